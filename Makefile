@@ -1,0 +1,70 @@
+# Each target does everything it needs, from a fresh clone on; later runs reuse .venv and what is built.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+PY := $(CURDIR)/.venv/bin/python
+VENV := .venv/installed
+EXTENSION := build/extension
+
+.PHONY: train test bench lint build debug-test sanitize-test clean
+
+train: $(EXTENSION)
+	$(PY) -m training.train --config training/configs/main.yaml
+
+test: $(EXTENSION)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+bench: $(EXTENSION)
+	$(PY) -m training.benchmark_v9 --short
+
+# cython-lint starts pycodestyle by name, hence PATH.
+lint: $(VENV)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	PATH="$(dir $(PY)):$$PATH" cython-lint fastenv
+
+build: $(EXTENSION)
+
+# The package is installed without its extensions: they are built in place below, where a change is noticed.
+$(VENV): requirements-dev.txt pyproject.toml setup.py
+	test -x "$(PY)" || "$(PYTHON)" -m venv .venv
+	$(PY) -m pip install --quiet --requirement requirements-dev.txt
+	FASTENV_NO_EXTENSION=1 $(PY) -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+# New pins or flags do not change time stamps of sources, so what they made before is removed.
+$(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd')
+	$(if $(filter $(VENV),$?),rm -rf build/cython build/temp.* build/lib.*)
+	FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
+	mkdir -p $(@D)
+	touch $@
+
+# Checked builds live in a copy, so that the release build here stays as it is.
+# Only Python's own streams are captured: what C code reports before it dies must reach the terminal.
+# $(call parity_in_copy,NAME,BUILD SWITCH,ENVIRONMENT OF THE TESTS)
+define parity_in_copy
+	rm -rf build/$(1)
+	mkdir -p build/$(1)
+	tar -cf - --exclude='*.so' --exclude=__pycache__ fastenv training tests setup.py pyproject.toml \
+	    README.md LICENSE | tar -xf - -C build/$(1)
+	cd build/$(1) && $(2) FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
+	cd build/$(1) && $(2) $(3) $(PY) -m pytest -n $(JOBS) --dist worksteal --capture=sys \
+	    -m "not slow" tests/parity tests/test_packaging.py::test_core_is_built_as_asked $(PYTEST_ARGS)
+endef
+
+debug-test: $(VENV)
+	$(call parity_in_copy,debug,FASTENV_DEBUG=1,)
+
+# Python itself is not instrumented: the sanitizer must be loaded first, and its leaks are not ours.
+sanitize-test: $(VENV)
+	$(call parity_in_copy,sanitize,FASTENV_SANITIZE=1,ASAN_OPTIONS=detect_leaks=0 \
+	    UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$(gcc -print-file-name=libasan.so)")
+
+# Runs are results, not products of the build, and stay; so does .venv, which is slow to fetch again.
+clean:
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find fastenv training tests -name __pycache__ -prune -exec rm -rf {} +
+	find fastenv -name '*.so' -delete

@@ -1,0 +1,157 @@
+"""fastenv: games written once readably, stepped in batches at compiled speed, equal bit for bit.
+
+>>> import fastenv
+>>> vec = fastenv.make_vec("SkullKingWorker-v0", num_envs=4, autoreset_mode="same_step")
+>>> obs, infos = vec.reset(seed=0)
+>>> actions = fastenv.sample_legal(vec.action_masks(), rng=0)
+>>> obs, rewards, terminated, truncated, infos = vec.step(actions)
+
+Nothing heavy is imported here: Numba and the compiled cores are loaded when an environment that
+uses them is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+from fastenv._version import __version__
+from fastenv.backend import Backend
+from fastenv.engine import BatchEngine
+from fastenv.env import FastEnv
+from fastenv.errors import (
+    BackendUnavailableError,
+    ConfigError,
+    FastEnvError,
+    InvalidActionError,
+    ResetNeededError,
+    StateError,
+)
+from fastenv.game import Game
+from fastenv.registry import NAMESPACE, list_envs, make_game, register_envs, short_id
+from fastenv.vector import FastVectorEnv, StepBuffers, sample_legal
+
+__all__ = [
+    "Backend",
+    "BackendUnavailableError",
+    "BatchEngine",
+    "ConfigError",
+    "FastEnv",
+    "FastEnvError",
+    "FastVectorEnv",
+    "Game",
+    "InvalidActionError",
+    "ResetNeededError",
+    "StateError",
+    "StepBuffers",
+    "__version__",
+    "list_envs",
+    "make",
+    "make_engine",
+    "make_game",
+    "make_vec",
+    "sample_legal",
+]
+
+register_envs()
+
+
+def make(
+    env_id: str,
+    *,
+    backend: str | Backend = "auto",
+    use_numba: bool | None = None,
+    use_cython: bool | None = None,
+    render_mode: str | None = None,
+    **config: Any,
+) -> FastEnv:
+    """Return a single environment, without Gymnasium's wrappers.
+
+    Parameters
+    ----------
+    env_id : str
+        An id of :func:`list_envs`, with or without the namespace.
+    backend : str or Backend
+        ``auto`` (the fastest that can be imported), ``reference``, ``numba``, ``cython`` or
+        ``fast``. All give the same bits.
+    use_numba, use_cython : bool, optional
+        The same choice as two flags; as soon as one is given, the other defaults to False.
+    render_mode : {None, "ansi", "rgb_array"}
+    **config
+        Options of the game.
+
+    Raises
+    ------
+    ConfigError
+        An unknown id or option, or a value that is not allowed; the message names the field.
+    BackendUnavailableError
+        The backend cannot run here; the message says what to install.
+    """
+    flags = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
+    env = FastEnv(short_id(env_id), render_mode=render_mode, **flags, **config)
+    env.spec = _spec(env_id, {"render_mode": render_mode, **flags, **config})
+    return env
+
+
+def make_vec(
+    env_id: str,
+    num_envs: int,
+    *,
+    backend: str | Backend = "auto",
+    use_numba: bool | None = None,
+    use_cython: bool | None = None,
+    num_threads: int | None = None,
+    autoreset_mode: str | gymnasium.vector.AutoresetMode = "next_step",
+    copy: bool = True,
+    render_mode: str | None = None,
+    **config: Any,
+) -> FastVectorEnv:
+    """Return ``num_envs`` environments behind Gymnasium's vector interface.
+
+    Parameters
+    ----------
+    env_id, backend, use_numba, use_cython, render_mode, **config
+        See :func:`make`.
+    num_envs : int
+        Number of lanes.
+    num_threads, autoreset_mode, copy
+        See :class:`FastVectorEnv`.
+    """
+    options = {
+        "backend": backend,
+        "use_numba": use_numba,
+        "use_cython": use_cython,
+        "num_threads": num_threads,
+        "autoreset_mode": autoreset_mode,
+        "copy": copy,
+        "render_mode": render_mode,
+        **config,
+    }
+    vec = FastVectorEnv(short_id(env_id), num_envs, **options)
+    vec.spec = _spec(env_id, {"num_envs": num_envs, **options})
+    return vec
+
+
+def make_engine(
+    env_id: str,
+    num_envs: int,
+    *,
+    backend: str | Backend = "auto",
+    num_threads: int | None = None,
+    **config: Any,
+) -> BatchEngine:
+    """Return a batch engine, the interface our own trainers use; see :func:`make_vec`."""
+    return BatchEngine(make_game(env_id, **config), num_envs, backend, num_threads)
+
+
+def _spec(env_id: str, kwargs: dict[str, Any]) -> gymnasium.envs.registration.EnvSpec:
+    """Return the registered spec with the options that were given."""
+    spec = gymnasium.spec(f"{NAMESPACE}/{short_id(env_id)}")
+    given = {name: value for name, value in kwargs.items() if value is not None}
+    return gymnasium.envs.registration.EnvSpec(
+        spec.id,
+        entry_point=spec.entry_point,
+        vector_entry_point=spec.vector_entry_point,
+        kwargs={**spec.kwargs, **given},
+    )

@@ -1,0 +1,205 @@
+"""Command line: ``python -m fastenv envs|verify|bench|play``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv.engine import BatchEngine, rng_streams
+from fastenv.errors import FastEnvError
+from fastenv.registry import make_game
+from fastenv.vector import sample_legal
+from fastenv.verify import BACKENDS, Tally, available, verify
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table, with rich where it is installed."""
+    text = [[str(cell) for cell in row] for row in rows]
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        widths = [max(map(len, column)) for column in zip(columns, *text, strict=True)]
+        print(title)
+        for row in (list(columns), *text):
+            print("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip())
+        return
+    drawn = Table(title=title, title_justify="left")
+    for k, name in enumerate(columns):
+        drawn.add_column(name, justify="left" if k == 0 else "right")
+    for row in text:
+        drawn.add_row(*row)
+    Console().print(drawn)
+
+
+def envs(_args: argparse.Namespace) -> int:
+    """List ids, sizes and the backends that run here."""
+    rows = []
+    for env_id in fastenv.list_envs():
+        game = make_game(env_id)
+        runs = [name for name, reason in available(game).items() if reason is None]
+        rows.append((env_id, game.obs_shape, game.num_actions, game.state_dtype.itemsize, *runs))
+        rows[-1] = (*rows[-1][:4], ", ".join(runs))
+    table("environments", ("id", "observation", "actions", "bytes of a row", "backends"), rows)
+    return 0
+
+
+def verify_command(args: argparse.Namespace) -> int:
+    """Compare the backends; exit with 1 and the first difference if there is one."""
+    given = {} if args.players is None else {"num_players": args.players}
+    reasons = available(make_game(args.env))
+    backends = [name for name, reason in reasons.items() if reason is None]
+    for name, reason in reasons.items():
+        if reason is not None:
+            print(f"not compared: {name}: {reason}")
+    if len(backends) < 2:
+        print("nothing to compare with: only the reference runs here", file=sys.stderr)
+        return 2
+    last = [time.monotonic()]
+
+    def report(tally: Tally) -> None:
+        if time.monotonic() - last[0] > 5:
+            last[0] = time.monotonic()
+            print(f"  {tally.cases} configurations, {tally.steps} steps, no difference", flush=True)
+
+    print(f"{args.env}: comparing {', '.join(backends)} for {args.seconds:g} s, seed {args.seed}")
+    tally = verify(
+        args.env,
+        args.seconds,
+        args.seed,
+        num_envs=args.num_envs,
+        backends=backends,
+        report=report,
+        **given,
+    )
+    if tally.difference is None:
+        print(f"equal: {tally.cases} configurations, {tally.steps} steps, every bit")
+        return 0
+    print(tally.difference)
+    extra = f" --players {args.players}" if args.players else ""
+    print(
+        f"replay: python -m fastenv verify --env {args.env} --seconds 1 "
+        f"--seed {tally.difference.seed} --num-envs {args.num_envs}{extra}"
+    )
+    return 1
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Time the steps of random legal play; choosing the actions is not counted."""
+    game = make_game(args.env)
+    rows = []
+    for name, reason in available(game).items():
+        if args.backend not in ("all", name):
+            continue
+        if reason is not None:
+            rows.append((name, "-", "-", reason))
+            continue
+        n = args.num_envs if name == "fast" else min(args.num_envs, 64)
+        engine = BatchEngine(game, n, name, args.threads)
+        engine.reset_many(seeds=args.seed)
+        rng, steps, spent = np.random.default_rng(args.seed), 0, 0.0
+        engine.step_many(sample_legal(engine.mask, rng))
+        while spent < args.seconds:
+            actions = sample_legal(engine.mask, rng)
+            start = time.perf_counter()
+            engine.step_many(actions)
+            spent += time.perf_counter() - start
+            steps += n
+        rows.append((name, n, f"{steps / spent:,.0f}", f"{1e9 * spent / steps:,.0f}"))
+    table(f"{args.env}, {args.threads} thread(s)", ("backend", "lanes", "steps/s", "ns/step"), rows)
+    return 0
+
+
+def play(args: argparse.Namespace) -> int:
+    """Play in the terminal, or watch a bot."""
+    env = fastenv.make(args.env, render_mode="ansi")
+    env.reset(seed=args.seed)
+    streams = rng_streams(args.seed or 0, 1)
+    total, done = 0.0, False
+    while not done:
+        print(f"\n{env.render()}\n")
+        if args.bot:
+            action = int(env.engine.bot_actions(args.bot, streams)[0])
+            print(f"{args.bot} plays {action}")
+            time.sleep(args.delay)
+        else:
+            chosen = _ask(np.flatnonzero(env.action_masks()).tolist())
+            if chosen is None:
+                return 0
+            action = chosen
+        _, reward, terminated, truncated, _ = env.step(action)
+        total, done = total + reward, terminated or truncated
+    print(f"\n{env.render()}\n\nreturn {total:.2f}")
+    return 0
+
+
+def _ask(legal: list[int]) -> int | None:
+    while True:
+        try:
+            text = input(f"action {legal} (q to leave): ").strip()
+        except EOFError:
+            return None
+        if text in ("q", "quit"):
+            return None
+        if text.isdecimal() and int(text) in legal:
+            return int(text)
+        print("not a legal action")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    root = argparse.ArgumentParser(prog="python -m fastenv", description=fastenv.__doc__)
+    root.formatter_class = argparse.RawDescriptionHelpFormatter
+    commands = root.add_subparsers(required=True, metavar="command")
+
+    def command(name: str, run: Any, about: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=about, description=about)
+        sub.set_defaults(run=run)
+        return sub
+
+    command("envs", envs, "list the environments and the backends that run here")
+
+    sub = command("verify", verify_command, "compare the backends bit for bit")
+    sub.add_argument("--env", required=True, help="id, with or without the namespace")
+    sub.add_argument("--seconds", type=float, default=10)
+    sub.add_argument("--seed", type=int, default=0, help="of the first configuration")
+    sub.add_argument("--players", type=int, help="fix the number of players")
+    sub.add_argument("--num-envs", type=int, default=3)
+
+    sub = command("bench", bench, "measure steps per second")
+    sub.add_argument("--env", required=True)
+    sub.add_argument("--backend", default="all", choices=("all", *BACKENDS))
+    sub.add_argument("--num-envs", type=int, default=4096)
+    sub.add_argument("--threads", type=int, default=1)
+    sub.add_argument("--seconds", type=float, default=1)
+    sub.add_argument("--seed", type=int, default=0)
+
+    sub = command("play", play, "play a game in the terminal")
+    sub.add_argument("--env", default="SkullKingFlat-v0")
+    sub.add_argument("--bot", help="let this bot play")
+    sub.add_argument("--seed", type=int)
+    sub.add_argument("--delay", type=float, default=1, help="seconds between a bot's moves")
+    return root
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        status: int = args.run(args)
+    except FastEnvError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,302 @@
+"""The batch engine as a Stable-Baselines3 ``VecEnv``, for unmodified SB3 and sb3-contrib."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from fastenv.backend import Backend
+from fastenv.engine import BatchEngine, aligned
+from fastenv.env import FastEnv, check_render_mode, engine_for, observation_space
+from fastenv.registry import make_game
+
+try:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
+except ImportError as error:
+    raise ImportError(
+        "fastenv.adapters.sb3 needs Stable-Baselines3: pip install 'fastenv[sb3]'"
+    ) from error
+
+__all__ = ["BatchVecEnv", "make_sb3_vec_env"]
+
+Array = npt.NDArray[Any]
+Indices = int | Iterable[int] | None
+_NO_MONITOR: dict[str, Any] = {}
+
+
+class _NoInfo(dict[str, Any]):
+    """The info of every lane whose episode goes on: one empty dict, which refuses writes."""
+
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise TypeError(
+            "the infos of running episodes are one shared read-only dict; "
+            "make the BatchVecEnv with infos='fresh' to write into them"
+        )
+
+    __setitem__ = __delitem__ = _refuse  # type: ignore[assignment]
+    update = setdefault = pop = popitem = clear = __ior__ = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[_NoInfo], tuple[()]]:
+        return _NoInfo, ()
+
+    def __copy__(self) -> dict[str, Any]:
+        return {}
+
+    def copy(self) -> dict[str, Any]:
+        """Return a fresh dict that can be written."""
+        return {}
+
+
+class BatchVecEnv(VecEnv):
+    """A batch engine behind the ``VecEnv`` interface.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Resets lanes within the step that ends them, which is what SB3 expects.
+    masks : {"rows", "block"}
+        What ``env_method("action_masks")`` returns: one row a lane, or a list with a single
+        (n, A) array. sb3-contrib takes both; "block" saves it a copy of each row from about a
+        thousand lanes on, but its i-th entry is not lane i.
+    obs_buffers : {"pingpong", "copy"}
+        "pingpong": two buffers in turn, so an observation is valid until the call after the next,
+        which is as long as on-policy algorithms need it. "copy": a fresh array each step, for
+        callbacks and replay buffers that keep references.
+    infos : {"shared", "fresh"}
+        Infos of running episodes: one shared read-only empty dict, or ``n`` new ones.
+    monitor : bool
+        Report episodes as SB3's ``Monitor`` does, and say that it is there.
+    info_columns : sequence of str
+        Columns of ``engine.final_info`` to add to the infos of ended episodes.
+    success_column : str, optional
+        The column that becomes ``is_success``.
+    render_mode : {None, "ansi", "rgb_array"}
+    """
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        *,
+        masks: Literal["rows", "block"] = "rows",
+        obs_buffers: Literal["pingpong", "copy"] = "pingpong",
+        infos: Literal["shared", "fresh"] = "shared",
+        monitor: bool = True,
+        info_columns: Sequence[str] = (),
+        success_column: str | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        _choose("masks", masks, ("rows", "block"))
+        _choose("obs_buffers", obs_buffers, ("pingpong", "copy"))
+        _choose("infos", infos, ("shared", "fresh"))
+        for name in (*info_columns, *([success_column] if success_column else [])):
+            _choose("info_columns", name, tuple(engine.final_info))
+        self.engine = engine
+        self.info_columns = tuple(info_columns)
+        self.success_column = success_column
+        self.monitor = monitor
+        self._render_mode = check_render_mode(engine.game, render_mode)
+        legal = engine.mask.view(np.bool_)
+        self._masks = [legal] if masks == "block" else list(legal)
+        self._one_block = masks == "block"
+        shape, dtype = engine.obs.shape, engine.obs.dtype
+        self._fresh_obs = obs_buffers == "copy"
+        self._obs = [aligned(shape, dtype) for _ in range(1 if self._fresh_obs else 2)]
+        self._turn = 0
+        self._template = [_NoInfo()] * engine.num_envs if infos == "shared" else None
+        self._actions: Array = np.zeros(engine.num_envs, np.int64)
+        self._started = time.time()
+        super().__init__(
+            engine.num_envs, observation_space(engine.game), spaces.Discrete(engine.num_actions)
+        )
+        self.metadata = {"render_modes": list(engine.game.render_modes), "render_fps": 2}
+
+    def _next_obs(self) -> Array:
+        if self._fresh_obs:
+            return np.empty_like(self._obs[0])
+        self._turn = 1 - self._turn
+        return self._obs[self._turn]
+
+    def _infos(self) -> list[dict[str, Any]]:
+        if self._template is None:
+            return [{} for _ in range(self.num_envs)]
+        return [*self._template]
+
+    def reset(self) -> Array:
+        """Start an episode in every lane, with the seeds of :meth:`seed` if it was called."""
+        seeds = None if all(s is None for s in self._seeds) else self._seeds
+        obs = self._next_obs()
+        self.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=self.engine.mask)
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = self._infos()
+        return obs
+
+    def step_async(self, actions: Array) -> None:
+        """Remember the actions, integers of shape (n,)."""
+        self._actions = np.array(actions)
+
+    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+        """Take the step; ended lanes return the first observation of their next episode.
+
+        Returns
+        -------
+        obs : ndarray, shape (n, *obs_shape)
+            See ``obs_buffers``.
+        rewards : ndarray, shape (n,)
+        dones : ndarray of bool, shape (n,)
+        infos : list of n dicts
+            Lanes that ended have ``terminal_observation``, ``TimeLimit.truncated`` and, with
+            ``monitor``, ``episode``.
+        """
+        engine = self.engine
+        obs = self._next_obs()
+        engine.step_many(self._actions, obs_out=obs, mask_out=engine.mask)
+        dones = (engine.terminated | engine.truncated).view(np.bool_)
+        infos = self._infos()
+        ended = np.flatnonzero(dones)
+        if ended.size:
+            final = engine.final_obs[ended]
+            now = round(time.time() - self._started, 6)
+            for j, i in enumerate(ended.tolist()):
+                infos[i] = self._final_info(i, final[j], now)
+        return obs, engine.reward.astype(np.float32), dones, infos
+
+    def _final_info(self, i: int, final_obs: Array, now: float) -> dict[str, Any]:
+        engine = self.engine
+        info = {
+            "terminal_observation": final_obs,
+            "TimeLimit.truncated": bool(engine.truncated[i] and not engine.terminated[i]),
+        }
+        if self.monitor:
+            total = round(float(engine.ep_return[i]), 6)  # as Monitor does
+            info["episode"] = {"r": total, "l": int(engine.ep_length[i]), "t": now}
+        for name in self.info_columns:
+            info[name] = engine.final_info[name][i].item()
+        if self.success_column is not None:
+            info["is_success"] = bool(engine.final_info[self.success_column][i])
+        return info
+
+    def close(self) -> None:
+        """Do nothing: an engine holds memory only."""
+
+    def get_images(self) -> list[Array | None]:
+        """Return a picture of every lane, if the render mode is ``rgb_array``."""
+        if self._render_mode != "rgb_array":
+            return [None] * self.num_envs
+        return self._frames(range(self.num_envs))
+
+    def _frames(self, lanes: Iterable[int]) -> list[Any]:
+        if self._render_mode is None:
+            return [None for _ in lanes]
+        rows = self.engine.get_states(list(lanes))
+        return [self.engine.game.render(row, self._render_mode) for row in rows]
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Tell whether :meth:`get_attr` or :meth:`env_method` knows a name."""
+        if attr_name in ("action_masks", "render_mode"):
+            return True
+        return super().has_attr(attr_name)
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """Return ``render_mode``, ``action_masks``, an info column or a knob, one value a lane."""
+        lanes = list(self._get_indices(indices))
+        if attr_name == "render_mode":
+            return [self._render_mode] * len(lanes)
+        if attr_name == "action_masks":
+            return [self.engine.mask[i].view(np.bool_).copy for i in lanes]
+        if attr_name in self.engine.info:
+            return [self.engine.info[attr_name][i] for i in lanes]
+        return self.engine.get_knob(attr_name, lanes)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Set a knob of the game; each lane takes it at its next reset."""
+        self.engine.configure(attr_name, value, list(self._get_indices(indices)))
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call ``action_masks``, ``render``, ``configure`` or ``set_<knob>`` of the lanes.
+
+        Raises
+        ------
+        AttributeError
+            For any other name.
+        """
+        if method_name == "action_masks":
+            if indices is None or self._one_block:
+                return [*self._masks]
+            return [self._masks[i] for i in self._get_indices(indices)]
+        lanes = list(self._get_indices(indices))
+        if method_name == "render":
+            return self._frames(lanes)
+        if method_name == "configure":
+            self.engine.configure(*method_args, idx=lanes, **method_kwargs)
+        elif method_name.startswith("set_"):
+            self.engine.configure(
+                method_name.removeprefix("set_"), *method_args, idx=lanes, **method_kwargs
+            )
+        else:
+            raise AttributeError(f"BatchVecEnv has no method {method_name!r}")
+        return [None] * len(lanes)
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
+        """Tell whether the lanes do what a wrapper would: only ``Monitor``, if asked to."""
+        answer = self.monitor and wrapper_class is Monitor
+        return [answer for _ in self._get_indices(indices)]
+
+
+def _choose(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name}: {value!r} must be one of {', '.join(map(repr, allowed))}")
+
+
+def make_sb3_vec_env(
+    env_id: str,
+    num_envs: int,
+    backend: str | Backend = "auto",
+    *,
+    num_threads: int | None = None,
+    seed: int | None = None,
+    vec_env_kwargs: dict[str, Any] | None = None,
+    **config: Any,
+) -> VecEnv:
+    """Return a ``VecEnv`` for Stable-Baselines3.
+
+    Parameters
+    ----------
+    env_id : str
+        An id of :func:`fastenv.list_envs`.
+    num_envs : int
+        Number of lanes.
+    backend : str or Backend
+        ``"reference"`` returns SB3's own ``DummyVecEnv`` over monitored single environments, to
+        compare with; everything else a :class:`BatchVecEnv`.
+    num_threads : int, optional
+        Threads of the engine.
+    seed : int, optional
+        Seed of the first reset.
+    vec_env_kwargs : dict, optional
+        Options of :class:`BatchVecEnv`.
+    **config
+        Options of the game.
+    """
+    venv: VecEnv
+    if str(backend) == "reference":
+
+        def one() -> Monitor:
+            return Monitor(FastEnv(env_id, backend="reference", **config))
+
+        venv = DummyVecEnv([one] * num_envs)
+    else:
+        game = make_game(env_id, **config)
+        engine = engine_for(game, num_envs, backend, None, None, num_threads)
+        venv = BatchVecEnv(engine, **(vec_env_kwargs or {}))
+    if seed is not None:
+        venv.seed(seed)
+    return venv

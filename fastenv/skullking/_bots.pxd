@@ -1,0 +1,278 @@
+# The bots of spec section 9 as inline functions; the readable twin is bots.py.
+# `rng` is the row's generator inside a game and the policy's own for `bot_actions`.
+from libc.math cimport rint
+from libc.stdint cimport int8_t, int16_t, uint64_t
+
+from fastenv._rng cimport rng_bounded, rng_uniform
+from fastenv.skullking._rules cimport *
+from fastenv.skullking._state cimport *
+
+cdef enum Plan:
+    PLAN_WIN, PLAN_LOSE, PLAN_MEDIUM
+
+
+cdef inline int difficulty(int kind) noexcept nogil:
+    # 0 EASY, 1 MEDIUM, 2 HARD; the heuristic decides what it shares with the rule bots as HARD.
+    return 2 if kind == HEURISTIC else (kind - RULE_EASY) % 3
+
+
+cdef inline double bid_noise(int level) noexcept nogil:
+    return 1.0 if level == 0 else 0.5 if level == 1 else 0.2
+
+
+cdef inline int rule_bid(
+    const State* s, const Tables* tb, int seat, int level, uint64_t* rng
+) noexcept nogil:
+    cdef int i, value = 0
+    cdef double x
+    for i in range(s.hand_len[seat]):
+        value += tb.bid_value[s.hand[seat][i]]
+    x = value / 100.0 + (2.0 * rng_uniform(rng) - 1.0) * bid_noise(level)
+    return clamp(<int>rint(x), 0, s.cards)
+
+
+cdef inline int bot_bid(
+    const State* s, const Tables* tb, int seat, int kind, uint64_t* rng
+) noexcept nogil:
+    cdef int bid
+    if kind == RANDOM:
+        return rng_bounded(rng, s.cards + 1)
+    bid = rule_bid(s, tb, seat, difficulty(kind), rng)
+    if kind == HEURISTIC:
+        bid = clamp(<int>rint((bid + estimate(s, tb, seat)) / 2.0), 0, s.cards)
+    return bid
+
+
+cdef inline int bot_cannon(int kind, uint64_t* rng) noexcept nogil:
+    return rng_bounded(rng, 2) if kind == RANDOM else 0
+
+
+cdef inline int tigress_mode(const State* s, int seat, int card) noexcept nogil:
+    return card == CARD_TIGRESS and s.bid[seat] > s.won[seat]
+
+
+# -- cards --------------------------------------------------------------------------------------
+
+cdef inline int whale_rank(
+    const State* s, const Tables* tb, int seat, unsigned slots
+) noexcept nogil:
+    cdef int i, high = 0
+    for i in range(MAX_HAND):
+        high += ((slots >> i) & 1) & (tb.number[s.hand[seat][i]] >= 12)
+    return tb.whale_high_rank if high >= 2 else tb.play_rank[CARD_WHALE]
+
+
+cdef inline void rank_slots(
+    const State* s, const Tables* tb, int seat, unsigned slots, int16_t* rank
+) noexcept nogil:
+    # Play strength as a rank, for each slot of the hand.
+    cdef int i, whale = -1
+    for i in range(MAX_HAND):
+        rank[i] = tb.play_rank[s.hand[seat][i]]
+        whale = i if s.hand[seat][i] == CARD_WHALE else whale
+    if whale >= 0:
+        rank[whale] = whale_rank(s, tb, seat, slots)
+
+
+cdef inline int extreme_slot(const int16_t* rank, unsigned slots, bint strongest) noexcept nogil:
+    # First slot of maximal or of minimal rank.
+    cdef int i, key, best = 0, flip = 0 if strongest else 63
+    for i in range(MAX_HAND):
+        key = ((64 + (rank[i] ^ flip)) << 4) + 15 - i
+        key *= (slots >> i) & 1
+        best = key if key > best else best
+    return 15 - (best & 15)
+
+
+cdef inline int median_slot(const int16_t* rank, unsigned slots) noexcept nogil:
+    # Element k // 2 of the stable ascending sort.
+    cdef int key[MAX_HAND]
+    cdef int i, j, k = 0, below
+    while slots:
+        i = fastenv_ctz(slots)
+        slots &= slots - 1
+        key[k] = (rank[i] << 4) + i
+        k += 1
+    for i in range(k):
+        below = 0
+        for j in range(k):
+            below += key[j] < key[i]
+        if below == k >> 1:
+            break
+    return key[i] & 15
+
+
+cdef inline int rule_card(
+    const State* s, const Rules* r, const Tables* tb, int seat, int kind, uint64_t* rng
+) noexcept nogil:
+    cdef int16_t rank[MAX_HAND]
+    cdef unsigned slots
+    cdef int n = s.hand_len[seat], rest = n - (1 if kind >= RULE_PI_EASY else 0)
+    cdef int needed = s.bid[seat] - s.won[seat]
+    cdef int plan
+    if needed > rest or needed <= 0:
+        plan = PLAN_LOSE
+    elif needed == rest or needed > (rest >> 1):
+        plan = PLAN_WIN
+    else:
+        plan = PLAN_MEDIUM
+    if difficulty(kind) == 0 and rng_uniform(rng) < 0.3:
+        plan = rng_bounded(rng, 3)
+    if plan != PLAN_MEDIUM and not has_whale(s, seat):
+        return extreme_legal(s, r, tb, seat, plan == PLAN_WIN)
+    slots = legal_slots(s, r, tb, seat)
+    rank_slots(s, tb, seat, slots, rank)
+    if plan == PLAN_MEDIUM:
+        return median_slot(rank, slots)
+    return extreme_slot(rank, slots, plan == PLAN_WIN)
+
+
+cdef inline bint has_whale(const State* s, int seat) noexcept nogil:
+    # Hands are sorted: only the Skull King can lie before the Whale.
+    return (s.hand[seat][0] == CARD_WHALE) | (s.hand[seat][1] == CARD_WHALE)
+
+
+cdef inline int extreme_legal(
+    const State* s, const Rules* r, const Tables* tb, int seat, bint strongest
+) noexcept nogil:
+    # legal_slots, rank_slots and extreme_slot in one pass without branches, for hands without the
+    # Whale: hands are short and random, a mispredicted branch costs more than what it saves.
+    cdef int lead = lead_suit(s, r, tb)
+    cdef int follow_bit = 1 << lead if lead >= 0 else 0
+    cdef int allowed = free_bits(r, lead) if lead >= 0 else 0
+    cdef int i, card, bit, key, follow = 0, best = 0, best_free = 0, flip = 0 if strongest else 63
+    for i in range(s.hand_len[seat]):
+        card = s.hand[seat][i]
+        bit = tb.suit_bit[card]
+        key = ((64 + (tb.play_rank[card] ^ flip)) << 4) + 15 - i
+        best = key if key > best else best
+        follow |= bit & follow_bit
+        key = key if bit & allowed else 0
+        best_free = key if key > best_free else best_free
+    return 15 - ((best_free if follow else best) & 15)
+
+
+cdef inline double win_chance(
+    const State* s, const Rules* r, const Tables* tb, int seat, int card
+) noexcept nogil:
+    # 9.3: 0 if the card would not be winning, 1 if it would and nobody plays after it.
+    cdef int8_t cards[MAX_PLAYERS]
+    cdef int8_t modes[MAX_PLAYERS]
+    cdef int i, n = s.table_len
+    for i in range(n):
+        cards[i], modes[i] = s.table_card[i], s.table_mode[i]
+    cards[n], modes[n] = card, tigress_mode(s, seat, card)
+    if resolve(tb, cards, modes, n + 1).winner != n:
+        return 0.0
+    if n == r.num_hands - 1:
+        return 1.0
+    return min(1.0, max(0.0, tb.strength[card] + 0.1 * n - 0.1))
+
+
+cdef inline int heuristic_card(
+    const State* s, const Rules* r, const Tables* tb, int seat, unsigned slots
+) noexcept nogil:
+    cdef int i, card, best = -1
+    cdef bint wants = s.bid[seat] > s.won[seat]
+    cdef double pw, strength, value, best_value = 0.0
+    while slots:
+        i = fastenv_ctz(slots)
+        slots &= slots - 1
+        card = s.hand[seat][i]
+        strength = tb.strength[card]
+        pw = win_chance(s, r, tb, seat, card)
+        if wants:
+            value = pw - (0.15 * strength if pw <= 0.5 else 0.0)
+        else:
+            value = -pw + (0.15 * strength if pw < 0.3 else 0.0)
+        if best < 0 or value > best_value:
+            best, best_value = i, value
+    return best
+
+
+cdef inline int bot_card(
+    const State* s, const Rules* r, const Tables* tb, int seat, int kind, uint64_t* rng
+) noexcept nogil:
+    # The hand slot the bot plays.
+    cdef unsigned slots
+    if kind != RANDOM and kind != HEURISTIC:
+        return rule_card(s, r, tb, seat, kind, rng)
+    slots = legal_slots(s, r, tb, seat)
+    if kind == RANDOM:
+        return nth_bit(slots, rng_bounded(rng, count_bits(slots)))
+    return heuristic_card(s, r, tb, seat, slots)
+
+
+# -- abilities ----------------------------------------------------------------------------------
+
+cdef inline int bot_discard(
+    const State* s, const Tables* tb, int seat, int kind, int taken, uint64_t* rng
+) noexcept nogil:
+    # One discard for Bendt: a slot other than `taken` (-1: none yet).
+    cdef int16_t rank[MAX_HAND]
+    cdef unsigned held = ((<unsigned>1) << s.hand_len[seat]) - 1, slots = held
+    if taken >= 0:
+        slots &= ~((<unsigned>1) << taken)
+    if kind == RANDOM:
+        return nth_bit(slots, rng_bounded(rng, count_bits(slots)))
+    if difficulty(kind) == 0:
+        return fastenv_ctz(slots)
+    rank_slots(s, tb, seat, held, rank)
+    return extreme_slot(rank, slots, s.bid[seat] <= s.won[seat])
+
+
+cdef inline int bot_bet(
+    const State* s, const Tables* tb, int seat, int kind, uint64_t* rng
+) noexcept nogil:
+    # Rascal's bet: 0, 1 or 2 for 0, 10 or 20 points.
+    cdef int i, n = s.hand_len[seat], needed = s.bid[seat] - s.won[seat]
+    if kind == RANDOM:
+        return rng_bounded(rng, 3)
+    if difficulty(kind) < 2:
+        return 1
+    if needed > n or needed < 0:
+        return 0
+    if needed > 0:
+        return 1
+    for i in range(n):
+        if not tb.play_strength[s.hand[seat][i]] < 0.3:  # the Whale never is
+            return 1
+    return 2
+
+
+cdef inline int bot_harry(const State* s, int seat, int kind, uint64_t* rng) noexcept nogil:
+    # Harry's change of the bid: -1, 0 or +1.
+    cdef int bid = s.bid[seat], change = s.won[seat] - bid
+    cdef int low = 0 if bid == 0 else -1, high = 0 if bid == s.cards else 1
+    if kind == RANDOM:
+        return low + <int>rng_bounded(rng, high - low + 1)
+    return change if low <= change <= high else 0
+
+
+cdef inline int bot_lead(const Rules* r, int seat, int kind, uint64_t* rng) noexcept nogil:
+    # The seat Rosie lets lead.
+    return rng_bounded(rng, r.num_players) if kind == RANDOM else seat
+
+
+cdef inline int bot_action(
+    const State* s, const Rules* r, const Tables* tb, int kind, uint64_t* rng
+) noexcept nogil:
+    # What the bot would answer to the agent's pending decision.
+    cdef int agent = s.agent
+    if s.phase == BID:
+        return bot_bid(s, tb, agent, kind, rng)
+    if s.phase == CANNON:
+        return bot_cannon(kind, rng)
+    if s.phase == PLAY:
+        return bot_card(s, r, tb, agent, kind, rng)
+    if s.phase == TIGRESS_MODE:
+        return s.bid[agent] > s.won[agent]
+    if s.phase == ROSIE:
+        return (bot_lead(r, agent, kind, rng) - agent + r.num_players) % r.num_players
+    if s.phase == BENDT_1 or s.phase == BENDT_2:
+        return bot_discard(s, tb, agent, kind, s.first_discard, rng)
+    if s.phase == RASCAL:
+        return bot_bet(s, tb, agent, kind, rng)
+    if s.phase == HARRY:
+        return bot_harry(s, agent, kind, rng) + 1
+    return 0

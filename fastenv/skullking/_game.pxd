@@ -1,0 +1,560 @@
+# The state machine of spec section 8 as inline functions on one row; the readable twin is the
+# class SkullKing of reference.py. Same steps, same names, same order of draws.
+from libc.stdint cimport int8_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform, splitmix64
+from fastenv.skullking._bots cimport *
+from fastenv.skullking._rules cimport *
+from fastenv.skullking._state cimport *
+
+
+# -- reset and deal -----------------------------------------------------------------------------
+
+cdef inline void know(State* s, const Tables* tb, int card) noexcept nogil:
+    if not set_has(s.known, card):
+        set_add(s.known, card)
+        s.specials_known += is_special(tb, card)
+
+
+cdef inline void sorted_hand(int8_t* hand, const int8_t* cards, int n) noexcept nogil:
+    # Sort through a bit set: one pass in, one pass out.
+    cdef uint64_t words[2]
+    cdef int i, w, k = 0
+    words[0] = words[1] = 0
+    for i in range(n):
+        set_add(words, cards[i])
+    for w in range(2):
+        while words[w]:
+            hand[k] = fastenv_ctz(words[w]) + 64 * w
+            words[w] &= words[w] - 1
+            k += 1
+
+
+cdef inline void deal(State* s, const Rules* r) noexcept nogil:
+    cdef int8_t deck[NUM_CARDS]
+    cdef uint64_t rng[4]  # a local copy stays in registers through the shuffle
+    cdef int i, j, seat, swap, n = s.cards, size = r.deck_len
+    if r.duplicate_deals:
+        rng_seed(rng, s.deal_seed + ((<uint64_t>s.round_idx + 1) << 40))
+    else:
+        for i in range(4):
+            rng[i] = s.rng[i]
+    for i in range(size):
+        deck[i] = r.deck[i]
+    for i in range(size - 1, 0, -1):
+        j = rng_bounded(rng, i + 1)
+        swap = deck[i]
+        deck[i] = deck[j]
+        deck[j] = swap
+    if not r.duplicate_deals:
+        for i in range(4):
+            s.rng[i] = rng[i]
+    memset(s.hand, 0, sizeof(s.hand))
+    for seat in range(r.num_hands):
+        s.hand_len[seat] = n
+        if seat < r.num_players:
+            sorted_hand(s.hand[seat], deck + seat * n, n)
+        else:  # Graybeard's pile keeps the order of the deal
+            for i in range(n):
+                s.hand[seat][i] = deck[seat * n + i]
+    s.stock_pos = 0
+    s.stock_len = size - r.num_hands * n
+    memset(s.stock, -1, NUM_CARDS)
+    for i in range(s.stock_len):
+        s.stock[i] = deck[r.num_hands * n + i]
+
+
+cdef inline void draw_goal(State* s, const Tables* tb, const Knobs* k) noexcept nogil:
+    cdef int goal
+    if k.goal_mode == GOAL_UNIFORM:
+        goal = rng_bounded(s.rng, s.cards + 1)
+    elif k.goal_mode == GOAL_FIXED:
+        goal = min(k.goal, s.cards)
+    else:
+        goal = estimate(s, tb, s.agent)
+        if k.goal_mode == GOAL_ESTIMATE:
+            goal = clamp(goal + <int>rng_bounded(s.rng, 3) - 1, 0, s.cards)
+    s.bid[s.agent] = goal
+
+
+cdef inline void start_round(
+    State* s, const Rules* r, const Tables* tb, const Knobs* k
+) noexcept nogil:
+    cdef int i, seat, agent = s.agent
+    s.cards = r.schedule[s.round_idx]
+    s.tricks = s.destroyed = s.agent_last = 0
+    s.played[0] = s.played[1] = s.known[0] = s.known[1] = s.out[0] = s.out[1] = 0
+    s.seen_strength = 0.0
+    memset(s.bonus, 0, sizeof(s.bonus))
+    memset(s.won, 0, sizeof(s.won))
+    memset(s.cannon, 0, sizeof(s.cannon))
+    memset(s.counts, 0, sizeof(s.counts))
+    s.specials_known = 0
+    s.discard[0] = s.discard[1] = s.drawn[0] = s.drawn[1] = -1
+    memset(s.alliances, -1, sizeof(s.alliances))
+    s.num_alliances = 0
+    s.harry_seat = s.rascal_seat = s.first_discard = -1
+    s.rascal_bet = s.rosie_lead = s.jade_seen = s.abilities_used = 0
+    clear_table(s)
+    deal(s, r)
+    for i in range(s.hand_len[agent]):
+        know(s, tb, s.hand[agent][i])
+    s.leader = s.human_leader = s.turn = s.first_leader
+    for seat in range(r.num_players):
+        s.bid[seat] = -1
+    if r.tier == WORKER or r.tier == ABILITY:
+        draw_goal(s, tb, k)
+    for seat in range(r.num_players):
+        if seat != agent:
+            s.bid[seat] = bot_bid(s, tb, seat, s.bots[seat], s.rng)
+            if r.scoring == SCORE_CANNON:
+                s.cannon[seat] = bot_cannon(s.bots[seat], s.rng)
+    s.phase = BID
+
+
+cdef inline void clear_table(State* s) noexcept nogil:
+    memset(s.table_card, -1, sizeof(s.table_card))
+    memset(s.table_seat, -1, sizeof(s.table_seat))
+    memset(s.table_mode, 0, sizeof(s.table_mode))
+    s.table_len = 0
+
+
+cdef inline void clear_events(State* s) noexcept nogil:
+    s.ev_phase = s.ev_card = -1
+    s.ev_action = s.ev_invalid = s.ev_needed = s.ev_left = s.ev_estimate = s.ev_trick = 0
+    memset(s.ev_captures, 0, sizeof(s.ev_captures))
+    s.ev_cards = s.ev_round = s.ev_bid = s.ev_won = s.ev_alliances = s.ev_bet = s.ev_rank = 0
+    s.ev_points = s.ev_bonus = 0
+
+
+cdef inline int sample_round(State* s, const Rules* r, const Knobs* k) noexcept nogil:
+    cdef double u = rng_uniform(s.rng)
+    cdef int i
+    for i in range(r.num_rounds):
+        if u < k.round_cdf[i]:
+            return i
+    return r.num_rounds - 1
+
+
+cdef inline void reset_row(
+    State* s, const Rules* r, const Tables* tb, const Knobs* k, const uint64_t* seed
+) noexcept nogil:
+    # Start an episode: with a seed, or (NULL) going on with the row's stream.
+    cdef uint64_t rng[4]
+    cdef uint64_t deal_seed = 0
+    cdef int i, agent
+    if seed != NULL:
+        rng_seed(rng, seed[0])
+        agent = max(k.agent_seat, 0)
+        if r.duplicate_deals:
+            deal_seed = seed[0]
+    else:
+        for i in range(4):
+            rng[i] = s.rng[i]
+        agent = k.agent_seat if k.agent_seat >= 0 else (s.agent + 1) % r.num_players
+        if r.duplicate_deals:
+            deal_seed = splitmix64(s.deal_seed + <uint64_t>0x9E3779B97F4A7C15)
+    memset(s, 0, sizeof(State))
+    for i in range(4):
+        s.rng[i] = rng[i]
+    s.deal_seed = deal_seed
+    s.agent = agent
+    for i in range(1, r.num_players):
+        s.bots[(agent + i) % r.num_players] = k.opponents[i]
+    s.bots[agent] = RULE_HARD
+    s.abilities = r.abilities if k.abilities else ABILITIES_OFF
+    s.pirates = k.pirates
+    if not r.full_game:
+        s.round_idx = sample_round(s, r, k)
+    if r.duplicate_deals:
+        rng_seed(rng, deal_seed)
+        s.first_leader = rng_bounded(rng, r.num_players)
+    else:
+        s.first_leader = rng_bounded(s.rng, r.num_players)
+    clear_events(s)
+    start_round(s, r, tb, k)
+    if r.tier == WORKER or r.tier == ABILITY:
+        advance(s, r, tb, k)
+
+
+# -- playing cards ------------------------------------------------------------------------------
+
+cdef inline int next_seat(const State* s, const Rules* r) noexcept nogil:
+    # Whose turn it is; at a two-player table Graybeard is second unless he leads (7.2).
+    cdef int seat
+    if r.num_hands == r.num_players:
+        seat = s.leader + s.table_len
+        return seat if seat < r.num_players else seat - r.num_players
+    if s.table_len == 0:
+        return s.leader
+    if s.leader == GRAYBEARD:
+        return s.human_leader if s.table_len == 1 else 1 - s.human_leader
+    return GRAYBEARD if s.table_len == 1 else 1 - s.leader
+
+
+cdef inline void remove_card(State* s, int seat, int slot) noexcept nogil:
+    # Close the gap; what lies behind the hand is 0 and moves up with it.
+    cdef int8_t old[MAX_HAND + 1]
+    cdef int i
+    memcpy(old, s.hand[seat], MAX_HAND)
+    old[MAX_HAND] = 0
+    for i in range(MAX_HAND):
+        s.hand[seat][i] = old[i + 1] if i >= slot else old[i]
+    s.hand_len[seat] -= 1
+
+
+cdef inline void lay(State* s, const Tables* tb, int seat, int slot, int mode) noexcept nogil:
+    cdef int card = s.hand[seat][slot], cls = tb.card_class[card]
+    remove_card(s, seat, slot)
+    s.table_card[s.table_len] = card
+    s.table_seat[s.table_len] = seat
+    s.table_mode[s.table_len] = mode
+    s.table_len += 1
+    set_add(s.played, card)
+    s.seen_strength += tb.strength[card]
+    s.counts[0] += cls == PIRATE
+    s.counts[1] += cls == KING
+    s.counts[2] += cls == MERMAID
+    s.counts[3] += cls == ESCAPE
+    s.counts[4] += (tb.number[card] >= 10) & (tb.suit[card] != TRUMP)
+    know(s, tb, card)
+
+
+cdef inline void play_bot(State* s, const Rules* r, const Tables* tb, int seat) noexcept nogil:
+    cdef int slot = 0, mode = 0
+    if seat < r.num_players:
+        slot = bot_card(s, r, tb, seat, s.bots[seat], s.rng)
+        mode = tigress_mode(s, seat, s.hand[seat][slot])
+    lay(s, tb, seat, slot, mode)
+
+
+cdef inline void ally(State* s, const Rules* r, const Tables* tb, int winner) noexcept nogil:
+    cdef int i, seat, n
+    for i in range(s.table_len):
+        seat = s.table_seat[i]
+        if tb.card_class[s.table_card[i]] != LOOT or seat == winner:
+            continue
+        if seat >= r.num_players or winner >= r.num_players:
+            continue  # Graybeard has no bid to keep
+        n = s.num_alliances
+        s.alliances[n][0] = seat
+        s.alliances[n][1] = winner
+        s.num_alliances += 1
+
+
+cdef inline bint finish_trick(State* s, const Rules* r, const Tables* tb) noexcept nogil:
+    # Resolve the full table; return True if the agent now has an ability to use.
+    cdef int8_t captures[5]
+    cdef Outcome outcome = resolve(tb, s.table_card, s.table_mode, s.table_len)
+    cdef int winner = -1, leader, points, i, card = -1
+    if outcome.winner >= 0:
+        winner = leader = s.table_seat[outcome.winner]
+        card = s.table_card[outcome.winner]
+        s.won[winner] += 1
+        points = count_captures(s, r, tb, outcome.winner, captures)
+        if winner < r.num_players:
+            s.bonus[winner] += points
+        if winner == s.agent and r.tier != MANAGER:
+            for i in range(5):
+                s.ev_captures[i] = captures[i]
+        ally(s, r, tb, winner)
+    else:
+        s.destroyed += 1
+        leader = void_leader(s, r, outcome)
+    if r.tier != MANAGER:
+        s.ev_trick = 1 if winner == s.agent else 2
+    s.agent_last += s.table_seat[s.table_len - 1] == s.agent
+    s.tricks += 1
+    clear_table(s)
+    s.rosie_lead = 0
+    set_leader(s, r, leader)
+    if CARD_ROSIE <= card <= CARD_HARRY and s.abilities != ABILITIES_OFF and winner < r.num_players:
+        return gain_ability(s, r, tb, winner, card)
+    return False
+
+
+cdef inline int void_leader(const State* s, const Rules* r, Outcome outcome) noexcept nogil:
+    # 4.4: who leads after a destroyed trick.
+    cdef int beast_seat = s.table_seat[outcome.beast_position]
+    cdef bint would_win
+    if outcome.beast == KRAKEN:
+        if r.left_of_kraken:
+            return s.table_seat[(outcome.beast_position + 1) % s.table_len]
+        would_win = True
+    else:
+        would_win = r.whale_void_would_win
+    if would_win and outcome.base >= 0:
+        return s.table_seat[outcome.base]
+    return beast_seat
+
+
+cdef inline void set_leader(State* s, const Rules* r, int seat) noexcept nogil:
+    s.leader = seat
+    if seat < r.num_players:
+        s.human_leader = seat
+
+
+# -- 6 pirate abilities -------------------------------------------------------------------------
+
+cdef inline bint agent_decides(const State* s, int seat, int pirate) noexcept nogil:
+    return (
+        s.abilities == ABILITIES_AGENT
+        and seat == s.agent
+        and ((s.pirates >> (pirate - CARD_ROSIE)) & 1) != 0
+    )
+
+
+cdef inline bint gain_ability(
+    State* s, const Rules* r, const Tables* tb, int seat, int pirate
+) noexcept nogil:
+    # The winner of a trick uses the winning pirate; True if that waits for the agent.
+    cdef int i
+    if pirate == CARD_HARRY:
+        s.harry_seat = seat
+        return False
+    if s.tricks == s.cards:
+        return False
+    if pirate == CARD_JADE:
+        s.abilities_used += 1
+        if seat == s.agent:
+            s.jade_seen = 1
+            for i in range(s.stock_pos, s.stock_len):
+                know(s, tb, s.stock[i])
+                set_add(s.out, s.stock[i])
+        return False
+    if pirate == CARD_BENDT and not draw_cards(s, tb, seat):
+        return False
+    if agent_decides(s, seat, pirate):
+        s.phase = ROSIE if pirate == CARD_ROSIE else BENDT_1 if pirate == CARD_BENDT else RASCAL
+        return True
+    if pirate == CARD_ROSIE:
+        use_rosie(s, r, bot_lead(r, seat, s.bots[seat], s.rng))
+    elif pirate == CARD_RASCAL:
+        use_rascal(s, seat, bot_bet(s, tb, seat, s.bots[seat], s.rng))
+    else:
+        i = bot_discard(s, tb, seat, s.bots[seat], -1, s.rng)
+        if s.hand_len[seat] - (s.cards - s.tricks) == 2:
+            s.first_discard = i
+            i = bot_discard(s, tb, seat, s.bots[seat], i, s.rng)
+        use_bendt(s, seat, i)
+    return False
+
+
+cdef inline void use_rosie(State* s, const Rules* r, int seat) noexcept nogil:
+    set_leader(s, r, seat)
+    s.rosie_lead = 1
+    s.abilities_used += 1
+
+
+cdef inline void use_rascal(State* s, int seat, int bet) noexcept nogil:
+    s.rascal_seat = seat
+    s.rascal_bet = 10 * bet
+    s.abilities_used += 1
+
+
+cdef inline int draw_cards(State* s, const Tables* tb, int seat) noexcept nogil:
+    # Bendt draws up to two cards to the end of the hand.
+    cdef int k = min(2, s.stock_len - s.stock_pos), i, card
+    for i in range(k):
+        card = s.stock[s.stock_pos]
+        s.stock_pos += 1
+        s.hand[seat][s.hand_len[seat]] = card
+        s.hand_len[seat] += 1
+        if seat == s.agent:
+            s.drawn[i] = card
+            know(s, tb, card)
+    return k
+
+
+cdef inline void use_bendt(State* s, int seat, int slot) noexcept nogil:
+    # Discard the card at `slot`, after the one at `first_discard` if two go.
+    cdef int8_t cards[MAX_HAND]
+    cdef int i, n = 0, first = s.first_discard
+    s.abilities_used += 1
+    if first >= 0:
+        s.discard[0] = s.hand[seat][first]
+        n = 1
+    s.discard[n] = s.hand[seat][slot]
+    if seat == s.agent:
+        for i in range(n + 1):
+            set_add(s.out, s.discard[i])
+    n = 0
+    for i in range(s.hand_len[seat]):
+        if i != slot and i != first:
+            cards[n] = s.hand[seat][i]
+            n += 1
+    memset(s.hand[seat], 0, MAX_HAND)
+    sorted_hand(s.hand[seat], cards, n)
+    s.hand_len[seat] = n
+    s.first_discard = -1
+
+
+cdef inline void use_harry(State* s, int change) noexcept nogil:
+    s.bid[s.harry_seat] += change
+    s.abilities_used += 1
+    s.harry_seat = -1
+
+
+# -- end of a round -----------------------------------------------------------------------------
+
+cdef inline void score_round(State* s, const Rules* r) noexcept nogil:
+    cdef int seat, i, loot, partner, points, off, paid, bonus_paid = 0
+    s.ev_round = s.round_idx + 1
+    for seat in range(r.num_players):
+        points = score_bid(
+            r, s.cards, s.bid[seat], s.won[seat], s.bonus[seat], s.cannon[seat], &bonus_paid
+        )
+        paid = 0
+        for i in range(s.num_alliances):
+            loot, partner = s.alliances[i][0], s.alliances[i][1]
+            if s.bid[loot] == s.won[loot] and s.bid[partner] == s.won[partner]:
+                paid += seat == loot or seat == partner
+        points += 20 * paid
+        off = s.won[seat] - s.bid[seat]
+        if seat == s.rascal_seat:
+            points += s.rascal_bet if off == 0 else -s.rascal_bet
+        s.total[seat] += points
+        s.bid_sum[seat] += s.bid[seat]
+        s.bid_share[seat] += s.bid[seat] * BID_SHARE_UNIT // s.cards
+        s.error[seat] += off
+        s.abs_error[seat] += off if off >= 0 else -off
+        s.hits[seat] += off == 0
+        s.zero_bids[seat] += s.bid[seat] == 0
+        s.last_bid[seat] = s.bid[seat]
+        if seat == s.agent:
+            s.ev_bid = s.bid[seat]
+            s.ev_won = s.won[seat]
+            s.ev_points = points
+            s.ev_bonus = bonus_paid
+            s.ev_alliances = paid
+            s.ev_bet = s.rascal_bet if s.rascal_seat == seat else 0
+    s.rounds_done += 1
+
+
+cdef inline void end_round(State* s, const Rules* r, const Tables* tb, const Knobs* k) noexcept nogil:
+    cdef int seat
+    score_round(s, r)
+    if r.full_game and s.round_idx + 1 < r.num_rounds:
+        s.round_idx += 1
+        s.first_leader = (s.first_leader + 1) % r.num_players
+        start_round(s, r, tb, k)
+        return
+    s.done = 1
+    s.phase = END
+    s.turn = s.agent
+    if r.full_game:
+        s.ev_rank = 1
+        for seat in range(r.num_players):
+            s.ev_rank += s.total[seat] > s.total[s.agent]
+
+
+# -- the state machine --------------------------------------------------------------------------
+
+cdef inline void advance(State* s, const Rules* r, const Tables* tb, const Knobs* k) noexcept nogil:
+    # Play on until the agent has to decide or the episode ends.
+    cdef int seat
+    while True:
+        if s.table_len == r.num_hands and finish_trick(s, r, tb):
+            s.turn = s.agent
+            return
+        if s.tricks == s.cards:
+            if s.harry_seat >= 0:
+                if agent_decides(s, s.harry_seat, CARD_HARRY):
+                    s.phase = HARRY
+                    s.turn = s.agent
+                    return
+                use_harry(s, bot_harry(s, s.harry_seat, s.bots[s.harry_seat], s.rng))
+            end_round(s, r, tb, k)
+            return
+        seat = next_seat(s, r)
+        if seat == s.agent and r.tier != MANAGER:
+            s.phase = PLAY
+            s.turn = seat
+            return
+        play_bot(s, r, tb, seat)
+
+
+cdef inline bint is_legal(const State* s, const Rules* r, const Tables* tb, int a) noexcept nogil:
+    cdef int agent = s.agent
+    if s.phase == PLAY:
+        return (legal_slots(s, r, tb, agent) >> a) & 1
+    if s.phase == BID:
+        return a <= s.cards
+    if s.phase == TIGRESS_MODE or s.phase == CANNON:
+        return a <= 1
+    if s.phase == ROSIE:
+        return a < r.num_players
+    if s.phase == BENDT_1 or s.phase == BENDT_2:
+        return a < s.hand_len[agent] and a != s.first_discard
+    if s.phase == RASCAL:
+        return a <= 2
+    if s.phase == HARRY:
+        return 0 <= s.bid[agent] + a - 1 <= s.cards and a <= 2
+    return True
+
+
+cdef inline void apply_action(
+    State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
+) noexcept nogil:
+    cdef int agent = s.agent, phase = s.phase
+    if phase == PLAY or phase == TIGRESS_MODE:
+        if phase == PLAY:
+            s.ev_card = s.hand[agent][a]
+            if s.ev_card == CARD_TIGRESS and r.tigress_agent:
+                s.ev_card = -1  # she stays in the hand until her mode is chosen
+                s.phase = TIGRESS_MODE
+                return
+            lay(s, tb, agent, a, tigress_mode(s, agent, s.ev_card))
+        else:
+            s.ev_card = CARD_TIGRESS
+            lay(s, tb, agent, tigress_slot(s), a)
+    elif phase == BID:
+        s.ev_estimate = estimate(s, tb, agent)
+        s.bid[agent] = a
+        if r.scoring == SCORE_CANNON:
+            s.phase = CANNON
+            return
+    elif phase == CANNON:
+        s.cannon[agent] = a
+    elif phase == ROSIE:
+        use_rosie(s, r, (agent + a) % r.num_players)
+    elif phase == RASCAL:
+        use_rascal(s, agent, a)
+    elif phase == HARRY:
+        use_harry(s, a - 1)
+    else:
+        s.ev_card = s.hand[agent][a]
+        if phase == BENDT_1 and s.hand_len[agent] - (s.cards - s.tricks) == 2:
+            s.first_discard = a
+            s.phase = BENDT_2
+            return
+        use_bendt(s, agent, a)
+    advance(s, r, tb, k)
+
+
+cdef inline int tigress_slot(const State* s) noexcept nogil:
+    cdef int i = 0
+    while s.hand[s.agent][i] != CARD_TIGRESS:
+        i += 1
+    return i
+
+
+cdef inline void step_row(
+    State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
+) noexcept nogil:
+    clear_events(s)
+    s.ev_phase = s.phase
+    s.ev_action = a
+    s.ev_left = s.cards - s.tricks
+    s.ev_cards = s.cards
+    if s.phase != BID and s.phase != CANNON:
+        s.ev_needed = s.bid[s.agent] - s.won[s.agent]
+    if not is_legal(s, r, tb, a):
+        s.invalid_count += 1
+        s.ev_invalid = 1
+        if s.invalid_count >= INVALID_LIMIT:
+            s.ev_invalid = 2
+            s.done = 2
+        return
+    apply_action(s, r, tb, k, a)

@@ -1,0 +1,391 @@
+"""Options of a Skull King environment: rule switches (spec 7), tier options (10), sampling (11)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from fastenv.errors import ConfigError
+from fastenv.skullking import tables as t
+from fastenv.skullking.layout import obs_dim
+from fastenv.skullking.state import KNOBS_DTYPE, RULES_DTYPE
+
+PHASE_ROUNDS = {"early": (1, 3), "mid": (4, 6), "late": (7, t.MAX_ROUNDS)}
+ABILITY_PIRATES = ("rosie", "bendt", "rascal", "jade", "harry")
+MIXED_OPPONENTS = ("rule_medium", "rule_hard", "heuristic")
+PRESETS: dict[str, dict[str, Any]] = {
+    "pi_compat": {
+        "late_suit": True,
+        "trump_any_time": True,
+        "tigress_bonus": False,
+        "two_player": "plain",
+        "abilities": "off",
+    }
+}
+
+
+def _refuse(field: str, value: object, allowed: str) -> ConfigError:
+    return ConfigError(f"{field}={value!r} is not possible: {field} must be {allowed}.")
+
+
+def _choice(field: str, value: object, allowed: Iterable[str]) -> int:
+    names = list(allowed)
+    if not isinstance(value, str) or value not in names:
+        raise _refuse(field, value, "one of " + ", ".join(map(repr, names)))
+    return names.index(value)
+
+
+def _integer(field: str, value: object, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise _refuse(field, value, f"an integer from {low} to {high}")
+    if not low <= value <= high:
+        raise _refuse(field, value, f"an integer from {low} to {high}")
+    return int(value)
+
+
+def _boolean(field: str, value: object) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise _refuse(field, value, "True or False")
+    return bool(value)
+
+
+def _number(field: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise _refuse(field, value, "a finite number")
+    if not math.isfinite(value):
+        raise _refuse(field, value, "a finite number")
+    return float(value)
+
+
+def _names(field: str, value: object, allowed: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise _refuse(field, value, "a collection of " + ", ".join(map(repr, allowed)))
+    chosen = tuple(value)
+    for name in chosen:
+        _choice(field, name, allowed)
+    return chosen
+
+
+@dataclass(frozen=True)
+class SkullKingConfig:
+    """Rules and options of a Skull King environment, validated on construction.
+
+    Parameters
+    ----------
+    tier : {"flat", "manager", "worker", "ability"}
+        Which view of the game the agent has; fixed by the environment id.
+    num_players : int
+        2 to 8.
+    preset : {None, "pi_compat"}
+        Sets several rule switches at once; explicit options win over it.
+    deck : str or sequence of str
+        "full74", "base70", "no_kraken", "no_whale", "no_loot", or several of the last three.
+    schedule : str or sequence of int
+        Cards dealt in each round: a preset name or 1 to 20 hand sizes of 1 to 10 cards.
+    scoring : {"skull_king", "rascal", "rascal_cannon"}
+    abilities : {None, "off", "auto", "agent"}
+        None is "agent" in the Ability tier and "off" elsewhere. Only that tier allows "agent".
+    kraken_leader : {"would_win", "left_of_kraken"}
+    whale_void_leader : {"whale_player", "would_win"}
+    late_suit, trump_any_time, tigress_bonus : bool
+    two_player : {"graybeard", "plain"}
+    tigress : {"auto", "agent"}
+    opponents : str or sequence of str
+        One of the bots for all seats, "mixed", or one name a seat in seat order after the agent:
+        "random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_easy", "rule_pi_medium",
+        "rule_pi_hard", "heuristic". A knob: can be changed with ``configure``.
+    agent_seat : int or "rotate"
+        Seat of the agent, or the next seat in every new episode. A knob.
+    reward : {"shaped", "points", "points_rank"}
+    invalid_action : {"penalty", "raise"}
+        What an action that is in range but illegal now does.
+    obs_ext : {None, "memory"}
+        "memory" appends three blocks of 74: own hand, played, known to be out of play.
+    deals : {"stream", "duplicate"}
+        "duplicate": the deals of an episode depend on its seed alone, so that the same deals can be
+        replayed with the agent in another seat.
+    mode : {"round", "game"}
+        Manager tier: one bid an episode, or a whole game.
+    round_weights : str or sequence of float
+        "plan", "linear", "uniform", or one weight a round. A knob.
+    allowed_phases : collection of {"early", "mid", "late"}
+        Rounds that may be sampled; empty allows all. A knob.
+    goal_mode : {"uniform", "fixed", "estimate", "manager"}
+        Worker and Ability tiers. With "manager" the goal is an estimate until the trainer writes
+        the Manager's bid into the state row (``bid`` of the agent). A knob.
+    goal : int
+        The goal of ``goal_mode="fixed"``, at most the cards dealt. A knob.
+    goal_bonus : float
+        Reward for reaching the goal.
+    needed_after : bool
+        Count the trick just won before judging it, as an earlier implementation did.
+    rosie_shaping : bool
+        Pay +0.1 for choosing oneself with Rosie and -0.05 otherwise.
+    enable_abilities : bool
+        False switches abilities off. A knob.
+    pirates : collection of str
+        Pirates whose abilities the agent decides himself; a rule decides the others. A knob.
+
+    Raises
+    ------
+    ConfigError
+        Naming the field, its value and the allowed values.
+    """
+
+    tier: str = "flat"
+    num_players: int = 4
+    preset: str | None = None
+    deck: str | Sequence[str] = "full74"
+    schedule: str | Sequence[int] = "classic"
+    scoring: str = "skull_king"
+    abilities: str | None = None
+    kraken_leader: str = "would_win"
+    whale_void_leader: str = "whale_player"
+    late_suit: bool = False
+    trump_any_time: bool = False
+    tigress_bonus: bool = True
+    two_player: str = "graybeard"
+    tigress: str = "auto"
+    opponents: str | Sequence[str] = "rule_medium"
+    agent_seat: int | str = 0
+    reward: str = "shaped"
+    invalid_action: str = "penalty"
+    obs_ext: str | None = None
+    deals: str = "stream"
+    mode: str = "round"
+    round_weights: str | Sequence[float] = "plan"
+    allowed_phases: Sequence[str] = ()
+    goal_mode: str = "uniform"
+    goal: int = 0
+    goal_bonus: float = 5.0
+    needed_after: bool = False
+    rosie_shaping: bool = False
+    enable_abilities: bool = True
+    pirates: Sequence[str] = ABILITY_PIRATES
+
+    def __post_init__(self) -> None:
+        self.rules_record()
+        self.default_knobs(1)
+
+    @classmethod
+    def from_options(cls, **options: Any) -> Self:
+        """Build a config from keyword options, resolving ``preset``.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown option or preset, or a value that is not allowed.
+        """
+        known = {f.name for f in fields(cls)}
+        for name in options:
+            if name not in known:
+                allowed = ", ".join(sorted(known - {"tier"}))
+                raise ConfigError(f"{name!r} is not an option of Skull King; options: {allowed}.")
+        preset = options.get("preset")
+        if preset is not None:
+            _choice("preset", preset, PRESETS)
+            options = {**PRESETS[preset], **options}
+        return cls(**options)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, validated again."""
+        return replace(self, **changes)
+
+    # -- rules ---------------------------------------------------------------------------------
+
+    @property
+    def num_hands(self) -> int:
+        """Hands dealt: one a player, three with Graybeard's ghost (spec 7.2)."""
+        return 3 if self.num_players == 2 and self.two_player == "graybeard" else self.num_players
+
+    def deck_cards(self) -> tuple[int, ...]:
+        """Return the ids of the cards in use, ascending."""
+        names = (self.deck,) if isinstance(self.deck, str) else tuple(self.deck)
+        removed: set[int] = set()
+        for name in names:
+            _choice("deck", name, t.DECKS)
+            removed.update(t.DECKS[name])
+        return tuple(c for c in range(t.NUM_CARDS) if c not in removed)
+
+    def hand_sizes(self) -> tuple[int, ...]:
+        """Return the cards dealt to a hand in each round, with the cap of spec 3.2."""
+        sizes: Sequence[int]
+        if isinstance(self.schedule, str):
+            _choice("schedule", self.schedule, t.SCHEDULES)
+            sizes = t.SCHEDULES[self.schedule]
+        else:
+            sizes = tuple(_integer("schedule", s, 1, t.MAX_CARDS) for s in self.schedule)
+        if not 1 <= len(sizes) <= t.MAX_ROUNDS:
+            raise _refuse("schedule", self.schedule, f"1 to {t.MAX_ROUNDS} hand sizes of 1 to 10")
+        return tuple(min(s, len(self.deck_cards()) // self.num_hands) for s in sizes)
+
+    def rules_record(self) -> np.ndarray:
+        """Return the rules as a record array, shape (1,), dtype ``RULES_DTYPE``."""
+        row = np.zeros(1, RULES_DTYPE)
+        tier = _choice("tier", self.tier, [x.name.lower() for x in t.Tier])
+        if self.preset is not None:
+            _choice("preset", self.preset, PRESETS)
+        _choice("invalid_action", self.invalid_action, ("penalty", "raise"))
+        players = _integer("num_players", self.num_players, 2, t.MAX_PLAYERS)
+        memory = self.obs_ext is not None
+        if memory:
+            _choice("obs_ext", self.obs_ext, ("memory",))
+        two_player = _choice("two_player", self.two_player, ("graybeard", "plain"))
+        deck, sizes = self.deck_cards(), self.hand_sizes()
+        row["deck"] = -1
+        row["deck"][0, : len(deck)] = deck
+        row["schedule"][0, : len(sizes)] = sizes
+        values = {
+            "goal_bonus": _number("goal_bonus", self.goal_bonus),
+            "num_players": players,
+            "num_hands": 3 if players == 2 and two_player == 0 else players,
+            "tier": tier,
+            "full_game": tier == t.Tier.FLAT
+            or (_choice("mode", self.mode, ("round", "game")) == 1 and tier == t.Tier.MANAGER),
+            "num_rounds": len(sizes),
+            "deck_len": len(deck),
+            "scoring": _choice("scoring", self.scoring, [x.name.lower() for x in t.Scoring]),
+            "left_of_kraken": _choice(
+                "kraken_leader", self.kraken_leader, ("would_win", "left_of_kraken")
+            ),
+            "whale_void_would_win": _choice(
+                "whale_void_leader", self.whale_void_leader, ("whale_player", "would_win")
+            ),
+            "late_suit": _boolean("late_suit", self.late_suit),
+            "trump_any_time": _boolean("trump_any_time", self.trump_any_time),
+            "tigress_bonus": _boolean("tigress_bonus", self.tigress_bonus),
+            "tigress_agent": _choice("tigress", self.tigress, ("auto", "agent")),
+            "duplicate_deals": _choice("deals", self.deals, ("stream", "duplicate")),
+            "memory": memory,
+            "reward": _choice("reward", self.reward, [x.name.lower() for x in t.Reward]),
+            "needed_after": _boolean("needed_after", self.needed_after),
+            "rosie_shaping": _boolean("rosie_shaping", self.rosie_shaping),
+            "abilities": self._abilities(tier),
+            "opponent_slots": max(3, players - 1),
+            "table_slots": max(4, players),
+            "obs_dim": obs_dim(t.Tier(tier), players, memory),
+        }
+        for name, value in values.items():
+            row[name] = value
+        return row
+
+    def _abilities(self, tier: int) -> int:
+        if self.abilities is None:
+            return t.Abilities.AGENT if tier == t.Tier.ABILITY else t.Abilities.OFF
+        chosen = _choice("abilities", self.abilities, [x.name.lower() for x in t.Abilities])
+        if chosen == t.Abilities.AGENT and tier != t.Tier.ABILITY:
+            raise _refuse(
+                "abilities",
+                self.abilities,
+                "'off' or 'auto' here; only the Ability tier lets the agent decide",
+            )
+        return chosen
+
+    # -- knobs ---------------------------------------------------------------------------------
+
+    def default_knobs(self, n: int) -> np.ndarray:
+        """Return the knobs of ``n`` lanes, shape (n,), dtype ``KNOBS_DTYPE``."""
+        knobs = np.zeros(n, KNOBS_DTYPE)
+        for name in ("opponents", "agent_seat", "goal_mode", "goal", "enable_abilities", "pirates"):
+            self.set_knob(knobs, name, getattr(self, name))
+        knobs["round_cdf"] = self._round_cdf(self.round_weights, self.allowed_phases)
+        return knobs
+
+    def set_knob(self, knobs: np.ndarray, name: str, value: Any) -> None:
+        """Write one knob into rows of ``KNOBS_DTYPE``; lanes take it at their next reset.
+
+        ``round_weights`` and ``allowed_phases`` share one field: setting either starts from the
+        configured value of the other. Pass ``("weights", "phases")`` as ``round_sampling`` to set
+        both.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown knob or a value that is not allowed; nothing is written.
+        """
+        setters: dict[str, Callable[[], tuple[str, Any]]] = {
+            "opponents": lambda: ("opponents", self._opponents(value)),
+            "agent_seat": lambda: ("agent_seat", self._agent_seat(value)),
+            "goal_mode": lambda: (
+                "goal_mode",
+                _choice("goal_mode", value, [x.name.lower() for x in t.GoalMode]),
+            ),
+            "goal": lambda: ("goal", _integer("goal", value, 0, t.MAX_CARDS)),
+            "enable_abilities": lambda: ("abilities", _boolean("enable_abilities", value)),
+            "pirates": lambda: ("pirates", self._pirates(value)),
+            "round_weights": lambda: ("round_cdf", self._round_cdf(value, self.allowed_phases)),
+            "allowed_phases": lambda: ("round_cdf", self._round_cdf(self.round_weights, value)),
+            "round_sampling": lambda: ("round_cdf", self._round_cdf(*value)),
+        }
+        if name not in setters:
+            raise ConfigError(f"{name!r} is not a knob of Skull King; knobs: {', '.join(setters)}.")
+        field, new = setters[name]()
+        knobs[field] = new
+
+    def _opponents(self, value: str | Sequence[str]) -> list[int]:
+        seats = self.num_players - 1
+        bots = {b.name.lower(): int(b) for b in t.Bot}
+        if isinstance(value, str):
+            mixed = MIXED_OPPONENTS if value == "mixed" else (value,)
+            names = [mixed[j % len(mixed)] for j in range(seats)]
+        elif isinstance(value, Iterable):
+            names = list(value)
+        else:
+            raise _refuse("opponents", value, "the name of a bot or one name for each opponent")
+        for name in names:
+            _choice("opponents", name, [*bots, "mixed"] if isinstance(value, str) else bots)
+        if len(names) != seats:
+            raise _refuse("opponents", value, f"one name or {seats} names, one for each opponent")
+        return [0, *(bots[name] for name in names), *[0] * (t.MAX_PLAYERS - 1 - seats)]
+
+    def _agent_seat(self, value: int | str) -> int:
+        if isinstance(value, str):
+            if value != "rotate":
+                raise _refuse(
+                    "agent_seat", value, f"'rotate' or a seat from 0 to {self.num_players - 1}"
+                )
+            return -1
+        return _integer("agent_seat", value, 0, self.num_players - 1)
+
+    def _pirates(self, value: Sequence[str]) -> int:
+        names = _names("pirates", value, ABILITY_PIRATES)
+        return sum(1 << ABILITY_PIRATES.index(name) for name in set(names))
+
+    def _round_cdf(
+        self, weights: str | Sequence[float], allowed_phases: Sequence[str]
+    ) -> np.ndarray:
+        """Return the cumulative distribution over rounds (spec 11.1, 11.2), shape (MAX_ROUNDS,)."""
+        rounds = len(self.hand_sizes())
+        if isinstance(weights, str):
+            _choice("round_weights", weights, t.ROUND_WEIGHTS)
+            table = t.ROUND_WEIGHTS[weights]
+            w = [table[min(r, len(table) - 1)] for r in range(rounds)]
+        else:
+            w = [_number("round_weights", x) for x in weights]
+            if len(w) != rounds or min(w) < 0:
+                raise _refuse("round_weights", weights, f"{rounds} weights, none negative")
+        phases = _names("allowed_phases", allowed_phases, tuple(PHASE_ROUNDS))
+        if phases:
+            spans = [PHASE_ROUNDS[p] for p in phases]
+            w = [
+                x if any(low <= r + 1 <= high for low, high in spans) else 0.0
+                for r, x in enumerate(w)
+            ]
+        total = math.fsum(w)
+        if total <= 0:
+            raise _refuse(
+                "allowed_phases" if phases else "round_weights",
+                allowed_phases if phases else weights,
+                f"such that at least one of the {rounds} rounds of the schedule can be sampled",
+            )
+        cdf, running = np.ones(t.MAX_ROUNDS), 0.0
+        for r in range(rounds):
+            running += w[r]
+            cdf[r] = running / total
+        last = max(r for r in range(rounds) if w[r] > 0)
+        cdf[last:] = 1.0  # rounding must not let the sample fall behind the last allowed round
+        return cdf

@@ -1,0 +1,593 @@
+"""One game of Skull King in plain Python: the oracle of the compiled implementations.
+
+This file is the flow of the game: deal, bids, turns, abilities, scores. The pure rules (legality,
+tricks, points of a round) are in ``rules.py`` and re-exported here; the opponents are in
+``bots.py``; what a game consists of, and how it becomes a row, is in ``position.py``. Section
+numbers are those of the game specification.
+
+>>> from fastenv.skullking.config import SkullKingConfig
+>>> config = SkullKingConfig(tier="flat", num_players=4)
+>>> game = SkullKing(config.rules_record(), config.default_knobs(1), seed=7)
+>>> while not game.done:
+...     game.step(game.legal_actions()[0])
+>>> game.rounds_done
+10
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastenv.rng import GOLDEN_GAMMA, Rng, splitmix64
+from fastenv.skullking import bots
+from fastenv.skullking.position import MASK64, Position, load, pack, to_namespace
+from fastenv.skullking.rules import (
+    DEFAULT_RULES,
+    FREE,
+    OPEN,
+    Captures,
+    Play,
+    RoundScore,
+    Trick,
+    TrickRules,
+    captured,
+    clamp_bid,
+    effective_class,
+    estimate,
+    hand_sizes,
+    is_special,
+    lead_suit,
+    legal_cards,
+    resolve_trick,
+    score_round,
+    tigress_mode,
+    winning_play,
+)
+from fastenv.skullking.tables import (
+    BENDT,
+    BID_SHARE_UNIT,
+    CLASS,
+    HARRY,
+    INVALID_LIMIT,
+    JADE,
+    NUM_ACTIONS,
+    NUMBER,
+    PIRATES,
+    RASCAL,
+    ROSIE,
+    STRENGTH,
+    SUIT,
+    TIGRESS,
+    TRUMP,
+    Abilities,
+    Bot,
+    CardClass,
+    GoalMode,
+    Phase,
+    Scoring,
+    Tier,
+)
+
+__all__ = [
+    "DEFAULT_RULES",
+    "FREE",
+    "GRAYBEARD",
+    "OPEN",
+    "Captures",
+    "Play",
+    "RoundScore",
+    "SkullKing",
+    "Trick",
+    "TrickRules",
+    "captured",
+    "effective_class",
+    "estimate",
+    "hand_sizes",
+    "lead_suit",
+    "legal_cards",
+    "pack",
+    "resolve_trick",
+    "score_round",
+    "tigress_mode",
+    "to_namespace",
+    "unpack",
+    "winning_play",
+]
+
+GRAYBEARD = 2  # seat and hand of the ghost in a game of two (7.2)
+BETS = (0, 10, 20)
+RUNNING = -1  # `phase` while nobody waits for the agent
+
+
+class SkullKing(Position):
+    """One game, from the point of view of the agent in seat ``agent``.
+
+    ``reset`` and ``step`` always return at a decision of the agent (``phase`` names it) or at the
+    end of the episode; the other seats are played by bots.
+
+    Parameters
+    ----------
+    rules : RULES_DTYPE record or SimpleNamespace
+        Rule switches, see ``config.py``.
+    knobs : KNOBS_DTYPE record or SimpleNamespace
+        Opponents and other options that are read at every reset.
+    seed : int, optional
+        Start an episode at once.
+    """
+
+    def __init__(self, rules: Any, knobs: Any, seed: int | None = None) -> None:
+        super().__init__(rules, knobs)
+        if seed is not None:
+            self.reset(seed)
+
+    # -- an episode ----------------------------------------------------------------------------
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start an episode: with its own stream if there is a seed, else with the next draws."""
+        rules, knobs, players = self.rules, self.knobs, self.rules.num_players
+        # 1 stream of random numbers, deals, and the agent's seat
+        if seed is not None:
+            self.rng = Rng(seed)
+            self.deal_seed = seed & MASK64 if rules.duplicate_deals else 0
+            self.agent = max(knobs.agent_seat, 0)
+        else:
+            if rules.duplicate_deals:
+                self.deal_seed = splitmix64((self.deal_seed + GOLDEN_GAMMA) & MASK64)
+            rotated = (self.agent + 1) % players
+            self.agent = rotated if knobs.agent_seat < 0 else knobs.agent_seat
+        # 2 forget the last episode, take the knobs
+        self.clear_episode()
+        self.bots[self.agent] = Bot.RULE_HARD
+        for j in range(1, players):
+            self.bots[(self.agent + j) % players] = knobs.opponents[j]
+        self.abilities = rules.abilities if knobs.abilities else Abilities.OFF
+        self.pirates = knobs.pirates
+        # 3 the round to play, and its first leader
+        self.draw_round()
+        # 4 deal and bid, go on to the agent's first decision
+        self.start_round()
+        self.advance()
+
+    def step(self, action: int) -> None:
+        """Take the agent's decision and play on to the next one; nothing if the episode is over.
+
+        Parameters
+        ----------
+        action : int
+            0..10. An illegal one changes nothing but the count of invalid actions.
+        """
+        if self.done:
+            return
+        # 1 clear the events, note what was decided and when
+        self.clear_events()
+        self.ev_phase, self.ev_action = self.phase, action
+        self.ev_cards, self.ev_left = self.cards, self.cards - self.tricks
+        if self.phase not in (Phase.BID, Phase.CANNON):
+            self.ev_needed = self.bid[self.agent] - self.won[self.agent]
+        # 2 legality
+        if action not in self.legal_actions():
+            self.invalid_count += 1
+            self.ev_invalid = 1
+            if self.invalid_count == INVALID_LIMIT:
+                self.ev_invalid = self.done = 2
+            return
+        # 3 apply the decision
+        self.apply(action)
+        # 4 play on: tricks, abilities, rounds
+        self.advance()
+
+    def legal_actions(self) -> list[int]:
+        """Return the legal actions of the pending decision; all of them at the end (8.1, 8.2)."""
+        hand, bid = self.hand[self.agent], self.bid[self.agent]
+        if self.phase == Phase.BID:
+            return list(range(self.cards + 1))
+        if self.phase == Phase.PLAY:
+            legal = legal_cards(hand, self.plays(), self.rules)
+            return [slot for slot, card in enumerate(hand) if card in legal]
+        if self.phase in (Phase.BENDT_1, Phase.BENDT_2):
+            return [slot for slot in range(len(hand)) if slot != self.first_discard]
+        if self.phase == Phase.HARRY:
+            return [a for a in range(3) if 0 <= bid + a - 1 <= self.cards]
+        return list(
+            {
+                Phase.CANNON: range(2),
+                Phase.TIGRESS: range(2),
+                Phase.ROSIE: range(self.rules.num_players),
+                Phase.RASCAL: range(3),
+                Phase.END: range(NUM_ACTIONS),
+            }[Phase(self.phase)]
+        )
+
+    def apply(self, action: int) -> None:
+        """Carry out a legal decision of the agent; ``phase`` is what it still has to decide."""
+        phase, self.phase = self.phase, RUNNING
+        handlers: dict[int, Callable[[int], None]] = {
+            Phase.BID: self.apply_bid,
+            Phase.CANNON: self.apply_cannon,
+            Phase.PLAY: self.apply_card,
+            Phase.TIGRESS: self.apply_tigress,
+            Phase.ROSIE: self.apply_rosie,
+            Phase.BENDT_1: self.apply_discard,
+            Phase.BENDT_2: self.apply_discard,
+            Phase.RASCAL: self.apply_bet,
+            Phase.HARRY: self.apply_change,
+        }
+        handlers[phase](action)
+
+    def advance(self) -> None:
+        """Play on until the agent must decide or the episode ends."""
+        while self.phase == RUNNING:
+            if len(self.table_card) == self.rules.num_hands:
+                self.finish_trick()
+            elif self.tricks == self.cards:
+                self.finish_round()
+            else:
+                self.next_turn()
+
+    # -- 3.2 deal, 3.3 bids --------------------------------------------------------------------
+
+    def draw_round(self) -> None:
+        """Draw the round of an episode that samples one, and who leads first (8.4, draws 1, 2)."""
+        rules = self.rules
+        if not rules.full_game:
+            u, last = self.rng.uniform(), rules.num_rounds - 1
+            cdf = self.knobs.round_cdf
+            self.round_idx = next((r for r in range(last) if u < cdf[r]), last)
+        deals = Rng(self.deal_seed) if rules.duplicate_deals else self.rng
+        self.first_leader = deals.bounded(rules.num_players)
+
+    def start_round(self) -> None:
+        """Deal and let everybody bid; a Worker's bid is its goal (10.5)."""
+        self.clear_round()
+        self.cards = self.rules.schedule[self.round_idx]
+        self.deal()
+        self.leader = self.human_leader = self.turn = self.first_leader
+        if self.rules.tier in (Tier.WORKER, Tier.ABILITY):
+            self.bid[self.agent] = self.draw_goal()
+            self.phase = RUNNING
+        else:
+            self.phase = Phase.BID
+        for seat in range(self.rules.num_players):
+            if seat != self.agent:  # nobody sees a bid: the agent's view hides them until it bid
+                self.bid[seat] = bots.choose_bid(self.bots[seat], self.view(seat), self.rng)
+                if self.rules.scoring == Scoring.RASCAL_CANNON:
+                    self.cannon[seat] = bots.choose_cannon(self.bots[seat], self.rng)
+
+    def deal(self) -> None:
+        """Shuffle the deck and deal it (8.4, draw 3)."""
+        rng = self.rng
+        if self.rules.duplicate_deals:
+            rng = Rng((self.deal_seed + ((self.round_idx + 1) << 40)) & MASK64)
+        deck = list(self.rules.deck)
+        for i in range(len(deck) - 1, 0, -1):
+            j = rng.bounded(i + 1)
+            deck[i], deck[j] = deck[j], deck[i]
+        for seat in range(self.rules.num_hands):
+            dealt = deck[seat * self.cards : (seat + 1) * self.cards]
+            # 8.2: hands are sorted; Graybeard's pile keeps the deal order (7.2)
+            self.hand[seat] = dealt if self.is_graybeard(seat) else sorted(dealt)
+        self.stock = deck[self.rules.num_hands * self.cards :]
+        for card in self.hand[self.agent]:
+            self.learn(card)
+
+    def draw_goal(self) -> int:
+        """Return the goal of a Worker episode (10.5 and draw 4 of 8.4)."""
+        mode, cards = self.knobs.goal_mode, self.cards
+        if mode == GoalMode.UNIFORM:
+            return self.rng.bounded(cards + 1)
+        if mode == GoalMode.FIXED:
+            return min(int(self.knobs.goal), cards)
+        goal = estimate(self.hand[self.agent], cards)
+        if mode == GoalMode.ESTIMATE:
+            return clamp_bid(goal + self.rng.bounded(3) - 1, cards)
+        return goal  # MANAGER: until the trainer writes the Manager's bid
+
+    def apply_bid(self, bid: int) -> None:
+        """Take the agent's bid; all bids are revealed."""
+        self.ev_estimate = estimate(self.hand[self.agent], self.cards)
+        self.bid[self.agent] = bid
+        if self.rules.scoring == Scoring.RASCAL_CANNON:
+            self.phase = Phase.CANNON
+
+    def apply_cannon(self, cannonball: int) -> None:
+        """Choose between grapeshot and cannonball (7.1)."""
+        self.cannon[self.agent] = cannonball
+
+    # -- 3.4, 3.5 the cards of a trick ---------------------------------------------------------
+
+    def next_turn(self) -> None:
+        """Let the next seat play a card, or wait for the agent's."""
+        self.turn = seat = self.seat_order()[len(self.table_card)]
+        if seat == self.agent and self.rules.tier != Tier.MANAGER:
+            self.phase = Phase.PLAY
+        elif self.is_graybeard(seat):
+            self.lay(seat, self.hand[seat][0], 0)  # the top of his pile, whatever the suit
+        else:
+            card = bots.choose_card(self.bots[seat], self.view(seat), self.rng)
+            self.lay(seat, card, self.auto_mode(seat, card))
+
+    def seat_order(self) -> list[int]:
+        """Return the seats of the current trick in play order."""
+        players = self.rules.num_players
+        if self.rules.num_hands == players:
+            return [(self.leader + i) % players for i in range(players)]
+        other = 1 - self.human_leader  # 7.2: Graybeard leads after a trick he won, else is second
+        if self.leader == GRAYBEARD:
+            return [GRAYBEARD, self.human_leader, other]
+        return [self.human_leader, GRAYBEARD, other]
+
+    def is_graybeard(self, seat: int) -> bool:
+        """Tell whether a seat is the ghost's."""
+        return seat >= int(self.rules.num_players)
+
+    def auto_mode(self, seat: int, card: int) -> int:
+        """Return the mode in which a seat plays a card without being asked (8.3)."""
+        return tigress_mode(self.bid[seat], self.won[seat]) if card == TIGRESS else 0
+
+    def apply_card(self, slot: int) -> None:
+        """Play the card in a hand slot; the Tigress may ask for her mode first, still in hand."""
+        card = self.hand[self.agent][slot]
+        if card == TIGRESS and self.rules.tigress_agent:
+            self.phase = Phase.TIGRESS
+            return
+        self.ev_card = card
+        self.lay(self.agent, card, self.auto_mode(self.agent, card))
+
+    def apply_tigress(self, mode: int) -> None:
+        """Play the Tigress as an escape (0) or a pirate (1)."""
+        self.ev_card = TIGRESS
+        self.lay(self.agent, TIGRESS, mode)
+
+    def lay(self, seat: int, card: int, mode: int) -> None:
+        """Move a card from a hand to the table, where everybody sees it."""
+        self.hand[seat].remove(card)
+        self.table_card.append(card)
+        self.table_seat.append(seat)
+        self.table_mode.append(mode)
+        self.played.add(card)
+        self.learn(card)
+        self.seen_strength += STRENGTH[card]
+        kind = CLASS[card]
+        counted = (CardClass.PIRATE, CardClass.KING, CardClass.MERMAID, CardClass.ESCAPE)
+        if kind in counted:
+            self.counts[counted.index(kind)] += 1
+        elif kind == CardClass.NUMBER and SUIT[card] != TRUMP and NUMBER[card] >= 10:
+            self.counts[4] += 1
+
+    def learn(self, card: int) -> None:
+        """Note that the agent has seen a card."""
+        if card not in self.known:
+            self.known.add(card)
+            self.specials_known += is_special(card)
+
+    # -- 4 the end of a trick ------------------------------------------------------------------
+
+    def finish_trick(self) -> None:
+        """Give a complete trick to its winner, find the next leader, use the winner's ability."""
+        plays = self.plays()
+        trick = resolve_trick(plays, self.rules)
+        winner = trick.winner
+        if winner < 0:
+            self.destroyed += 1
+        else:
+            self.won[winner] += 1
+            self.bonus[winner] += 0 if self.is_graybeard(winner) else trick.bonus
+        self.alliances += [
+            pair for pair in trick.alliances if not any(map(self.is_graybeard, pair))
+        ]
+        self.agent_last += plays[-1].seat == self.agent
+        self.tricks += 1
+        self.table_card, self.table_seat, self.table_mode = [], [], []
+        self.rosie_lead = 0
+        self.set_leader(trick.next_leader)
+        if self.rules.tier != Tier.MANAGER:
+            self.ev_trick = 1 if winner == self.agent else 2
+            if winner == self.agent:
+                self.ev_captures = list(trick.captures)
+        card = next((play.card for play in plays if play.seat == winner), -1)
+        if card in PIRATES and self.abilities != Abilities.OFF and not self.is_graybeard(winner):
+            self.use_ability(winner, card)
+
+    def set_leader(self, seat: int) -> None:
+        """Note who leads the next trick, and the last player to lead for Graybeard's sake (7.2)."""
+        self.leader = seat
+        if not self.is_graybeard(seat):
+            self.human_leader = seat
+
+    # -- 6 pirate abilities --------------------------------------------------------------------
+
+    def use_ability(self, seat: int, pirate: int) -> None:
+        """Use the ability of the pirate that won a trick, before the next lead."""
+        if pirate == HARRY:
+            self.harry_seat = seat  # used when the round ends
+        elif self.tricks == self.cards:
+            return  # after the last trick only Harry works
+        elif pirate == JADE:
+            self.use_jade(seat)
+        elif pirate == BENDT and not self.draw(seat):
+            return  # no stock left: nothing to draw, nothing to discard
+        elif self.agent_decides(seat, pirate):
+            phases = {ROSIE: Phase.ROSIE, BENDT: Phase.BENDT_1, RASCAL: Phase.RASCAL}
+            self.phase, self.turn = phases[pirate], self.agent
+        else:
+            self.bot_ability(seat, pirate)
+
+    def agent_decides(self, seat: int, pirate: int) -> bool:
+        """Tell whether the agent is asked about a pirate, instead of a bot's rule."""
+        asked = self.abilities == Abilities.AGENT and self.rules.tier != Tier.MANAGER
+        return asked and seat == self.agent and bool(self.pirates >> (pirate - ROSIE) & 1)
+
+    def bot_ability(self, seat: int, pirate: int) -> None:
+        """Let the bot of a seat decide about Rosie, Bendt or Rascal."""
+        kind, view = self.bots[seat], self.view(seat)
+        if pirate == ROSIE:
+            self.use_rosie(bots.choose_leader(kind, view, self.rng))
+        elif pirate == RASCAL:
+            self.use_rascal(seat, BETS[bots.choose_bet(kind, view, self.rng)])
+        else:
+            slots = [bots.choose_discard(kind, view, self.rng)]
+            if self.surplus(seat) == 2:
+                slots.append(bots.choose_discard(kind, view, self.rng, slots[0]))
+            self.use_bendt(seat, slots)
+
+    def use_jade(self, seat: int) -> None:
+        """Jade: look at the stock; only what the agent sees is recorded."""
+        self.abilities_used += 1
+        if seat == self.agent:
+            self.jade_seen = 1
+            for card in self.stock[self.stock_pos :]:
+                self.learn(card)
+                self.out.add(card)
+
+    def use_rosie(self, leader: int) -> None:
+        """Rosie: choose who leads the next trick."""
+        self.set_leader(leader)
+        self.rosie_lead = 1
+        self.abilities_used += 1
+
+    def apply_rosie(self, action: int) -> None:
+        """Count the seats of Rosie's choice from the agent's own."""
+        self.use_rosie((self.agent + action) % self.rules.num_players)
+
+    def draw(self, seat: int) -> int:
+        """Bendt, first half: draw up to two cards to the end of the hand; return how many."""
+        cards = self.stock[self.stock_pos : self.stock_pos + 2]
+        self.stock_pos += len(cards)
+        self.hand[seat] += cards
+        if seat == self.agent:
+            self.drawn = cards
+            for card in cards:
+                self.learn(card)
+        return len(cards)
+
+    def surplus(self, seat: int) -> int:
+        """Return how many cards a hand holds beyond one for each trick to come."""
+        return len(self.hand[seat]) - (self.cards - self.tricks)
+
+    def use_bendt(self, seat: int, slots: list[int]) -> None:
+        """Bendt, second half: discard as many cards as were drawn and sort the hand again."""
+        hand = self.hand[seat]
+        self.discard = [hand[slot] for slot in slots]
+        self.hand[seat] = sorted(card for card in hand if card not in self.discard)
+        if seat == self.agent:
+            self.out.update(self.discard)
+        self.abilities_used += 1
+
+    def apply_discard(self, slot: int) -> None:
+        """Choose a discard; both leave the hand together."""
+        self.ev_card = self.hand[self.agent][slot]
+        first, self.first_discard = self.first_discard, -1
+        if first >= 0:
+            self.use_bendt(self.agent, [first, slot])
+        elif self.surplus(self.agent) == 1:
+            self.use_bendt(self.agent, [slot])
+        else:
+            self.first_discard, self.phase = slot, Phase.BENDT_2
+
+    def use_rascal(self, seat: int, bet: int) -> None:
+        """Rascal: bet on one's own bid."""
+        self.rascal_seat, self.rascal_bet = seat, bet
+        self.abilities_used += 1
+
+    def apply_bet(self, action: int) -> None:
+        """Bet 0, 10 or 20."""
+        self.use_rascal(self.agent, BETS[action])
+
+    def use_harry(self, change: int) -> None:
+        """Harry: change the bid of who won a trick with him."""
+        self.bid[self.harry_seat] += change
+        self.abilities_used += 1
+        self.harry_seat = -1
+
+    def apply_change(self, action: int) -> None:
+        """Change the agent's bid by -1, 0 or +1 and close the round."""
+        self.use_harry(action - 1)
+        self.score()
+
+    # -- 5 the end of a round ------------------------------------------------------------------
+
+    def finish_round(self) -> None:
+        """After the last trick: Harry's change of a bid, then the scores."""
+        if self.harry_seat >= 0:
+            if self.agent_decides(self.harry_seat, HARRY):
+                self.phase, self.turn = Phase.HARRY, self.agent
+                return
+            kind, view = self.bots[self.harry_seat], self.view(self.harry_seat)
+            self.use_harry(bots.choose_change(kind, view, self.rng))
+        self.score()
+
+    def score(self) -> None:
+        """Score the round for everybody, then go on to the next one or end the episode."""
+        exact = [won == bid for won, bid in zip(self.won, self.bid, strict=True)]
+        paid = [pair for pair in self.alliances if all(exact[seat] for seat in pair)]
+        for seat in range(self.rules.num_players):
+            self.score_seat(seat, alliances=sum(seat in pair for pair in paid))
+            self.record_round(seat)
+        self.rounds_done += 1
+        if self.rules.full_game and self.round_idx + 1 < self.rules.num_rounds:
+            self.round_idx += 1
+            self.first_leader = (self.first_leader + 1) % self.rules.num_players  # 3.4
+            self.start_round()
+        else:
+            self.end_episode()
+
+    def score_seat(self, seat: int, alliances: int) -> None:
+        """Add the points of a round to a player's total."""
+        bid, won, cannon = self.bid[seat], self.won[seat], bool(self.cannon[seat])
+        bet = self.rascal_bet if seat == self.rascal_seat else 0
+        result = score_round(
+            bid, won, self.cards, self.bonus[seat], alliances, bet, self.rules.scoring, cannon
+        )
+        self.total[seat] += result.points
+        if seat == self.agent:
+            self.ev_round = self.round_idx + 1
+            self.ev_bid, self.ev_won = bid, won
+            self.ev_points, self.ev_bonus = result
+            self.ev_alliances, self.ev_bet = alliances, bet
+
+    def record_round(self, seat: int) -> None:
+        """Add a completed round to the public history of a seat."""
+        bid, error = self.bid[seat], self.won[seat] - self.bid[seat]
+        self.bid_sum[seat] += bid
+        self.bid_share[seat] += bid * BID_SHARE_UNIT // self.cards
+        self.error[seat] += error
+        self.abs_error[seat] += abs(error)
+        self.hits[seat] += error == 0
+        self.zero_bids[seat] += bid == 0
+        self.last_bid[seat] = bid
+
+    def end_episode(self) -> None:
+        """End the episode; after a full game players with equal totals share the better rank."""
+        self.done, self.phase, self.turn = 1, Phase.END, self.agent
+        if self.rules.full_game:
+            totals = self.total[: self.rules.num_players]
+            self.ev_rank = 1 + sum(total > totals[self.agent] for total in totals)
+
+    # -- views ---------------------------------------------------------------------------------
+
+    def plays(self) -> list[Play]:
+        """Return the cards on the table in play order."""
+        return list(map(Play, self.table_seat, self.table_card, self.table_mode))
+
+    def view(self, seat: int) -> bots.View:
+        """Return what a player knows, as far as bots use it."""
+        hand, plays = self.hand[seat], self.plays()
+        return bots.View(
+            seat=seat,
+            hand=tuple(hand),
+            legal=tuple(legal_cards(hand, plays, self.rules)),
+            table=tuple(plays),
+            bid=self.bid[seat],
+            won=self.won[seat],
+            cards=self.cards,
+            num_players=self.rules.num_players,
+            num_hands=self.rules.num_hands,
+        )
+
+
+def unpack(row: Any, rules: Any, knobs: Any) -> SkullKing:
+    """Build a game from one record of ``STATE_DTYPE``; the inverse of ``pack``."""
+    game = SkullKing(rules, knobs)
+    load(game, row)
+    return game

@@ -1,0 +1,306 @@
+"""The door for state rows from outside: everything the compiled code relies on is checked once.
+
+The stepping code has no bounds checks, so a row that passes here must never make it read wild or
+loop for ever. The checks are vectorised over rows; the first failing one names lane and field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fastenv.errors import StateError
+from fastenv.skullking import tables as t
+from fastenv.skullking.state import STATE_DTYPE
+
+_IS_SPECIAL = np.isin(np.arange(t.NUM_CARDS), t.SPECIALS)
+_CATEGORY = np.stack(  # the categories of `counts`, one row each
+    [
+        np.isin(np.arange(t.NUM_CARDS), t.PIRATES),
+        np.arange(t.NUM_CARDS) == t.KING,
+        np.isin(np.arange(t.NUM_CARDS), t.MERMAIDS),
+        np.isin(np.arange(t.NUM_CARDS), t.ESCAPES),
+        (np.array(t.NUMBER) >= 10) & (np.array(t.SUIT) != t.TRUMP),
+    ]
+)
+
+Check = tuple[str, np.ndarray, str]  # field, bool[n] of bad lanes, what is allowed
+
+
+def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
+    """Check state rows that come from outside.
+
+    Parameters
+    ----------
+    rows : ndarray of STATE_DTYPE, shape (n,)
+    rules : ndarray of RULES_DTYPE, shape (1,)
+
+    Raises
+    ------
+    StateError
+        Naming the first bad lane, the field, its value and what is allowed.
+    """
+    if rows.dtype != STATE_DTYPE:
+        raise StateError(f"state rows must have dtype STATE_DTYPE, got {rows.dtype}.")
+    rule = rules[0]
+    for section in (_ranges, _cards, _table_and_hands, _sums, _phases):
+        for field, bad, allowed in section(rows, rule):
+            lanes = np.flatnonzero(bad)
+            if lanes.size:
+                lane = int(lanes[0])
+                raise StateError(
+                    f"lane {lane}: {field}={rows[field][lane].tolist()} is not possible: {allowed}."
+                )
+
+
+def _between(rows: np.ndarray, field: str, low: int, high: int) -> Check:
+    values = rows[field]
+    bad = (values < low) | (values > high)
+    return field, bad.reshape(len(rows), -1).any(axis=1), f"it must be from {low} to {high}"
+
+
+def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    players, hands = int(rule["num_players"]), int(rule["num_hands"])
+    rounds = int(rule["num_rounds"])
+    yield "rng", ~rows["rng"].any(axis=1), "a generator of zeros is stuck"
+    for field, low, high in (
+        ("agent", 0, players - 1),
+        ("phase", 0, t.Phase.END),
+        ("done", 0, 2),
+        ("round_idx", 0, rounds - 1),
+        ("rounds_done", 0, rounds),
+        ("tricks", 0, t.MAX_CARDS),
+        ("table_len", 0, hands - 1),
+        ("leader", 0, hands - 1),
+        ("first_leader", 0, players - 1),
+        ("human_leader", 0, players - 1),
+        ("turn", 0, hands - 1),
+        ("table_card", -1, t.NUM_CARDS - 1),
+        ("table_seat", -1, hands - 1),
+        ("table_mode", 0, 1),
+        ("hand", 0, t.NUM_CARDS - 1),
+        ("hand_len", 0, t.MAX_HAND),
+        ("stock", -1, t.NUM_CARDS - 1),
+        ("stock_len", 0, t.NUM_CARDS),
+        ("stock_pos", 0, 2),
+        ("discard", -1, t.NUM_CARDS - 1),
+        ("drawn", -1, t.NUM_CARDS - 1),
+        ("bid", -1, t.MAX_CARDS),
+        ("won", 0, t.MAX_CARDS),
+        ("cannon", 0, 1),
+        ("bots", 0, max(t.Bot)),
+        ("abilities", 0, max(t.Abilities)),
+        ("pirates", 0, 31),
+        ("harry_seat", -1, players - 1),
+        ("rascal_seat", -1, players - 1),
+        ("rosie_lead", 0, 1),
+        ("jade_seen", 0, 1),
+        ("abilities_used", 0, 5),
+        ("first_discard", -1, t.MAX_HAND - 1),
+        ("invalid_count", 0, t.INVALID_LIMIT),
+        ("alliances", -1, players - 1),
+        ("num_alliances", 0, 2),
+        ("total", -12000, 12000),
+        ("bonus", 0, 1000),
+        ("ep_length", 0, 2**31 - 2),
+        ("ev_phase", -1, t.Phase.END),
+        ("ev_action", 0, t.NUM_ACTIONS - 1),
+        ("ev_invalid", 0, 2),
+        ("ev_card", -1, t.NUM_CARDS - 1),
+        ("ev_needed", -t.MAX_CARDS, t.MAX_CARDS),
+        ("ev_left", 0, t.MAX_CARDS),
+        ("ev_estimate", 0, t.MAX_CARDS),
+        ("ev_trick", 0, 2),
+        ("ev_captures", 0, t.MAX_PLAYERS),
+        ("ev_cards", 0, t.MAX_CARDS),
+        ("ev_round", 0, rounds),
+        ("ev_bid", 0, t.MAX_CARDS),
+        ("ev_won", 0, t.MAX_CARDS),
+        ("ev_alliances", 0, 2),
+        ("ev_rank", 0, players),
+    ):
+        yield _between(rows, field, low, high)
+    yield "rascal_bet", ~np.isin(rows["rascal_bet"], (0, 10, 20)), "it must be 0, 10 or 20"
+    yield "ev_bet", ~np.isin(rows["ev_bet"], (0, 10, 20)), "it must be 0, 10 or 20"
+    yield "ep_return", ~np.isfinite(rows["ep_return"]), "it must be finite"
+    cards = rule["schedule"][rows["round_idx"]]
+    yield "cards", rows["cards"] != cards, "it must be what the schedule deals in this round"
+    yield "tricks", rows["tricks"] > cards, "a round has as many tricks as cards"
+
+
+def _members(cards: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """Count how often each card is among ``cards[:, valid]``: int[n, NUM_CARDS]."""
+    n = len(cards)
+    count = np.zeros((n, t.NUM_CARDS), np.int64)
+    lanes = np.broadcast_to(np.arange(n).reshape(n, *[1] * (cards.ndim - 1)), cards.shape)
+    np.add.at(count, (lanes[valid], cards[valid]), 1)
+    return count
+
+
+def _bits(words: np.ndarray) -> np.ndarray:
+    """Return the members of bit sets, bool[n, NUM_CARDS]."""
+    card = np.arange(t.NUM_CARDS)
+    bit = words[:, card // 64] >> (card % 64).astype(np.uint64)
+    return (bit & np.uint64(1)).astype(bool)
+
+
+def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    deck = np.isin(np.arange(t.NUM_CARDS), rule["deck"][: rule["deck_len"]])
+    in_hand = np.arange(t.MAX_HAND) < rows["hand_len"][:, :, None]
+    hands = _members(rows["hand"], in_hand)
+    slot = np.arange(t.NUM_CARDS)
+    in_stock = slot < rows["stock_len"][:, None]
+    stock = _members(rows["stock"], in_stock & (rows["stock"] >= 0))
+    left = _members(
+        rows["stock"], in_stock & (slot >= rows["stock_pos"][:, None]) & (rows["stock"] >= 0)
+    )
+    discards = _members(rows["discard"], rows["discard"] >= 0)
+    played = _bits(rows["played"])
+    where = hands + left + discards + played
+    yield "hand", (where != deck).any(axis=1), "every card of the deck must be in one place"
+    yield "hand", ((rows["hand"] != 0) & ~in_hand).any(axis=(1, 2)), "unused slots must be 0"
+    yield "stock", ((rows["stock"] >= 0) != in_stock).any(axis=1), "it must hold stock_len cards"
+    yield "stock", (stock > 1).any(axis=1), "a card can be in it only once"
+    yield "stock_pos", rows["stock_pos"] > rows["stock_len"], "it must not pass stock_len"
+    dealt = rows["cards"].astype(np.int64) * int(rule["num_hands"])
+    yield "stock_len", rows["stock_len"] != int(rule["deck_len"]) - dealt, "the rest of the deck"
+    drawn = _members(rows["drawn"], rows["drawn"] >= 0)
+    yield "drawn", (drawn > stock - left).any(axis=1), "cards that were drawn from the stock"
+    table = _members(rows["table_card"], rows["table_card"] >= 0)
+    yield "table_card", (table > played).any(axis=1), "cards that were played, each once"
+    known = _bits(rows["known"])
+    own = np.zeros_like(hands)
+    seat = np.arange(t.MAX_PLAYERS) == rows["agent"][:, None]
+    own += _members(rows["hand"], in_hand & seat[:, :, None])
+    seen = (own > 0) | played
+    yield "known", (seen & ~known).any(axis=1) | (known & ~deck).any(axis=1), "what he has seen"
+    out = _bits(rows["out"])
+    yield "out", (out & ~known).any(axis=1), "cards the agent knows"
+    specials = (known & _IS_SPECIAL).sum(axis=1)
+    yield "specials_known", rows["specials_known"] != specials, "the specials among `known`"
+    counts = played.astype(np.int64) @ _CATEGORY.T
+    yield "counts", (rows["counts"] != counts).any(axis=1), "the categories of `played`"
+    loots = (played & (table == 0))[:, t.LOOTS].sum(axis=1)
+    yield "num_alliances", rows["num_alliances"] > loots, "one for each Loot of a finished trick"
+    strength = played @ np.array(t.STRENGTH)
+    wrong = ~(np.abs(rows["seen_strength"] - strength) < 1e-9)  # the sum in play order
+    yield "seen_strength", wrong, "the sum of the strengths of `played`"
+
+
+def _table_and_hands(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    players, hands = int(rule["num_players"]), int(rule["num_hands"])
+    place = np.arange(t.MAX_PLAYERS)
+    laid = place < rows["table_len"][:, None]
+    seats = _seat_order(rows, players, hands)
+    good = np.where(laid, seats, -1)
+    yield "table_seat", (rows["table_seat"] != good).any(axis=1), "turns go on from the leader"
+    yield (
+        "table_card",
+        ((rows["table_card"] >= 0) != laid).any(axis=1),
+        "it must hold table_len cards",
+    )
+    modes = (rows["table_mode"] == 1) & (rows["table_card"] != t.TIGRESS)
+    yield "table_mode", modes.any(axis=1), "only the Tigress can be played as a pirate"
+    has_played = np.zeros((len(rows), t.MAX_PLAYERS), np.int64)
+    lanes, places = np.nonzero(laid)
+    has_played[lanes, rows["table_seat"][lanes, places]] = 1
+    rest = (rows["cards"].astype(np.int64) - rows["tricks"])[:, None]
+    expected = np.where(place < hands, rest - has_played, 0)
+    discarding = np.isin(rows["phase"], (t.Phase.BENDT_1, t.Phase.BENDT_2))
+    drawn = (rows["drawn"] >= 0).sum(axis=1)
+    expected[np.arange(len(rows)), rows["agent"]] += np.where(discarding, drawn, 0)
+    yield (
+        "hand_len",
+        (rows["hand_len"] != expected).any(axis=1),
+        "one card for each trick to come",
+    )
+    for field in ("bid", "won", "total", "bonus", "bots"):
+        limit = hands if field == "won" else players
+        yield field, rows[field][:, limit:].any(axis=1), "absent seats must be 0"
+
+
+def _seat_order(rows: np.ndarray, players: int, hands: int) -> np.ndarray:
+    """Return who plays first, second, ... in the current trick: int[n, MAX_PLAYERS]."""
+    leader = rows["leader"].astype(np.int64)[:, None]
+    order = (leader + np.arange(t.MAX_PLAYERS)) % hands
+    if hands != players:  # Graybeard, seat 2, is second unless he leads
+        human = rows["human_leader"].astype(np.int64)
+        graybeard = leader[:, 0] == 2
+        order[:, 1] = np.where(graybeard, human, 2)
+        order[:, 2] = np.where(graybeard, 1 - human, 1 - leader[:, 0])
+    return order
+
+
+def _sums(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    players = int(rule["num_players"])
+    tricks = rows["won"].sum(axis=1, dtype=np.int64) + rows["destroyed"]
+    yield "won", tricks != rows["tricks"], "won and destroyed tricks must add up to `tricks`"
+    yield "destroyed", rows["destroyed"] < 0, "it must not be negative"
+    last = (rows["agent_last"] < 0) | (rows["agent_last"] > rows["tricks"])
+    yield "agent_last", last, "it must be from 0 to `tricks`"
+    done = rows["rounds_done"].astype(np.int64)[:, None]
+    for field, most in (
+        ("bid_sum", 10),
+        ("abs_error", 10),
+        ("hits", 1),
+        ("zero_bids", 1),
+        ("bid_share", t.BID_SHARE_UNIT),
+    ):
+        values = rows[field].astype(np.int64)
+        bad = (values < 0) | (values > most * done) | (np.arange(t.MAX_PLAYERS) >= players) & (
+            values != 0
+        )
+        yield field, bad.any(axis=1), f"at most {most} for each completed round"
+    too_far = np.abs(rows["error"].astype(np.int64)) > rows["abs_error"]
+    yield "error", too_far.any(axis=1), "not more than abs_error"
+    bad_last = (rows["last_bid"] < 0) | (rows["last_bid"] > t.MAX_CARDS)
+    yield "last_bid", bad_last.any(axis=1), "it must be from 0 to 10"
+    pairs = np.arange(2) < rows["num_alliances"][:, None]
+    wrong = (rows["alliances"] >= 0) != pairs[:, :, None]
+    yield "alliances", wrong.any(axis=(1, 2)), "it must hold num_alliances pairs"
+
+
+def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    players, hands = int(rule["num_players"]), int(rule["num_hands"])
+    phase, agent = rows["phase"], rows["agent"]
+    lanes = np.arange(len(rows))
+    bids = np.isin(phase, (t.Phase.BID, t.Phase.CANNON))
+    bad = bids & (np.isin(rule["tier"], (t.Tier.WORKER, t.Tier.ABILITY)) | (rows["tricks"] > 0))
+    yield "phase", bad | (bids & (rows["table_len"] > 0)), "bids come first, in flat and Manager"
+    cannon = (phase == t.Phase.CANNON) & (rule["scoring"] != t.Scoring.RASCAL_CANNON)
+    yield "phase", cannon, "CANNON needs scoring='rascal_cannon'"
+    chosen = (rows["bid"] >= 0) & (rows["bid"] <= rows["cards"][:, None])
+    chosen |= np.arange(t.MAX_PLAYERS) >= players
+    chosen[lanes, agent] |= phase == t.Phase.BID
+    yield "bid", ~chosen.all(axis=1), "every bid must be from 0 to the cards dealt"
+    over = (rows["done"] == 1) != (phase == t.Phase.END)
+    yield "done", over, "1 goes with phase END and nothing else"
+    truncated = (rows["done"] == 2) != (rows["invalid_count"] >= t.INVALID_LIMIT)
+    yield "done", truncated, "2 goes with the 50th invalid action and nothing else"
+    empty = rows["tricks"] == rows["cards"]
+    late = np.isin(phase, (t.Phase.HARRY, t.Phase.END))
+    yield "tricks", empty != late, "all tricks are completed in HARRY and END, and only then"
+    turn = rows["table_len"]
+    order = _seat_order(rows, players, hands)
+    playing = np.isin(phase, (t.Phase.PLAY, t.Phase.TIGRESS))
+    if rule["tier"] == t.Tier.MANAGER:
+        yield "phase", playing, "a Manager plays no cards"
+    yield "agent", playing & (order[lanes, turn] != agent), "it must be the agent's turn"
+    her = (rows["hand"][lanes, agent] == t.TIGRESS).any(axis=1) & (rule["tigress_agent"] != 0)
+    yield "phase", (phase == t.Phase.TIGRESS) & ~her, "TIGRESS needs her in the agent's hand"
+    ability = np.isin(
+        phase, (t.Phase.ROSIE, t.Phase.BENDT_1, t.Phase.BENDT_2, t.Phase.RASCAL, t.Phase.HARRY)
+    )
+    allowed = (rows["abilities"] == t.Abilities.AGENT) & (rule["tier"] == t.Tier.ABILITY)
+    yield "phase", ability & ~allowed, "ability decisions need abilities='agent'"
+    yield "phase", ability & (rows["table_len"] > 0), "abilities are used between tricks"
+    drawing = np.isin(phase, (t.Phase.BENDT_1, t.Phase.BENDT_2))
+    yield "drawn", drawing & ~(rows["drawn"] >= 0).any(axis=1), "BENDT needs drawn cards"
+    second = phase == t.Phase.BENDT_2
+    two = (rows["drawn"] >= 0).all(axis=1)
+    slot = rows["first_discard"]
+    bad = np.where(second, (slot < 0) | (slot >= rows["hand_len"][lanes, agent]) | ~two, slot != -1)
+    yield "first_discard", bad, "a hand slot in BENDT_2, -1 otherwise"
+    harry = (phase == t.Phase.HARRY) & (rows["harry_seat"] != agent)
+    yield "harry_seat", harry, "the agent must hold Harry in phase HARRY"

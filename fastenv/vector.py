@@ -1,0 +1,401 @@
+"""Many environments: the Gymnasium vector view of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from fastenv.backend import Backend
+from fastenv.engine import aligned
+from fastenv.env import as_game, check_render_mode, engine_for, observation_space
+from fastenv.errors import ConfigError, ResetNeededError
+from fastenv.game import Game
+
+Array = npt.NDArray[Any]
+Infos = dict[str, Any]
+
+
+@dataclass
+class StepBuffers:
+    """Destinations of :meth:`FastVectorEnv.step_into`, one row a lane; None is not written.
+
+    Attributes
+    ----------
+    obs : ndarray, shape (n, *obs_shape)
+    mask : ndarray of uint8, shape (n, A)
+    reward : ndarray of float32, shape (n,)
+        In the game's own float dtype, where that is not float32.
+    terminated, truncated : ndarray of uint8 or bool, shape (n,)
+    """
+
+    obs: Array | None = None
+    mask: Array | None = None
+    reward: Array | None = None
+    terminated: Array | None = None
+    truncated: Array | None = None
+
+
+def sample_legal(
+    masks: npt.ArrayLike, rng: np.random.Generator | int | None = None
+) -> npt.NDArray[np.int32]:
+    """Draw one legal action a lane, all legal ones equally likely.
+
+    Parameters
+    ----------
+    masks : array_like of bool or 0/1 integers, shape (n, A)
+    rng : numpy Generator or seed, optional
+        Takes ``n`` doubles from it.
+
+    Returns
+    -------
+    ndarray of int32, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        Wrong shape, or a lane without a legal action; the message names it.
+    """
+    legal = np.asarray(masks)
+    if legal.ndim != 2:
+        raise ValueError(f"masks must have shape (n, A), got {legal.shape}")
+    legal = legal.astype(np.bool_, copy=False)
+    rank = legal.cumsum(axis=1, dtype=np.int32)
+    count = rank[:, -1]
+    if not count.all():
+        raise ValueError(f"lane {int(count.argmin())} has no legal action")
+    u = np.random.default_rng(rng).random(len(legal))
+    wanted = (u * count).astype(np.int32) + np.int32(1)
+    return (rank >= wanted[:, None]).argmax(axis=1).astype(np.int32)
+
+
+class FastVectorEnv(VectorEnv[Array, Array, Array]):
+    """``num_envs`` games behind Gymnasium's vector interface.
+
+    Parameters
+    ----------
+    game : str or Game
+        An id (``"SkullKingWorker-v0"``) or a configured game.
+    num_envs : int
+        Number of lanes.
+    backend, use_numba, use_cython
+        See :func:`fastenv.backend.resolve`; ``vec.backend`` names the one in use.
+    num_threads : int, optional
+        Threads of the compiled path; default ``FASTENV_NUM_THREADS`` or 1.
+    autoreset_mode : str or AutoresetMode
+        ``"NextStep"`` (Gymnasium's default), ``"SameStep"`` or ``"Disabled"``, also spelt
+        ``next_step``, ``same_step`` and ``disabled``.
+    copy : bool, default True
+        Return fresh arrays, rewards as float64 and flags as bool, exactly as ``SyncVectorEnv`` over
+        single environments does. False returns the engine's own memory, which the next call
+        overwrites, and rewards in the game's float dtype.
+    render_mode : {None, "ansi", "rgb_array"}
+        What :meth:`render` returns for each lane.
+    **options
+        Options of the game.
+    """
+
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
+
+    def __init__(
+        self,
+        game: str | Game,
+        num_envs: int = 1,
+        *,
+        backend: str | Backend = "auto",
+        use_numba: bool | None = None,
+        use_cython: bool | None = None,
+        num_threads: int | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.game = as_game(game, options)
+        self.autoreset_mode = _as_mode(autoreset_mode)
+        self.metadata = {
+            **self.metadata,
+            "render_modes": list(self.game.render_modes),
+            "autoreset_mode": self.autoreset_mode,
+        }
+        self.render_mode = check_render_mode(self.game, render_mode)
+        self.copy = copy
+        self.engine = engine_for(self.game, num_envs, backend, use_numba, use_cython, num_threads)
+        self.backend = self.engine.backend
+        self.num_envs = self.engine.num_envs
+        self.single_observation_space = observation_space(self.game)
+        self.single_action_space = spaces.Discrete(self.game.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    # -- Gymnasium -------------------------------------------------------------------------------
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Array, Infos]:
+        """Start an episode in all lanes or in some.
+
+        Parameters
+        ----------
+        seed : int or sequence of int, optional
+            ``s`` seeds lane ``i`` with ``s + i``; without one the lanes' streams go on.
+        options : dict, optional
+            ``reset_mask``: bool, shape (n,), which lanes; at least one.
+        """
+        if isinstance(seed, (int, np.integer)):
+            super().reset(seed=int(seed))
+        chosen = self._reset_mask(options)
+        seeds = self._fresh_seeds() if seed is None else seed
+        self.engine.refresh()
+        self.engine.reset_many(mask=chosen, seeds=seeds)
+        return self._observation(), self._infos(chosen)
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, Infos]:
+        """Take one decision in every lane.
+
+        Parameters
+        ----------
+        actions : ndarray of integers, shape (n,)
+            With NEXT_STEP, actions of lanes whose episode ended in the last step are ignored.
+
+        Returns
+        -------
+        obs, reward, terminated, truncated, infos
+            ``infos`` holds arrays with one row a lane; ``_key`` says in which lanes ``key`` is set.
+
+        Raises
+        ------
+        InvalidActionError, ResetNeededError
+            See :meth:`fastenv.engine.BatchEngine.step_many`; nothing has moved.
+        """
+        engine = self.engine
+        fresh = self._move(actions, None, None)
+        infos = self._infos(None, zeroed=fresh)
+        done = (engine.terminated | engine.truncated).view(np.bool_)
+        if done.any():
+            self._add_episodes(infos, done)
+        if not self.copy:
+            flags = engine.terminated.view(np.bool_), engine.truncated.view(np.bool_)
+            return engine.obs, engine.reward, *flags, infos
+        return (
+            engine.obs.copy(),
+            engine.reward.astype(np.float64),
+            engine.terminated.astype(np.bool_),
+            engine.truncated.astype(np.bool_),
+            infos,
+        )
+
+    def step_into(self, actions: Array, out: StepBuffers | dict[str, Array]) -> None:
+        """Take one decision in every lane and write the results where the caller wants them.
+
+        Parameters
+        ----------
+        actions : ndarray of integers, shape (n,)
+            As in :meth:`step`.
+        out : StepBuffers or dict
+            Names the buffers to write. Observations and masks are encoded straight into them;
+            without a buffer they go to ``engine.obs`` and ``engine.mask``. Episode sums, final
+            observations and info columns stay in the engine's buffers.
+
+        Raises
+        ------
+        ValueError
+            A buffer of wrong shape, dtype or order, or a read-only one. Nothing has moved.
+        """
+        buffers = StepBuffers(**out) if isinstance(out, dict) else out
+        engine = self.engine
+        small = (
+            (buffers.reward, "reward", engine.reward),
+            (buffers.terminated, "terminated", engine.terminated),
+            (buffers.truncated, "truncated", engine.truncated),
+        )
+        for array, name, source in small:
+            if array is not None:
+                flag = source.dtype == np.uint8 and getattr(array, "dtype", None) == np.bool_
+                engine.check_out(name, array, source.view(np.bool_) if flag else source)
+        self._move(actions, buffers.obs, buffers.mask)
+        for array, _, source in small:
+            if array is not None:
+                array[:] = source
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Return the states of all lanes as texts (``ansi``) or pictures (``rgb_array``)."""
+        if self.render_mode is None:
+            return None
+        if self.engine.never_reset().any():
+            raise ResetNeededError("there is nothing to render before the first reset()")
+        return tuple(self.game.render(row, self.render_mode) for row in self.get_states())
+
+    # -- more than Gymnasium ---------------------------------------------------------------------
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Return the legal actions now, shape (n, A)."""
+        self.engine.refresh()
+        return self.engine.mask.astype(np.bool_)
+
+    def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
+        """Return a copy of the state rows of the given lanes (default: all)."""
+        return self.engine.get_states(idx)
+
+    def set_states(self, rows: Array, idx: npt.ArrayLike | None = None) -> None:
+        """Load state rows into the given lanes (default: all); they are checked first."""
+        self.engine.set_states(rows, idx)
+
+    def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
+        """Set a knob of the game; each lane takes it at its next reset."""
+        self.engine.configure(name, value, idx)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return one result a lane, as ``SyncVectorEnv.call`` does.
+
+        Parameters
+        ----------
+        name : str
+            ``"action_masks"``, ``"render"``, ``"configure"``, or an attribute: ``"render_mode"``,
+            ``"backend"``, a knob or an info column.
+        *args, **kwargs
+            For ``"configure"``: the knob and its value.
+        """
+        if name == "configure":
+            self.configure(*args, **kwargs)
+            return (None,) * self.num_envs
+        if name == "action_masks":
+            return tuple(self.action_masks())
+        if name == "render":
+            return self.render() or (None,) * self.num_envs
+        if name in ("render_mode", "backend"):
+            return (getattr(self, name),) * self.num_envs
+        if name in self.engine.info:
+            return tuple(self.engine.info[name])
+        return tuple(self.engine.get_knob(name))
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every lane; see :meth:`call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set a knob: one value for all lanes, or a list of one a lane."""
+        if not isinstance(values, (list, tuple)):
+            self.configure(name, values)
+            return
+        if len(values) != self.num_envs:
+            raise ValueError(f"{len(values)} values for {self.num_envs} lanes")
+        for lane, value in enumerate(values):
+            self.configure(name, value, lane)
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _move(
+        self, actions: Array, obs: Array | None, mask: Array | None
+    ) -> npt.NDArray[np.bool_] | None:
+        """Step and reset as the mode asks; return the lanes that now begin an episode."""
+        engine, mode = self.engine, self.autoreset_mode
+        if mode == AutoresetMode.SAME_STEP:
+            engine.step_many(actions, obs, mask)
+            return (engine.terminated | engine.truncated).view(np.bool_)
+        if mode == AutoresetMode.DISABLED or not engine.ended.any() or engine.never_reset().any():
+            engine.step_many(actions, obs, mask, autoreset=False)
+            return None
+        pending = engine.ended.copy()
+        engine.step_many(actions, obs, mask, select=~pending, autoreset=False)
+        # what the step reports of the other lanes is in buffers that a reset of these leaves alone
+        engine.reset_many(pending, obs_out=obs, mask_out=mask)
+        return pending
+
+    def _observation(self) -> Array:
+        return self.engine.obs.copy() if self.copy else self.engine.obs
+
+    def _infos(
+        self,
+        rows: npt.NDArray[np.bool_] | None,
+        zeroed: npt.NDArray[np.bool_] | None = None,
+        final: bool = False,
+    ) -> Infos:
+        """Return the info columns, set in ``rows`` (default: all), zero elsewhere.
+
+        Float columns, which belong to a step, are zero in lanes ``zeroed`` that were reset since.
+        """
+        engine, game, n = self.engine, self.game, self.num_envs
+        ints, floats = engine.info_block(final)
+        mask = np.ones((n, self.game.num_actions), np.int8) if final else engine.mask.view(np.int8)
+        if self.copy:
+            ints, floats, mask = ints.copy(), floats.copy(), mask.copy()
+            if zeroed is not None:
+                floats[zeroed] = 0
+            if rows is not None:
+                for block in (ints, floats, mask):
+                    block[~rows] = 0
+        names = (*game.info_columns, *game.float_columns, "action_mask")
+        present = np.empty((len(names), n), np.bool_)
+        present[:] = True if rows is None else rows
+        infos: Infos = dict(zip(names, (*ints.T, *floats.T, mask), strict=True))
+        infos.update(zip([f"_{name}" for name in names], present, strict=True))
+        return infos
+
+    def _add_episodes(self, infos: Infos, done: npt.NDArray[np.bool_]) -> None:
+        """Add what is known of the episodes that ended in this step."""
+        engine = self.engine
+        episodes: Infos = {}
+        for name, values in (
+            ("episode_return", engine.ep_return),
+            ("episode_length", engine.ep_length),
+        ):
+            episodes[name] = np.where(done, values, values.dtype.type(0))
+            episodes[f"_{name}"] = done.copy()
+        if self.autoreset_mode != AutoresetMode.SAME_STEP:
+            infos.update(episodes)
+            return
+        final = np.full(self.num_envs, None, object)
+        lanes = np.flatnonzero(done)
+        for lane, obs in zip(lanes, engine.final_obs[lanes], strict=True):
+            final[lane] = obs
+        infos["final_obs"], infos["_final_obs"] = final, done.copy()
+        infos["final_info"] = self._infos(done, final=True) | episodes
+        infos["_final_info"] = done.copy()
+
+    def _reset_mask(self, options: dict[str, Any] | None) -> npt.NDArray[np.bool_] | None:
+        if options is None or "reset_mask" not in options:
+            return None
+        mask = options["reset_mask"]
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"options['reset_mask'] must be a bool array, got {mask!r}")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(
+                f"options['reset_mask'] must have shape ({self.num_envs},) and a true entry, "
+                f"got {mask!r}"
+            )
+        return mask
+
+    def _fresh_seeds(self) -> list[int | None] | None:
+        """Return random seeds for the lanes that never had one, None where there is none."""
+        new = self.engine.never_reset()
+        if not new.any():
+            return None
+        drawn = self.np_random.integers(2**63, size=self.num_envs)
+        return [int(s) if lane else None for s, lane in zip(drawn, new, strict=True)]
+
+
+def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:
+    if isinstance(mode, AutoresetMode):
+        return mode
+    for member in AutoresetMode:
+        if isinstance(mode, str) and mode.lower() in (member.value.lower(), member.name.lower()):
+            return member
+    allowed = ", ".join(repr(member.name.lower()) for member in AutoresetMode)
+    raise ConfigError(f"autoreset_mode={mode!r}: must be one of {allowed}")
+
+
+def allocate(vec: FastVectorEnv) -> StepBuffers:
+    """Return buffers of the right shapes and dtypes for :meth:`FastVectorEnv.step_into`."""
+    engine = vec.engine
+    like = (engine.obs, engine.mask, engine.reward, engine.terminated, engine.truncated)
+    return StepBuffers(*(aligned(array.shape, array.dtype) for array in like))

@@ -1,0 +1,287 @@
+"""Run the backends beside each other and find the first bit in which they differ.
+
+Used by ``python -m fastenv verify`` and by the differential tests: the same seeds, the same
+actions, and after every step the complete rows, observations, masks, rewards, flags, info columns
+and final values are compared as bytes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv.backend import Backend, missing
+from fastenv.engine import BatchEngine
+from fastenv.game import Game
+from fastenv.registry import ENVS, make_game, short_id
+from fastenv.vector import sample_legal
+
+Array = npt.NDArray[Any]
+BACKENDS = {
+    "reference": Backend(False, False),
+    "numba": Backend(True, False),
+    "cython": Backend(False, True),
+    "fast": Backend(True, True),
+}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where two backends disagree."""
+
+    seed: int  # of the case: options, seeds and actions all follow from it
+    options: dict[str, Any]
+    backends: tuple[str, str]
+    step: int
+    lane: int
+    field: str
+    values: tuple[Any, Any]
+    history: list[Any]  # of the lane: actions, and in words what else was done to it
+
+    def __str__(self) -> str:
+        """Return what a person needs to replay and to look for."""
+        a, b = self.backends
+        return "\n".join(
+            [
+                f"{a} and {b} differ in {self.field!r}, lane {self.lane}, step {self.step}",
+                f"  {a}: {self.values[0]}",
+                f"  {b}: {self.values[1]}",
+                f"  seed of the case: {self.seed}",
+                f"  options: {self.options}",
+                f"  lane {self.lane}: {self.history}",
+            ]
+        )
+
+
+def available(game: Game) -> dict[str, str | None]:
+    """Return why each backend cannot run here, None for those that can."""
+    modules = (game.kernel_module, game.core_module)
+    return {name: missing(backend, *modules) for name, backend in BACKENDS.items()}
+
+
+def outputs(engine: BatchEngine) -> Iterator[tuple[str, Array]]:
+    """Yield everything the world can see of a step, by name, one row a lane.
+
+    Final values are zeroed in lanes where no episode ended, for they are stale there.
+    """
+    rows = engine.get_states()
+    for name in rows.dtype.names or ():
+        yield f"state.{name}", rows[name]
+    yield "state (padding included)", rows.view(np.uint8).reshape(len(rows), -1)
+    yield "obs", engine.obs
+    yield "mask", engine.mask
+    yield "reward", engine.reward
+    yield "terminated", engine.terminated
+    yield "truncated", engine.truncated
+    for name, column in engine.info.items():
+        yield f"info.{name}", column
+    done = (engine.terminated | engine.truncated) != 0
+    final = {"final_obs": engine.final_obs, "ep_return": engine.ep_return}
+    final |= {"ep_length": engine.ep_length}
+    final |= {f"final_info.{name}": column for name, column in engine.final_info.items()}
+    for name, column in final.items():
+        kept = column.copy()
+        kept[~done] = 0
+        yield name, kept
+
+
+def first_difference(a: BatchEngine, b: BatchEngine) -> tuple[str, int, tuple[Any, Any]] | None:
+    """Return field, lane and values of the first difference in bits, or None."""
+    for (name, x), (_, y) in zip(outputs(a), outputs(b), strict=True):
+        if x.tobytes() != y.tobytes():
+            lane = next(i for i in range(len(x)) if x[i].tobytes() != y[i].tobytes())
+            wrong = np.flatnonzero(np.atleast_1d(x[lane] != y[lane]))
+            if x.ndim > 2 or wrong.size == 0:
+                return name, lane, (x[lane].tolist(), y[lane].tolist())
+            if x.ndim == 1:
+                return name, lane, (x[lane].item(), y[lane].item())
+            where = f"{name}[{wrong[0]}]"
+            return where, lane, (x[lane, wrong[0]].tolist(), y[lane, wrong[0]].tolist())
+    return None
+
+
+class Case:
+    """Engines that are led through the same events.
+
+    Parameters
+    ----------
+    game : Game
+        The configured game.
+    seed : int
+        Everything random follows from it.
+    num_envs : int
+        Number of lanes.
+    engines : dict of str to (backend, num_threads)
+        What to compare; the first is the standard.
+    options : dict, optional
+        Only reported.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        seed: int,
+        num_envs: int,
+        engines: dict[str, tuple[str, int]],
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self.seed, self.options = seed, options or {}
+        self.rng = np.random.default_rng(seed)
+        self.engines = {
+            name: BatchEngine(game, num_envs, backend, threads)
+            for name, (backend, threads) in engines.items()
+        }
+        self.standard_name, *self.others = self.engines
+        self.standard = self.engines[self.standard_name]
+        self.history: list[list[Any]] = [[] for _ in range(num_envs)]
+        self.step = 0
+        self._each(lambda engine: engine.reset_many(seeds=seed), f"reset with {seed} + lane")
+
+    def _each(
+        self, do: Callable[[BatchEngine], None], word: Any, lanes: Array | None = None
+    ) -> None:
+        for engine in self.engines.values():
+            do(engine)
+        n = self.standard.num_envs
+        for lane in range(n) if lanes is None else np.flatnonzero(lanes):
+            self.history[lane].append(word[lane] if isinstance(word, list) else word)
+
+    def advance(self, illegal: float = 0.05, events: float = 0.05) -> Difference | None:
+        """Take one step with random actions, now and then something else, and compare.
+
+        Parameters
+        ----------
+        illegal : float
+            Share of actions drawn without looking at the mask.
+        events : float
+            Probability of a reset of some lanes, of reloading all rows, of steps without
+            automatic reset: one of these instead of an ordinary step.
+        """
+        rng, standard = self.rng, self.standard
+        n, kind = standard.num_envs, "step"
+        if standard.ended.any():
+            kind = "reset"
+        elif rng.random() < events:
+            kind = ("reset", "reload", "no autoreset", "some")[rng.integers(4)]
+        if kind == "reset":
+            lanes = standard.ended | (rng.random(n) < 0.5)
+            self._each(lambda engine: engine.reset_many(mask=lanes), "reset", lanes)
+        elif kind == "reload":
+            rows = standard.get_states()
+            self._each(lambda engine: engine.set_states(rows), "reload")
+        else:
+            actions = sample_legal(standard.mask, rng)
+            actions = np.where(
+                rng.random(n) < illegal, rng.integers(0, standard.num_actions, n), actions
+            )
+            if standard.game.raise_illegal:
+                actions = sample_legal(standard.mask, rng)
+            select = rng.random(n) < 0.5 if kind == "some" else np.ones(n, np.bool_)
+            auto = kind != "no autoreset"
+            self._each(
+                lambda engine: engine.step_many(actions, select=select, autoreset=auto),
+                actions.tolist(),
+                select,
+            )
+        self.step += 1
+        return self.check()
+
+    def check(self) -> Difference | None:
+        """Return the first difference between the standard and the others."""
+        for name in self.others:
+            found = first_difference(self.standard, self.engines[name])
+            if found is not None:
+                field, lane, values = found
+                pair = (self.standard_name, name)
+                history = self.history[lane]
+                return Difference(
+                    self.seed, self.options, pair, self.step, lane, field, values, history
+                )
+        return None
+
+
+def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
+    """Return the random options of a case, as the game of an id draws them.
+
+    Parameters
+    ----------
+    env_id : str
+        An id of the registry.
+    seed : int
+        Seed of the case.
+    **given
+        Options that are not to be drawn.
+    """
+    module, fixed = ENVS[short_id(env_id)]
+    rng = np.random.default_rng([seed, 1])
+    options: dict[str, Any] = importlib.import_module(module).random_options(rng, **fixed, **given)
+    return options
+
+
+@dataclass
+class Tally:
+    """What a verification has covered."""
+
+    cases: int = 0
+    steps: int = 0
+    difference: Difference | None = None
+
+
+def verify(
+    env_id: str,
+    seconds: float,
+    seed: int = 0,
+    *,
+    num_envs: int = 3,
+    steps: int = 150,
+    backends: Sequence[str] = tuple(BACKENDS),
+    threads: Sequence[int] = (1, 2),
+    report: Callable[[Tally], None] = lambda tally: None,
+    **given: Any,
+) -> Tally:
+    """Compare backends on random options until the time is over or they differ.
+
+    Parameters
+    ----------
+    env_id : str
+        An id of the registry.
+    seconds : float
+        When to stop; at least one case is run.
+    seed : int
+        Seed of the first case; each next one adds 1.
+    num_envs, steps : int
+        Lanes and steps of a case.
+    backends : sequence of str
+        Which backends; the first is the standard.
+    threads : sequence of int
+        Thread counts with which ``fast`` is run.
+    report : callable
+        Called with the tally after every case.
+    **given
+        Options that are not to be drawn.
+    """
+    engines = {
+        f"{name} with {k} threads" if k > 1 else name: (name, k)
+        for name in backends
+        for k in (threads if name == "fast" else (1,))
+    }
+    tally, stop = Tally(), time.monotonic() + seconds
+    while tally.difference is None and (tally.cases == 0 or time.monotonic() < stop):
+        number = seed + tally.cases
+        options = draw_options(env_id, number, **given)
+        case = Case(make_game(env_id, **options), number, num_envs, engines, options)
+        tally.difference = case.check()
+        for _ in range(steps):
+            if tally.difference is not None or (tally.steps and time.monotonic() > stop):
+                break
+            tally.difference = case.advance()
+            tally.steps += num_envs
+        tally.cases += 1
+        report(tally)
+    return tally

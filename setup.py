@@ -1,0 +1,124 @@
+"""Build the extension modules; everything declarative lives in pyproject.toml.
+
+Environment switches, each set to 1:
+
+FASTENV_DEBUG              bounds, None and sign checks on, no optimisation
+FASTENV_SANITIZE           address and undefined-behaviour sanitizers
+FASTENV_NATIVE             instructions of this machine only; never for a wheel
+FASTENV_NO_OPENMP          one thread, for compilers without OpenMP
+FASTENV_NO_EXTENSION       skip the extensions; the package runs on Numba
+FASTENV_REQUIRE_EXTENSION  fail, instead of going on without, when they cannot be compiled
+
+setuptools looks at time stamps only: after changing a switch, build with ``--force``.
+"""
+
+import os
+import sys
+import textwrap
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.errors import CCompilerError, ExecError, PlatformError
+
+
+def switch(name: str) -> bool:
+    """Tell whether the environment switch ``FASTENV_<name>`` is on."""
+    return os.environ.get(f"FASTENV_{name}", "").lower() in {"1", "true", "yes"}
+
+
+DEBUG = switch("DEBUG")
+SANITIZE = switch("SANITIZE")
+NO_OPENMP = switch("NO_OPENMP")
+REQUIRED = switch("REQUIRE_EXTENSION")
+
+MODULES = [] if switch("NO_EXTENSION") else ["fastenv.skullking._core"]
+
+WITHOUT_EXTENSION = """
+fastenv: the compiled extensions were not built.
+  missing     a working C compiler with the Python headers and OpenMP
+  reason      {reason}
+  still works backend="numba" and backend="reference"; backend="auto" takes Numba
+  to fix      install a compiler (Debian, Ubuntu: gcc, python3-dev; Fedora: gcc, python3-devel;
+              macOS: xcode-select --install), or set FASTENV_NO_OPENMP=1 if only OpenMP is missing,
+              then install fastenv again
+"""
+
+
+def compiler_flags(msvc: bool) -> tuple[list[str], list[str]]:
+    """Return the flags to compile and to link with.
+
+    Results must be the same bits as those of NumPy, Numba and plain Python: integers wrap
+    (``-fwrapv``) and products are never fused into sums (``-ffp-contract=off``).
+    They are spelt out because a CFLAGS variable replaces Python's own defaults.
+    """
+    if msvc:
+        return ["/Od" if DEBUG else "/O2", "/fp:precise", *([] if NO_OPENMP else ["/openmp"])], []
+    cflags = ["-O0", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-DNDEBUG"]
+    cflags += ["-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
+    link = []
+    if switch("NATIVE"):
+        cflags += ["-march=native"]
+    if SANITIZE:
+        sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        cflags += ["-O1", "-g", "-fno-omit-frame-pointer", *sanitizers]
+        link += sanitizers
+    if not NO_OPENMP:
+        apple = sys.platform == "darwin"
+        cflags += ["-Xpreprocessor", "-fopenmp"] if apple else ["-fopenmp"]
+        link += ["-lomp"] if apple else ["-fopenmp"]
+    return cflags, link
+
+
+class Build(build_ext):
+    """Choose flags once the compiler is known, and do without one where that is allowed."""
+
+    def build_extensions(self):
+        """Build all extensions, or say once what is missing and how to get it."""
+        cflags, link = compiler_flags(self.compiler.compiler_type == "msvc")
+        for ext in self.extensions:
+            ext.extra_compile_args += cflags
+            ext.extra_link_args += link
+            # Lets setuptools go on when the file is not there in the end.
+            ext.optional = not REQUIRED
+            ext.define_macros.append(
+                ("FASTENV_DEBUG" if DEBUG else "CYTHON_WITHOUT_ASSERTIONS", None)
+            )
+        self.failure = None
+        super().build_extensions()
+        if self.failure is not None:
+            reason = textwrap.shorten(str(self.failure), 200)
+            print(WITHOUT_EXTENSION.format(reason=reason), file=sys.stderr)
+            if REQUIRED:
+                raise self.failure
+
+    def build_extension(self, ext):
+        """Build one extension; remember the first failure and skip the rest."""
+        if self.failure is None:
+            try:
+                super().build_extension(ext)
+            except (CCompilerError, ExecError, PlatformError) as failure:
+                self.failure = failure
+
+
+def extensions() -> list[Extension]:
+    """List the extension modules, translated to C outside the source tree."""
+    return cythonize(
+        [Extension(name, [name.replace(".", "/") + ".pyx"]) for name in MODULES],
+        # Changed directives alone do not make cythonize translate again, hence two folders.
+        build_dir="build/cython-debug" if DEBUG else "build/cython",
+        annotate=DEBUG,
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": DEBUG,
+            "initializedcheck": DEBUG,
+            "nonecheck": DEBUG,
+            "cdivision": not DEBUG,
+            "wraparound": False,
+            "embedsignature": True,
+            "freethreading_compatible": True,
+        },
+    )
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": Build})

@@ -1,0 +1,216 @@
+"""Gymnasium's own suites over every id: none of them was written with our environments in mind."""
+
+import pickle
+import warnings
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils.env_checker import check_env, data_equivalence
+from gymnasium.utils.env_match import check_environments_match
+from gymnasium.utils.performance import benchmark_init, benchmark_step, benchmark_vector_step
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import vector as wrappers
+
+import fastenv
+
+IDS = fastenv.list_envs()
+BACKENDS = ("reference", "numba", "cython", "fast")
+N = 3
+every_id = pytest.mark.parametrize("env_id", IDS)
+every_backend = pytest.mark.parametrize("backend", BACKENDS)
+
+
+def legal_actions(infos):
+    return fastenv.sample_legal(infos["action_mask"], 0).astype(np.int64)
+
+
+@every_backend
+@every_id
+def test_check_env_has_nothing_to_say(env_id, backend):
+    check_env(gymnasium.make(env_id, backend=backend).unwrapped)
+
+
+@every_id
+def test_passive_checker_stays_silent(env_id):
+    """Through ``gymnasium.make``, whose checker is on; warnings are errors here."""
+    env = gymnasium.make(env_id)
+    env.action_space.seed(0)
+    _, info = env.reset(seed=0)
+    for step in range(10_000):
+        mask = info["action_mask"] if step % 3 else None
+        _, _, terminated, truncated, info = env.step(env.action_space.sample(mask))
+        if terminated or truncated:
+            _, info = env.reset()
+    env.close()
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+@every_id
+def test_environments_match_the_reference(env_id, backend):
+    reference = gymnasium.make(env_id, backend="reference", render_mode="ansi")
+    other = gymnasium.make(env_id, backend=backend, render_mode="ansi")
+    check_environments_match(reference, other, num_steps=30, seed=3)
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@every_id
+def test_vector_env_equals_sync_vector_env_of_references(env_id, mode):
+    ours = fastenv.make_vec(env_id, N, autoreset_mode=mode)
+    make = lambda: fastenv.make(env_id, backend="reference")  # noqa: E731
+    theirs = SyncVectorEnv([make] * N, autoreset_mode=mode)
+    rng, done = np.random.default_rng(0), np.zeros(N, bool)
+    a, b = ours.reset(seed=5), theirs.reset(seed=5)
+    ends, steps = 0, 180 if "Flat" in env_id else 60
+    for step in range(steps):
+        assert data_equivalence(a, b, exact=True), step
+        if mode == AutoresetMode.DISABLED and done.any():
+            lanes = done | (rng.random(N) < 0.2)
+            a, b = (v.reset(options={"reset_mask": lanes.copy()}) for v in (ours, theirs))
+            done[:] = False
+            continue
+        actions = fastenv.sample_legal(ours.action_masks(), rng)
+        wild = rng.random(N) < 0.05
+        actions[wild] = rng.integers(0, 11, wild.sum())
+        a, b = ours.step(actions), theirs.step(actions)
+        done = a[2] | a[3]
+        ends += done.sum()
+    assert ends
+    assert ours.metadata == theirs.metadata
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+
+
+@pytest.mark.parametrize("mode", ["next_step", "disabled", "same_step"])
+@every_id
+def test_vector_wrappers_work_on_top(env_id, mode):
+    vec = fastenv.make_vec(env_id, N, autoreset_mode=mode)
+    vec = wrappers.RecordEpisodeStatistics(vec)
+    if mode != "same_step":  # Gymnasium's normaliser takes the other two only
+        vec = wrappers.NormalizeObservation(vec)
+    vec = wrappers.NormalizeReward(vec)
+    vec = wrappers.TransformObservation(
+        vec, lambda obs: obs * 2, single_observation_space=vec.single_observation_space
+    )
+    vec = wrappers.DictInfoToList(vec)
+    obs, infos = vec.reset(seed=0)
+    assert obs.shape == vec.observation_space.shape
+    assert len(infos) == N
+    episodes = []
+    for _ in range(80):
+        masks = np.stack([info["action_mask"] for info in infos])
+        _, _, terminated, truncated, infos = vec.step(fastenv.sample_legal(masks, 0))
+        episodes += [info["episode"] for info in infos if "episode" in info]
+        done = terminated | truncated
+        if mode == "disabled" and done.any():
+            fresh = vec.reset(options={"reset_mask": done})[1]
+            infos = [new if d else old for d, new, old in zip(done, fresh, infos, strict=True)]
+    assert episodes
+    vec.close()
+
+
+@pytest.mark.parametrize("mode", ["vector_entry_point", "sync", None])
+@every_id
+def test_make_vec(env_id, mode):
+    vec = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode=mode, backend="fast")
+    assert vec.unwrapped.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    vec.reset(seed=0)
+    vec.step(np.zeros(2, np.int64))
+    again = gymnasium.make_vec(vec.spec)
+    assert (again.num_envs, type(again)) == (2, type(vec))
+    assert isinstance(vec, fastenv.FastVectorEnv) == (mode != "sync")
+    vec.close()
+
+
+def test_make_vec_async():
+    """Forked workers: the default single thread survives that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # torch may have started threads
+        vec = gymnasium.make_vec(
+            IDS[2], num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"}
+        )
+    sync = gymnasium.make_vec(IDS[2], num_envs=2, vectorization_mode="sync")
+    assert data_equivalence(vec.reset(seed=1), sync.reset(seed=1), exact=True)
+    for _ in range(10):
+        actions = np.zeros(2, np.int64)
+        assert data_equivalence(vec.step(actions), sync.step(actions), exact=True)
+    vec.close()
+
+
+@every_id
+def test_specs_survive_json_and_pickle(env_id):
+    spec = gymnasium.spec(env_id)
+    assert EnvSpec.from_json(spec.to_json()) == spec
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    env = gymnasium.make(env_id, num_players=3, backend="fast")
+    again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))
+    assert again.unwrapped.game.config == env.unwrapped.game.config
+    ours = fastenv.make(env_id, num_players=3)
+    assert gymnasium.make(ours.spec).unwrapped.game.config == ours.game.config
+
+
+@every_id
+def test_pickled_environments_go_on(env_id):
+    env = gymnasium.make(env_id)
+    env.reset(seed=0)
+    env.step(0)
+    twin = pickle.loads(pickle.dumps(env))
+    assert data_equivalence(env.step(0), twin.step(0), exact=True)
+    vec = fastenv.make_vec(env_id, 2)
+    vec.reset(seed=0)
+    other = pickle.loads(pickle.dumps(vec))
+    for _ in range(10):
+        actions = fastenv.sample_legal(vec.action_masks(), 0)
+        assert data_equivalence(vec.step(actions), other.step(actions), exact=True)
+
+
+@pytest.mark.parametrize("render_mode", ["ansi", "rgb_array"])
+@every_id
+def test_rendered_frames(env_id, render_mode):
+    if render_mode == "rgb_array":
+        pytest.importorskip("PIL")
+    vec = gymnasium.make_vec(
+        env_id, num_envs=2, vectorization_mode="vector_entry_point", render_mode=render_mode
+    )
+    vec.reset(seed=0)
+    frames = vec.render()
+    assert len(frames) == 2
+    for frame in frames:
+        if render_mode == "ansi":
+            assert isinstance(frame, str)
+        else:
+            assert frame.dtype == np.uint8
+            assert frame.ndim == 3
+
+
+@every_id
+def test_speed_can_be_measured_as_others_do(env_id):
+    assert benchmark_step(gymnasium.make(env_id), target_duration=0.1, seed=0) > 0
+    assert benchmark_init(lambda: gymnasium.make(env_id), target_duration=0.1, seed=0) > 0
+    vec = fastenv.make_vec(env_id, 8)
+    assert benchmark_vector_step(vec, target_duration=0.1, seed=0) > 0
+
+
+def test_ids_are_registered_once_and_without_an_import():
+    import subprocess
+    import sys
+
+    fastenv.registry.register_envs()  # again: no warning, which would be an error here
+    code = "import gymnasium; e = gymnasium.make('fastenv:fastenv/SkullKingWorker-v0'); "
+    code += "e.reset(seed=0); print(e.spec.id)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "fastenv/SkullKingWorker-v0"
+
+
+def test_the_plugin_entry_point_names_the_same_ids():
+    """Loaders of the group set a namespace of their own around the call."""
+    from gymnasium.envs import registration
+
+    saved = {key: registration.registry.pop(key) for key in IDS}
+    try:
+        with registration.namespace("fastenv"):
+            fastenv.registry.register_envs()
+        assert all(key in registration.registry for key in IDS)
+    finally:
+        registration.registry.update(saved)

@@ -1,0 +1,47 @@
+"""The environment of every test; set before anything that reads it is imported."""
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# A spinning thread pool collapses when something else uses the cores.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def _hash_of_sources() -> str:
+    digest = hashlib.sha256()
+    for source in sorted((ROOT / "fastenv").rglob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+# Numba notices a change in a kernel's own file only, not in what the file imports; a cache of its
+# own for each state of the sources makes sure that the kernels tested are the kernels written.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba" / _hash_of_sources()))
+
+settings.register_profile("dev", max_examples=25, deadline=None)
+settings.register_profile(
+    "ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True
+)
+settings.register_profile("deep", settings.get_profile("dev"), max_examples=20_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_report_header() -> str:
+    """Say which build is tested: a checkout, a copy and an installed wheel look alike otherwise."""
+    try:
+        from fastenv.skullking import _core
+    except ImportError as error:
+        return f"fastenv core: none ({error})"
+    return f"fastenv core: {_core.__file__}"
+
+
+def pytest_runtest_setup() -> None:
+    """Keep torch to one thread: the test processes share the cores already."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)

@@ -1,0 +1,217 @@
+"""The drawn table shows what a player may know, and no more."""
+
+import random
+import re
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import fastenv
+import fastenv.skullking
+from fastenv.skullking.config import SkullKingConfig
+from fastenv.skullking.reference import SkullKing, pack
+from fastenv.skullking.render import card_name, render_ansi, render_rgb
+from fastenv.skullking.state import STATE_DTYPE
+from fastenv.skullking.tables import TIGRESS, Phase
+from fastenv.skullking.view import table_view
+
+VARIANTS = {
+    "flat": {"tier": "flat"},
+    "manager": {"tier": "manager", "mode": "game", "num_players": 3},
+    "worker": {"tier": "worker", "num_players": 6},
+    "ability": {"tier": "ability", "tigress": "agent", "agent_seat": 2},
+    "cannon": {"tier": "flat", "scoring": "rascal_cannon", "num_players": 8, "abilities": "auto"},
+    "graybeard": {"tier": "flat", "num_players": 2, "tigress": "agent"},
+    "late_suit": {"tier": "flat", "preset": "pi_compat", "num_players": 5},
+}
+
+Position = tuple[SkullKing, np.void, np.void]
+
+
+def positions(steps: int = 250, seed: int = 1, **options: object) -> Iterator[Position]:
+    """Play legal random actions; yield the game, its row and its rules at every decision."""
+    config = SkullKingConfig.from_options(**options)
+    rules, knobs = config.rules_record()[0], config.default_knobs(1)[0]
+    game, choice = SkullKing(rules, knobs, seed), random.Random(seed)
+    for _ in range(steps):
+        row = np.zeros(1, STATE_DTYPE)
+        pack(game, row[0])
+        yield game, row[0], rules
+        if game.done:
+            game.reset()
+        else:
+            game.step(choice.choice(game.legal_actions()))
+
+
+def first(phase: Phase, **options: object) -> Position:
+    return next(p for p in positions(steps=5000, **options) if p[0].phase == phase)
+
+
+def shuffle_unseen(row: np.void, seed: int) -> None:
+    """Deal the cards that the agent has not seen anew: other hands and, before Jade, the stock."""
+    row["rng"] += np.uint64(1)
+    agent = int(row["agent"])
+    places = [
+        (row["hand"][seat], i)
+        for seat in range(8)
+        if seat != agent
+        for i in range(int(row["hand_len"][seat]))
+    ]
+    if not row["jade_seen"]:
+        places += [(row["stock"], i) for i in range(int(row["stock_pos"]), int(row["stock_len"]))]
+    cards = [int(array[i]) for array, i in places]
+    random.Random(seed).shuffle(cards)
+    for (array, i), card in zip(places, cards, strict=True):
+        array[i] = card
+
+
+@pytest.mark.parametrize(
+    ("card", "mode", "name"),
+    [
+        (30, None, "Parrot 7"),
+        (38, None, "Pirate Map 1"),
+        (65, None, "Treasure Chest 14"),
+        (23, None, "Jolly Roger 14"),
+        (0, None, "Skull King"),
+        (5, 1, "Rosie D'Laney"),
+        (TIGRESS, None, "Tigress"),
+        (TIGRESS, 0, "Tigress (escape)"),
+        (TIGRESS, 1, "Tigress (pirate)"),
+    ],
+)
+def test_card_name_is_the_printed_one(card: int, mode: int | None, name: str) -> None:
+    assert card_name(card, mode) == name
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_hidden_cards_and_secret_bids_change_nothing(variant: str) -> None:
+    for n, (game, row, rules) in enumerate(positions(**VARIANTS[variant])):
+        before, text = table_view(row, rules), render_ansi(row, rules)
+        picture = render_rgb(row, rules) if n % 50 == 0 else None
+        shuffle_unseen(row, seed=n)
+        if not row["out"].any():  # another player's discards
+            row["discard"] = row["discard"][::-1]
+        others = [seat for seat in range(game.rules.num_players) if seat != game.agent]
+        row["cannon"][others] ^= 1
+        if game.phase in (Phase.BID, Phase.CANNON):
+            row["bid"][others] = (row["bid"][others] + 1) % (game.cards + 1)
+        assert table_view(row, rules) == before
+        assert render_ansi(row, rules) == text
+        if picture is not None:
+            np.testing.assert_array_equal(render_rgb(row, rules), picture)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_marked_actions_are_the_legal_ones(variant: str) -> None:
+    for game, row, rules in positions(**VARIANTS[variant]):
+        expected = set() if game.done else set(game.legal_actions())
+        assert table_view(row, rules).legal_actions == expected
+        text = render_ansi(row, rules, color=False)
+        numbered = [int(n) for n in re.findall(r"\[(\d+)\]", text)]
+        starred = [int(n) for n in re.findall(r"\*\s+\[(\d+)\]", text)]
+        assert set(starred or numbered) == expected
+
+
+def test_all_phases_render() -> None:
+    seen = set()
+    for options in VARIANTS.values():
+        for game, row, rules in positions(steps=400, **options):
+            text = render_ansi(row, rules)
+            assert text == text.strip("\n")
+            if game.phase not in seen:
+                seen.add(game.phase)
+                picture = render_rgb(row, rules)
+                assert picture.dtype == np.uint8
+                assert picture.shape == (640, 960, 3)
+                assert picture.flags.writeable
+                assert picture.std() > 10, "not one flat color"
+    assert seen == set(Phase)
+
+
+def test_rendering_leaves_the_row_alone() -> None:
+    _, row, rules = first(Phase.PLAY, tier="flat")
+    before = row.tobytes()
+    render_ansi(row, rules)
+    render_rgb(row, rules)
+    assert row.tobytes() == before
+
+
+def test_text_tells_what_is_on_the_table() -> None:
+    _, row, rules = first(Phase.PLAY, tier="worker", num_players=4)
+    agent = int(row["agent"])
+    row["hand"][agent] = 0
+    row["hand"][agent, :3] = (0, 25, 40)
+    row["hand_len"][agent] = 3
+    row["table_card"][:3] = (66, 30, TIGRESS)
+    row["table_seat"][:3] = (1, 2, 3)
+    row["table_mode"][:3] = (0, 0, 1)
+    row["table_len"] = 3
+    lines = render_ansi(row, rules, color=False).splitlines()
+    assert "On the table (follow Parrot)" in lines
+    assert "  1. seat 1: Escape" in lines
+    assert "  2. seat 2: Parrot 7" in lines
+    assert "  3. seat 3: Tigress (pirate)  wins so far" in lines
+    assert "  *  [0] Skull King" in lines
+    assert "  *  [1] Parrot 2" in lines
+    assert "     [2] Pirate Map 3" in lines
+
+
+def test_text_tells_bids_only_after_they_are_revealed() -> None:
+    def bids(row: np.void, rules: np.void) -> list[str]:
+        lines = render_ansi(row, rules, color=False).splitlines()[3:7]
+        return [re.split(r"\s{2,}", line.strip())[2] for line in lines]
+
+    game, row, rules = first(Phase.BID, tier="flat")
+    assert bids(row, rules) == ["-"] * 4
+    game.step(1)
+    pack(game, row)
+    assert bids(row, rules) == [str(bid) for bid in game.bid[:4]]
+
+
+def test_text_reports_a_round_and_an_illegal_action() -> None:
+    game, row, rules = first(Phase.BID, tier="flat")
+    game.step(10)
+    pack(game, row)
+    assert "Action 10 was illegal and changed nothing (1 of 50)." in render_ansi(row, rules)
+    while not game.ev_round:
+        game.step(game.legal_actions()[0])
+    pack(game, row)
+    text = render_ansi(row, rules)
+    assert f"Round 1: bid {game.ev_bid}, won {game.ev_won}, {game.ev_points:+d} points" in text
+
+
+def test_color_can_be_left_out() -> None:
+    _, row, rules = first(Phase.PLAY, tier="flat")
+    assert "\x1b[" in render_ansi(row, rules)
+    assert "\x1b" not in render_ansi(row, rules, color=False)
+    plain = re.sub(r"\x1b\[[\d;]*m", "", render_ansi(row, rules))
+    assert plain == render_ansi(row, rules, color=False)
+
+
+def test_pictures_without_pillow_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, row, rules = first(Phase.PLAY, tier="flat")
+    monkeypatch.delattr(fastenv.skullking, "picture", raising=False)
+    monkeypatch.setitem(sys.modules, "fastenv.skullking.picture", None)
+    with pytest.raises(ImportError, match=r"pip install 'fastenv\[notebooks\]'"):
+        render_rgb(row, rules)
+
+
+def test_importing_the_game_does_not_import_pillow() -> None:
+    import subprocess
+
+    code = "import sys, fastenv.skullking.render; sys.exit('PIL' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_env_renders_where_it_stands(mode: str) -> None:
+    env = fastenv.make("SkullKingFlat-v0", render_mode=mode)
+    env.reset(seed=5)
+    drawn = env.render()
+    if mode == "ansi":
+        assert drawn.splitlines()[-1].startswith("  [0] 0")
+    else:
+        assert drawn.shape == (640, 960, 3)
+    env.close()

@@ -1,0 +1,156 @@
+"""The scenarios as rows, stepped by the reference: also whole rounds, A32 and A40 .. A46."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fastenv.skullking.reference import GRAYBEARD, SkullKing, pack
+from fastenv.skullking.state import STATE_DTYPE
+from fastenv.skullking.tables import HARRY, KRAKEN, PIRATES, Phase
+from tests.skullking import scenarios as sc
+
+
+@pytest.mark.parametrize("s", sc.TRICKS, ids=lambda s: s.id)
+def test_trick_goes_to(s):
+    rules, knobs, rows, action = sc.trick_row(s)
+    sc.check_trick(s, sc.play(rows, [action], sc.reference_stepper(rules, knobs)))
+
+
+@pytest.mark.parametrize("s", sc.LEGALITY, ids=lambda s: s.id)
+def test_hand_may_play(s):
+    rules, knobs, rows, legal = sc.legality_row(s)
+    assert sc.legal_actions(rows, rules, knobs) == legal
+
+
+@pytest.mark.parametrize("s", sc.SCORES, ids=lambda s: s.id)
+def test_round_scores(s):
+    rules, knobs, rows, actions = sc.score_row(s)
+    row = sc.play(rows, actions, sc.reference_stepper(rules, knobs))
+    assert (row["done"], row["ev_round"]) == (1, s.num_cards)
+    assert (row["ev_points"], row["total"][2]) == (s.points, s.points)
+    assert (row["ev_bid"], row["ev_won"]) == (s.bid + s.change, s.won)
+    assert row["ev_bet"] == s.bet
+    assert row["ev_alliances"] == s.alliances
+
+
+def test_a32_eight_players_get_nine_cards_in_round_10():
+    rules, knobs = sc.setup(tier="flat", num_players=8)
+    rows = np.zeros(1, STATE_DTYPE)
+    pack(SkullKing(rules, knobs, seed=3), rows[0])
+    seen = {}
+    for row in sc.play_out(rows, rules, knobs, sc.reference_stepper(rules, knobs)):
+        if row["phase"] == Phase.BID:
+            left = row["stock_len"] - row["stock_pos"]
+            seen[int(row["round_idx"]) + 1] = (row["hand_len"].tolist(), int(left))
+    assert seen[10] == ([9] * 8, 2)
+    assert seen[8] == ([8] * 8, 10)
+
+
+@pytest.mark.parametrize("s", sc.ROUNDS, ids=lambda s: s.id)
+def test_round_follows_its_script(s):
+    rules, knobs, rows = sc.round_row(s)
+    history = sc.follow(s, rows, sc.reference_stepper(rules, knobs))
+    row = history[-1][0]
+    assert row["total"][:3].tolist() == list(s.totals)
+    assert row["abilities_used"] == 1
+
+
+def test_a40_has_an_alliance_and_rosies_lead():
+    scenario = sc.ROUNDS[0]
+    rules, knobs, rows = sc.round_row(scenario)
+    history = sc.follow(scenario, rows, sc.reference_stepper(rules, knobs))
+    after_rosie, last = history[1][0], history[-1][0]
+    assert (after_rosie["leader"], after_rosie["rosie_lead"]) == (2, 1)
+    assert last["alliances"][0].tolist() == [0, 2]
+
+
+def test_a42_rosie_may_choose_herself():
+    rules, knobs, rows = sc.round_row(sc.ROUNDS[0])
+    slot = rows[0]["hand"][1].tolist().index(sc.CARDS["Rosie"])
+    row = sc.play(rows, [slot, 0], sc.reference_stepper(rules, knobs))
+    assert (row["leader"], row["turn"], row["table_len"], row["phase"]) == (1, 1, 0, Phase.PLAY)
+
+
+@pytest.mark.parametrize("pirate", PIRATES)
+def test_a43_after_the_last_trick_only_harry_decides(pirate):
+    rules, knobs, rows = sc.last_trick_row(pirate)
+    row = sc.play(rows, [0], sc.reference_stepper(rules, knobs))
+    assert row["won"][2] == 1
+    assert (row["phase"], row["done"]) == ((Phase.HARRY, 0) if pirate == HARRY else (Phase.END, 1))
+    assert (row["rascal_seat"], row["stock_pos"], row["jade_seen"]) == (-1, 0, 0)
+    assert row["abilities_used"] == 0
+
+
+def test_a44_bendt_holds_eleven_cards_for_a_moment():
+    rules, knobs, rows = sc.bendt_row()
+    stepper = sc.reference_stepper(rules, knobs)
+    row = sc.play(rows, [0], stepper)
+    drawn = row["stock"][:2].tolist()
+    assert (row["phase"], row["hand_len"][3]) == (Phase.BENDT_1, 11)
+    assert row["hand"][3, 9:].tolist() == drawn == row["drawn"].tolist()
+    first = int(row["hand"][3, 10])
+    row = sc.play(rows, [10], stepper)
+    assert (row["phase"], row["hand_len"][3]) == (Phase.BENDT_2, 11)
+    assert sc.legal_actions(rows, rules, knobs) == list(range(10))
+    second = int(row["hand"][3, 4])
+    row = sc.play(rows, [4], stepper)
+    hand = row["hand"][3, : row["hand_len"][3]].tolist()
+    assert len(hand) == 9
+    assert hand == sorted(hand)
+    assert row["discard"].tolist() == [first, second]
+    assert row["stock_pos"] == 2
+    for row in sc.play_out(rows, rules, knobs, stepper):
+        played = int(row["played"][0]) | int(row["played"][1]) << 64
+        assert not played >> first & 1
+        assert not played >> second & 1
+
+
+def test_a45_first_leaders_go_round():
+    rules, knobs = sc.setup(tier="flat", num_players=4)
+    game = next(g for g in (SkullKing(rules, knobs, seed) for seed in range(99)) if g.leader == 2)
+    rows = np.zeros(1, STATE_DTYPE)
+    pack(game, rows[0])
+    leaders = {}
+    for row in sc.play_out(rows, rules, knobs, sc.reference_stepper(rules, knobs)):
+        if row["phase"] == Phase.BID:
+            leaders[int(row["round_idx"])] = int(row["leader"])
+    assert list(leaders.values()) == [2, 3, 0, 1, 2, 3, 0, 1, 2, 3]
+
+
+def test_a46_kraken_in_the_last_trick():
+    rules, knobs, rows = sc.last_trick_row(KRAKEN)
+    row = sc.play(rows, [0], sc.reference_stepper(rules, knobs))
+    assert (row["cards"], row["won"].sum(), row["destroyed"]) == (4, 3, 1)
+    assert row["total"][:3].tolist() == [40, 20, -10]
+
+
+# -- 7.2 Graybeard ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ghost", "leader", "table_seats"),
+    [
+        ("P9", GRAYBEARD, [GRAYBEARD, 0]),  # he won; then the player who led plays second
+        ("P3", 0, [0, GRAYBEARD]),
+        ("TGe", 0, [0, GRAYBEARD]),
+        ("KR", 0, [0, GRAYBEARD]),
+    ],
+)
+def test_graybeard_is_second_unless_he_won(ghost, leader, table_seats):
+    rules, knobs, rows = sc.graybeard_row(ghost, "M9 C4")
+    slot = rows[0]["hand"][1].tolist().index(sc.CARDS["P2"])
+    row = sc.play(rows, [slot], sc.reference_stepper(rules, knobs))
+    assert row["leader"] == leader
+    assert row["table_seat"][:2].tolist() == table_seats
+    top = row["table_card"][table_seats.index(GRAYBEARD)]
+    assert top == sc.CARDS["M9"]
+    assert row["won"][GRAYBEARD] == (leader == GRAYBEARD)
+    assert row["bonus"].tolist() == [0] * 8
+
+
+def test_graybeard_captures_and_allies_with_nobody():
+    rules, knobs, rows = sc.graybeard_row("LO1", "LO2 C4")
+    slot = rows[0]["hand"][1].tolist().index(sc.CARDS["P2"])
+    row = sc.play(rows, [slot], sc.reference_stepper(rules, knobs))
+    assert (row["won"][0], row["num_alliances"]) == (1, 0)

@@ -1,0 +1,362 @@
+"""The batch engine, on a toy game: composition of the backends, autoreset, state, bad input."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.engine import BatchEngine, rng_streams
+from fastenv.rng import Rng
+from tests.toy import WalkGame
+
+BACKENDS = ("reference", "numba", "cython", "fast")
+N = 5
+
+
+def engine_of(backend="reference", n=N, **options):
+    engine = BatchEngine(WalkGame(**options), n, backend)
+    engine.reset_many(seeds=7)
+    return engine
+
+
+def snapshot(engine):
+    """Everything a step writes, as bytes; stale rows of final values left out."""
+    done = (engine.terminated | engine.truncated).astype(bool)
+    arrays = [engine.get_state(), engine.obs, engine.mask, engine.reward]
+    arrays += [engine.terminated, engine.truncated, *engine.info.values()]
+    arrays += [a[done] for a in (engine.final_obs, engine.ep_return, engine.ep_length)]
+    arrays += [a[done] for a in engine.final_info.values()]
+    return [a.tobytes() for a in arrays]
+
+
+@pytest.mark.parametrize("autoreset", [True, False])
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_backends_agree_with_the_reference(backend, autoreset):
+    rng = np.random.default_rng(0)
+    a, b = engine_of(), engine_of(backend)
+    assert snapshot(a) == snapshot(b)
+    for _ in range(60):
+        actions = rng.integers(0, 3, N)
+        select = np.ones(N, bool) if autoreset else ~a.ended
+        if select.any():
+            for engine in (a, b):
+                engine.step_many(actions, select=select, autoreset=autoreset)
+        else:
+            ended = a.ended.copy()
+            for engine in (a, b):
+                engine.reset_many(mask=ended)
+        assert snapshot(a) == snapshot(b)
+
+
+def test_lane_i_is_a_single_engine_with_seed_plus_i():
+    batch, singles = engine_of(), [BatchEngine(WalkGame(), 1, "reference") for _ in range(N)]
+    for i, single in enumerate(singles):
+        single.reset_many(seeds=7 + i)
+    for step in range(40):
+        actions = np.arange(N) * step % 3
+        batch.step_many(actions)
+        for i, single in enumerate(singles):
+            single.step_many(actions[i : i + 1])
+            assert single.obs.tobytes() == batch.obs[i].tobytes()
+            assert single.reward[0] == batch.reward[i]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_autoreset_goes_on_with_the_stream_and_keeps_the_final_values(backend):
+    auto, manual = engine_of(backend), engine_of(backend)
+    ends = 0
+    for _ in range(40):
+        auto.step_many(np.ones(N, int))
+        manual.step_many(np.ones(N, int), autoreset=False)
+        done = manual.ended.copy()
+        assert np.array_equal(done, (auto.terminated | auto.truncated).astype(bool))
+        assert np.array_equal(auto.final_obs[done], manual.obs[done])
+        assert np.array_equal(auto.ep_return[done], manual.get_states()["ep_return"][done])
+        assert manual.mask[done].all()
+        for name, column in auto.final_info.items():
+            assert np.array_equal(column[done], manual.info[name][done])
+        if done.any():
+            manual.reset_many(mask=done)
+        assert np.array_equal(auto.obs, manual.obs)
+        assert np.array_equal(auto.get_state(), manual.get_state())
+        ends += done.sum()
+    assert ends > N
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_unselected_lanes_are_left_alone(backend):
+    engine = engine_of(backend)
+    engine.step_many(np.ones(N, int))
+    before, obs = engine.get_state(), engine.obs.copy()
+    select = np.array([1, 0, 1, 0, 1], np.uint8)
+    engine.step_many(np.array([1, 99, 1, -5, 1]), select=select)
+    rest = select == 0
+    assert np.array_equal(engine.get_state()[rest], before[rest])
+    assert np.array_equal(engine.obs[rest], obs[rest])
+    for column in (engine.reward, engine.terminated, engine.truncated, engine.info["distance"]):
+        assert not column[rest].any()
+    assert (engine.get_states()["steps"][~rest] != before.view(engine.game.state_dtype)["steps"][
+        ~rest].ravel()).any()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_given_destinations_receive_what_the_own_buffers_would(backend):
+    a, b = engine_of(backend), engine_of(backend)
+    obs, mask = np.zeros((N, 3), np.float32), np.zeros((N, 3), np.uint8)
+    kept = b.obs.copy()
+    a.step_many(np.ones(N, int))
+    b.step_many(np.ones(N, int), obs_out=obs, mask_out=mask)
+    assert np.array_equal(obs, a.obs)
+    assert np.array_equal(mask, a.mask)
+    assert np.array_equal(b.obs, kept)
+    b.refresh()
+    assert np.array_equal(b.obs, obs)
+    assert np.array_equal(b.mask, mask)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_states_can_be_taken_out_put_back_and_branched(backend):
+    engine = engine_of(backend)
+    for _ in range(3):
+        engine.step_many(np.ones(N, int))
+    saved, blob = engine.get_states(), engine.get_state([1, 3])
+    first = []
+    for _ in range(15):
+        engine.step_many(np.ones(N, int))
+        first.append(snapshot(engine))
+    engine.set_states(saved)
+    for expected in first:
+        engine.step_many(np.ones(N, int))
+        assert snapshot(engine) == expected
+    engine.set_state([0, 2], blob)
+    assert np.array_equal(engine.get_state([0, 2]), blob)
+    assert np.array_equal(engine.obs[[0, 2]], engine.encode_obs_many(saved[[1, 3]]))
+    assert np.array_equal(engine.mask[[0, 2]], engine.action_masks_many(saved[[1, 3]]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_pickled_engine_goes_on_as_the_original(backend):
+    engine = engine_of(backend)
+    engine.configure("limit", 3, [1])
+    engine.step_many(np.ones(N, int), autoreset=False)
+    twin = pickle.loads(pickle.dumps(engine))
+    assert np.array_equal(twin.ended, engine.ended)
+    for e in (engine, twin):
+        if e.ended.any():
+            e.reset_many(mask=e.ended.copy())
+    for _ in range(20):
+        for e in (engine, twin):
+            e.step_many(np.ones(N, int))
+        assert snapshot(twin) == snapshot(engine)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_knob_is_taken_at_the_next_reset(backend):
+    engine = engine_of(backend)
+    engine.configure("limit", 2, idx=1)
+    assert engine.get_states()["limit"].tolist() == [12] * N
+    assert engine.get_knob("limit") == [12, 2, 12, 12, 12]
+    engine.reset_many()
+    assert engine.get_states()["limit"].tolist() == [12, 2, 12, 12, 12]
+    with pytest.raises(fastenv.ConfigError):
+        engine.configure("limit", 0)
+    assert engine.get_knob("limit", 1) == [2]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_bots_draw_from_their_own_streams(backend):
+    engine, streams = engine_of(backend), rng_streams(3, N)
+    rows = engine.get_state()
+    rngs = [Rng(3 + i) for i in range(N)]
+    expected = [int(np.flatnonzero(m)[r.bounded(m.sum())]) for m, r in zip(engine.mask, rngs)]
+    assert engine.bot_actions("random", streams).tolist() == expected
+    assert streams.tolist() == [r.state for r in rngs]
+    assert np.array_equal(rows, engine.get_state())
+    engine.step_many(np.ones(N, int), autoreset=False)
+    while not engine.ended.any():
+        engine.step_many(np.ones(N, int), select=~engine.ended, autoreset=False)
+    kept = streams.copy()
+    assert not engine.bot_actions("random", streams)[engine.ended].any()
+    assert np.array_equal(streams[engine.ended], kept[engine.ended])
+
+
+def test_seeds_are_taken_modulo_two_to_the_64_and_one_a_lane():
+    engine = engine_of()
+    engine.reset_many(seeds=-1)
+    assert engine.get_states()["rng"][1].tolist() != engine.get_states()["rng"][0].tolist()
+    by_list = engine_of()
+    by_list.reset_many(seeds=[2**64 - 1, 0, 1, 2, 3])
+    assert np.array_equal(by_list.get_state(), engine.get_state())
+    before = by_list.get_state()
+    by_list.reset_many(seeds=[None, 4, None, None, None], mask=np.array([0, 1, 0, 0, 0], bool))
+    assert np.array_equal(by_list.get_state([0, 2, 3, 4]), before[[0, 2, 3, 4]])
+    for wrong in (1.5, True, [1, 2], [1, 2, 3, 4, 0.5], "seed"):
+        with pytest.raises(ValueError, match="seeds"):
+            engine.reset_many(seeds=wrong)
+
+
+BAD_ACTIONS = {
+    "out of range": (np.array([0, 1, 3, 0, 0]), "lane 2: action 3 is out of range.*0..2"),
+    "negative": (np.array([0, -1, 0, 0, 0]), "lane 1: action -1"),
+    "wraps in int32": (np.array([0, 0, 0, 0, 2**32]), "lane 4"),
+    "float": (np.zeros(N), "integers, got dtype float64"),
+    "nan": (np.full(N, np.nan), "integers"),
+    "bool": (np.ones(N, bool), "integers, got dtype bool"),
+    "objects": (np.array([None] * N), "integers"),
+    "short": (np.zeros(N - 1, int), r"shape \(5,\), got \(4,\)"),
+    "column": (np.zeros((N, 1), int), "shape"),
+    "scalar": (1, "shape"),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("kind", BAD_ACTIONS)
+def test_a_bad_action_moves_nothing(backend, kind):
+    engine = engine_of(backend)
+    engine.step_many(np.ones(N, int))
+    before = snapshot(engine)
+    actions, message = BAD_ACTIONS[kind]
+    with pytest.raises(fastenv.InvalidActionError, match=message):
+        engine.step_many(actions)
+    assert snapshot(engine) == before
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+def test_any_integer_dtype_is_taken(dtype):
+    engine, like = engine_of(), engine_of()
+    engine.step_many(np.array([0, 1, 2, 1, 0], dtype))
+    like.step_many([0, 1, 2, 1, 0])
+    assert snapshot(engine) == snapshot(like)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_illegal_actions_are_refused_by_name_or_left_to_the_rules(backend):
+    engine = engine_of(backend, raise_illegal=True)
+    while not (engine.get_states()["position"] % 2).any():
+        engine.step_many(np.ones(N, int))
+    lane = int((engine.get_states()["position"] % 2).argmax())
+    before = snapshot(engine)
+    with pytest.raises(
+        fastenv.InvalidActionError, match=rf"lane {lane}: action 2 .*phase ODD.*\[0, 1\]"
+    ):
+        engine.step_many(np.full(N, 2))
+    assert snapshot(engine) == before
+    lenient = engine_of(backend)
+    for _ in range(4):
+        lenient.step_many(np.full(N, 2))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_game_may_take_any_integer(backend):
+    engine = engine_of(backend, any_integer=True)
+    engine.step_many(np.array([-7, 2**40, 3, -1, 1]))
+    assert engine.get_states()["illegal"].tolist() == [1, 1, 1, 1, 0]
+
+
+BAD_BUFFERS = {
+    "dtype": (lambda: np.zeros((N, 3), np.float64), "float32"),
+    "shape": (lambda: np.zeros((N, 4), np.float32), "shape"),
+    "order": (lambda: np.zeros((3, N), np.float32).T, "contiguous"),
+    "read-only": (lambda: np.frombuffer(bytes(N * 12), np.float32).reshape(N, 3), "read-only"),
+    "list": (lambda: [[0.0] * 3] * N, "NumPy array"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_BUFFERS)
+def test_an_unusable_buffer_moves_nothing(kind):
+    engine = engine_of()
+    before = snapshot(engine)
+    make, message = BAD_BUFFERS[kind]
+    with pytest.raises(ValueError, match=f"obs_out.*{message}"):
+        engine.step_many(np.ones(N, int), obs_out=make())
+    with pytest.raises(ValueError, match="mask_out"):
+        engine.step_many(np.ones(N, int), mask_out=make())
+    assert snapshot(engine) == before
+
+
+def test_a_lane_without_an_episode_cannot_be_stepped():
+    engine = BatchEngine(WalkGame(), N, "reference")
+    with pytest.raises(fastenv.ResetNeededError, match="lane 0"):
+        engine.step_many(np.ones(N, int))
+    engine.reset_many(mask=np.array([1, 0, 1, 1, 1], bool))
+    with pytest.raises(fastenv.ResetNeededError, match="lane 1"):
+        engine.step_many(np.ones(N, int))
+    engine.step_many(np.ones(N, int), select=np.array([1, 0, 1, 1, 1], bool))
+
+
+def test_rows_from_outside_are_checked():
+    engine = engine_of()
+    before = snapshot(engine)
+    rows = engine.get_states()
+    rows["position"][3] = -4
+    with pytest.raises(fastenv.StateError, match="lane 3: position"):
+        engine.set_states(rows)
+    with pytest.raises(fastenv.StateError, match="4 rows for 5 lanes"):
+        engine.set_states(rows[:4])
+    with pytest.raises(fastenv.StateError, match="dtype"):
+        engine.set_states(np.zeros(N))
+    with pytest.raises(fastenv.StateError, match="uint8"):
+        engine.set_state(None, np.zeros((N, 7), np.uint8))
+    with pytest.raises(ValueError, match="outside 0..4"):
+        engine.set_states(rows[:1], 5)
+    assert snapshot(engine) == before
+
+
+def test_buffers_are_aligned_contiguous_and_persistent():
+    engine = engine_of()
+    names = "obs mask reward terminated truncated final_obs ep_return ep_length".split()
+    addresses = {name: getattr(engine, name).ctypes.data for name in names}
+    for name in names:
+        array = getattr(engine, name)
+        assert array.flags.c_contiguous
+        assert array.ctypes.data % 64 == 0
+    engine.step_many(np.ones(N, int))
+    engine.reset_many()
+    assert addresses == {name: getattr(engine, name).ctypes.data for name in names}
+    assert engine.tau.tolist() == [1] * N
+
+
+def test_impossible_sizes_are_refused(monkeypatch):
+    for wrong in (0, -1, 1.5, True, "4"):
+        with pytest.raises(fastenv.ConfigError, match="num_envs"):
+            BatchEngine(WalkGame(), wrong)
+        with pytest.raises(fastenv.ConfigError, match="num_threads"):
+            BatchEngine(WalkGame(), 1, num_threads=wrong)
+    monkeypatch.setenv("FASTENV_NUM_THREADS", "3")
+    assert BatchEngine(WalkGame(), 1).num_threads == 3
+    monkeypatch.setenv("FASTENV_NUM_THREADS", "many")
+    with pytest.raises(fastenv.ConfigError, match="FASTENV_NUM_THREADS"):
+        BatchEngine(WalkGame(), 1)
+
+
+def test_backend_names_and_flags():
+    from fastenv.backend import Backend, resolve
+
+    have = {"kernel_module": "fastenv.rng", "core_module": "fastenv.rng"}
+    assert resolve(**have).name == "fast"
+    assert resolve("auto", True, None, **have).name == "numba"
+    assert resolve("auto", None, True, **have).name == "cython"
+    assert resolve("auto", False, None, **have).name == "reference"
+    assert resolve(Backend(True, True), **have) == resolve("fast", True, True, **have)
+    with pytest.raises(fastenv.ConfigError, match="use_numba"):
+        resolve("cython", True, **have)
+    with pytest.raises(fastenv.ConfigError, match="'auto', 'reference', 'numba'"):
+        resolve("turbo", **have)
+    broken = {"kernel_module": "fastenv.rng", "core_module": "fastenv.not_built"}
+    assert resolve(**broken).name == "numba"
+    with pytest.raises(fastenv.BackendUnavailableError, match="build_ext --inplace"):
+        resolve("fast", **broken)
+    with pytest.raises(fastenv.BackendUnavailableError, match="no Cython core"):
+        resolve("cython", kernel_module=None, core_module=None)
+    assert resolve(kernel_module=None, core_module=None).name == "reference"
+
+
+def test_nothing_heavy_is_imported_with_the_package():
+    import subprocess
+
+    code = "import sys, fastenv; print(sorted({'numba', 'torch', 'PIL', 'matplotlib', 'rich', "
+    code += "'stable_baselines3', 'fastenv.skullking'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

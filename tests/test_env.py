@@ -1,0 +1,201 @@
+"""The single environment and the public constructors."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.env import FastEnv
+from tests.toy import WalkGame
+
+BACKENDS = ("reference", "numba", "cython", "fast")
+
+
+@pytest.fixture(params=BACKENDS)
+def env(request):
+    return FastEnv(WalkGame(), backend=request.param)
+
+
+def play(env, actions):
+    """Return what an episode gives, as bytes."""
+    out = []
+    for action in actions:
+        obs, reward, terminated, truncated, info = env.step(action)
+        out.append((obs.tobytes(), reward, terminated, truncated, sorted(info)))
+        if terminated or truncated:
+            break
+    return out
+
+
+def test_equal_seeds_give_equal_episodes(env):
+    first, _ = env.reset(seed=3)
+    a = play(env, [1] * 20)
+    again, _ = env.reset(seed=3)
+    assert np.array_equal(first, again)
+    assert play(env, [1] * 20) == a
+
+
+def test_a_seed_also_fixes_the_episodes_after_the_first(env):
+    env.reset(seed=3)
+    seconds = [env.reset()[0] for _ in range(5)]
+    env.reset(seed=3)
+    assert all(np.array_equal(o, env.reset()[0]) for o in seconds)
+
+
+def test_without_a_seed_one_is_drawn_from_np_random(env):
+    env.np_random = np.random.default_rng(0)
+    first, _ = env.reset()
+    other = FastEnv(WalkGame())
+    other.reset(seed=int(np.random.default_rng(0).integers(2**63)))
+    assert np.array_equal(first, other.encode() if hasattr(other, "encode") else other.engine.obs[0])
+
+
+def test_a_step_returns_plain_python_and_fresh_arrays(env):
+    env.reset(seed=0)
+    obs, reward, terminated, truncated, info = env.step(np.int64(1))
+    kept, mask = obs.copy(), info["action_mask"].copy()
+    assert type(reward) is float
+    assert type(terminated) is bool
+    assert type(truncated) is bool
+    assert info["action_mask"].dtype == np.int8
+    assert type(info["position"]) is np.int32
+    assert type(info["distance"]) is np.float32
+    assert env.action_masks().dtype == np.bool_
+    later = env.step(0)
+    assert np.array_equal(obs, kept)
+    assert np.array_equal(info["action_mask"], mask)
+    assert not np.shares_memory(obs, later[0])
+
+
+def test_the_end_of_an_episode_is_told_once(env):
+    env.reset(seed=0)
+    total, length, done = 0.0, 0, False
+    while not done:
+        _, reward, terminated, truncated, info = env.step(1)
+        total, length, done = total + reward, length + 1, terminated or truncated
+        assert done == ("episode_return" in info)
+    assert (info["episode_return"], info["episode_length"]) == (total, length)
+    assert info["action_mask"].all()
+    with pytest.raises(fastenv.ResetNeededError, match=r"reset\(\) before step"):
+        env.step(1)
+    env.reset()
+    env.step(1)
+
+
+def test_stepping_before_the_first_reset_is_refused(env):
+    with pytest.raises(fastenv.ResetNeededError):
+        env.step(0)
+
+
+@pytest.mark.parametrize("action", [3, -1, 2**40])
+def test_an_action_out_of_range_moves_nothing(env, action):
+    env.reset(seed=0)
+    before = env.get_state()
+    with pytest.raises(fastenv.InvalidActionError, match=r"out of range.*0\.\.2"):
+        env.step(action)
+    assert env.get_state() == before
+
+
+@pytest.mark.parametrize("action", [1.0, float("nan"), True, None, "1", [1], np.array([1]), 0.5])
+def test_an_action_that_is_no_integer_is_refused(env, action):
+    env.reset(seed=0)
+    with pytest.raises(fastenv.InvalidActionError, match="integer"):
+        env.step(action)
+
+
+def test_integers_of_any_kind_are_taken(env):
+    env.reset(seed=0)
+    for action in (1, np.int8(0), np.uint64(0), np.array(0)):
+        env.step(action)
+
+
+def test_an_illegal_action_is_refused_by_name():
+    env = FastEnv(WalkGame(raise_illegal=True))
+    env.reset(seed=0)
+    while not env.get_state()["position"] % 2:
+        env.step(1)
+    with pytest.raises(fastenv.InvalidActionError, match=r"action 2 .* ODD.*\[0, 1\]"):
+        env.step(2)
+
+
+def test_any_integer_goes_through_where_the_game_says_so():
+    env = FastEnv(WalkGame(any_integer=True))
+    env.reset(seed=0)
+    env.step(2**70)
+    env.step(-5)
+    assert env.get_state()["illegal"] == 2
+
+
+def test_a_state_can_be_branched_from(env):
+    env.reset(seed=5)
+    env.step(1)
+    row = env.get_state()
+    a = play(env, [1, 0, 1, 1])
+    env.set_state(row)
+    assert play(env, [1, 0, 1, 1]) == a
+    other = FastEnv(WalkGame())
+    other.set_state(row)
+    assert play(other, [1, 0, 1, 1]) == a
+
+
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_copies_go_on_alone(env, copy_of):
+    env.reset(seed=5)
+    env.step(1)
+    twin = copy_of(env)
+    assert play(env, [1, 0, 1, 1]) == play(twin, [1, 0, 1, 1])
+    assert env.np_random.random() == twin.np_random.random()
+
+
+def test_render_modes_are_those_of_the_game():
+    env = FastEnv(WalkGame(), render_mode="ansi")
+    with pytest.raises(fastenv.ResetNeededError):
+        env.render()
+    env.reset(seed=0)
+    assert env.render().startswith("0 of ")
+    picture = FastEnv(WalkGame(), render_mode="rgb_array")
+    picture.reset(seed=0)
+    assert picture.render().dtype == np.uint8
+    with pytest.raises(fastenv.ConfigError, match="'ansi', 'rgb_array'"):
+        FastEnv(WalkGame(), render_mode="human")
+
+
+def test_close_may_be_called_twice(env):
+    env.reset(seed=0)
+    env.close()
+    env.close()
+    with pytest.raises(fastenv.ResetNeededError):
+        env.step(0)
+
+
+@pytest.mark.parametrize("prefix", ["", "fastenv/"])
+def test_make_takes_ids_with_and_without_the_namespace(prefix):
+    env = fastenv.make(prefix + "SkullKingWorker-v0", backend="reference")
+    assert env.backend == "reference"
+    assert env.spec.id == "fastenv/SkullKingWorker-v0"
+    vec = fastenv.make_vec(prefix + "SkullKingWorker-v0", 2, use_cython=False)
+    assert (vec.backend, vec.num_envs) == ("reference", 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"env_id": "Chess-v0"}, "SkullKingFlat-v0"),
+        ({"num_players": 9}, "num_players.*2 to 8"),
+        ({"opponents": "wizard"}, "opponents.*rule_hard"),
+        ({"schedule": (3, 0)}, "schedule.*1 to 10"),
+        ({"colour": "red"}, "colour"),
+        ({"tier": "flat"}, "tier is fixed"),
+        ({"backend": "turbo"}, "backend.*'fast'"),
+        ({"backend": "fast", "use_numba": False}, "use_numba"),
+        ({"render_mode": "human"}, "render_mode.*'ansi'"),
+    ],
+)
+def test_impossible_configurations_are_refused_by_name(options, message):
+    options = {"env_id": "SkullKingWorker-v0", **options}
+    with pytest.raises(fastenv.ConfigError, match=message):
+        fastenv.make(**options)
+    with pytest.raises(fastenv.ConfigError, match=message):
+        fastenv.make_vec(num_envs=2, **options)

@@ -1,0 +1,75 @@
+"""The notebooks run from top to bottom, and what is committed of them is fit to be read."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [out for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs]
+
+
+def text_of(notebook: nbformat.NotebookNode) -> str:
+    """Join everything the notebook printed or returned."""
+    texts = [
+        out.get("text") or out.get("data", {}).get("text/plain", "") for out in outputs(notebook)
+    ]
+    return "\n".join(texts)
+
+
+def pictures(notebook: nbformat.NotebookNode) -> int:
+    return sum("image/png" in out.get("data", {}) for out in outputs(notebook))
+
+
+def run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> nbformat.NotebookNode:
+    """Execute a notebook in its own folder, where no run and no benchmark has been made yet."""
+    monkeypatch.setenv("FASTENV_RUNS", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=":")
+    notebook = nbformat.read(ROOT / "notebooks" / name, as_version=4)
+    where = {"metadata": {"path": str(ROOT / "notebooks")}}
+    client = NotebookClient(notebook, timeout=400, kernel_name="python3", resources=where)
+    return client.execute()
+
+
+@pytest.mark.slow
+def test_quickstart_shows_equal_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = run("01_quickstart.ipynb", tmp_path, monkeypatch)
+    text = text_of(notebook)
+    assert "identical: True" in text
+    assert "Your hand" in text
+    assert "seat 3 wins with Mermaid, bonus 50" in text
+    assert "rounds of the first half : [ 7  8  9 10]" in text
+    assert pictures(notebook) == 1
+
+
+@pytest.mark.slow
+def test_explore_runs_makes_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = run("02_explore_runs.ipynb", tmp_path, monkeypatch)
+    text = text_of(notebook)
+    assert "1 run(s): tiny" in text
+    assert "1 run(s) evaluated" in text
+    assert re.search(r"[1-9]\d* row\(s\) in ", text)
+    assert pictures(notebook) == 4
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    assert path.stat().st_size < 300_000
+    assert not any(out.output_type == "error" for out in outputs(notebook))
+    shown = text_of(notebook)
+    assert not re.search(r"/(home|root|tmp|work|Users)/", shown), "a path of somebody's machine"
+    counts = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1)), "run once, from top to bottom"
+
+
+def test_there_are_two_notebooks() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["01_quickstart", "02_explore_runs"]

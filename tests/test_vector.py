@@ -1,0 +1,191 @@
+"""The vector environment, on a toy game: beside Gymnasium's own, in each autoreset mode."""
+
+import pickle
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import data_equivalence
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import fastenv
+from fastenv.env import FastEnv
+from fastenv.vector import FastVectorEnv, StepBuffers, allocate, sample_legal
+from tests.toy import WalkGame
+
+MODES = list(AutoresetMode)
+N = 4
+
+
+def pair(mode, backend="fast", n=N):
+    ours = FastVectorEnv(WalkGame(), n, backend=backend, autoreset_mode=mode)
+    single = [lambda: FastEnv(WalkGame(), backend="reference")] * n
+    return ours, SyncVectorEnv(single, autoreset_mode=mode)
+
+
+@pytest.mark.parametrize("backend", ["reference", "fast"])
+@pytest.mark.parametrize("mode", MODES)
+def test_exactly_equal_to_sync_vector_env(mode, backend):
+    ours, theirs = pair(mode, backend)
+    rng, done = np.random.default_rng(0), np.zeros(N, bool)
+    a, b = ours.reset(seed=5), theirs.reset(seed=5)
+    for step in range(120):
+        assert data_equivalence(a, b, exact=True), step
+        if mode == AutoresetMode.DISABLED and done.any():
+            lanes = done | (rng.random(N) < 0.3)
+            a, b = (v.reset(options={"reset_mask": lanes.copy()}) for v in (ours, theirs))
+            done[:] = False
+            continue
+        if step % 40 == 39:
+            seeds = [None, 7, None, 9]
+            a, b = ours.reset(seed=seeds), theirs.reset(seed=seeds)
+            done[:] = False
+            continue
+        actions = rng.integers(0, 3, N)
+        a, b = ours.step(actions), theirs.step(actions)
+        done = a[2] | a[3]
+    assert ours.observation_space == theirs.observation_space
+    assert ours.action_space == theirs.action_space
+    assert ours.metadata == theirs.metadata
+
+
+@pytest.mark.parametrize("mode", ["next_step", "NextStep", "NEXT_STEP", AutoresetMode.NEXT_STEP])
+def test_the_mode_may_be_a_name_or_a_member(mode):
+    vec = FastVectorEnv(WalkGame(), 2, autoreset_mode=mode)
+    assert vec.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    with pytest.raises(fastenv.ConfigError, match="'next_step', 'same_step', 'disabled'"):
+        FastVectorEnv(WalkGame(), 2, autoreset_mode="later")
+
+
+def test_actions_of_ended_lanes_are_ignored_with_next_step():
+    vec, _ = pair(AutoresetMode.NEXT_STEP)
+    vec.reset(seed=0)
+    done = np.zeros(N, bool)
+    while not done.any():
+        _, _, terminated, truncated, _ = vec.step(np.ones(N, int))
+        done = terminated | truncated
+    actions = np.where(done, 1000, 1)
+    _, reward, terminated, truncated, _ = vec.step(actions)
+    assert not reward[done].any()
+    assert not (terminated | truncated)[done].any()
+
+
+def test_ended_lanes_must_be_reset_when_autoreset_is_disabled():
+    vec, _ = pair(AutoresetMode.DISABLED)
+    with pytest.raises(fastenv.ResetNeededError, match="lane 0"):
+        vec.step(np.ones(N, int))
+    vec.reset(seed=0)
+    done = np.zeros(N, bool)
+    while not done.any():
+        _, _, terminated, truncated, _ = vec.step(np.ones(N, int))
+        done = terminated | truncated
+    before = vec.get_states()
+    with pytest.raises(fastenv.ResetNeededError, match=f"lane {done.argmax()}"):
+        vec.step(np.ones(N, int))
+    assert np.array_equal(before, vec.get_states())
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_step_into_writes_what_step_returns(mode):
+    a, _ = pair(mode)
+    b, _ = pair(mode)
+    a.reset(seed=1)
+    b.reset(seed=1)
+    out = allocate(b)
+    for step in range(60):
+        obs, reward, terminated, truncated, _ = a.step(np.full(N, step % 2))
+        b.step_into(np.full(N, step % 2), out if step % 3 else vars(out))
+        assert np.array_equal(obs, out.obs)
+        assert np.array_equal(reward.astype(np.float32), out.reward)
+        assert np.array_equal(terminated, out.terminated)
+        assert np.array_equal(truncated, out.truncated)
+        assert np.array_equal(a.action_masks(), out.mask)
+        assert np.array_equal(a.action_masks(), b.action_masks())
+    b.step_into(np.ones(N, int), StepBuffers(terminated=np.zeros(N, bool)))
+    for wrong in (np.zeros(N, np.float64), np.zeros(N + 1, np.float32), [0.0] * N):
+        before = b.get_states()
+        with pytest.raises(ValueError, match="reward"):
+            b.step_into(np.ones(N, int), StepBuffers(reward=wrong))
+        with pytest.raises(ValueError, match="obs_out"):
+            b.step_into(np.ones(N, int), {"obs": wrong})
+        assert np.array_equal(before, b.get_states())
+
+
+def test_results_are_copies_unless_asked_otherwise():
+    vec, _ = pair(AutoresetMode.SAME_STEP)
+    vec.reset(seed=0)
+    first = vec.step(np.ones(N, int))
+    kept = [x.copy() for x in first[:4]]
+    info = {k: v.copy() for k, v in first[4].items()}
+    vec.step(np.zeros(N, int))
+    assert data_equivalence(list(first[:4]), kept, exact=True)
+    assert data_equivalence({k: v.copy() for k, v in first[4].items()}, info, exact=True)
+    bare = FastVectorEnv(WalkGame(), N, copy=False)
+    obs, _ = bare.reset(seed=0)
+    assert obs is bare.engine.obs
+    obs, reward, terminated, _, _ = bare.step(np.ones(N, int))
+    assert obs is bare.engine.obs
+    assert reward is bare.engine.reward
+    assert terminated.dtype == np.bool_
+
+
+def test_bad_reset_masks_are_refused():
+    vec, _ = pair(AutoresetMode.DISABLED)
+    vec.reset(seed=0)
+    for wrong in (np.ones(N, int), [True] * N):
+        with pytest.raises(TypeError, match="bool array"):
+            vec.reset(options={"reset_mask": wrong})
+    for wrong in (np.zeros(N, bool), np.ones(N + 1, bool)):
+        with pytest.raises(ValueError, match="shape"):
+            vec.reset(options={"reset_mask": wrong})
+
+
+def test_lanes_can_be_configured_called_and_rendered():
+    vec = FastVectorEnv(WalkGame(), N, render_mode="ansi")
+    with pytest.raises(fastenv.ResetNeededError):
+        vec.render()
+    vec.reset(seed=0)
+    vec.configure("limit", 3, 1)
+    vec.set_attr("limit", [4, 5, 6, 7])
+    assert vec.get_attr("limit") == (4, 5, 6, 7)
+    assert vec.call("render_mode") == ("ansi",) * N
+    assert [m.shape for m in vec.call("action_masks")] == [(3,)] * N
+    assert vec.call("position") == tuple(vec.engine.info["position"])
+    assert len(vec.render()) == N
+    assert vec.render() == vec.call("render")
+    with pytest.raises(AttributeError):
+        vec.call("colour")
+    vec.close()
+    vec.close()
+
+
+def test_unseeded_lanes_draw_from_np_random():
+    a, b = (FastVectorEnv(WalkGame(), N) for _ in range(2))
+    a.np_random, b.np_random = np.random.default_rng(1), np.random.default_rng(1)
+    assert np.array_equal(a.reset()[0], b.reset()[0])
+    assert np.array_equal(a.get_states(), b.get_states())
+
+
+def test_a_pickled_vector_env_goes_on_as_the_original():
+    vec, _ = pair(AutoresetMode.NEXT_STEP)
+    vec.reset(seed=0)
+    for _ in range(5):
+        vec.step(np.ones(N, int))
+    twin = pickle.loads(pickle.dumps(vec))
+    for _ in range(20):
+        assert data_equivalence(vec.step(np.ones(N, int)), twin.step(np.ones(N, int)), exact=True)
+
+
+def test_sample_legal_is_uniform_over_legal_actions():
+    masks = np.tile(np.array([0, 1, 0, 1, 1], np.uint8), (30_000, 1))
+    masks[::2] = [1, 0, 0, 0, 0]
+    actions = sample_legal(masks, np.random.default_rng(0))
+    assert actions.dtype == np.int32
+    assert not actions[::2].any()
+    counts = np.bincount(actions[1::2], minlength=5)
+    assert counts[[0, 2]].sum() == 0
+    assert abs(counts[[1, 3, 4]] / 15_000 - 1 / 3).max() < 0.02
+    assert np.array_equal(sample_legal(masks, 3), sample_legal(masks.astype(bool), 3))
+    with pytest.raises(ValueError, match="lane 1"):
+        sample_legal(np.array([[1, 0], [0, 0]]))
+    with pytest.raises(ValueError, match="shape"):
+        sample_legal(np.ones(3))

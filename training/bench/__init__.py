@@ -1,0 +1,1 @@
+"""How fast: the environment alone, against the floor of its own output, and inside the trainer."""

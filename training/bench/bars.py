@@ -1,0 +1,198 @@
+"""The bars of the project: what was asked, what was measured, passed or not."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from training.bench.floor import floor_work
+from training.bench.play import METHOD, Playback, single_env_work
+from training.bench.timing import interleaved, summary
+from training.bench.trainer import TIERS, Flags, measure
+from training.envs import make_engine
+
+LANES = 4096
+OPTIONS = {"opponents": "rule_medium"}
+FLOOR_TIMES = 12
+ENV_SHARE = 0.05
+# Batch steps recorded, and played before that so that lanes are spread over their episodes.
+RECORDING = {"worker": (128, 20), "ability": (128, 20), "flat": (130, 65), "manager": (16, 1)}
+ASKED = {"worker": 2e6, "ability": 2e6, "flat": 1.5e6, "manager": 4e5}
+
+
+def env_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str, Any]]:
+    """Return a row for each tier: one thread, steps and floor in turns.
+
+    Parameters
+    ----------
+    repeats : int
+    seconds : float
+        Timed work of a repeat.
+    lanes : int
+    """
+    rows = []
+    for tier, (batches, stagger) in RECORDING.items():
+        play = Playback(TIERS[tier], lanes, batches, OPTIONS, stagger=stagger)
+        floor, size = floor_work(play.engine, batches)
+        found = interleaved({"step": play.work(), "floor": floor}, repeats, seconds)
+        step, fill = summary(found["step"]), summary(found["floor"])
+        rows.append(
+            {
+                **_env_fields(play, tier, 1),
+                **step,
+                **size,
+                "floor_steps_per_cpu_s": fill["steps_per_cpu_s"],
+                "floor_steps_per_cpu_s_all": fill["steps_per_cpu_s_all"],
+                "step_over_floor": fill["steps_per_cpu_s"] / step["steps_per_cpu_s"],
+            }
+        )
+    return rows
+
+
+def thread_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str, Any]]:
+    """Return the Worker tier with one and with two threads, in turns."""
+    batches, stagger = RECORDING["worker"]
+    plays = {
+        threads: Playback(
+            TIERS["worker"], lanes, batches, OPTIONS, num_threads=threads, stagger=stagger
+        )
+        for threads in (1, 2)
+    }
+    works = {str(threads): play.work() for threads, play in plays.items()}
+    found = interleaved(works, repeats, seconds)
+    return [
+        {**_env_fields(play, "worker", threads), **summary(found[str(threads)], threads)}
+        for threads, play in plays.items()
+    ]
+
+
+def reference_rows(repeats: int, seconds: float, lanes: int = 64) -> list[dict[str, Any]]:
+    """Return the Worker tier in plain Python; its speed does not depend on the number of lanes."""
+    play = Playback(TIERS["worker"], lanes, 32, OPTIONS, backend="reference", stagger=20)
+    found = interleaved({"reference": play.work()}, repeats, seconds)["reference"]
+    return [{**_env_fields(play, "worker", 1), **summary(found)}]
+
+
+def single_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Return one Worker environment through Gymnasium's ``step``, both backends in turns."""
+    works = {
+        backend: single_env_work(TIERS["worker"], backend, 1000)
+        for backend in ("fast", "reference")
+    }
+    found = interleaved(works, repeats, seconds)
+    return [
+        {
+            "kind": "env",
+            "what": "gymnasium step",
+            "tier": "worker",
+            "env": TIERS["worker"],
+            "backend": backend,
+            "num_envs": 1,
+            "num_threads": 1,
+            "method": "gymnasium.make without its passive checker; recorded legal actions; timed: "
+            "step, and reset where an episode ended",
+            **summary(samples),
+        }
+        for backend, samples in found.items()
+    ]
+
+
+def trainer_row(repeats: int, steps: int) -> dict[str, Any]:
+    """Return stock MaskablePPO on 256 lanes of the Worker with a 256x256 network."""
+    flags = Flags(use_numba=True, use_cython=True, tier="worker", n_envs=256, n_steps=32, batch=512)
+    runs = [measure(flags, steps, games=0) for _ in range(repeats)]
+    shares = [run["share_env"] for run in runs]
+    return {
+        "kind": "trainer",
+        "what": "stock MaskablePPO, 256 lanes, 256x256, 4 epochs, minibatches of 512",
+        "share_env": statistics.median(shares),
+        "share_env_all": shares,
+        "steps_per_s": statistics.median(run["steps_per_s"] for run in runs),
+        "noisy": any(run["noisy"] for run in runs),
+    }
+
+
+def _env_fields(play: Playback, tier: str, threads: int) -> dict[str, Any]:
+    engine = play.engine
+    return {
+        "kind": "env",
+        "what": "batch",
+        "tier": tier,
+        "env": TIERS[tier],
+        "backend": engine.backend,
+        "num_envs": engine.num_envs,
+        "num_threads": threads,
+        "options": OPTIONS,
+        "method": METHOD,
+    }
+
+
+def all_rows(repeats: int, seconds: float, trainer_steps: int, lanes: int) -> list[dict[str, Any]]:
+    """Measure everything the bars need."""
+    return [
+        *env_rows(repeats, seconds, lanes),
+        *thread_rows(repeats, seconds, lanes),
+        *reference_rows(repeats, seconds),
+        *single_rows(repeats, seconds),
+        trainer_row(repeats, trainer_steps),
+    ]
+
+
+def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each bar, from the rows of :func:`all_rows`."""
+    env = {
+        (r["tier"], r["backend"], r["num_threads"], r["num_envs"] == 1): r
+        for r in rows
+        if r["kind"] == "env"
+    }
+    first = {r["tier"]: r for r in rows if r["kind"] == "env" and "step_over_floor" in r}
+    one, two = (
+        next(r for r in rows if r["kind"] == "env" and _is_thread_row(r, threads))
+        for threads in (1, 2)
+    )
+    slow = env["worker", "reference", 1, False]
+    single = {b: env["worker", b, 1, True] for b in ("fast", "reference")}
+    trainer = next(r for r in rows if r["kind"] == "trainer")
+    state_bytes = make_engine(TIERS["worker"], 1).game.state_dtype.itemsize
+    found = [
+        _bar(f"{tier}: steps a CPU second, one core", asked, first[tier]["steps_per_cpu_s"])
+        for tier, asked in ASKED.items()
+    ]
+    found += [
+        _bar(f"{tier}: step over floor", FLOOR_TIMES, first[tier]["step_over_floor"], most=True)
+        for tier in ("worker", "ability")
+    ]
+    fast = first["worker"]["steps_per_cpu_s"]
+    return [
+        *found,
+        _bar("2 threads over 1, wall", 1.8, two["steps_per_s"] / one["steps_per_s"]),
+        _bar("worker: fast over reference", 150, fast / slow["steps_per_cpu_s"]),
+        _bar("state row of 4 players, bytes", 512, state_bytes, most=True),
+        _bar(
+            "one env through Gymnasium: fast over reference",
+            10,
+            single["fast"]["steps_per_cpu_s"] / single["reference"]["steps_per_cpu_s"],
+        ),
+        _bar(
+            "stock MaskablePPO, 256 lanes, 256x256: env share of wall time",
+            ENV_SHARE,
+            trainer["share_env"],
+            most=True,
+        ),
+    ]
+
+
+def _is_thread_row(row: dict[str, Any], threads: int) -> bool:
+    batch = row["tier"] == "worker" and row["num_envs"] > 1 and row["backend"] != "reference"
+    return batch and row["num_threads"] == threads and "step_over_floor" not in row
+
+
+def _bar(what: str, asked: float, measured: float, most: bool = False) -> dict[str, Any]:
+    passed = measured <= asked if most else measured >= asked
+    return {
+        "kind": "bar",
+        "what": what,
+        "asked": f"{'at most' if most else 'at least'} {asked:,g}",
+        "measured": measured,
+        "pass": bool(passed),
+    }

@@ -1,0 +1,70 @@
+"""The floor: what it costs this machine only to write the bytes that a step writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from fastenv import BatchEngine
+from training.bench.timing import Work
+
+
+@njit(cache=False, nogil=True)
+def _fill(
+    obs: np.ndarray,
+    mask: np.ndarray,
+    reward: np.ndarray,
+    columns: np.ndarray,
+    terminated: np.ndarray,
+    truncated: np.ndarray,
+    info: np.ndarray,
+) -> None:
+    """Write a constant into every element, lane after lane, as an engine would."""
+    for i in range(obs.shape[0]):
+        for j in range(obs.shape[1]):
+            obs[i, j] = np.float32(0.3)
+        for j in range(mask.shape[1]):
+            mask[i, j] = np.uint8(1)
+        reward[i] = np.float32(0.3)
+        for j in range(columns.shape[1]):
+            columns[i, j] = np.float32(0.3)
+        terminated[i] = np.uint8(0)
+        truncated[i] = np.uint8(0)
+        for j in range(info.shape[1]):
+            info[i, j] = np.int32(259)
+
+
+def floor_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]:
+    """Return the filling of buffers shaped like an engine's output.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    batches : int
+        Batches in one timed piece of work.
+
+    Returns
+    -------
+    work : Work
+        Its steps are lanes times batches.
+    size : dict
+        ``bytes_per_step``.
+    """
+    game, n = engine.game, engine.num_envs
+    buffers = (
+        np.zeros_like(engine.obs),
+        np.zeros_like(engine.mask),
+        np.zeros_like(engine.reward),
+        np.zeros((n, len(game.float_columns)), game.float_dtype),
+        np.zeros_like(engine.terminated),
+        np.zeros_like(engine.truncated),
+        np.zeros((n, len(game.info_columns)), np.int32),
+    )
+
+    def run() -> None:
+        for _ in range(batches):
+            _fill(*buffers)
+
+    return Work(run, n * batches), {"bytes_per_step": sum(b.nbytes for b in buffers) // n}

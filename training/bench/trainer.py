@@ -1,0 +1,342 @@
+"""Stock MaskablePPO under a stopwatch: the configurations of spec section 14."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
+
+import fastenv
+from fastenv.adapters.sb3 import BatchVecEnv
+from fastenv.errors import ConfigError
+from training import machine
+from training.bench.play import Playback
+from training.bench.timing import interleaved, summary
+from training.config import PPOConfig
+from training.envs import make_engine
+from training.evaluation import matches
+from training.evaluation.policies import Bot, Net, NetInGame, Policy
+from training.sb3.policy import logits_of, policy_kwargs
+from training.sb3.vec import TimedVecEnv
+
+TIERS = {
+    "flat": "SkullKingFlat-v0",
+    "manager": "SkullKingManager-v0",
+    "worker": "SkullKingWorker-v0",
+    "ability": "SkullKingAbility-v0",
+}
+M1_WIN_RATE = 0.40  # milestone M1: this win rate against 3 x rule_medium
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Flags of a configuration; they combine freely.
+
+    Parameters
+    ----------
+    use_numba, use_cython : bool
+        The backend: kernels of observation, mask and reward; the compiled state core.
+    net_arch : tuple of int
+        Hidden layers of policy and value, separate networks.
+    use_hierarchical : bool
+        Manager and Worker instead of one agent.
+    tier : {"flat", "manager", "worker", "ability"}
+    n_envs, n_steps, batch, epochs : int
+    vec : {"auto", "dummy", "subproc", "native"}
+        ``auto``: ``dummy`` for the plain Python environment, else the batch engine.
+    device : {"cpu", "cuda"}
+    threads : int
+        Threads of torch and of the engine.
+    opponent : str
+    seed : int
+    """
+
+    use_numba: bool = False
+    use_cython: bool = False
+    net_arch: tuple[int, ...] = (256, 256)
+    use_hierarchical: bool = False
+    tier: str = "flat"
+    n_envs: int = 8
+    vec: str = "auto"
+    n_steps: int = 256
+    batch: int = 512
+    epochs: int = 4
+    device: str = "cpu"
+    threads: int = 1
+    opponent: str = "rule_medium"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name, allowed in {
+            "tier": tuple(TIERS),
+            "vec": ("auto", "dummy", "subproc", "native"),
+            "device": ("cpu", "cuda"),
+        }.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ConfigError(f"{name}={value!r}: must be one of {', '.join(allowed)}")
+        for name in ("n_envs", "n_steps", "batch", "epochs", "threads"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name}={getattr(self, name)!r}: must be at least 1")
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend the two flags stand for."""
+        return fastenv.Backend(self.use_numba, self.use_cython).name
+
+    @property
+    def vec_kind(self) -> str:
+        """What ``auto`` stands for."""
+        if self.vec != "auto":
+            return self.vec
+        return "dummy" if self.backend == "reference" else "native"
+
+
+CONFIGS: dict[str, Flags] = {
+    "baseline": Flags(),
+    "numba": Flags(use_numba=True),
+    "cython": Flags(use_cython=True),
+    "large_net": Flags(net_arch=(1024, 512, 256)),
+    "hierarchical": Flags(use_hierarchical=True),
+    "fast": Flags(use_numba=True, use_cython=True),
+}
+NOT_BUILT = (
+    "not available in this version: needs the hierarchical trainer (issue: training package)"
+)
+MEASURED = (
+    *("steps_per_s", "collect_steps_per_s", "update_steps_per_s", "env_only_steps_per_s"),
+    *("share_env", "share_forward", "share_update", "share_transfer", "share_other"),
+    *("cpu_seconds_per_step", "gpu_utilisation", "peak_rss_mb", "bytes_per_env"),
+    *("points_before", "points_after", "points_per_hour", "time_to_m1_s"),
+    *("sample_efficiency", "trained_steps", "noisy"),
+)
+
+
+class Stopwatch(BaseCallback):
+    """Times iterations of a trainer after the first, until enough steps are taken.
+
+    Parameters
+    ----------
+    vec : TimedVecEnv
+    wanted : int
+        Steps to time.
+    """
+
+    def __init__(self, vec: TimedVecEnv, wanted: int) -> None:
+        super().__init__()
+        self._vec, self._wanted = vec, wanted
+        self._iteration = 0
+        self._enough = False
+        self.steps = 0
+        self.env = self.forward = self.collect = self.update = self.cpu = 0.0
+        self._hooked = 0.0
+
+    def _on_training_start(self) -> None:
+        policy = self.model.policy
+        self._hooks = [
+            policy.register_forward_pre_hook(self._forward_begins),
+            policy.register_forward_hook(self._forward_ends),
+        ]
+
+    def _forward_begins(self, *_: Any) -> None:
+        self._at = time.perf_counter()
+
+    def _forward_ends(self, *_: Any) -> None:
+        self._hooked += time.perf_counter() - self._at
+
+    def _on_rollout_start(self) -> None:
+        self._iteration_ends()
+        self._iteration += 1
+        self._vec.busy_s = self._hooked = 0.0
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+
+    def _on_step(self) -> bool:
+        return not self._enough
+
+    def _on_rollout_end(self) -> None:
+        self._collected = time.perf_counter()
+
+    def _on_training_end(self) -> None:
+        if not self._enough:
+            self._iteration_ends()
+        for hook in self._hooks:
+            hook.remove()
+
+    def _iteration_ends(self) -> None:
+        if self._iteration >= 2:  # the first one warms up
+            now = time.perf_counter()
+            self.steps += self.model.n_steps * self.model.n_envs
+            self.env += self._vec.busy_s
+            self.forward += self._hooked
+            self.collect += self._collected - self._began
+            self.update += now - self._collected
+            self.cpu += time.process_time() - self._cpu
+        self._enough = self.steps >= self._wanted
+
+
+def make_vec_env(flags: Flags) -> VecEnv:
+    """Return the environment of a configuration."""
+    env, options = TIERS[flags.tier], {"opponents": flags.opponent, "invalid_action": "raise"}
+    if flags.vec_kind == "native":
+        engine = make_engine(
+            env, flags.n_envs, options, backend=flags.backend, num_threads=flags.threads
+        )
+        return BatchVecEnv(engine)
+
+    def one() -> Monitor:
+        return Monitor(fastenv.make(env, backend=flags.backend, **options))
+
+    made: list[Callable[[], Any]] = [one] * flags.n_envs
+    if flags.vec_kind == "dummy":
+        return DummyVecEnv(made)
+    return SubprocVecEnv(made, start_method="forkserver")
+
+
+def make_model(flags: Flags, vec: VecEnv) -> MaskablePPO:
+    """Return stock MaskablePPO as a configuration asks."""
+    ppo = PPOConfig(net_arch=flags.net_arch, batch_size=flags.batch)
+    model = MaskablePPO(
+        "MlpPolicy",
+        vec,
+        n_steps=flags.n_steps,
+        batch_size=flags.batch,
+        n_epochs=flags.epochs,
+        policy_kwargs=policy_kwargs(ppo),
+        seed=flags.seed,
+        device=flags.device,
+    )
+    model.set_logger(Logger(None, []))
+    return model
+
+
+def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
+    """Train once under the stopwatch and return the measured fields of a row.
+
+    Parameters
+    ----------
+    flags : Flags
+    steps : int
+        Steps to time, after a first iteration that is not.
+    games : int
+        Whole games against 3 x rule_medium, before and after; 0 plays none.
+    """
+    torch.set_num_threads(flags.threads)
+    vec = TimedVecEnv(make_vec_env(flags))
+    model = make_model(flags, vec)
+    watch = Stopwatch(vec, steps)
+    try:
+        before = play_games(model, flags, games)
+        load, begin = machine.load(), time.perf_counter()
+        model.learn(total_timesteps=1 << 40, callback=watch)
+        trained_s = time.perf_counter() - begin
+        after = play_games(model, flags, games)
+    finally:
+        vec.close()
+    wall = watch.collect + watch.update
+    taken = model.num_timesteps
+    gained = after["points"] - before["points"] if games else None
+    share = {"env": watch.env, "forward": watch.forward, "update": watch.update}
+    share["other"] = wall - sum(share.values())
+    return {
+        "steps_per_s": watch.steps / wall,
+        "collect_steps_per_s": watch.steps / watch.collect,
+        "update_steps_per_s": watch.steps / watch.update,
+        **{f"share_{name}": seconds / wall for name, seconds in share.items()},
+        "share_transfer": 0.0 if flags.device == "cpu" else None,
+        "cpu_seconds_per_step": watch.cpu / watch.steps,
+        "gpu_utilisation": _gpu_utilisation(),
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "points_before": before["points"] if games else None,
+        "points_after": after["points"] if games else None,
+        "points_per_hour": None if gained is None else gained / trained_s * 3600,
+        "time_to_m1_s": trained_s if games and after["win_rate"] > M1_WIN_RATE else None,
+        "sample_efficiency": None if gained is None else gained / taken * 1e6,
+        "trained_steps": taken,
+        "noisy": max(load, machine.load()) > machine.physical_cores(),
+    }
+
+
+def play_games(model: MaskablePPO, flags: Flags, games: int) -> dict[str, float]:
+    """Return mean official points and win rate of a policy against 3 x rule_medium."""
+    if not games:
+        return {}
+    from fastenv.skullking.tables import Phase
+
+    engine = matches.match_engine(-(-games // 4), "rule_medium")
+    logits = logits_of(model.policy)
+    policy: Policy = Net(logits)
+    if flags.tier != "flat":
+        decides = {Phase.BID} if flags.tier == "manager" else {Phase.PLAY, Phase.TIGRESS}
+        view = make_engine(TIERS[flags.tier], 1)
+        policy = NetInGame(logits, view, decides, Bot("rule_hard", engine.num_envs, 0))
+    sums = matches.measures(matches.play(engine, policy, 1 << 40))
+    return {name: float(a.sum() / b.sum()) for name, (a, b) in sums.items() if b.sum()}
+
+
+def row(name: str, flags: Flags, steps: int, repeats: int, games: int) -> dict[str, Any]:
+    """Return the row of a configuration: medians over the repeats, and all their values.
+
+    A configuration that cannot run yet has ``status`` and nulls.
+    """
+    fields = {"kind": "config", "config": name, "flags": asdict(flags), "backend": flags.backend}
+    if flags.use_hierarchical:
+        return {**fields, "status": NOT_BUILT, **dict.fromkeys(MEASURED)}
+    runs = [measure(replace(flags, seed=flags.seed + k), steps, games) for k in range(repeats)]
+    found = {key: _median([run[key] for run in runs]) for key in runs[0]}
+    found["env_only_steps_per_s"] = env_only(flags, repeats)
+    found["bytes_per_env"] = bytes_per_env(flags)
+    measured = {key: found.get(key) for key in MEASURED}
+    return {**fields, "status": "measured", **measured, "all": runs}
+
+
+def env_only(flags: Flags, repeats: int) -> float:
+    """Return the median steps a second of random legal play, no network."""
+    batches = 64 if flags.backend == "reference" else 256
+    play = Playback(
+        TIERS[flags.tier],
+        flags.n_envs,
+        batches,
+        {"opponents": flags.opponent},
+        backend=flags.backend,
+        num_threads=flags.threads,
+    )
+    return summary(interleaved({"env": play.work()}, repeats, 0.2)["env"])["steps_per_s"]
+
+
+def bytes_per_env(flags: Flags) -> int:
+    """Return the bytes the batch engine keeps for one lane: state row, knobs, output."""
+    engine = make_engine(TIERS[flags.tier], 1, backend=flags.backend)
+    game = engine.game
+    columns = len(game.info_columns) * 4 + len(game.float_columns) * game.float_dtype.itemsize
+    twice = engine.obs.nbytes + len(game.info_columns) * 4  # current and final
+    rest = engine.mask.nbytes + engine.reward.nbytes + 2 + 12
+    return game.state_dtype.itemsize + game.knobs_dtype.itemsize + columns + twice + rest
+
+
+def _median(values: list[Any]) -> Any:
+    if any(v is None for v in values):
+        return None
+    if isinstance(values[0], bool):
+        return any(values)
+    return statistics.median(values)
+
+
+def _gpu_utilisation() -> float | None:
+    if not torch.cuda.is_available():
+        return None
+    try:
+        return float(np.round(torch.cuda.utilization(), 1))
+    except (ModuleNotFoundError, RuntimeError):  # needs NVIDIA's management library
+        return None

@@ -1,0 +1,227 @@
+"""Measure: ``python -m training.benchmark_v9 [--config NAME ...] [--short]``.
+
+Two parts. The configurations train stock MaskablePPO and report where the time goes and how many
+official points it brought. The bars time the environment alone, beside the floor: what it costs
+this machine, in the same minute, only to write the same output bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from fastenv.errors import ConfigError, FastEnvError
+from training import files, machine, runs_md
+from training.bench import bars as bench_bars
+from training.bench.trainer import CONFIGS, Flags, row
+from training.evaluation import tables
+
+SCHEMA = 1
+STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
+SHORT_STEPS = 8 * 256
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = argparse.ArgumentParser(prog="python -m training.benchmark_v9", description=__doc__)
+    parse.add_argument("--config", nargs="+", metavar="NAME", help=f"of {', '.join(CONFIGS)}")
+    parse.add_argument("--steps", type=int, help=f"timed steps of a repeat; default {STEPS:,}")
+    parse.add_argument("--repeats", type=int, default=3)
+    parse.add_argument("--seconds", type=float, help="timed seconds of a repeat of a bar")
+    parse.add_argument("--games", type=int, help="whole games before and after; 0 for none")
+    parse.add_argument("--lanes", type=int, default=bench_bars.LANES, help="lanes of the bars")
+    parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
+    parse.add_argument("--short", action="store_true", help="under three minutes")
+    parse.add_argument("--only", choices=("configs", "bars"), help="only this part")
+    parse.add_argument("--runs-md", type=Path, help="log the rows there, such as RUNS.md")
+    parse.add_argument("--allow-dirty", action="store_true", help="log uncommitted changes too")
+    parse.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="FLAG=VALUE",
+        help="change a flag in every configuration, such as tier=worker or net_arch=[512,256]",
+    )
+    return parse
+
+
+def with_flags(flags: Flags, assignments: list[str]) -> Flags:
+    """Return flags with some changed.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown flag or a value it cannot have.
+    """
+    known = {f.name: type(getattr(flags, f.name)) for f in fields(flags)}
+    changes: dict[str, Any] = {}
+    for text in assignments:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(known)}.")
+        read = yaml.safe_load(value)
+        changes[name] = tuple(read) if isinstance(read, list) else read
+        if type(changes[name]) is not known[name]:
+            raise ConfigError(f"{name}={value!r}: must be of type {known[name].__name__}.")
+    return replace(flags, **changes)
+
+
+def head() -> dict[str, Any]:
+    """Return the first line of a record: what the figures were taken on."""
+    return {
+        "kind": "head",
+        "schema": SCHEMA,
+        "created": machine.now(),
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+        "load": machine.load(),
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    console = tables.console()
+    try:
+        rows = measure(args, console)
+        out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
+        write(out, rows)
+        console.print(f"rows in {out}")
+        if args.runs_md is not None:
+            count = runs_md.log(out, args.runs_md, args.allow_dirty)
+            console.print(f"{count} lines appended to {args.runs_md}")
+    except (ConfigError, FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """Run what the command line asks for, print it, and return the rows, the head first."""
+    names = args.config or list(CONFIGS)
+    for name in names:
+        if name not in CONFIGS:
+            raise ConfigError(f"--config {name!r}: must be among {', '.join(CONFIGS)}.")
+    if args.repeats < 1:
+        raise ConfigError(f"--repeats {args.repeats}: must be at least 1.")
+    chosen = {name: with_flags(CONFIGS[name], args.set) for name in names}
+    begin = time.perf_counter()
+    rows = [head()]
+    console.print(_machine_line(rows[0]))
+    # Without --config the bars belong to the run; --config asks for configurations.
+    if args.only == "bars" or (args.only is None and args.config is None):
+        seconds = args.seconds or (1.0 if args.short else 2.0)
+        found = bench_bars.all_rows(args.repeats, seconds, 16_384, args.lanes)
+        console.print(_env_table(found))
+        judged = bench_bars.bars(found)
+        console.print(_bar_table(judged, args.repeats, args.lanes))
+        rows += found + judged
+    if args.only != "bars":
+        steps = args.steps or (SHORT_STEPS if args.short else STEPS)
+        games = args.games if args.games is not None else (40 if args.short else 200)
+        made = [row(name, flags, steps, args.repeats, games) for name, flags in chosen.items()]
+        console.print(_config_table(made, steps, args.repeats, games))
+        rows += made
+    rows[0]["load_after"] = machine.load()
+    rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
+    console.print(f"measured in {rows[0]['wall_s']} s, load {machine.load()}")
+    return rows
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write one JSON object a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_text(path, "".join(json.dumps(r, allow_nan=False) + "\n" for r in rows))
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def _machine_line(record: dict[str, Any]) -> str:
+    host, rev = record["host"], record["git_rev"] or "no commit"
+    dirty = ", uncommitted changes" if record["dirty"] else ""
+    return (
+        f"{host['cpu_model']}, {host['physical_cores']} cores, load {record['load']}, {rev}{dirty}"
+    )
+
+
+def _table(title: str, columns: str, left: int = 1) -> Table:
+    table = Table(title=title, title_justify="left")
+    for k, heading in enumerate(columns.split(", ")):
+        table.add_column(heading, justify="left" if k < left else "right")
+    return table
+
+
+def _env_table(rows: list[dict[str, Any]]) -> Table:
+    heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, floor ns"
+    table = _table("Environment alone, random legal play; medians", heads, left=3)
+    for r in rows:
+        if r["kind"] != "env":
+            continue
+        every = r["steps_per_cpu_s_all"]
+        floor = r.get("floor_steps_per_cpu_s")
+        figures = (r["steps_per_s"], r["steps_per_cpu_s"], min(every), max(every))
+        table.add_row(
+            *(r["what"], r["tier"], r["backend"]),
+            *(f"{r['num_envs']:,}", str(r["num_threads"])),
+            *(f"{x:,.0f}" for x in figures),
+            f"{1e9 / r['steps_per_cpu_s']:,.0f}",
+            "" if floor is None else f"{1e9 / floor:,.1f}",
+        )
+    return table
+
+
+def _bar_table(judged: list[dict[str, Any]], repeats: int, lanes: int) -> Table:
+    title = f"Bars: {lanes:,} lanes, 3 rule_medium opponents, medians of {repeats}"
+    table = _table(title, "bar, asked, measured, pass")
+    for bar in judged:
+        small = bar["measured"] < 1
+        shown = f"{bar['measured']:.1%}" if small else f"{bar['measured']:,.4g}"
+        if bar["measured"] >= 1000:
+            shown = f"{bar['measured']:,.0f}"
+        table.add_row(bar["what"], bar["asked"], shown, "yes" if bar["pass"] else "NO")
+    return table
+
+
+def _config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:
+    title = (
+        f"Stock MaskablePPO, {steps:,} timed steps, medians of {repeats}; points: whole games "
+        f"against 3 x rule_medium ({games})"
+    )
+    heads = (
+        "config, steps/s, collect/s, update/s, env/s, env %, net %, update %, CPU us, RSS MB, "
+        "points before, after"
+    )
+    table = _table(title, heads)
+    for r in rows:
+        if r["status"] != "measured":
+            table.add_row(r["config"], *["-"] * 11)
+            table.caption = f"{r['config']}: {r['status']}"
+            continue
+        speeds = ("steps_per_s", "collect_steps_per_s", "update_steps_per_s")
+        shares = ("share_env", "share_forward", "share_update")
+        points = (r["points_before"], r["points_after"])
+        table.add_row(
+            r["config"],
+            *(f"{r[key]:,.0f}" for key in (*speeds, "env_only_steps_per_s")),
+            *(f"{r[key] * 100:.1f}" for key in shares),
+            f"{r['cpu_seconds_per_step'] * 1e6:,.0f}",
+            f"{r['peak_rss_mb']:,.0f}",
+            *("-" if p is None else f"{p:.0f}" for p in points),
+        )
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,395 @@
+"""Options of a run: frozen dataclasses, read in layers, refused by name when something is wrong.
+
+The layers are, each over the one before: defaults, preset, file, command line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self, Union, get_args, get_origin, get_type_hints
+
+import yaml
+
+from fastenv.errors import ConfigError
+
+TRAINERS = ("sb3",)
+BACKENDS = ("auto", "fast", "cython", "numba", "reference")
+OPPONENT_SETS = (
+    "random",
+    "rule_easy",
+    "rule_medium",
+    "rule_hard",
+    "rule_pi_hard",
+    "heuristic",
+    "mixed",
+)
+
+Schedule = tuple[tuple[int, Any], ...]
+
+
+def require(ok: bool, name: str, value: object, allowed: str) -> None:
+    """Refuse ``value`` of the option ``name`` unless ``ok``."""
+    if not ok:
+        raise ConfigError(f"{name}={value!r} is not possible: {name} must be {allowed}.")
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Hyper-parameters of PPO; names and defaults as in Stable-Baselines3 where it has them.
+
+    Parameters
+    ----------
+    n_steps : int
+        Decisions per lane and iteration; ``n_steps * num_envs`` is the rollout.
+    batch_size : int
+        Samples of a minibatch; must divide the rollout, so that no minibatch is ragged.
+    n_epochs : int
+        Passes over a rollout.
+    learning_rate : float
+        At the start.
+    lr_schedule : {"constant", "linear"}
+        ``linear`` falls to zero at ``total_steps``.
+    gamma, gae_lambda, clip_range, ent_coef, vf_coef, max_grad_norm : float
+    target_kl : float or None
+        Ends an update early; None never does.
+    net_arch : tuple of int
+        Hidden layers of the policy network and, separately, of the value network.
+    activation : {"relu", "tanh"}
+    """
+
+    n_steps: int = 128
+    batch_size: int = 4096
+    n_epochs: int = 4
+    learning_rate: float = 3e-4
+    lr_schedule: str = "constant"
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip_range: float = 0.2
+    ent_coef: float = 0.0
+    vf_coef: float = 0.5
+    max_grad_norm: float = 0.5
+    target_kl: float | None = None
+    net_arch: tuple[int, ...] = (256, 256)
+    activation: str = "relu"
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name in ("n_steps", "batch_size", "n_epochs"):
+            value = getattr(self, name)
+            require(value >= 1, f"ppo.{name}", value, "at least 1")
+        for name in ("learning_rate", "clip_range", "max_grad_norm"):
+            value = getattr(self, name)
+            require(value > 0, f"ppo.{name}", value, "above 0")
+        for name in ("gamma", "gae_lambda"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"ppo.{name}", value, "from 0 to 1")
+        for name in ("ent_coef", "vf_coef"):
+            value = getattr(self, name)
+            require(value >= 0, f"ppo.{name}", value, "at least 0")
+        positive = self.target_kl is None or self.target_kl > 0
+        require(positive, "ppo.target_kl", self.target_kl, "above 0, or null for none")
+        wide = bool(self.net_arch) and min(self.net_arch) >= 1
+        require(wide, "ppo.net_arch", self.net_arch, "one or more layer widths of at least 1")
+        known = self.activation in ("relu", "tanh")
+        require(known, "ppo.activation", self.activation, "'relu' or 'tanh'")
+        known = self.lr_schedule in ("constant", "linear")
+        require(known, "ppo.lr_schedule", self.lr_schedule, "'constant' or 'linear'")
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """When checkpoints are written and how many stay.
+
+    Parameters
+    ----------
+    every : int
+        Decisions between checkpoints; one is also written at the end and when a run is stopped.
+    keep : int
+        Newest checkpoints to keep.
+    """
+
+    every: int = 1_000_000
+    keep: int = 3
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        require(self.every >= 1, "checkpoints.every", self.every, "at least 1")
+        require(self.keep >= 1, "checkpoints.keep", self.keep, "at least 1")
+
+
+@dataclass(frozen=True)
+class EvaluationConfig:
+    """What ``python -m training.evaluate`` plays, and what it plays at the end of a training.
+
+    Parameters
+    ----------
+    after_training : bool
+        Evaluate as soon as the training is done.
+    games : int
+        Whole games for each opponent set (``opponents``); four of them share their deals.
+    episodes : int
+        Rounds for the comparison at equal goals and deals (Worker and Ability runs).
+    opponents : tuple of str
+        Opponent sets of the matches.
+    bids : {"rule_hard", "heuristic"}
+        Who bids for a Worker in a whole game.
+    bootstrap : int
+        Resamples of the 95 % intervals.
+    seed : int
+        First evaluation seed; below 2**40, where no training seed lies.
+    """
+
+    after_training: bool = True
+    games: int = 1000
+    episodes: int = 20_000
+    opponents: tuple[str, ...] = OPPONENT_SETS
+    bids: str = "rule_hard"
+    bootstrap: int = 2000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name in ("games", "episodes", "bootstrap"):
+            value = getattr(self, name)
+            require(value >= 1, f"evaluation.{name}", value, "at least 1")
+        require(0 <= self.seed < 2**40, "evaluation.seed", self.seed, "from 0 to 2**40 - 1")
+        for name in self.opponents:
+            known = name in OPPONENT_SETS
+            require(known, "evaluation.opponents", name, "among " + ", ".join(OPPONENT_SETS))
+        known = self.bids in ("rule_hard", "heuristic")
+        require(known, "evaluation.bids", self.bids, "'rule_hard' or 'heuristic'")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides what a run does.
+
+    Parameters
+    ----------
+    env : str
+        Environment id, with or without the namespace.
+    trainer : {"sb3"}
+    name : str or None
+        Folder under ``runs/``; None makes one up from the id and the time.
+    preset : str or None
+        Which preset the values started from; for the record only.
+    seed : int
+        All generators derive from it.
+    total_steps : int
+        Decisions, summed over the lanes; the last rollout is finished, so it can be a little more.
+    num_envs : int
+        Lanes of the engine.
+    env_threads : int
+        Threads inside the engine.
+    torch_threads : int or None
+        Threads of the network; None takes the physical cores less ``env_threads``, at least 1.
+    backend : str
+    device : {"auto", "cpu", "cuda"}
+    deterministic : bool
+        Only algorithms that give the same bits every time.
+    env_options : mapping
+        Options of the environment; checked by it. ``invalid_action`` is "raise" unless given.
+    schedules : mapping of str to list of [step, value]
+        Knobs of the environment that change during training: from each step on its value holds.
+    ppo, checkpoints, evaluation : see there
+    """
+
+    env: str = "SkullKingWorker-v0"
+    trainer: str = "sb3"
+    name: str | None = None
+    preset: str | None = None
+    seed: int = 1
+    total_steps: int = 10_000_000
+    num_envs: int = 512
+    env_threads: int = 1
+    torch_threads: int | None = None
+    backend: str = "auto"
+    device: str = "auto"
+    deterministic: bool = False
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name in ("total_steps", "num_envs", "env_threads"):
+            value = getattr(self, name)
+            require(value >= 1, name, value, "at least 1")
+        enough = self.torch_threads is None or self.torch_threads >= 1
+        require(enough, "torch_threads", self.torch_threads, "at least 1, or null for the default")
+        require(0 <= self.seed < 2**32, "seed", self.seed, "from 0 to 2**32 - 1")
+        choices = {"trainer": TRAINERS, "backend": BACKENDS, "device": ("auto", "cpu", "cuda")}
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            require(value in allowed, name, value, "one of " + ", ".join(map(repr, allowed)))
+        if self.name is not None:
+            plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name) is not None
+            require(plain, "name", self.name, "letters, digits, '.', '_' and '-' alone")
+        require(
+            self.rollout % self.ppo.batch_size == 0,
+            "ppo.batch_size",
+            self.ppo.batch_size,
+            f"a divisor of the rollout, num_envs * ppo.n_steps = {self.rollout}",
+        )
+        for name, schedule in self.schedules.items():
+            starts = [start for start, _ in schedule]
+            rising = bool(starts) and starts[0] == 0 and sorted(set(starts)) == starts
+            require(
+                rising, f"schedules.{name}", schedule, "[step, value] pairs, rising from step 0"
+            )
+
+    @property
+    def rollout(self) -> int:
+        """Samples of an iteration."""
+        return self.num_envs * self.ppo.n_steps
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain JSON values."""
+        return json.loads(json.dumps(dataclasses.asdict(self)))
+
+    def sha256(self) -> str:
+        """Return the hash of the canonical JSON of the options."""
+        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """Build a config from nested plain values.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown option, or a value of the wrong type or out of range; names it.
+        """
+        return _build(cls, values, "")
+
+
+def canonical_json(value: object) -> str:
+    """Return JSON that is the same text for equal values: keys sorted, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with the values of ``over``; sections are merged, other values replaced."""
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(old, value) if both and key != "schedules" else value
+    return merged
+
+
+def load_file(path: str | Path) -> dict[str, Any]:
+    """Read a YAML or JSON file (JSON is YAML) that holds one mapping.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or is something else.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"config file {path} cannot be read: {reason}") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"config file {path} must hold a mapping of options to values.")
+    return values
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+    """Turn ``section.option=value`` texts into nested values; values are read as YAML.
+
+    Raises
+    ------
+    ConfigError
+        For a text without ``=``, or a value that is no YAML.
+    """
+    nested: dict[str, Any] = {}
+    for text in assignments:
+        path, equals, value = text.partition("=")
+        if not equals or not path:
+            raise ConfigError(f"--set {text!r}: must be option=value, such as ppo.n_steps=64.")
+        inner: Any
+        try:
+            inner = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"--set {text!r}: the value cannot be read as YAML.") from error
+        for part in reversed(path.split(".")):
+            inner = {part: inner}
+        nested = merge(nested, inner)
+    return nested
+
+
+# -- from plain values to dataclasses --------------------------------------------------------------
+
+
+def _build(cls: type, values: Mapping[str, Any], where: str) -> Any:
+    known = [f.name for f in fields(cls)]
+    for name in values:
+        if name not in known:
+            raise ConfigError(
+                f"{where + str(name)!r} is not an option; options: {', '.join(sorted(known))}."
+            )
+    hints = get_type_hints(cls)
+    return cls(**{n: _convert(hints[n], v, where + n) for n, v in values.items()})
+
+
+def _convert(kind: Any, value: Any, name: str) -> Any:
+    """Return ``value`` as the annotated type, or refuse it by name."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in get_args(kind):
+            return None
+        return _convert(get_args(kind)[0], value, name)
+    if dataclasses.is_dataclass(kind):
+        require(isinstance(value, Mapping), name, value, "a mapping of options to values")
+        return _build(kind, value, name + ".")
+    if kind == Mapping[str, Schedule]:
+        return _schedules(value, name)
+    if origin is tuple:
+        listed = isinstance(value, Sequence) and not isinstance(value, str)
+        require(listed, name, value, "a list")
+        return tuple(_convert(get_args(kind)[0], item, name) for item in value)
+    if origin is not None:
+        require(isinstance(value, Mapping), name, value, "a mapping")
+        return dict(value)
+    return _scalar(kind, value, name)
+
+
+def _scalar(kind: type, value: Any, name: str) -> Any:
+    if kind is float and isinstance(value, str):  # YAML reads 3e-4 as a text
+        try:
+            value = float(value)
+        except ValueError:
+            require(False, name, value, "a number")
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    names = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
+    right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    if kind is float and right:
+        right = value == value and abs(value) != float("inf")
+    require(right, name, value, names[kind])
+    return value
+
+
+def _schedules(value: Any, name: str) -> dict[str, Schedule]:
+    require(isinstance(value, Mapping), name, value, "a mapping of knobs to [step, value] pairs")
+    result = {}
+    for knob, pairs in value.items():
+        listed = isinstance(pairs, Sequence) and not isinstance(pairs, str)
+        shaped = listed and all(
+            isinstance(p, Sequence) and len(p) == 2 and type(p[0]) is int for p in pairs
+        )
+        require(shaped, f"{name}.{knob}", pairs, "[step, value] pairs, rising from step 0")
+        result[knob] = tuple((step, item) for step, item in pairs)
+    return result

@@ -1,0 +1,98 @@
+"""Engines for training and evaluation, and the seeds they start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from training.config import RunConfig, Schedule
+
+# Children of the run's seed, in this order for ever: adding one at the end changes no other.
+STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval")
+# Training seeds have this bit, evaluation seeds are below 2**40: they never meet.
+TRAINING_BIT = 1 << 62
+
+
+def make_engine(
+    env: str,
+    num_envs: int,
+    options: Mapping[str, Any] | None = None,
+    *,
+    backend: str = "auto",
+    num_threads: int = 1,
+) -> BatchEngine:
+    """Return a batch engine for an environment id.
+
+    Parameters
+    ----------
+    env : str
+    num_envs : int
+    options : mapping, optional
+        Options of the environment. ``invalid_action`` is "raise" unless given: our trainers mask,
+        so an illegal action is a fault that must not hide.
+    backend : str
+    num_threads : int
+    """
+    options = {"invalid_action": "raise", **(options or {})}
+    return fastenv.make_engine(env, num_envs, backend=backend, num_threads=num_threads, **options)
+
+
+def training_engine(config: RunConfig) -> BatchEngine:
+    """Return the engine a run trains on."""
+    return make_engine(
+        config.env,
+        config.num_envs,
+        config.env_options,
+        backend=config.backend,
+        num_threads=config.env_threads,
+    )
+
+
+def stream_seed(seed: int, stream: str, bits: int = 32) -> int:
+    """Return the seed of one of the generators that derive from a run's seed."""
+    child = np.random.SeedSequence(seed).spawn(len(STREAMS))[STREAMS.index(stream)]
+    return int(child.generate_state(1, np.uint64)[0]) & ((1 << bits) - 1)
+
+
+def training_seed(seed: int) -> int:
+    """Return the seed of lane 0; lane ``i`` has ``i`` more."""
+    return TRAINING_BIT | stream_seed(seed, "env", bits=61)
+
+
+class Knobs:
+    """Knobs of an engine that follow a schedule.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    schedules : mapping of str to sequence of (int, value)
+
+    Raises
+    ------
+    ConfigError
+        From the engine, if it does not know a knob or one of its values.
+    """
+
+    def __init__(self, engine: BatchEngine, schedules: Mapping[str, Schedule]) -> None:
+        self._engine = engine
+        self._schedules = schedules
+        self.values: dict[str, Any] = {}
+        for name, schedule in schedules.items():
+            for _, value in schedule:  # a bad value should not wait for its step
+                engine.configure(name, value)
+
+    def apply(self, steps: int) -> dict[str, Any]:
+        """Set what holds at ``steps``, for each lane from its next reset; return what changed."""
+        active = {
+            name: [value for start, value in schedule if start <= steps][-1]
+            for name, schedule in self._schedules.items()
+        }
+        changed = {n: v for n, v in active.items() if n not in self.values or self.values[n] != v}
+        for name, value in changed.items():
+            self._engine.configure(name, value)
+        self.values = active
+        return changed

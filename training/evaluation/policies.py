@@ -1,0 +1,110 @@
+"""Players for evaluation: rule bots, and trained networks wherever they can sit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.engine import rng_streams
+from fastenv.skullking.tables import Phase
+from training.sb3.policy import Logits
+
+
+class Policy(Protocol):
+    """Chooses an action in every lane."""
+
+    def act(self, engine: BatchEngine) -> np.ndarray:
+        """Return actions, shape (n,), for the decisions that are due in an engine's lanes."""
+
+
+class Bot:
+    """A scripted player in the agent's seat.
+
+    Parameters
+    ----------
+    kind : str
+        As the game calls it.
+    num_envs : int
+        Lanes of the engine it plays in.
+    seed : int
+        Of its own generators, one a lane; deals and opponents have theirs.
+    """
+
+    def __init__(self, kind: str, num_envs: int, seed: int) -> None:
+        self.kind = kind
+        self._streams = rng_streams(seed, num_envs)
+
+    def act(self, engine: BatchEngine) -> np.ndarray:
+        """See :class:`Policy`."""
+        return engine.bot_actions(self.kind, self._streams)
+
+
+class Net:
+    """A network that was trained on the kind of engine it plays in; the best legal action."""
+
+    def __init__(self, logits: Logits) -> None:
+        self._logits = logits
+
+    def act(self, engine: BatchEngine) -> np.ndarray:
+        """See :class:`Policy`."""
+        return best_legal(self._logits(engine.obs), engine.mask)
+
+
+class NetInGame:
+    """A network of a smaller tier in whole games: it takes its own decisions, a bot the others.
+
+    Parameters
+    ----------
+    logits : callable
+    view : BatchEngine
+        An engine of the network's tier; encodes what the network sees of a whole game's row.
+    phases : set of Phase
+        Decisions of the network.
+    others : Bot
+        Takes the others.
+    """
+
+    def __init__(self, logits: Logits, view: BatchEngine, phases: set[Phase], others: Bot) -> None:
+        self._logits, self._view, self._others = logits, view, others
+        self._phases = sorted(phases)
+
+    def act(self, engine: BatchEngine) -> np.ndarray:
+        """See :class:`Policy`."""
+        own = np.isin(engine.info["decision_phase"], self._phases)
+        actions = np.zeros(len(own), np.int32) if own.all() else self._others.act(engine)
+        lanes = np.flatnonzero(own)
+        if lanes.size:
+            obs = self._view.encode_obs_many(engine.get_states(lanes))
+            actions[lanes] = best_legal(self._logits(obs), engine.mask[lanes])
+        return actions
+
+
+def best_legal(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return the legal action with the highest logit in each row, int32."""
+    return np.where(mask != 0, logits, -np.inf).argmax(1).astype(np.int32)
+
+
+def first_episodes(engine: BatchEngine, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Play one episode in every lane that has just been reset.
+
+    Lanes that are done early start another episode, so that every lane always has a decision for
+    the policy; nobody looks at it.
+
+    Yields
+    ------
+    running : ndarray of bool, shape (n,)
+        Lanes whose first episode went on until this step.
+    over : ndarray of int, shape (k,)
+        Those of them in which it ended with this step; their final state is still there.
+    """
+    running = np.ones(engine.num_envs, np.bool_)
+    while running.any():
+        engine.step_many(policy.act(engine), autoreset=False)
+        yield running, np.flatnonzero(running & engine.ended)
+        ended = engine.ended.copy()
+        running &= ~ended
+        if ended.any() and running.any():
+            engine.reset_many(ended)

@@ -1,0 +1,92 @@
+"""The results of an evaluation as tables for a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from training.evaluation.bootstrap import Interval
+from training.evaluation.goals import Comparison
+
+# Measure, heading, decimals, and the factor that turns it into what is shown.
+_COLUMNS = (
+    ("points", "points", 0, 1),
+    ("margin", "less mean opponent", 0, 1),
+    ("win_rate", "wins %", 1, 100),
+    ("rank", "rank", 2, 1),
+    ("bid_hit", "bids made %", 1, 100),
+)
+WIDTH = 120  # of a console that is no terminal
+
+
+def console() -> Console:
+    """Return a console on which the tables fit."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+
+
+def shown(interval: Interval, decimals: int, factor: float = 1) -> str:
+    """Return an interval as ``value [low, high]``."""
+    if interval.value != interval.value:
+        return "-"
+    value, low, high = (x * factor for x in (interval.value, interval.low, interval.high))
+    return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+
+
+def match_table(
+    results: Mapping[str, Mapping[str, Mapping[str, Interval]]], title: str, caption: str
+) -> Table:
+    """Return one row for each opponent set and policy.
+
+    Parameters
+    ----------
+    results : mapping
+        Opponent set to policy to measure to interval.
+    title, caption : str
+    """
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("opponents")
+    table.add_column("policy")
+    for _, heading, _, _ in _COLUMNS:
+        table.add_column(heading, justify="right")
+    for opponents, policies in results.items():
+        for k, (name, found) in enumerate(policies.items()):
+            cells = [shown(found[m], digits, factor) for m, _, digits, factor in _COLUMNS]
+            last = k == len(policies) - 1
+            table.add_row(opponents if k == 0 else "", name, *cells, end_section=last)
+    return table
+
+
+def round_table(found: Mapping[str, Interval], title: str) -> Table:
+    """Return bids made and points in each round and phase of one policy's games."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("round")
+    table.add_column("bids made %", justify="right")
+    table.add_column("points", justify="right")
+    for name, interval in found.items():
+        if name.startswith("bid_hit_"):
+            part = name.removeprefix("bid_hit_")
+            points = found.get(f"points_{part}")
+            cells = shown(interval, 1, 100), "" if points is None else shown(points, 1)
+            table.add_row(part.removeprefix("round_"), *cells)
+    return table
+
+
+def goal_table(comparison: Comparison, title: str, caption: str) -> Table:
+    """Return the goal-hit rates of all policies, overall and in each round."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("goals reached %")
+    for name in comparison.rates:
+        table.add_column(name, justify="right")
+    for group in comparison.rates[comparison.baseline]:
+        cells = [shown(rates[group], 1, 100) for rates in comparison.rates.values()]
+        table.add_row(group.replace("_", " "), *cells, end_section=group == "overall")
+    gaps = [
+        shown(comparison.differences[name], 1, 100) if name in comparison.differences else ""
+        for name in comparison.rates
+    ]
+    table.add_section()
+    table.add_row(f"less {comparison.baseline}", *gaps)
+    return table

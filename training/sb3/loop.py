@@ -1,0 +1,186 @@
+"""What happens between two iterations of stock MaskablePPO: log, save, change knobs, stop."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psutil
+from stable_baselines3.common.callbacks import BaseCallback
+
+from fastenv import BatchEngine
+from training.config import RunConfig
+from training.envs import Knobs
+from training.logging import RunLog
+from training.sb3.vec import TimedVecEnv
+from training.stats import Window
+
+# Names of the values that MaskablePPO.train records, and what they are called in metrics.jsonl.
+_TRAIN_VALUES = {
+    "train/policy_gradient_loss": "policy_loss",
+    "train/value_loss": "value_loss",
+    "train/entropy_loss": "entropy_loss",
+    "train/approx_kl": "kl",
+    "train/clip_fraction": "clipfrac",
+    "train/explained_variance": "explained_variance",
+    "train/learning_rate": "lr",
+    "train/loss": "loss",
+}
+
+
+class Loop(BaseCallback):
+    """Callback of a run.
+
+    The start of a rollout is the border between iterations: the update before it is done, nothing
+    of the rollout has happened. What a resumed run must find again is what is true at that point.
+
+    Parameters
+    ----------
+    config : RunConfig
+    vec : TimedVecEnv
+    engine : BatchEngine
+        The one behind ``vec``.
+    knobs : Knobs
+    log : RunLog
+    save : callable
+        Writes a checkpoint; takes the number of steps.
+    iteration, wall_s : int, float
+        Iterations and seconds before this process.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        vec: TimedVecEnv,
+        engine: BatchEngine,
+        knobs: Knobs,
+        log: RunLog,
+        save: Callable[[int], None],
+        iteration: int = 0,
+        wall_s: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.stop_requested = False
+        self.stopped = False  # at a border, with a checkpoint
+        self.steps = 0  # at the last border
+        self.iteration = iteration
+        self.last_record: dict[str, Any] = {}
+        self._config, self._vec, self._knobs, self._log = config, vec, knobs, log
+        self._save = save
+        self._window = Window(engine)
+        self._wall_before = wall_s
+        self._running = False
+        self._saved_at = -1
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of training, those before a resume included."""
+        return self._wall_before + time.perf_counter() - self._began
+
+    def _on_training_start(self) -> None:
+        self._began = time.perf_counter()
+        self._saved_at = self.model.num_timesteps if self.model.num_timesteps else -1
+
+    def _on_rollout_start(self) -> None:
+        self._border()
+        if self.stop_requested:
+            self._checkpoint()
+            self.stopped = True
+            return
+        changed = self._knobs.apply(self.steps)
+        if changed:
+            self._log.event("knobs", step=self.steps, **changed)
+        self._vec.busy_s = 0.0
+        self._window.clear()
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+        self._running = True
+
+    def _on_step(self) -> bool:
+        if self.stopped:  # the trainer asks only after a step; that step is not part of the run
+            return False
+        self._window.add()
+        return True
+
+    def _on_rollout_end(self) -> None:
+        self._collected = time.perf_counter()
+
+    def _on_training_end(self) -> None:
+        if not self.stopped:
+            self._border()
+            self._checkpoint()
+
+    def _border(self) -> None:
+        self.steps = self.model.num_timesteps
+        if not self._running:
+            return
+        self._running = False
+        self.iteration += 1
+        self.last_record = record = self._record()
+        self._log.metrics(record)
+        self._log.progress(self.steps, _note(record))
+        if self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        if self._saved_at == self.steps:
+            return
+        self._save(self.steps)
+        self._saved_at = self.steps
+        self._log.event("checkpoint", step=self.steps)
+
+    def _record(self) -> dict[str, Any]:
+        wall = time.perf_counter() - self._wall
+        cpu = time.process_time() - self._cpu
+        collect = self._collected - self._wall
+        samples = self._config.rollout
+        values = self.logger.name_to_value
+        return {
+            "step": self.steps,
+            "iter": self.iteration,
+            "time": time.time(),
+            "wall_s": self.wall_s,
+            "sps": samples / wall,
+            "sps_cpu": samples / cpu,
+            "phases": {
+                "env": self._vec.busy_s,
+                "collect": collect - self._vec.busy_s,
+                "update": wall - collect,
+            },
+            "train": {ours: float(values[k]) for k, ours in _TRAIN_VALUES.items() if k in values},
+            **self._window.record(),
+            "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
+        }
+
+
+def _note(record: dict[str, Any]) -> str:
+    parts = [f"{record['sps']:,.0f} decisions/s"]
+    if "rounds" in record:
+        parts.append(f"goals reached {record['rounds']['hit_rate']:.3f}")
+    if "episode" in record:
+        parts.append(f"return {record['episode']['return_mean']:.2f}")
+    return ", ".join(parts)
+
+
+@contextmanager
+def stop_signals(loop: Loop, log: RunLog) -> Iterator[None]:
+    """Let SIGINT and SIGTERM end the run at the next border; a second one ends it at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(number: int, _frame: object) -> None:
+        if loop.stop_requested:
+            raise KeyboardInterrupt
+        loop.stop_requested = True
+        log.say(f"{signal.Signals(number).name}: stopping after this iteration")
+
+    old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

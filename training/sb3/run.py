@@ -1,0 +1,217 @@
+"""Train with stock ``sb3_contrib.MaskablePPO``: nothing of it is patched or subclassed.
+
+Its own ``save`` leaves out engine, generators and last observation, so that a resumed run would be
+another run; what is missing is taken and put back here, at the border between two iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import Logger
+
+from fastenv import BatchEngine
+from fastenv.adapters.sb3 import BatchVecEnv
+from training import checkpoint, envs, machine
+from training.checkpoint import Checkpoint, CheckpointError
+from training.config import RunConfig
+from training.logging import RunLog, drop_after
+from training.presets import derived_sizes
+from training.runs import RunFolder
+from training.sb3.loop import Loop, stop_signals
+from training.sb3.policy import policy_kwargs
+from training.sb3.vec import TimedVecEnv
+
+# From this many lanes on, masks go to the trainer as one block instead of a row each.
+BLOCK_MASKS_FROM = 1024
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training ended.
+
+    Parameters
+    ----------
+    finished : bool
+        False if it was stopped; it can be resumed.
+    steps : int
+        Decisions taken, those before a resume included.
+    wall_s : float
+        Seconds of training, likewise.
+    """
+
+    finished: bool
+    steps: int
+    wall_s: float
+
+
+def train(run: RunFolder, resume: bool = False) -> Outcome:
+    """Train a run to its ``total_steps``, or until it is told to stop.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Where config is, and everything goes.
+    resume : bool
+        Go on from its newest checkpoint.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    ConfigError
+        From the engine: an option or knob it does not know.
+    CheckpointError
+        If ``resume`` finds a checkpoint that is damaged or foreign; nothing is written then.
+    """
+    config = run.config
+    torch.set_num_threads(torch_threads(config))
+    torch.use_deterministic_algorithms(config.deterministic)
+    engine = envs.training_engine(config)
+    knobs = envs.Knobs(engine, config.schedules)
+    masks = "block" if config.num_envs >= BLOCK_MASKS_FROM else "rows"
+    vec = TimedVecEnv(BatchVecEnv(engine, masks=masks))
+    model = build(config, vec)
+    saved = _newest(run, engine) if resume else None
+    if saved is not None:
+        _restore(model, engine, saved)
+        drop_after(run.metrics, saved.steps)
+    steps = 0 if saved is None else saved.steps
+    before = {"iteration": 0, "wall_s": 0.0} if saved is None else saved.trainer["progress"]
+    knobs.apply(steps)
+
+    log = RunLog(run.path, config.total_steps, steps)
+    loop = Loop(config, vec, engine, knobs, log, _saver(run, model, engine, lambda: loop), **before)
+    try:
+        log.say(f"{run.name}: {config.env}, backend {engine.backend}, device {model.device}")
+        log.say(derived_sizes(config, engine.obs.shape[1], engine.num_actions))
+        log.event("resume" if resume else "start", step=steps, **machine.revision())
+        run.write_summary({"status": "running", "steps": steps, "wall_s": before["wall_s"]})
+        if steps < config.total_steps:
+            with stop_signals(loop, log):
+                model.learn(config.total_steps - steps, loop, reset_num_timesteps=saved is None)
+        else:
+            loop.steps, loop.stopped = steps, False
+        outcome = _outcome(loop, before["wall_s"])
+        log.event("end" if outcome.finished else "stopped", step=outcome.steps)
+    finally:
+        log.close()
+        vec.close()
+    status = {"status": "finished" if outcome.finished else "stopped"}
+    timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
+    run.write_summary({**status, **timing, "last": loop.last_record})
+    return outcome
+
+
+def torch_threads(config: RunConfig) -> int:
+    """Return the threads of the network: as asked, or the cores that the engine leaves."""
+    if config.torch_threads is not None:
+        return config.torch_threads
+    return max(1, machine.physical_cores() - config.env_threads)
+
+
+def build(config: RunConfig, vec: TimedVecEnv) -> MaskablePPO:
+    """Return MaskablePPO as the config asks, with all generators seeded."""
+    ppo = config.ppo
+    rate = ppo.learning_rate
+    model = MaskablePPO(
+        "MlpPolicy",
+        vec,
+        learning_rate=rate if ppo.lr_schedule == "constant" else lambda left: rate * left,
+        n_steps=ppo.n_steps,
+        batch_size=ppo.batch_size,
+        n_epochs=ppo.n_epochs,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip_range,
+        ent_coef=ppo.ent_coef,
+        vf_coef=ppo.vf_coef,
+        max_grad_norm=ppo.max_grad_norm,
+        target_kl=ppo.target_kl,
+        policy_kwargs=policy_kwargs(ppo),
+        seed=envs.stream_seed(config.seed, "init"),
+        device=config.device,
+    )
+    vec.seed(envs.training_seed(config.seed))  # the model has seeded it with its own
+    model.set_logger(Logger(None, []))  # our log reads what the trainer records
+    return model
+
+
+# -- checkpoints -----------------------------------------------------------------------------------
+
+
+def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+    """Return what a checkpoint must share with this run."""
+    width = int(np.prod(engine.obs_shape))
+    same = checkpoint.identity_of(run.config.env, engine.game.state_dtype, width)
+    return {**same, "network": list(run.config.ppo.net_arch), "trainer": run.config.trainer}
+
+
+def _saver(
+    run: RunFolder, model: MaskablePPO, engine: BatchEngine, loop: Callable[[], Loop]
+) -> Callable[[int], None]:
+    def save(steps: int) -> None:
+        progress = {"iteration": loop().iteration, "wall_s": loop().wall_s}
+        checkpoint.save(
+            run.checkpoints,
+            steps,
+            identity={**identity(run, engine), "lanes": engine.num_envs},
+            model={
+                "policy": model.policy.state_dict(),
+                "optimizer": model.policy.optimizer.state_dict(),
+                "generator": torch.get_rng_state(),
+            },
+            trainer={
+                "counters": {"num_timesteps": steps, "n_updates": model._n_updates},
+                "progress": progress,
+                "generators": checkpoint.global_generators(),
+                "config": run.config.to_dict(),
+                "config_sha256": run.config.sha256(),
+                "versions": machine.versions(),
+                **machine.revision(),
+            },
+            states=engine.get_states(),
+            arrays={"episode_starts": model._last_episode_starts},
+            keep=run.config.checkpoints.keep,
+        )
+
+    return save
+
+
+def _newest(run: RunFolder, engine: BatchEngine) -> Checkpoint:
+    path = checkpoint.newest(run.checkpoints)
+    if path is None:
+        raise CheckpointError(f"{run.path} has no whole checkpoint to go on from.")
+    lanes = {"lanes": engine.num_envs}
+    return checkpoint.load(path, {**identity(run, engine), **lanes})
+
+
+def _restore(model: MaskablePPO, engine: BatchEngine, saved: Checkpoint) -> None:
+    """Put back everything that decides how the run goes on."""
+    try:
+        rows = np.ascontiguousarray(saved.rows).view(engine.game.state_dtype).reshape(-1)
+        engine.set_states(rows)
+        model.policy.load_state_dict(saved.model["policy"])
+        model.policy.optimizer.load_state_dict(saved.model["optimizer"])
+        counters = saved.trainer["counters"]
+        model.num_timesteps = int(counters["num_timesteps"])
+        model._n_updates = int(counters["n_updates"])
+        model._last_obs = engine.obs.copy()
+        model._last_episode_starts = saved.arrays["episode_starts"].astype(bool)
+        checkpoint.set_global_generators(saved.trainer["generators"])
+        torch.set_rng_state(saved.model["generator"])
+    except (ValueError, KeyError, RuntimeError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error
+
+
+def _outcome(loop: Loop, wall_before: float) -> Outcome:
+    began = getattr(loop, "_began", None)
+    return Outcome(not loop.stopped, loop.steps, wall_before if began is None else loop.wall_s)

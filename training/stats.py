@@ -1,0 +1,80 @@
+"""What happened in the lanes during an iteration, added up without a loop over lanes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+
+
+class Window:
+    """Sums over the steps of one iteration; all of them together are the sums over a run.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Read after each of its steps.
+    """
+
+    def __init__(self, engine: BatchEngine) -> None:
+        self._engine = engine
+        self._rewards = {n: c for n, c in engine.info.items() if n.startswith("reward_")}
+        self._rounds = "ended_round" in engine.info
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a new window."""
+        self._steps = 0
+        self._returns: list[np.ndarray] = []
+        self._lengths: list[np.ndarray] = []
+        self._num_rounds = self._num_hits = 0
+        self._reward_sums = dict.fromkeys(self._rewards, 0.0)
+
+    def add(self) -> None:
+        """Take in the step the engine has just made."""
+        engine = self._engine
+        self._steps += engine.num_envs
+        for name, column in self._rewards.items():
+            self._reward_sums[name] += float(column.sum(dtype=np.float64))
+        done = np.flatnonzero(engine.terminated | engine.truncated)
+        if done.size:
+            self._returns.append(engine.ep_return[done])
+            self._lengths.append(engine.ep_length[done])
+        if self._rounds:
+            self._add_rounds(engine.info, np.flatnonzero(engine.info["ended_round"]))
+            self._add_rounds(engine.final_info, done)
+
+    def _add_rounds(self, columns: dict[str, np.ndarray], lanes: np.ndarray) -> None:
+        if lanes.size:
+            lanes = lanes[columns["ended_round"][lanes] > 0]
+            hits = columns["ended_bid"][lanes] == columns["ended_won"][lanes]
+            self._num_rounds += lanes.size
+            self._num_hits += int(hits.sum())
+
+    def record(self) -> dict[str, Any]:
+        """Return the sums and means of the window; what did not happen is left out."""
+        record: dict[str, Any] = {}
+        if self._returns:
+            returns, lengths = np.concatenate(self._returns), np.concatenate(self._lengths)
+            record["episode"] = {
+                "n": len(returns),
+                "return_mean": float(returns.mean()),
+                "return_std": float(returns.std()),
+                "return_min": float(returns.min()),
+                "return_max": float(returns.max()),
+                "length_mean": float(lengths.mean()),
+            }
+        if self._num_rounds:
+            record["rounds"] = {
+                "n": self._num_rounds,
+                "hits": self._num_hits,
+                "hit_rate": self._num_hits / self._num_rounds,
+            }
+        if self._rewards and self._steps:
+            record["reward_per_step"] = {
+                name.removeprefix("reward_"): total / self._steps
+                for name, total in self._reward_sums.items()
+            }
+        return record

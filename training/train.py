@@ -1,0 +1,128 @@
+"""Train an agent: ``python -m training.train --config training/configs/main.yaml``.
+
+Options come in layers, each over the one before: defaults, ``--preset``, ``--config``, flags.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError, FastEnvError
+from training.config import RunConfig, load_file, merge, parse_assignments
+from training.presets import PRESETS, preset
+from training.runs import RunError, RunFolder
+
+_FLAGS = ("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = argparse.ArgumentParser(prog="python -m training.train", description=__doc__)
+    parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
+    parse.add_argument("--trainer", help="sb3: stock sb3_contrib.MaskablePPO")
+    parse.add_argument("--config", help="YAML or JSON file of options")
+    parse.add_argument("--preset", choices=tuple(PRESETS), help="named starting point")
+    parse.add_argument("--name", help="name of the run, a folder under --runs")
+    parse.add_argument("--total-steps", type=int, help="decisions, summed over the lanes")
+    parse.add_argument("--num-envs", type=int, help="lanes")
+    parse.add_argument("--seed", type=int)
+    parse.add_argument("--device", help="auto, cpu or cuda")
+    parse.add_argument("--torch-threads", type=int, help="threads of the network")
+    parse.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="any option, such as ppo.n_steps=64",
+    )
+    parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
+    parse.add_argument("--no-evaluation", action="store_true", help="only train")
+    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    return parse
+
+
+def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
+    """Return the options of a command line over ``base``.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown option or an impossible value; names it.
+    """
+    values = base
+    from_file = load_file(args.config) if args.config else {}
+    name = args.preset or from_file.get("preset")
+    if name is not None:
+        values = merge(values, preset(name))
+    values = merge(values, from_file)
+    values = merge(values, parse_assignments(args.set))
+    flags = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
+    return RunConfig.from_mapping(merge(values, flags))
+
+
+def prepare(args: argparse.Namespace) -> RunFolder:
+    """Return the folder of a new run, or of the one to go on with.
+
+    Raises
+    ------
+    ConfigError, RunError
+        With nothing written.
+    """
+    root = Path(args.runs)
+    if not args.resume:
+        config = layered(args, {})
+        check_environment(config)
+        return RunFolder.create(root, config)
+    name = args.name or (load_file(args.config).get("name") if args.config else None)
+    if not isinstance(name, str):
+        raise RunError("--resume needs the --name of the run to go on with.")
+    run = RunFolder.open(root / name)
+    run.continue_with(layered(args, run.config.to_dict()))
+    return run
+
+
+def check_environment(config: RunConfig) -> None:
+    """Let the environment refuse options and knobs before anything is written."""
+    from training.envs import Knobs, make_engine
+
+    Knobs(make_engine(config.env, 1, config.env_options, backend=config.backend), config.schedules)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        run = prepare(args)
+        from training.evaluation import tables
+        from training.sb3.run import train
+
+        outcome = train(run, resume=args.resume)
+        console = tables.console()
+        if not outcome.finished:
+            console.print(
+                f"stopped at {outcome.steps:,} decisions; go on with --name {run.name} --resume"
+            )
+            return 0
+        console.print(
+            f"{run.name}: {outcome.steps:,} decisions in {outcome.wall_s:.0f} s of training, "
+            f"in {run.path}"
+        )
+        evaluation = run.config.evaluation
+        if evaluation.after_training and not args.no_evaluation:
+            from training.evaluate import evaluate
+
+            evaluate(run, evaluation, console)
+    except (ConfigError, FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: the newest checkpoint is whole", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
