@@ -121,6 +121,12 @@ def _round_half_even(x):
 
 
 @njit(**_INLINE)
+def _clear(obs):
+    for k in range(obs.shape[0]):
+        obs[k] = ZERO
+
+
+@njit(**_INLINE)
 def _card(features, card, obs, o):
     """Copy the nine features of a card; all loads first, so that they become two moves."""
     f0, f1, f2 = features[card, 0], features[card, 1], features[card, 2]
@@ -205,6 +211,7 @@ def _bits(low, high, obs, o):
 
 @njit(**_HELPER)
 def _memory(row, agent, size, obs, o):
+    """Write the card memory at ``o`` (10.7)."""
     for k in range(size):
         obs[o + (np.intp(row.hand[agent, k]) & 127)] = ONE
     _bits(row.played[0], row.played[1], obs, o + NUM_CARDS)
@@ -251,8 +258,9 @@ def _mask(row, rules, tables, agent, size, packed, lead, mask):
 
 
 @njit(**_INLINE)
-def _worker(row, rules, tables, obs, mask):
-    """Write the Worker's observation and mask; return the index behind it."""
+def _worker_part(row, rules, tables, obs, mask):
+    """Write 0..202 and the mask; return the index behind."""
+    _clear(obs)
     agent = np.intp(row.agent) & 7
     size = np.intp(row.hand_len[agent]) & 15
     on_table = np.intp(row.table_len) & 7
@@ -352,8 +360,18 @@ def _pirates(packed, pirates, needed, obs, o):
 
 
 @njit(**_HELPER)
-def _ability(row, rules, tables, obs, o):
-    """Write what the Ability tier has behind the Worker's observation; return the index behind."""
+def _worker(row, rules, tables, obs, mask):
+    """Write observation and mask of the Worker tier."""
+    end = _worker_part(row, rules, tables, obs, mask)
+    if rules.memory:
+        agent = np.intp(row.agent) & 7
+        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, obs, end)
+
+
+@njit(**_INLINE)
+def _ability(row, rules, tables, obs, mask):
+    """Write observation and mask of the Ability tier."""
+    o = _worker_part(row, rules, tables, obs, mask)
     agent = np.intp(row.agent) & 7
     players = np.intp(rules.num_players) & 15
     phase = np.intp(row.phase)
@@ -387,15 +405,20 @@ def _ability(row, rules, tables, obs, o):
         obs[o + 25] = np.float32(needed == 0)
     obs[o + 26] = np.float32(phase == TIGRESS)
     if row.jade_seen:
-        known = 0
-        for card in range(NUM_CARDS):
-            word = row.known[card >> 6]
-            known += np.intp((word >> np.uint64(card & 63)) & np.uint64(1))
-        unseen = np.intp(rules.deck_len) - known
-        specials = np.intp(rules.deck_len) - NUMBERED - np.intp(row.specials_known)
-        if unseen:
-            obs[o + 27] = _quotient(specials, unseen)
-    return o + 28
+        obs[o + 27] = _hidden_specials(row, rules)
+    if rules.memory:
+        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, obs, o + 28)
+
+
+@njit(**_HELPER)
+def _hidden_specials(row, rules):
+    """Return the share of specials among the cards the agent has not seen."""
+    known = 0
+    for card in range(NUM_CARDS):
+        known += np.intp((row.known[card >> 6] >> np.uint64(card & 63)) & np.uint64(1))
+    unseen = np.intp(rules.deck_len) - known
+    specials = np.intp(rules.deck_len) - NUMBERED - np.intp(row.specials_known)
+    return _quotient(specials, unseen) if unseen else ZERO
 
 
 # -- flat tier (10.3) ------------------------------------------------------------------------------
@@ -431,7 +454,8 @@ def _estimate(x, high, packed, cards):
 
 @njit(**_INLINE)
 def _flat(row, rules, tables, obs, mask):
-    """Write the observation and mask of the flat tier; return the index behind it."""
+    """Write observation and mask of the flat tier."""
+    _clear(obs)
     agent = np.intp(row.agent) & 7
     size = np.intp(row.hand_len[agent]) & 15
     on_table = np.intp(row.table_len) & 7
@@ -505,7 +529,8 @@ def _flat(row, rules, tables, obs, mask):
     if row.num_alliances:
         _allies(row, rules, agent, left, obs, o + 3, o + 3 + slots)
     _mask(row, rules, tables, agent, size, packed, lead, mask)
-    return o + 5 + slots
+    if rules.memory:
+        _memory(row, agent, size, obs, o + 5 + slots)
 
 
 # -- Manager tier (10.4) ---------------------------------------------------------------------------
@@ -518,7 +543,8 @@ def _hit_rate(hits, rounds):
 
 @njit(**_HELPER)
 def _manager(row, rules, tables, obs, mask):
-    """Write the observation and mask of the Manager tier; return the index behind it."""
+    """Write observation and mask of the Manager tier."""
+    _clear(obs)
     agent = np.intp(row.agent) & 7
     size = np.intp(row.hand_len[agent]) & 15
     packed = _hand(row, tables, agent, size, obs, np.intp(0))
@@ -532,7 +558,8 @@ def _manager(row, rules, tables, obs, mask):
         obs[o + 16] = ONE
         obs[o + 17] = TENTHS[row.bid[agent] & 63]
     _mask(row, rules, tables, agent, size, packed, np.intp(OPEN), mask)
-    return o + 19
+    if rules.memory:
+        _memory(row, agent, size, obs, o + 18)
 
 
 @njit(**_HELPER)
@@ -628,9 +655,21 @@ def _manager_record(row, rules, agent, packed, obs):
 # -- rewards (10.3 to 10.6) and info ---------------------------------------------------------------
 
 
-@njit(**_HELPER)
-def _rank_reward(row):
-    return RANK_REWARD[np.intp(row.ev_rank) & 15]
+@njit(**_INLINE)
+def _pay(row, rules, shaped, columns):
+    """Write the three rewards, add the selected one to the row's sums and return it."""
+    points = np.intp(row.ev_points) / 10 if row.ev_round else 0.0
+    ranked = points + RANK_REWARD[row.ev_rank & 15]
+    if row.ev_invalid:
+        shaped = -0.5 + (-5.0 if row.ev_invalid == 2 else 0.0)
+        points = ranked = shaped
+    columns[0] = shaped
+    columns[1] = points
+    columns[2] = ranked
+    reward = columns[rules.reward & 3]
+    row.ep_return += np.float64(reward)
+    row.ep_length += 1
+    return reward
 
 
 @njit(**_HELPER)
@@ -642,8 +681,8 @@ def _card_quality(s, wanted):
     return 0.0
 
 
-@njit(**_HELPER)
-def _flat_shaped(row, tables):
+@njit(**_INLINE)
+def _flat_reward(row, rules, tables, columns):
     reward = 0.0
     wanted = np.intp(row.ev_needed)
     phase = row.ev_phase
@@ -666,19 +705,21 @@ def _flat_shaped(row, tables):
         distance = abs(np.intp(row.ev_bid) - np.intp(row.ev_won))
         reward += DISTANCE_REWARD[min(distance, 3) & 3]
         reward += 2.0 * np.intp(row.ev_alliances)
-    return reward + _rank_reward(row)
+    return _pay(row, rules, reward + RANK_REWARD[row.ev_rank & 15], columns)
 
 
-@njit(**_HELPER)
-def _manager_shaped(row):
-    if not row.ev_round:
-        return 0.0
+@njit(**_INLINE)
+def _manager_reward(row, rules, tables, columns):
     distance = abs(np.intp(row.ev_bid) - np.intp(row.ev_won))
-    if distance == 0:
-        return 5.0 + (0.5 * np.intp(row.ev_cards) if row.ev_bid == 0 else 0.0)
-    if distance < 3:
-        return 1.0 if distance == 1 else -1.0
-    return -2.0 - 0.5 * distance
+    reward = 0.0
+    if row.ev_round:
+        if distance == 0:
+            reward = 5.0 + (0.5 * np.intp(row.ev_cards) if row.ev_bid == 0 else 0.0)
+        elif distance < 3:
+            reward = 1.0 if distance == 1 else -1.0
+        else:
+            reward = -2.0 - 0.5 * distance
+    return _pay(row, rules, reward, columns)
 
 
 @njit(**_HELPER)
@@ -727,8 +768,8 @@ def _discard_reward(card, wants_tricks, tables):
     return 0.1 if standard and tables.number[card] <= 5 else 0.0
 
 
-@njit(**_HELPER)
-def _worker_shaped(row, rules, tables):
+@njit(**_INLINE)
+def _worker_reward(row, rules, tables, columns):
     reward = _trick_reward(row, rules)
     exact = row.ev_won == row.ev_bid
     if row.ev_round and exact:
@@ -738,24 +779,7 @@ def _worker_shaped(row, rules, tables):
     if row.ev_round:
         bet = np.intp(row.ev_bet)
         reward += 0.01 * (bet if exact else -bet)
-    return reward
-
-
-@njit(**_INLINE)
-def _pay(row, rules, shaped, columns):
-    """Write the three rewards, add the selected one to the row's sums and return it."""
-    points = np.intp(row.ev_points) / 10 if row.ev_round else 0.0
-    ranked = points + RANK_REWARD[row.ev_rank & 15]
-    if row.ev_invalid:
-        shaped = -0.5 + (-5.0 if row.ev_invalid == 2 else 0.0)
-        points = ranked = shaped
-    columns[0] = shaped
-    columns[1] = points
-    columns[2] = ranked
-    reward = columns[rules.reward & 3]
-    row.ep_return += np.float64(reward)
-    row.ep_length += 1
-    return reward
+    return _pay(row, rules, reward, columns)
 
 
 @njit(**_INLINE)
@@ -803,35 +827,142 @@ def _info_many(rows, rules, select, info_out):
 
 
 @lru_cache
-def _row_functions(tier):
-    """Return observe and reward of one row, not compiled yet.
+def _many(tier):
+    """Return observe and reward over many rows.
 
-    ``tier`` is a constant for the compiler, which leaves the other tiers out.
+    ``tier`` is a constant for the compiler, which leaves out what other tiers need.
     """
 
-    @njit(**_INLINE)
-    def observe(row, rules, tables, obs, mask):
-        for k in range(obs.shape[0]):
-            obs[k] = ZERO
-        if tier == WORKER:
-            end = _worker(row, rules, tables, obs, mask)
-        elif tier == ABILITY:
-            end = _ability(row, rules, tables, obs, _worker(row, rules, tables, obs, mask))
-        elif tier == FLAT:
-            end = _flat(row, rules, tables, obs, mask)
-        else:
-            end = _manager(row, rules, tables, obs, mask)
-        if rules.memory:
-            _memory(row, obs, end)
+    @njit(**_OPTIONS)
+    def observe_many(rows, rules, tables, select, obs_out, mask_out):
+        for i in range(rows.shape[0]):
+            if select[i]:
+                row, rule, table, obs, mask = rows[i], rules[0], tables[0], obs_out[i], mask_out[i]
+                if tier == FLAT:
+                    _flat(row, rule, table, obs, mask)
+                elif tier == MANAGER:
+                    _manager(row, rule, table, obs, mask)
+                elif tier == WORKER:
+                    _worker(row, rule, table, obs, mask)
+                else:
+                    _ability(row, rule, table, obs, mask)
 
-    @njit(**_INLINE)
-    def reward(row, rules, tables, columns):
+    @njit(**_OPTIONS)
+    def reward_many(rows, rules, tables, select, reward_out, columns_out):
+        for i in range(rows.shape[0]):
+            if select[i]:
+                row, rule, table, columns = rows[i], rules[0], tables[0], columns_out[i]
+                if tier == FLAT:
+                    reward_out[i] = _flat_reward(row, rule, table, columns)
+                elif tier == MANAGER:
+                    reward_out[i] = _manager_reward(row, rule, table, columns)
+                else:
+                    reward_out[i] = _worker_reward(row, rule, table, columns)
+
+    return observe_many, reward_many
+
+
+@lru_cache
+def _cfuncs(tier):
+    """Return observe, reward and info of one row as C functions, compiled or from the cache."""
+
+    @nb.cfunc(types.void(_state, _rules, _tables, _floats, _bytes), **_OPTIONS)
+    def observe(state, rules, tables, obs_out, mask_out):
+        row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
+        table = nb.carray(tables, (1,))[0]
+        obs, mask = nb.carray(obs_out, (rule.obs_dim,)), nb.carray(mask_out, (NUM_ACTIONS,))
         if tier == FLAT:
-            shaped = _flat_shaped(row, tables)
+            _flat(row, rule, table, obs, mask)
         elif tier == MANAGER:
-            shaped = _manager_shaped(row)
+            _manager(row, rule, table, obs, mask)
+        elif tier == WORKER:
+            _worker(row, rule, table, obs, mask)
         else:
-            shaped = _worker_shaped(row, rules, tables)
-        return _pay(row, rules, shaped, columns)
+            _ability(row, rule, table, obs, mask)
 
-    return observe, reward
+    @nb.cfunc(types.void(_state, _rules, _tables, _floats, _floats), **_OPTIONS)
+    def reward(state, rules, tables, reward_out, columns_out):
+        row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
+        table, columns = nb.carray(tables, (1,))[0], nb.carray(columns_out, (3,))
+        out = nb.carray(reward_out, (1,))
+        if tier == FLAT:
+            out[0] = _flat_reward(row, rule, table, columns)
+        elif tier == MANAGER:
+            out[0] = _manager_reward(row, rule, table, columns)
+        else:
+            out[0] = _worker_reward(row, rule, table, columns)
+
+    @nb.cfunc(types.void(_state, _rules, _ints), **_OPTIONS)
+    def info(state, rules, info_out):
+        row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
+        _info(row, rule, nb.carray(info_out, (17,)))
+
+    return observe, reward, info
+
+
+# -- the public functions --------------------------------------------------------------------------
+
+
+def observe_many(rows, rules, tables, select, obs_out, mask_out):
+    """Write observation and action mask of each selected row.
+
+    Parameters
+    ----------
+    rows : ndarray of STATE_DTYPE, shape (n,)
+    rules : ndarray of RULES_DTYPE, shape (1,)
+    tables : ndarray of TABLES_DTYPE, shape (1,)
+    select : ndarray of uint8, shape (n,)
+        Rows with 0 are not touched.
+    obs_out : ndarray of float32, shape (n, obs_dim), C-contiguous
+    mask_out : ndarray of uint8, shape (n, 11), C-contiguous
+    """
+    _many(int(rules["tier"][0]))[0](rows, rules, tables, select, obs_out, mask_out)
+
+
+def reward_many(rows, rules, tables, select, reward_out, columns_out):
+    """Write reward and reward columns of the last step and add the reward to the rows' sums.
+
+    Parameters
+    ----------
+    rows : ndarray of STATE_DTYPE, shape (n,)
+        ``ep_return`` and ``ep_length`` of selected rows are changed.
+    rules : ndarray of RULES_DTYPE, shape (1,)
+    tables : ndarray of TABLES_DTYPE, shape (1,)
+    select : ndarray of uint8, shape (n,)
+        Rows with 0 are not touched.
+    reward_out : ndarray of float32, shape (n,)
+    columns_out : ndarray of float32, shape (n, 3), C-contiguous
+        In the order of ``layout.REWARD_COLUMNS``.
+    """
+    _many(int(rules["tier"][0]))[1](rows, rules, tables, select, reward_out, columns_out)
+
+
+def info_many(rows, rules, select, info_out):
+    """Write the info columns of each selected row.
+
+    Parameters
+    ----------
+    rows : ndarray of STATE_DTYPE, shape (n,)
+    rules : ndarray of RULES_DTYPE, shape (1,)
+    select : ndarray of uint8, shape (n,)
+        Rows with 0 are not touched.
+    info_out : ndarray of int32, shape (n, 17), C-contiguous
+        In the order of ``layout.INFO_COLUMNS``.
+    """
+    _info_many(rows, rules, select, info_out)
+
+
+def addresses(tier: int) -> tuple[int, int, int]:
+    """Return the addresses of three C functions over one row; compiled at the first call.
+
+    ``void observe(State*, Rules*, Tables*, float* obs, uint8_t* mask)``,
+    ``void reward(State*, Rules*, Tables*, float* reward, float* columns)`` and
+    ``void info(State*, Rules*, int32_t* info)``.
+
+    Parameters
+    ----------
+    tier : Tier
+        The one that the rules passed to the functions name.
+    """
+    observe, reward, info = _cfuncs(int(tier))
+    return observe.address, reward.address, info.address
