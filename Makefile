@@ -36,7 +36,7 @@ $(VENV): requirements-dev.txt pyproject.toml setup.py
 	touch $@
 
 # New pins or flags do not change time stamps of sources, so what they made before is removed.
-$(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd')
+$(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 	$(if $(filter $(VENV),$?),rm -rf build/cython build/temp.* build/lib.*)
 	FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
 	mkdir -p $(@D)

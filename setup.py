@@ -15,6 +15,7 @@ setuptools looks at time stamps only: after changing a switch, build with ``--fo
 import os
 import sys
 import textwrap
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -45,15 +46,13 @@ fastenv: the compiled extensions were not built.
 """
 
 
-def compiler_flags(msvc: bool) -> tuple[list[str], list[str]]:
-    """Return the flags to compile and to link with.
+def compiler_flags() -> tuple[list[str], list[str]]:
+    """Return the flags to compile and to link with GCC or Clang; the cores use their vectors.
 
     Results must be the same bits as those of NumPy, Numba and plain Python: integers wrap
     (``-fwrapv``) and products are never fused into sums (``-ffp-contract=off``).
     They are spelt out because a CFLAGS variable replaces Python's own defaults.
     """
-    if msvc:
-        return ["/Od" if DEBUG else "/O2", "/fp:precise", *([] if NO_OPENMP else ["/openmp"])], []
     cflags = ["-O0", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-DNDEBUG"]
     cflags += ["-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
     link = []
@@ -75,7 +74,7 @@ class Build(build_ext):
 
     def build_extensions(self):
         """Build all extensions, or say once what is missing and how to get it."""
-        cflags, link = compiler_flags(self.compiler.compiler_type == "msvc")
+        cflags, link = compiler_flags()
         for ext in self.extensions:
             ext.extra_compile_args += cflags
             ext.extra_link_args += link
@@ -101,10 +100,19 @@ class Build(build_ext):
                 self.failure = failure
 
 
+def extension(name: str) -> Extension:
+    """Describe one module; C headers lie beside its source."""
+    source = Path(*name.split(".")).with_suffix(".pyx")
+    headers = sorted(str(path) for path in source.parent.glob("*.h"))
+    return Extension(
+        name, [str(source)], include_dirs=[str(source.parent)], depends=headers
+    )
+
+
 def extensions() -> list[Extension]:
     """List the extension modules, translated to C outside the source tree."""
     return cythonize(
-        [Extension(name, [name.replace(".", "/") + ".pyx"]) for name in MODULES],
+        [extension(name) for name in MODULES],
         # Changed directives alone do not make cythonize translate again, hence two folders.
         build_dir="build/cython-debug" if DEBUG else "build/cython",
         annotate=DEBUG,

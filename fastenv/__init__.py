@@ -88,7 +88,7 @@ def make(
     BackendUnavailableError
         The backend cannot run here; the message says what to install.
     """
-    flags = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
+    flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
     env = FastEnv(short_id(env_id), render_mode=render_mode, **flags, **config)
     env.spec = _spec(env_id, {"render_mode": render_mode, **flags, **config})
     return env

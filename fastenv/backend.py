@@ -22,7 +22,7 @@ _FLAGS = {
     "cython": (False, True),
     "fast": (True, True),
 }
-_FASTEST_FIRST = ("fast", "cython", "numba", "reference")
+_FASTEST_FIRST = ("fast", "numba", "cython", "reference")
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ class FastEnv(gymnasium.Env[Array, int]):
         self.metadata = {**self.metadata, "render_modes": list(self.game.render_modes)}
         self.render_mode = check_render_mode(self.game, render_mode)
         self.observation_space = observation_space(self.game)
-        self.action_space = spaces.Discrete(self.game.num_actions)
+        self.action_space: spaces.Space[Any] = spaces.Discrete(self.game.num_actions)
         self._adopt(engine_for(self.game, 1, backend, use_numba, use_cython, 1))
 
     def _adopt(self, engine: BatchEngine) -> None:
@@ -219,7 +219,8 @@ class FastEnv(gymnasium.Env[Array, int]):
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the legal actions now, shape (A,)."""
-        return self._mask.astype(np.bool_)
+        legal: npt.NDArray[np.bool_] = self._mask.astype(np.bool_)
+        return legal
 
     def get_state(self) -> np.void:
         """Return the complete state, a record of the game's state dtype."""

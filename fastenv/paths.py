@@ -21,6 +21,12 @@ Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
 
 
+def chosen(flags: Array) -> list[int]:
+    """Return the lanes whose flag is set."""
+    lanes: list[int] = np.flatnonzero(flags).tolist()
+    return lanes
+
+
 @dataclass
 class Buffers:
     """Destinations of a step, one row a lane; see :class:`fastenv.engine.BatchEngine`."""
@@ -50,14 +56,14 @@ class PythonLanes:
 
     def reset(self, select: Select, seeds: Array | None) -> None:
         """Start an episode in each selected lane."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             seed = None if seeds is None else int(seeds[i])
             self.game.reset(self.games[i], self.knobs[i], seed)
             self._moved(i)
 
     def step(self, actions: Array, select: Select) -> None:
         """Take one decision in each selected lane."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             self.game.step(self.games[i], int(actions[i]))
             self._moved(i)
 
@@ -67,27 +73,27 @@ class PythonLanes:
 
     def first_illegal(self, actions: Array, select: Select) -> int:
         """Return the first selected running lane whose action is illegal, or -1."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             if not self.done[i]:
                 self.game.action_mask(self.games[i], self._mask)
                 if not self._mask[actions[i]]:
-                    return int(i)
+                    return i
         return -1
 
     def bot_actions(self, kind: int, rng_states: Array, out: Array) -> None:
         """Write a scripted player's action for each running lane."""
-        for i in np.flatnonzero(self.done == 0):
+        for i in chosen(self.done == 0):
             out[i] = self.game.bot_action(self.games[i], kind, rng_states[i])
 
     def pack(self, select: Select) -> None:
         """Bring the selected rows up to date."""
-        for i in np.flatnonzero(self.stale & (select != 0)):
+        for i in chosen(self.stale & (select != 0)):
             self.game.pack(self.games[i], self.states[i])
             self.stale[i] = False
 
     def load(self, select: Select) -> None:
         """Take over the selected rows, which were written from outside."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             self.games[i] = self.game.unpack(self.states[i])
             self.done[i] = self.games[i].done
             self.stale[i] = False
@@ -102,7 +108,7 @@ class PythonLanes:
 
     def sums_from_rows(self, select: Select) -> None:
         """Take over the episode sums that a kernel wrote into the rows."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             self.games[i].ep_return = float(self.states["ep_return"][i])
             self.games[i].ep_length = int(self.states["ep_length"][i])
 
@@ -159,21 +165,21 @@ class PythonEncoder:
 
     def reward(self, select: Select, reward: Array, columns: Array) -> None:
         """Write reward and float columns of the step just taken."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             game = self.lanes.lane(i)
             reward[i] = self.game.reward(game, columns[i])
             self.lanes.sums_from_game(i, game)
 
     def observe(self, select: Select, obs: Array, mask: Array) -> None:
         """Write observation and mask."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             game = self.lanes.lane(i)
             self.game.encode_obs(game, obs[i])
             self.game.action_mask(game, mask[i])
 
     def info(self, select: Select, out: Array) -> None:
         """Write the int32 info columns."""
-        for i in np.flatnonzero(select):
+        for i in chosen(select):
             self.game.info(self.lanes.lane(i), out[i])
 
     def encode_rows(self, rows: Array, obs: Array, mask: Array) -> None:
@@ -240,7 +246,7 @@ class Composed:
             ended = (done != 0).view(np.uint8)
             self.encoder.observe(ended, out.final_obs, self._scratch)
             self.encoder.info(ended, out.final_info)
-            for i in np.flatnonzero(ended):
+            for i in chosen(ended):
                 game = self.lanes.lane(i)
                 out.ep_return[i], out.ep_length[i] = game.ep_return, game.ep_length
             if autoreset:
@@ -274,8 +280,8 @@ def make_path(
         lanes: Lanes = PythonLanes(game, states, knobs)
     else:
         n = len(states)
-        raw = (rows.view(np.uint8).reshape(n, -1) for rows in (states, knobs))
-        core = game.core(*raw, num_threads)
+        raw_states, raw_knobs = (r.view(np.uint8).reshape(n, -1) for r in (states, knobs))
+        core = game.core(raw_states, raw_knobs, num_threads)
         lanes = CoreLanes(game, states, core)
         if backend.use_numba:
             return Fused(game, lanes, core, out)

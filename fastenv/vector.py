@@ -72,7 +72,8 @@ def sample_legal(
         raise ValueError(f"lane {int(count.argmin())} has no legal action")
     u = np.random.default_rng(rng).random(len(legal))
     wanted = (u * count).astype(np.int32) + np.int32(1)
-    return (rank >= wanted[:, None]).argmax(axis=1).astype(np.int32)
+    actions: npt.NDArray[np.int32] = (rank >= wanted[:, None]).argmax(axis=1).astype(np.int32)
+    return actions
 
 
 class FastVectorEnv(VectorEnv[Array, Array, Array]):

@@ -97,8 +97,10 @@ def test_unselected_lanes_are_left_alone(backend):
     assert np.array_equal(engine.obs[rest], obs[rest])
     for column in (engine.reward, engine.terminated, engine.truncated, engine.info["distance"]):
         assert not column[rest].any()
-    assert (engine.get_states()["steps"][~rest] != before.view(engine.game.state_dtype)["steps"][
-        ~rest].ravel()).any()
+    assert (
+        engine.get_states()["steps"][~rest]
+        != before.view(engine.game.state_dtype)["steps"][~rest].ravel()
+    ).any()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -170,7 +172,9 @@ def test_bots_draw_from_their_own_streams(backend):
     engine, streams = engine_of(backend), rng_streams(3, N)
     rows = engine.get_state()
     rngs = [Rng(3 + i) for i in range(N)]
-    expected = [int(np.flatnonzero(m)[r.bounded(m.sum())]) for m, r in zip(engine.mask, rngs)]
+    expected = [
+        int(np.flatnonzero(m)[r.bounded(m.sum())]) for m, r in zip(engine.mask, rngs, strict=True)
+    ]
     assert engine.bot_actions("random", streams).tolist() == expected
     assert streams.tolist() == [r.state for r in rngs]
     assert np.array_equal(rows, engine.get_state())
@@ -299,14 +303,15 @@ def test_rows_from_outside_are_checked():
         engine.set_states(np.zeros(N))
     with pytest.raises(fastenv.StateError, match="uint8"):
         engine.set_state(None, np.zeros((N, 7), np.uint8))
-    with pytest.raises(ValueError, match="outside 0..4"):
+    with pytest.raises(ValueError, match=r"outside 0\.\.4"):
         engine.set_states(rows[:1], 5)
     assert snapshot(engine) == before
 
 
 def test_buffers_are_aligned_contiguous_and_persistent():
     engine = engine_of()
-    names = "obs mask reward terminated truncated final_obs ep_return ep_length".split()
+    names = ["obs", "mask", "reward", "terminated", "truncated"]
+    names += ["final_obs", "ep_return", "ep_length"]
     addresses = {name: getattr(engine, name).ctypes.data for name in names}
     for name in names:
         array = getattr(engine, name)

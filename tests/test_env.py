@@ -49,7 +49,7 @@ def test_without_a_seed_one_is_drawn_from_np_random(env):
     first, _ = env.reset()
     other = FastEnv(WalkGame())
     other.reset(seed=int(np.random.default_rng(0).integers(2**63)))
-    assert np.array_equal(first, other.encode() if hasattr(other, "encode") else other.engine.obs[0])
+    assert np.array_equal(first, other.engine.obs[0])
 
 
 def test_a_step_returns_plain_python_and_fresh_arrays(env):

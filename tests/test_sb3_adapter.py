@@ -45,7 +45,9 @@ def assert_same_steps(ours, theirs, steps, actions_of):
         assert (da.dtype, da.tobytes()) == (db.dtype, db.tobytes())
         for i in np.flatnonzero(da):
             ended += 1
-            assert ia[i]["terminal_observation"].tobytes() == ib[i]["terminal_observation"].tobytes()
+            assert (
+                ia[i]["terminal_observation"].tobytes() == ib[i]["terminal_observation"].tobytes()
+            )
             assert ia[i]["TimeLimit.truncated"] is ib[i]["TimeLimit.truncated"]
             for key in "rl":
                 assert ia[i]["episode"][key] == ib[i]["episode"][key]
@@ -186,12 +188,21 @@ def test_chosen_columns_reach_the_infos_of_ended_episodes():
     assert found
     for info in found:
         assert set(info) == {
-            "terminal_observation", "TimeLimit.truncated", "position", "distance", "is_success"
+            "terminal_observation",
+            "TimeLimit.truncated",
+            "position",
+            "distance",
+            "is_success",
         }
         assert type(info["position"]) is int
         assert info["is_success"] is (info["position"] > 0)
-    for wrong in ({"info_columns": ("colour",)}, {"masks": "bits"}, {"obs_buffers": "one"},
-                  {"infos": "none"}, {"success_column": "colour"}):
+    for wrong in (
+        {"info_columns": ("colour",)},
+        {"masks": "bits"},
+        {"obs_buffers": "one"},
+        {"infos": "none"},
+        {"success_column": "colour"},
+    ):
         with pytest.raises(ValueError, match="must be one of"):
             batch(**wrong)
 

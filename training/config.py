@@ -140,6 +140,8 @@ class EvaluationConfig:
         Opponent sets of the matches.
     bids : {"rule_hard", "heuristic"}
         Who bids for a Worker in a whole game.
+    goals : {"uniform", "estimate"}
+        Goals of the comparison: any from 0 to N, or near what the hand promises.
     bootstrap : int
         Resamples of the 95 % intervals.
     seed : int
@@ -151,6 +153,7 @@ class EvaluationConfig:
     episodes: int = 20_000
     opponents: tuple[str, ...] = OPPONENT_SETS
     bids: str = "rule_hard"
+    goals: str = "uniform"
     bootstrap: int = 2000
     seed: int = 0
 
@@ -165,6 +168,8 @@ class EvaluationConfig:
             require(known, "evaluation.opponents", name, "among " + ", ".join(OPPONENT_SETS))
         known = self.bids in ("rule_hard", "heuristic")
         require(known, "evaluation.bids", self.bids, "'rule_hard' or 'heuristic'")
+        known = self.goals in ("uniform", "estimate")
+        require(known, "evaluation.goals", self.goals, "'uniform' or 'estimate'")
 
 
 @dataclass(frozen=True)

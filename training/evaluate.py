@@ -32,6 +32,10 @@ AGENT = "trained"
 MATCH_BASELINES = ("random", "rule_hard", "heuristic")
 GOAL_BASELINES = ("random", "rule_hard", "heuristic")
 GOAL_TIERS = ("worker", "ability")
+_GOALS = {
+    "uniform": "0 to N equally likely, so that many are out of reach",
+    "estimate": "what the hand promises, one less or one more",
+}
 # Evaluation seeds: blocks that cannot touch, below 2**42 and so below all training seeds.
 MATCH_SEEDS = 1 << 40
 GOAL_SEEDS = 1 << 41
@@ -137,7 +141,7 @@ def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[
 
 def compare_goals(trained: Trained, options: EvaluationConfig) -> goals.Comparison:
     """Let the agent and the baselines play the same rounds to the same goals."""
-    fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": "uniform"}
+    fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": options.goals}
     engine = make_engine(
         trained.config.env, options.episodes, {**trained.config.env_options, **fixed}
     )
@@ -195,8 +199,8 @@ def evaluate(
         record["matches"] = _match_record(trained, options, found)
     if only != "matches" and trained.tier in GOAL_TIERS:
         comparison = compare_goals(trained, options)
-        _print_goals(console, trained, comparison)
-        record["goals"] = _goal_record(trained, comparison)
+        _print_goals(console, options, comparison)
+        record["goals"] = _goal_record(trained, options, comparison)
     record["wall_s"] = round(time.perf_counter() - begin, 1)
     files.write_json(run.path / "evaluation.json", record)
     console.print(
@@ -237,11 +241,11 @@ def _print_matches(
     )
 
 
-def _print_goals(console: Console, trained: Trained, comparison: goals.Comparison) -> None:
+def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.Comparison) -> None:
     caption = (
         f"{comparison.episodes:,} rounds, each played by everybody with the same cards, goal and "
-        "opponents' bids; rounds 1 to 10 and goals 0 to N equally likely, so many are out of "
-        "reach; intervals of 95 %, differences paired."
+        "opponents' bids; rounds 1 to 10 equally likely, goals {_GOALS[options.goals]}; "
+        "intervals of 95 %, differences paired."
     )
     console.print(tables.goal_table(comparison, "The same goals and deals", caption))
     better = comparison.outside(AGENT)
@@ -274,9 +278,13 @@ def _match_record(
     }
 
 
-def _goal_record(trained: Trained, comparison: goals.Comparison) -> dict[str, Any]:
+def _goal_record(
+    trained: Trained, options: EvaluationConfig, comparison: goals.Comparison
+) -> dict[str, Any]:
     return {
-        "protocol": "the same rounds, goals and deals for every policy; rounds and goals uniform",
+        "protocol": "the same rounds, goals and deals for every policy; rounds uniform",
+        "goals": _GOALS[options.goals],
+        "first_seed": GOAL_SEEDS + options.seed,
         "episodes": comparison.episodes,
         "opponents": trained.config.env_options.get("opponents", "rule_medium"),
         "baseline": comparison.baseline,
@@ -301,6 +309,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--episodes", type=int, help="rounds of the comparison at equal goals")
     parse.add_argument("--opponents", help="opponent sets, separated by commas")
     parse.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
+    parse.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     parse.add_argument("--seed", type=int, help="evaluation seed")
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
     parse.add_argument("--only", choices=("matches", "goals"), help="play only this part")
@@ -316,7 +325,7 @@ def main(argv: list[str] | None = None) -> int:
         run = RunFolder.open(path if path.is_dir() else Path(args.runs) / args.run)
         given = {
             name: getattr(args, name)
-            for name in ("games", "episodes", "bids", "seed")
+            for name in ("games", "episodes", "bids", "goals", "seed")
             if getattr(args, name) is not None
         }
         if args.opponents is not None:

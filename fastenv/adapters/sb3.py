@@ -27,7 +27,6 @@ __all__ = ["BatchVecEnv", "make_sb3_vec_env"]
 
 Array = npt.NDArray[Any]
 Indices = int | Iterable[int] | None
-_NO_MONITOR: dict[str, Any] = {}
 
 
 class _NoInfo(dict[str, Any]):
@@ -39,8 +38,8 @@ class _NoInfo(dict[str, Any]):
             "make the BatchVecEnv with infos='fresh' to write into them"
         )
 
-    __setitem__ = __delitem__ = _refuse  # type: ignore[assignment]
-    update = setdefault = pop = popitem = clear = __ior__ = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    update = setdefault = pop = popitem = clear = _refuse
 
     def __reduce__(self) -> tuple[type[_NoInfo], tuple[()]]:
         return _NoInfo, ()
@@ -114,7 +113,10 @@ class BatchVecEnv(VecEnv):
         super().__init__(
             engine.num_envs, observation_space(engine.game), spaces.Discrete(engine.num_actions)
         )
-        self.metadata = {"render_modes": list(engine.game.render_modes), "render_fps": 2}
+        self.metadata: dict[str, Any] = {
+            "render_modes": list(engine.game.render_modes),
+            "render_fps": 2,
+        }
 
     def _next_obs(self) -> Array:
         if self._fresh_obs:
@@ -209,7 +211,7 @@ class BatchVecEnv(VecEnv):
         if attr_name == "render_mode":
             return [self._render_mode] * len(lanes)
         if attr_name == "action_masks":
-            return [self.engine.mask[i].view(np.bool_).copy for i in lanes]
+            return [self.engine.mask[i].view(np.bool_).copy for i in lanes]  # a bound method
         if attr_name in self.engine.info:
             return [self.engine.info[attr_name][i] for i in lanes]
         return self.engine.get_knob(attr_name, lanes)
@@ -236,14 +238,16 @@ class BatchVecEnv(VecEnv):
         if method_name == "render":
             return self._frames(lanes)
         if method_name == "configure":
-            self.engine.configure(*method_args, idx=lanes, **method_kwargs)
+            self._configure(lanes, *method_args, **method_kwargs)
         elif method_name.startswith("set_"):
-            self.engine.configure(
-                method_name.removeprefix("set_"), *method_args, idx=lanes, **method_kwargs
-            )
+            knob = method_name.removeprefix("set_")
+            self._configure(lanes, knob, *method_args, **method_kwargs)
         else:
             raise AttributeError(f"BatchVecEnv has no method {method_name!r}")
         return [None] * len(lanes)
+
+    def _configure(self, lanes: list[int], name: str, value: Any) -> None:
+        self.engine.configure(name, value, lanes)
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
         """Tell whether the lanes do what a wrapper would: only ``Monitor``, if asked to."""

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import importlib
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -109,10 +110,9 @@ class SkullKingGame(Game):
         return _Kernels(self.rules)
 
     def core(self, states: Array, knobs: Array, num_threads: int) -> Core:
-        from fastenv.skullking import _core
-
+        module = importlib.import_module(self.core_module)
         rules, tables = (record.view(np.uint8) for record in (self.rules, TABLES))
-        core: Core = _core.BatchCore(states, knobs, rules, tables, num_threads)
+        core: Core = module.BatchCore(states, knobs, rules, tables, num_threads)
         return core
 
     # -- the rest --------------------------------------------------------------------------------
@@ -180,9 +180,8 @@ class _Kernels:
     """The Numba kernels with rules and tables filled in."""
 
     def __init__(self, rules: Array) -> None:
-        from fastenv.skullking import kernels
-
-        self._module, self._rules = kernels, rules
+        self._module: Any = importlib.import_module(SkullKingGame.kernel_module)
+        self._rules = rules
 
     def observe_many(self, rows: Array, select: Array, obs: Array, mask: Array) -> None:
         self._module.observe_many(rows, self._rules, TABLES, select, obs, mask)
@@ -194,7 +193,7 @@ class _Kernels:
         self._module.info_many(rows, self._rules, select, info)
 
     def addresses(self) -> tuple[int, int, int]:
-        observe, reward, info = self._module.addresses()
+        observe, reward, info = self._module.addresses(int(self._rules["tier"][0]))
         return observe, reward, info
 
 

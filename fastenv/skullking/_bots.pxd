@@ -13,7 +13,7 @@ cdef enum Plan:
 
 cdef inline int difficulty(int kind) noexcept nogil:
     # 0 EASY, 1 MEDIUM, 2 HARD; the heuristic decides what it shares with the rule bots as HARD.
-    return 2 if kind == HEURISTIC else (kind - RULE_EASY) % 3
+    return 2 if kind == HEURISTIC else kind - (RULE_PI_EASY if kind >= RULE_PI_EASY else RULE_EASY)
 
 
 cdef inline double bid_noise(int level) noexcept nogil:
@@ -48,7 +48,7 @@ cdef inline int bot_cannon(int kind, uint64_t* rng) noexcept nogil:
 
 
 cdef inline int tigress_mode(const State* s, int seat, int card) noexcept nogil:
-    return card == CARD_TIGRESS and s.bid[seat] > s.won[seat]
+    return s.bid[seat] > s.won[seat] if card == CARD_TIGRESS else 0
 
 
 # -- cards --------------------------------------------------------------------------------------
@@ -86,60 +86,70 @@ cdef inline int extreme_slot(const int16_t* rank, unsigned slots, bint strongest
 
 cdef inline int median_slot(const int16_t* rank, unsigned slots) noexcept nogil:
     # Element k // 2 of the stable ascending sort.
-    cdef int key[MAX_HAND]
-    cdef int i, j, k = 0, below
+    cdef int16_t key[16]
+    cdef int i, k = 0
     while slots:
         i = fastenv_ctz(slots)
         slots &= slots - 1
         key[k] = (rank[i] << 4) + i
         k += 1
-    for i in range(k):
-        below = 0
-        for j in range(k):
-            below += key[j] < key[i]
-        if below == k >> 1:
-            break
-    return key[i] & 15
+    return fastenv_median(key, k) & 15
+
+
+cdef inline int median_legal(
+    const State* s, const Rules* r, const Tables* tb, int seat, int lead
+) noexcept nogil:
+    # legal_slots, rank_slots and median_slot in one pass, for hands without the Whale.
+    cdef int16_t key[16]
+    cdef int16_t legal[16]
+    cdef int open_ = lead < 0
+    cdef int follow_bit = (1 << (lead & 3)) * (1 - open_)
+    cdef int allowed = free_bits(r, lead & 3)
+    cdef int i, bit, follow = 0, k = 0, n = s.hand_len[seat]
+    for i in range(n):
+        bit = tb.suit_bit[s.hand[seat][i]]
+        follow |= bit & follow_bit
+        key[i] = legal[k] = (tb.play_rank[s.hand[seat][i]] << 4) + i
+        k += (bit & allowed) != 0
+    return (fastenv_median(legal, k) if follow else fastenv_median(key, n)) & 15
 
 
 cdef inline int rule_card(
-    const State* s, const Rules* r, const Tables* tb, int seat, int kind, uint64_t* rng
+    const State* s, const Rules* r, const Tables* tb, int seat, int lead, int kind, uint64_t* rng
 ) noexcept nogil:
     cdef int16_t rank[MAX_HAND]
     cdef unsigned slots
-    cdef int n = s.hand_len[seat], rest = n - (1 if kind >= RULE_PI_EASY else 0)
+    cdef int n = s.hand_len[seat], rest = n - (kind >= RULE_PI_EASY)
     cdef int needed = s.bid[seat] - s.won[seat]
-    cdef int plan
-    if needed > rest or needed <= 0:
-        plan = PLAN_LOSE
-    elif needed == rest or needed > (rest >> 1):
-        plan = PLAN_WIN
-    else:
-        plan = PLAN_MEDIUM
+    cdef int lose = (needed > rest) | (needed <= 0)
+    cdef int win = (1 - lose) & ((needed == rest) | (needed > (rest >> 1)))
+    cdef int plan = lose + 2 * (1 - lose - win)
     if difficulty(kind) == 0 and rng_uniform(rng) < 0.3:
         plan = rng_bounded(rng, 3)
-    if plan != PLAN_MEDIUM and not has_whale(s, seat):
-        return extreme_legal(s, r, tb, seat, plan == PLAN_WIN)
-    slots = legal_slots(s, r, tb, seat)
+    if not has_whale(s, seat):
+        if plan == PLAN_MEDIUM:
+            return median_legal(s, r, tb, seat, lead)
+        return extreme_legal(s, r, tb, seat, lead, plan == PLAN_WIN)
+    slots = legal_slots(s, r, tb, seat, lead)
     rank_slots(s, tb, seat, slots, rank)
     if plan == PLAN_MEDIUM:
         return median_slot(rank, slots)
     return extreme_slot(rank, slots, plan == PLAN_WIN)
 
 
-cdef inline bint has_whale(const State* s, int seat) noexcept nogil:
+cdef inline int has_whale(const State* s, int seat) noexcept nogil:
     # Hands are sorted: only the Skull King can lie before the Whale.
     return (s.hand[seat][0] == CARD_WHALE) | (s.hand[seat][1] == CARD_WHALE)
 
 
 cdef inline int extreme_legal(
-    const State* s, const Rules* r, const Tables* tb, int seat, bint strongest
+    const State* s, const Rules* r, const Tables* tb, int seat, int lead, bint strongest
 ) noexcept nogil:
     # legal_slots, rank_slots and extreme_slot in one pass without branches, for hands without the
     # Whale: hands are short and random, a mispredicted branch costs more than what it saves.
-    cdef int lead = lead_suit(s, r, tb)
-    cdef int follow_bit = 1 << lead if lead >= 0 else 0
-    cdef int allowed = free_bits(r, lead) if lead >= 0 else 0
+    cdef int open_ = lead < 0
+    cdef int follow_bit = (1 << (lead & 3)) * (1 - open_)
+    cdef int allowed = free_bits(r, lead & 3)
     cdef int i, card, bit, key, follow = 0, best = 0, best_free = 0, flip = 0 if strongest else 63
     for i in range(s.hand_len[seat]):
         card = s.hand[seat][i]
@@ -191,13 +201,13 @@ cdef inline int heuristic_card(
 
 
 cdef inline int bot_card(
-    const State* s, const Rules* r, const Tables* tb, int seat, int kind, uint64_t* rng
+    const State* s, const Rules* r, const Tables* tb, int seat, int lead, int kind, uint64_t* rng
 ) noexcept nogil:
-    # The hand slot the bot plays.
+    # The hand slot the bot plays when `lead` is the lead suit.
     cdef unsigned slots
     if kind != RANDOM and kind != HEURISTIC:
-        return rule_card(s, r, tb, seat, kind, rng)
-    slots = legal_slots(s, r, tb, seat)
+        return rule_card(s, r, tb, seat, lead, kind, rng)
+    slots = legal_slots(s, r, tb, seat, lead)
     if kind == RANDOM:
         return nth_bit(slots, rng_bounded(rng, count_bits(slots)))
     return heuristic_card(s, r, tb, seat, slots)
@@ -264,7 +274,7 @@ cdef inline int bot_action(
     if s.phase == CANNON:
         return bot_cannon(kind, rng)
     if s.phase == PLAY:
-        return bot_card(s, r, tb, agent, kind, rng)
+        return bot_card(s, r, tb, agent, lead_suit(s, r, tb), kind, rng)
     if s.phase == TIGRESS_MODE:
         return s.bid[agent] > s.won[agent]
     if s.phase == ROSIE:

@@ -20,8 +20,19 @@ cdef extern from *:
     #else
     #define FASTENV_IS_DEBUG 0
     #endif
+    #if defined(_MSC_VER)
+    #define FASTENV_PREFETCH(p)
+    #else
+    #define FASTENV_PREFETCH(p) __builtin_prefetch((p), 1)
+    #endif
+    static inline void fastenv_prefetch(const void *start, size_t bytes) {
+        const char *p = (const char *)start;
+        size_t i;
+        for (i = 0; i < bytes; i += 64) FASTENV_PREFETCH(p + i);
+    }
     """
     const bint FASTENV_IS_DEBUG
+    void fastenv_prefetch(const void* start, size_t bytes) noexcept nogil
 
 ctypedef void (*observe_fn)(const State*, const Rules*, const Tables*, float*, uint8_t*) noexcept nogil
 ctypedef void (*reward_fn)(State*, const Rules*, const Tables*, float*, float*) noexcept nogil
@@ -385,10 +396,7 @@ cdef class BatchCore:
         cdef uint8_t* mask_out = &mask[0, 0]
         if threads == 1:
             with nogil:
-                for i in range(n):
-                    self._step_lane(
-                        i, action[i], active == NULL or active[i], autoreset, obs_out, mask_out
-                    )
+                self._step_chunk(0, n, action, active, autoreset, obs_out, mask_out)
             return
         chunk = (n + threads - 1) // threads
         for k in prange(threads, nogil=True, num_threads=threads, schedule="static"):
@@ -400,8 +408,12 @@ cdef class BatchCore:
         self, Py_ssize_t first, Py_ssize_t last, const int32_t* action, const uint8_t* active,
         bint autoreset, float* obs, uint8_t* mask,
     ) noexcept nogil:
+        # A batch does not fit the second-level cache; the next lane is fetched during this one.
         cdef Py_ssize_t i
         for i in range(first, last):
+            if i + 1 < last:
+                fastenv_prefetch(self.states + i + 1, sizeof(State))
+                fastenv_prefetch(obs + (i + 1) * self.obs_dim, self.obs_dim * sizeof(float))
             self._step_lane(i, action[i], active == NULL or active[i], autoreset, obs, mask)
 
     def observe(

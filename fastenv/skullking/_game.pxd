@@ -17,22 +17,8 @@ cdef inline void know(State* s, const Tables* tb, int card) noexcept nogil:
         s.specials_known += is_special(tb, card)
 
 
-cdef inline void sorted_hand(int8_t* hand, const int8_t* cards, int n) noexcept nogil:
-    # Sort through a bit set: one pass in, one pass out.
-    cdef uint64_t words[2]
-    cdef int i, w, k = 0
-    words[0] = words[1] = 0
-    for i in range(n):
-        set_add(words, cards[i])
-    for w in range(2):
-        while words[w]:
-            hand[k] = fastenv_ctz(words[w]) + 64 * w
-            words[w] &= words[w] - 1
-            k += 1
-
-
 cdef inline void deal(State* s, const Rules* r) noexcept nogil:
-    cdef int8_t deck[NUM_CARDS]
+    cdef int8_t deck[NUM_CARDS + 16]  # fastenv_sort_hand reads 16 from any place
     cdef uint64_t rng[4]  # a local copy stays in registers through the shuffle
     cdef int i, j, seat, swap, n = s.cards, size = r.deck_len
     if r.duplicate_deals:
@@ -40,8 +26,8 @@ cdef inline void deal(State* s, const Rules* r) noexcept nogil:
     else:
         for i in range(4):
             rng[i] = s.rng[i]
-    for i in range(size):
-        deck[i] = r.deck[i]
+    memcpy(deck, r.deck, NUM_CARDS)
+    memset(deck + NUM_CARDS, 0, 16)
     for i in range(size - 1, 0, -1):
         j = rng_bounded(rng, i + 1)
         swap = deck[i]
@@ -54,7 +40,7 @@ cdef inline void deal(State* s, const Rules* r) noexcept nogil:
     for seat in range(r.num_hands):
         s.hand_len[seat] = n
         if seat < r.num_players:
-            sorted_hand(s.hand[seat], deck + seat * n, n)
+            fastenv_sort_hand(s.hand[seat], deck + seat * n, n)
         else:  # Graybeard's pile keeps the order of the deal
             for i in range(n):
                 s.hand[seat][i] = deck[seat * n + i]
@@ -195,17 +181,13 @@ cdef inline int next_seat(const State* s, const Rules* r) noexcept nogil:
 
 cdef inline void remove_card(State* s, int seat, int slot) noexcept nogil:
     # Close the gap; what lies behind the hand is 0 and moves up with it.
-    cdef int8_t old[MAX_HAND + 1]
-    cdef int i
-    memcpy(old, s.hand[seat], MAX_HAND)
-    old[MAX_HAND] = 0
-    for i in range(MAX_HAND):
-        s.hand[seat][i] = old[i + 1] if i >= slot else old[i]
+    fastenv_close_gap(s.hand[seat], slot)
     s.hand_len[seat] -= 1
 
 
 cdef inline void lay(State* s, const Tables* tb, int seat, int slot, int mode) noexcept nogil:
-    cdef int card = s.hand[seat][slot], cls = tb.card_class[card]
+    cdef int card = s.hand[seat][slot]
+    cdef uint64_t counts, more
     remove_card(s, seat, slot)
     s.table_card[s.table_len] = card
     s.table_seat[s.table_len] = seat
@@ -213,20 +195,25 @@ cdef inline void lay(State* s, const Tables* tb, int seat, int slot, int mode) n
     s.table_len += 1
     set_add(s.played, card)
     s.seen_strength += tb.strength[card]
-    s.counts[0] += cls == PIRATE
-    s.counts[1] += cls == KING
-    s.counts[2] += cls == MERMAID
-    s.counts[3] += cls == ESCAPE
-    s.counts[4] += (tb.number[card] >= 10) & (tb.suit[card] != TRUMP)
+    # five counters as bytes of one word; the last three bytes belong to other fields and get 0
+    memcpy(&counts, s.counts, 8)
+    memcpy(&more, tb.count[card], 8)
+    counts += more
+    memcpy(s.counts, &counts, 8)
     know(s, tb, card)
 
 
-cdef inline void play_bot(State* s, const Rules* r, const Tables* tb, int seat) noexcept nogil:
-    cdef int slot = 0, mode = 0
+cdef inline int play_bot(
+    State* s, const Rules* r, const Tables* tb, int seat, int lead
+) noexcept nogil:
+    # Returns the face of the card on the table.
+    cdef int slot = 0, mode = 0, card
     if seat < r.num_players:
-        slot = bot_card(s, r, tb, seat, s.bots[seat], s.rng)
+        slot = bot_card(s, r, tb, seat, lead, s.bots[seat], s.rng)
         mode = tigress_mode(s, seat, s.hand[seat][slot])
+    card = s.hand[seat][slot]
     lay(s, tb, seat, slot, mode)
+    return face(card, mode)
 
 
 cdef inline void ally(State* s, const Rules* r, const Tables* tb, int winner) noexcept nogil:
@@ -252,13 +239,14 @@ cdef inline bint finish_trick(State* s, const Rules* r, const Tables* tb) noexce
         winner = leader = s.table_seat[outcome.winner]
         card = s.table_card[outcome.winner]
         s.won[winner] += 1
-        points = count_captures(s, r, tb, outcome.winner, captures)
+        points = count_captures(s, r, tb, outcome, captures)
         if winner < r.num_players:
             s.bonus[winner] += points
         if winner == s.agent and r.tier != MANAGER:
             for i in range(5):
                 s.ev_captures[i] = captures[i]
-        ally(s, r, tb, winner)
+        if (outcome.tally >> <int>LOOTS) & 15:
+            ally(s, r, tb, winner)
     else:
         s.destroyed += 1
         leader = void_leader(s, r, outcome)
@@ -369,7 +357,7 @@ cdef inline int draw_cards(State* s, const Tables* tb, int seat) noexcept nogil:
 
 cdef inline void use_bendt(State* s, int seat, int slot) noexcept nogil:
     # Discard the card at `slot`, after the one at `first_discard` if two go.
-    cdef int8_t cards[MAX_HAND]
+    cdef int8_t cards[16]
     cdef int i, n = 0, first = s.first_discard
     s.abilities_used += 1
     if first >= 0:
@@ -380,12 +368,13 @@ cdef inline void use_bendt(State* s, int seat, int slot) noexcept nogil:
         for i in range(n + 1):
             set_add(s.out, s.discard[i])
     n = 0
+    memset(cards, 0, 16)
     for i in range(s.hand_len[seat]):
         if i != slot and i != first:
             cards[n] = s.hand[seat][i]
             n += 1
     memset(s.hand[seat], 0, MAX_HAND)
-    sorted_hand(s.hand[seat], cards, n)
+    fastenv_sort_hand(s.hand[seat], cards, n)
     s.hand_len[seat] = n
     s.first_discard = -1
 
@@ -453,11 +442,13 @@ cdef inline void end_round(State* s, const Rules* r, const Tables* tb, const Kno
 
 cdef inline void advance(State* s, const Rules* r, const Tables* tb, const Knobs* k) noexcept nogil:
     # Play on until the agent has to decide or the episode ends.
-    cdef int seat
+    cdef int seat, lead = lead_suit(s, r, tb)
     while True:
-        if s.table_len == r.num_hands and finish_trick(s, r, tb):
-            s.turn = s.agent
-            return
+        if s.table_len == r.num_hands:
+            if finish_trick(s, r, tb):
+                s.turn = s.agent
+                return
+            lead = SUIT_OPEN
         if s.tricks == s.cards:
             if s.harry_seat >= 0:
                 if agent_decides(s, s.harry_seat, CARD_HARRY):
@@ -472,13 +463,13 @@ cdef inline void advance(State* s, const Rules* r, const Tables* tb, const Knobs
             s.phase = PLAY
             s.turn = seat
             return
-        play_bot(s, r, tb, seat)
+        lead = next_lead(r, tb, lead, play_bot(s, r, tb, seat, lead))
 
 
 cdef inline bint is_legal(const State* s, const Rules* r, const Tables* tb, int a) noexcept nogil:
     cdef int agent = s.agent
     if s.phase == PLAY:
-        return (legal_slots(s, r, tb, agent) >> a) & 1
+        return is_legal_card(s, r, tb, agent, a)
     if s.phase == BID:
         return a <= s.cards
     if s.phase == TIGRESS_MODE or s.phase == CANNON:
@@ -543,6 +534,8 @@ cdef inline int tigress_slot(const State* s) noexcept nogil:
 cdef inline void step_row(
     State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
 ) noexcept nogil:
+    if s.done:
+        return
     clear_events(s)
     s.ev_phase = s.phase
     s.ev_action = a

@@ -1,6 +1,6 @@
 # The rules of Skull King as inline functions on one row; the readable twin is reference.py.
 from libc.math cimport rint
-from libc.stdint cimport int8_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, uint64_t
 
 from fastenv.skullking._state cimport *
 
@@ -14,20 +14,19 @@ cdef struct Outcome:
     int base  # position that would have won without the beasts, -1: only beasts were played
     int beast  # CardClass of the beast that acted, 0: none
     int beast_position
+    uint64_t tally  # see Tables.tally
 
 
 cdef extern from *:
     """
-    #if defined(_MSC_VER)
-    #include <intrin.h>
-    static __inline int fastenv_ctz(unsigned __int64 x) {
-        unsigned long i; _BitScanForward64(&i, x); return (int)i;
-    }
-    #else
-    static inline int fastenv_ctz(unsigned long long x) { return __builtin_ctzll(x); }
-    #endif
+    static inline int fastenv_ctz(unsigned x) { return __builtin_ctz(x); }
     """
-    int fastenv_ctz(uint64_t x) noexcept nogil
+    int fastenv_ctz(unsigned x) noexcept nogil
+
+cdef extern from "_lanes.h":
+    void fastenv_close_gap(int8_t* hand, int slot) noexcept nogil
+    void fastenv_sort_hand(int8_t* hand, const int8_t* cards, int n) noexcept nogil
+    int fastenv_median(int16_t* keys, int k) noexcept nogil
 
 
 cdef inline void set_add(uint64_t* words, int card) noexcept nogil:
@@ -48,18 +47,23 @@ cdef inline int clamp(int x, int low, int high) noexcept nogil:
 
 # -- 3.5 which cards may be played --------------------------------------------------------------
 
+cdef inline int face(int card, int mode) noexcept nogil:
+    # Index of a card on the table: the Tigress has one for each mode.
+    return card + (card == CARD_TIGRESS) * (NUM_CARDS - CARD_TIGRESS + mode)
+
+
+cdef inline int next_lead(const Rules* r, const Tables* tb, int lead, int f) noexcept nogil:
+    # The lead suit after one more card on the table, `f` its face.
+    cdef int decides = tb.lead[f]
+    decides = SUIT_OPEN if r.late_suit and decides == SUIT_FREE else decides
+    return decides if lead == SUIT_OPEN else lead
+
+
 cdef inline int lead_suit(const State* s, const Rules* r, const Tables* tb) noexcept nogil:
-    cdef int i, card, cls
+    cdef int i, lead = SUIT_OPEN
     for i in range(s.table_len):
-        card = s.table_card[i]
-        cls = tb.card_class[card]
-        if cls == NUMBER:
-            return tb.suit[card]
-        if cls == ESCAPE or cls == LOOT or (cls == TIGRESS and s.table_mode[i] == 0):
-            continue
-        if not r.late_suit:
-            return SUIT_FREE
-    return SUIT_OPEN
+        lead = next_lead(r, tb, lead, face(s.table_card[i], s.table_mode[i]))
+    return lead
 
 
 cdef inline int free_bits(const Rules* r, int lead) noexcept nogil:
@@ -67,11 +71,30 @@ cdef inline int free_bits(const Rules* r, int lead) noexcept nogil:
     return 1 << lead | 1 << 4 | (1 << <int>TRUMP if r.trump_any_time else 0)
 
 
+cdef inline bint holds_suit(const State* s, const Tables* tb, int seat, int suit) noexcept nogil:
+    cdef int i, found = 0
+    for i in range(s.hand_len[seat]):
+        found |= tb.suit[s.hand[seat][i]] == suit
+    return found
+
+
+cdef inline bint is_legal_card(
+    const State* s, const Rules* r, const Tables* tb, int seat, int slot
+) noexcept nogil:
+    cdef int lead
+    if slot >= s.hand_len[seat]:
+        return False
+    lead = lead_suit(s, r, tb)
+    if lead < 0 or tb.suit_bit[s.hand[seat][slot]] & free_bits(r, lead):
+        return True
+    return not holds_suit(s, tb, seat, lead)
+
+
 cdef inline unsigned legal_slots(
-    const State* s, const Rules* r, const Tables* tb, int seat
+    const State* s, const Rules* r, const Tables* tb, int seat, int lead
 ) noexcept nogil:
     # Bit i: the card in slot i may be played.
-    cdef int lead = lead_suit(s, r, tb), i, bit, allowed
+    cdef int i, bit, allowed
     cdef unsigned held = ((<unsigned>1) << s.hand_len[seat]) - 1, follow = 0, free = 0
     if lead < 0:
         return held
@@ -100,71 +123,61 @@ cdef inline int nth_bit(unsigned bits, int n) noexcept nogil:
 
 # -- 4 trick resolution -------------------------------------------------------------------------
 
-cdef inline int face(int card, int mode) noexcept nogil:
-    # Index of a card on the table: the Tigress has one for each mode.
-    return card + (card == CARD_TIGRESS) * (NUM_CARDS - CARD_TIGRESS + mode)
-
-
 cdef inline Outcome resolve(
     const Tables* tb, const int8_t* cards, const int8_t* modes, int n
 ) noexcept nogil:
     # 4.1 is one maximum over keys: class first, then number, then who played earlier.
-    cdef int i, f, suit, key, number, standard, best = 0, highest = 0, lead = -1, classes = 0
+    cdef int i, f, suit, key, out, mermaid, lead = -1, best = 0, best_mermaid = 0, highest = 0
+    cdef uint64_t tally = 0, one
     cdef Outcome outcome
     for i in range(n):
         f = face(cards[i], modes[i])
-        lead = tb.suit[f] if lead < 0 else lead
-        classes |= 1 << tb.card_class[f]
-    for i in range(n):
-        f = face(cards[i], modes[i])
+        one = tb.tally[f]
         suit = tb.suit[f]
-        number = tb.number[f]
-        key = tb.trick_key[f]
-        standard = (suit >= 0) & (suit != TRUMP) & (suit != lead)
-        key *= 1 - standard
-        key += 30 * ((tb.card_class[f] == MERMAID) & (classes >> <int>KING) & 1)
-        key = (key << 3) + (7 - i) * (key != 0)
+        tally += one
+        lead = suit if lead < 0 else lead
+        # beasts and standard suits that were not led cannot win
+        out = (tb.trick_key[f] == 0) | ((suit >= 0) & (suit != TRUMP) & (suit != lead))
+        key = ((tb.trick_key[f] << 3) + 7 - i) * (1 - out)
         best = key if key > best else best
-        key = (number << 3) + (7 - i) * (number != 0)
+        mermaid = (15 - i) * <int>((one >> <int>MERMAIDS) & 1)
+        best_mermaid = mermaid if mermaid > best_mermaid else best_mermaid
+        key = (tb.number[f] << 3) + 7 - i
         highest = key if key > highest else highest
+    best = best_mermaid if (tally >> <int>KINGS) & 1 and best_mermaid else best
     outcome.base = 7 - (best & 7) if best else -1
     outcome.winner = outcome.base
     outcome.beast = 0
     outcome.beast_position = -1
-    if classes & (1 << <int>KRAKEN | 1 << <int>WHALE):
+    outcome.tally = tally
+    if tally & (<uint64_t>15 << <int>KRAKENS | <uint64_t>15 << <int>WHALES):
         for i in range(n):  # of two beasts the second acts
             if tb.card_class[cards[i]] == KRAKEN or tb.card_class[cards[i]] == WHALE:
                 outcome.beast = tb.card_class[cards[i]]
                 outcome.beast_position = i
         outcome.winner = -1  # 4.2
-        if outcome.beast == WHALE and highest:  # 4.3
+        if outcome.beast == WHALE and highest > 7:  # 4.3
             outcome.winner = 7 - (highest & 7)
     return outcome
 
 
 cdef inline int count_captures(
-    const State* s, const Rules* r, const Tables* tb, int winner, int8_t* captures
+    const State* s, const Rules* r, const Tables* tb, Outcome outcome, int8_t* captures
 ) noexcept nogil:
     # 5: write 14s, Jolly Roger 14, mermaids by pirate, pirates by King, King by mermaid;
     # return the points. A Tigress without `tigress_bonus` is nothing here.
-    cdef int i, f, captor, cls, last, trump
-    cdef int fourteens = 0, trumps = 0, mermaids = 0, pirates = 0, kings = 0
-    captor = tb.card_class[face(s.table_card[winner], s.table_mode[winner] & r.tigress_bonus)]
-    for i in range(s.table_len):
-        f = face(s.table_card[i], s.table_mode[i] & r.tigress_bonus)
-        cls = tb.card_class[f]
-        last = tb.number[f] == 14
-        trump = tb.suit[f] == TRUMP
-        fourteens += last & (1 - trump)
-        trumps += last & trump
-        mermaids += cls == MERMAID
-        pirates += cls == PIRATE
-        kings += cls == KING
-    captures[0] = fourteens
-    captures[1] = trumps
-    captures[2] = mermaids * (captor == PIRATE)
-    captures[3] = pirates * (captor == KING)
-    captures[4] = kings * (captor == MERMAID)
+    cdef uint64_t tally = outcome.tally
+    cdef int f = face(s.table_card[outcome.winner], s.table_mode[outcome.winner])
+    cdef int captor = tb.card_class[f], i
+    if not r.tigress_bonus:
+        captor = ESCAPE if f >= NUM_CARDS else captor
+        for i in range(s.table_len):
+            tally -= <uint64_t>s.table_mode[i] << <int>PIRATES
+    captures[0] = (tally >> <int>FOURTEENS) & 15
+    captures[1] = (tally >> <int>TRUMP_FOURTEENS) & 15
+    captures[2] = ((tally >> <int>MERMAIDS) & 15) * (captor == PIRATE)
+    captures[3] = ((tally >> <int>PIRATES) & 15) * (captor == KING)
+    captures[4] = ((tally >> <int>KINGS) & 15) * (captor == MERMAID)
     return (
         10 * captures[0] + 20 * captures[1] + 20 * captures[2] + 30 * captures[3] + 40 * captures[4]
     )

@@ -30,6 +30,16 @@ cdef enum Abilities:
 cdef enum GoalMode:
     GOAL_UNIFORM, GOAL_FIXED, GOAL_ESTIMATE, GOAL_MANAGER
 
+cdef enum Tally:  # bit positions of the 4-bit fields of Tables.tally
+    FOURTEENS = 0
+    TRUMP_FOURTEENS = 4
+    MERMAIDS = 8
+    PIRATES = 12
+    KINGS = 16
+    LOOTS = 20
+    KRAKENS = 24
+    WHALES = 28
+
 cdef enum:
     NUM_ACTIONS = 11
     INVALID_LIMIT = 50
@@ -174,4 +184,7 @@ cdef struct Tables:
     int8_t suit[NUM_FACES]
     int8_t number[NUM_FACES]
     int16_t suit_bit[NUM_CARDS]
+    int8_t lead[NUM_FACES]
     int8_t trick_key[NUM_FACES]
+    uint64_t tally[NUM_FACES]
+    uint8_t count[NUM_CARDS][8]

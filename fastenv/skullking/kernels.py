@@ -14,16 +14,19 @@ for it. No fast-math: sums run in the order of ``encoding.py``.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numba as nb
 import numpy as np
-from numba import njit, types
+from numba import errors, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from fastenv.skullking.state import RULES_DTYPE, STATE_DTYPE, TABLES_DTYPE
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-_INLINE = {"error_model": "numpy", "forceinline": True}
-_HELPER = {"error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_INLINE: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
+_HELPER: dict[str, Any] = {"error_model": "numpy"}
 
 # Phase, Tier, Reward (tables.py)
 BID, PLAY, TIGRESS, ROSIE, BENDT_1, BENDT_2, RASCAL, HARRY, CANNON, END = range(10)
@@ -31,6 +34,7 @@ FLAT, MANAGER, WORKER, ABILITY = range(4)
 
 NUM_ACTIONS = 11
 NUM_CARDS = 74
+MAX_OBS = 640  # more than the longest observation
 NUMBERED = 56
 HAND_SLOTS = 10
 TIGRESS_CARD = 71
@@ -62,7 +66,7 @@ def _packed() -> np.ndarray:
 
 
 def _lead() -> np.ndarray:
-    """What a first card does to the suit of a trick; 74 and 75: Tigress as escape, as pirate."""
+    """Return what a first card does to the suit of a trick; 74, 75: Tigress as escape, pirate."""
     lead = np.full(128, FREE, np.int64)
     for card in range(10, 66):
         lead[card] = (3, 0, 1, 2)[(card - 10) // 14]
@@ -93,7 +97,49 @@ DISTANCE_REWARD = np.array([5.0, 2.0, -1.0, -5.0])
 CAPTURE_REWARD = np.array([0.3, 0.5, 0.5, 0.7, 1.0])
 
 ONE = np.float32(1.0)
+ONE_BITS = 0x3F800000  # 1.0 as an integer: a flag is a product, where a float would be a branch
 ZERO = np.float32(0.0)
+
+
+# -- outputs ---------------------------------------------------------------------------------------
+
+# Kernels get a row of an output as a record, because Numba counts references to arrays at every
+# call. `bits` are the same elements as `obs`, as integers.
+_OBS = nb.from_dtype(
+    np.dtype(
+        {
+            "names": ["obs", "bits"],
+            "formats": [("f4", (MAX_OBS,)), ("i4", (MAX_OBS,))],
+            "offsets": [0, 0],
+        }
+    )
+)
+_MASK = nb.from_dtype(np.dtype([("legal", "u1", (NUM_ACTIONS,))]))
+_REWARDS = nb.from_dtype(np.dtype([("rewards", "f4", (3,))]))
+_INFO = nb.from_dtype(np.dtype([("info", "i4", (17,))]))
+
+
+def _rows_as(record, dtype):
+    """Return a kernel function: row ``i`` of a C-contiguous array of two dimensions as a record."""
+
+    @intrinsic
+    def row_as_record(typingctx, array, i):
+        if array.layout != "C" or array.dtype != dtype:
+            raise errors.TypingError(f"expected a C-contiguous array of {dtype}, got {array}")
+
+        def codegen(context, builder, signature, args):
+            view = context.make_array(signature.args[0])(context, builder, args[0])
+            stride = builder.extract_value(view.strides, 0)
+            start = cgutils.pointer_add(builder, view.data, builder.mul(args[1], stride))
+            return builder.bitcast(start, context.get_value_type(record))
+
+        return record(array, i), codegen
+
+    return row_as_record
+
+
+_obs_row, _mask_row = _rows_as(_OBS, types.float32), _rows_as(_MASK, types.uint8)
+_reward_row, _info_row = _rows_as(_REWARDS, types.float32), _rows_as(_INFO, types.int32)
 
 
 @njit(**_INLINE)
@@ -121,14 +167,16 @@ def _round_half_even(x):
 
 
 @njit(**_INLINE)
-def _clear(obs):
-    for k in range(obs.shape[0]):
+def _clear(rules, out):
+    obs = out.obs
+    for k in range(rules.obs_dim):
         obs[k] = ZERO
 
 
 @njit(**_INLINE)
-def _card(features, card, obs, o):
+def _card(features, card, out, o):
     """Copy the nine features of a card; all loads first, so that they become two moves."""
+    obs = out.obs
     f0, f1, f2 = features[card, 0], features[card, 1], features[card, 2]
     f3, f4, f5 = features[card, 3], features[card, 4], features[card, 5]
     f6, f7, f8 = features[card, 6], features[card, 7], features[card, 8]
@@ -138,21 +186,21 @@ def _card(features, card, obs, o):
 
 
 @njit(**_INLINE)
-def _hand(row, tables, agent, size, obs, o):
+def _hand(row, tables, agent, size, out, o):
     """Write the hand and return the sum of its cards' entries of PACKED."""
     packed = 0
     features = tables.features
     for k in range(min(size, HAND_SLOTS)):
         card = np.intp(row.hand[agent, k]) & 127
         packed += PACKED[card]
-        _card(features, card, obs, o + 9 * k)
+        _card(features, card, out, o + 9 * k)
     if size > HAND_SLOTS:
         packed += PACKED[np.intp(row.hand[agent, HAND_SLOTS]) & 127]
     return packed
 
 
 @njit(**_INLINE)
-def _table(row, rules, tables, size, obs, o):
+def _table(row, rules, tables, size, out, o):
     """Write the cards on the table; return the lead suit, and 1 if one is pirate-like, else 0."""
     features = tables.features
     lead, pirates = OPEN, 0
@@ -163,21 +211,23 @@ def _table(row, rules, tables, size, obs, o):
             card = 74 + (np.intp(row.table_mode[k]) & 1)
         lead = lead if lead != OPEN else max(LEAD[card], lowest)
         pirates |= PACKED[card] >> AT_PIRATE & 1 | np.intp(card == 75)
-        _card(features, card, obs, o + 9 * k)
+        _card(features, card, out, o + 9 * k)
     return lead, pirates
 
 
 @njit(**_INLINE)
-def _rounds(row, obs, o):
+def _rounds(row, out, o):
     """Write the one-hots of round (10) and stage (3)."""
+    obs = out.obs
     idx = np.intp(row.round_idx) & 31
     obs[o + min(idx, 9)] = ONE
     obs[o + 10 + min(idx // 3, 2)] = ONE
 
 
 @njit(**_HELPER)
-def _allies(row, rules, agent, left, obs, allied, o):
+def _allies(row, rules, agent, left, out, allied, o):
     """Write the block ``allies`` at ``o`` and, if ``allied > 0``, a flag for each seat there."""
+    obs = out.obs
     players = np.intp(rules.num_players) & 15
     count, good, total = 0, 0, 0.0
     seat = agent
@@ -201,8 +251,9 @@ def _allies(row, rules, agent, left, obs, allied, o):
 
 
 @njit(**_HELPER)
-def _bits(low, high, obs, o):
+def _bits(low, high, out, o):
     """Write one of the blocks of card memory (10.7)."""
+    obs = out.obs
     for card in range(64):
         obs[o + card] = np.float32((low >> np.uint64(card)) & np.uint64(1))
     for card in range(NUM_CARDS - 64):
@@ -210,65 +261,76 @@ def _bits(low, high, obs, o):
 
 
 @njit(**_HELPER)
-def _memory(row, agent, size, obs, o):
+def _memory(row, agent, size, out, o):
     """Write the card memory at ``o`` (10.7)."""
+    obs = out.obs
     for k in range(size):
         obs[o + (np.intp(row.hand[agent, k]) & 127)] = ONE
-    _bits(row.played[0], row.played[1], obs, o + NUM_CARDS)
-    _bits(row.out[0], row.out[1], obs, o + 2 * NUM_CARDS)
+    _bits(row.played[0], row.played[1], out, o + NUM_CARDS)
+    _bits(row.out[0], row.out[1], out, o + 2 * NUM_CARDS)
+
+
+@njit(**_INLINE)
+def _first_actions(row, rules, size):
+    """Return how many actions, from 0 on, may be legal in a phase other than PLAY."""
+    phase = row.phase
+    count = 2  # TIGRESS, CANNON
+    if phase == BID:
+        count = np.intp(row.cards) + 1
+    elif phase == ROSIE:
+        count = np.intp(rules.num_players)
+    elif phase in (BENDT_1, BENDT_2):
+        count = size
+    elif phase in (RASCAL, HARRY):
+        count = 3
+    elif phase == END:
+        count = NUM_ACTIONS
+    return count
 
 
 @njit(**_INLINE)
 def _mask(row, rules, tables, agent, size, packed, lead, mask):
     """Write the legal actions (8.1, 10.3 to 10.6)."""
+    legal = mask.legal
     phase = row.phase
     if phase == PLAY:
         allowed = 31  # bit 0: specials, bit 1 + suit
         if lead >= 0 and (packed >> 4 * lead & 15):
             allowed = 1 | (2 << lead) | (16 if rules.trump_any_time else 0)
         for k in range(NUM_ACTIONS):
-            mask[k] = 0
+            legal[k] = 0
         for k in range(size):
             suit = tables.suit[np.intp(row.hand[agent, k]) & 127]
-            mask[k] = (allowed >> (np.intp(suit) + 1)) & 1
+            legal[k] = (allowed >> (np.intp(suit) + 1)) & 1
         return
-    cards = np.intp(row.cards)
-    count = 2  # TIGRESS, CANNON
-    if phase == BID:
-        count = cards + 1
-    elif phase == ROSIE:
-        count = np.intp(rules.num_players)
-    elif phase == BENDT_1 or phase == BENDT_2:
-        count = size
-    elif phase == RASCAL or phase == HARRY:
-        count = 3
-    elif phase == END:
-        count = NUM_ACTIONS
+    count = _first_actions(row, rules, size)
     for k in range(NUM_ACTIONS):
-        mask[k] = k < count
+        legal[k] = k < count
     if phase == BENDT_2:
-        mask[np.intp(row.first_discard) & 15] = 0
+        legal[np.intp(row.first_discard) & 15] = 0
     elif phase == HARRY:
         bid = np.intp(row.bid[agent])
-        mask[0] = bid > 0
-        mask[2] = bid < cards
+        legal[0] = bid > 0
+        legal[2] = bid < row.cards
 
 
 # -- Worker and Ability tiers (10.5, 10.6) ---------------------------------------------------------
 
 
 @njit(**_INLINE)
-def _worker_part(row, rules, tables, obs, mask):
+def _worker_part(row, rules, tables, out, mask):
     """Write 0..202 and the mask; return the index behind."""
-    _clear(obs)
+    _clear(rules, out)
+    obs = out.obs
+    bits = out.bits
     agent = np.intp(row.agent) & 7
     size = np.intp(row.hand_len[agent]) & 15
     on_table = np.intp(row.table_len) & 7
     slots = np.intp(rules.table_slots) & 15
     players = np.intp(rules.num_players) & 15
     phase = row.phase
-    packed = _hand(row, tables, agent, size, obs, np.intp(0))
-    lead, pirate_played = _table(row, rules, tables, on_table, obs, np.intp(90))
+    packed = _hand(row, tables, agent, size, out, np.intp(0))
+    lead, pirate_played = _table(row, rules, tables, on_table, out, np.intp(90))
     bid, won = np.intp(row.bid[agent]), np.intp(row.won[agent])
     cards, tricks = np.intp(row.cards), np.intp(row.tricks)
     needed, left = bid - won, cards - tricks
@@ -278,23 +340,23 @@ def _worker_part(row, rules, tables, obs, mask):
     obs[o + 1] = TENTHS[won & 63]
     obs[o + 2] = TENTHS[needed & 63]
     obs[o + 3] = TENTHS[left & 63]
-    obs[o + 4] = np.float32(needed <= left)
-    obs[o + 5] = np.float32(needed == 0)
-    obs[o + 6] = np.float32(needed < 0)
+    bits[o + 4] = (needed <= left) * ONE_BITS
+    bits[o + 5] = (needed == 0) * ONE_BITS
+    bits[o + 6] = (needed < 0) * ONE_BITS
     obs[o + 7] = ZERO if phase == END else RATIOS[left & 15, needed & 31]
     obs[o + 8 + (bid & 15)] = ONE
-    obs[o + 19] = np.float32((needed == left) & (left > 0))
+    bits[o + 19] = ((needed == left) & (left > 0)) * ONE_BITS
     # ability_state
-    obs[o + 26] = np.float32(row.harry_seat == agent)
-    obs[o + 27] = np.float32(0.05 * row.rascal_bet) if row.rascal_seat == agent else ZERO
-    obs[o + 28] = np.float32((phase >= ROSIE) & (phase <= HARRY))
-    obs[o + 29] = np.float32(row.rosie_lead)
-    obs[o + 30] = np.float32(0.5) * ((row.drawn[0] >= 0) + (row.drawn[1] >= 0))
+    bits[o + 26] = (row.harry_seat == agent) * ONE_BITS
+    obs[o + 27] = TENTHS[row.rascal_bet // 2 * (row.rascal_seat == agent) & 63]
+    bits[o + 28] = ((phase >= ROSIE) & (phase <= HARRY)) * ONE_BITS
+    bits[o + 29] = row.rosie_lead * ONE_BITS
+    obs[o + 30] = TENTHS[5 * ((row.drawn[0] >= 0) + (row.drawn[1] >= 0)) & 63]
     obs[o + 31] = TENTHS[(2 * np.intp(row.abilities_used)) & 63]
     # pirates, ability_value, pirate_chance
     pirates = packed >> AT_PIRATE & 15
     if pirates:
-        _pirates(packed, pirates, needed, obs, o + 20)
+        _pirates(packed, pirates, needed, out, o + 20)
         obs[o + 37] = np.float32(0.3) if pirate_played else np.float32(0.8)
     # specials_unseen, progress, position
     specials = np.intp(rules.deck_len) - NUMBERED
@@ -303,7 +365,7 @@ def _worker_part(row, rules, tables, obs, mask):
     obs[o + 39] = TENTHS[size & 63]
     obs[o + 40] = TENTHS[tricks & 63]
     o += 41
-    obs[o + on_table] = np.float32((phase == PLAY) | (phase == TIGRESS))
+    bits[o + on_table] = ((phase == PLAY) | (phase == TIGRESS)) * ONE_BITS
     o += slots
     # opponents
     seat = agent
@@ -314,29 +376,30 @@ def _worker_part(row, rules, tables, obs, mask):
         obs[o] = TENTHS[his_bid & 63]
         obs[o + 1] = TENTHS[his_won & 63]
         obs[o + 2] = TENTHS[his_needed & 63]
-        obs[o + 3] = np.float32((his_needed >= 0) & (his_needed <= left))
+        bits[o + 3] = ((his_needed >= 0) & (his_needed <= left)) * ONE_BITS
         o += 4
     o = 131 + 10 * slots + 4 * (np.intp(rules.opponent_slots) & 15)
     # lead_suit, round, stage, loot, alliances, allies, tigress_pending
     obs[o] = LEAD_VALUE[(lead + 2) & 7]
-    _rounds(row, obs, o + 1)
+    _rounds(row, out, o + 1)
     loots = packed >> AT_LOOT & 15
-    obs[o + 14] = np.float32(loots > 0)
+    bits[o + 14] = (loots > 0) * ONE_BITS
     obs[o + 15] = np.float32(0.5) * loots
     if row.num_alliances:
         mine = 0
         for i in range(np.intp(row.num_alliances) & 3):
             mine += (row.alliances[i, 0] == agent) | (row.alliances[i, 1] == agent)
         obs[o + 16] = 0.25 * mine
-        _allies(row, rules, agent, left, obs, np.intp(0), o + 17)
-    obs[o + 19] = np.float32(phase == TIGRESS)
+        _allies(row, rules, agent, left, out, np.intp(0), o + 17)
+    bits[o + 19] = (phase == TIGRESS) * ONE_BITS
     _mask(row, rules, tables, agent, size, packed, lead, mask)
     return o + 20
 
 
 @njit(**_HELPER)
-def _pirates(packed, pirates, needed, obs, o):
+def _pirates(packed, pirates, needed, out, o):
     """Write ``pirates`` at ``o`` and ``ability_value`` 12 behind it; there is one in hand."""
+    obs = out.obs
     harry, rascal = (packed >> AT_HARRY) & 1, (packed >> AT_RASCAL) & 1
     leader = (packed >> AT_ROSIE) & 1 | (packed >> AT_BENDT) & 1
     distance = abs(needed)
@@ -360,25 +423,27 @@ def _pirates(packed, pirates, needed, obs, o):
 
 
 @njit(**_HELPER)
-def _worker(row, rules, tables, obs, mask):
+def _worker(row, rules, tables, out, mask):
     """Write observation and mask of the Worker tier."""
-    end = _worker_part(row, rules, tables, obs, mask)
+    end = _worker_part(row, rules, tables, out, mask)
     if rules.memory:
         agent = np.intp(row.agent) & 7
-        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, obs, end)
+        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, out, end)
 
 
 @njit(**_INLINE)
-def _ability(row, rules, tables, obs, mask):
+def _ability(row, rules, tables, out, mask):
     """Write observation and mask of the Ability tier."""
-    o = _worker_part(row, rules, tables, obs, mask)
+    o = _worker_part(row, rules, tables, out, mask)
+    obs = out.obs
+    bits = out.bits
     agent = np.intp(row.agent) & 7
     players = np.intp(rules.num_players) & 15
     phase = np.intp(row.phase)
     bid, won = np.intp(row.bid[agent]), np.intp(row.won[agent])
     needed, left = bid - won, np.intp(row.cards) - np.intp(row.tricks)
     seats = max(6, players)
-    if phase == PLAY or phase == TIGRESS:
+    if phase in (PLAY, TIGRESS):
         obs[o] = ONE
     elif phase <= HARRY:
         obs[o + phase - 2] = ONE
@@ -389,25 +454,25 @@ def _ability(row, rules, tables, obs, mask):
             obs[o + 6 + j] = min(max(0.5 + wanted / (2 * max(left, 1)), -1.0), 1.0)
             seat = (seat + 1 if seat + 1 < players else 0) & 7
     o += 6 + seats
-    if phase == BENDT_1 or phase == BENDT_2:
+    if phase in (BENDT_1, BENDT_2):
         for k in range(2):
             if row.drawn[k] >= 0:
-                _card(tables.features, np.intp(row.drawn[k]) & 127, obs, o + 9 * k)
-    obs[o + 18] = np.float32(phase == BENDT_2)
-    obs[o + 19] = np.float32(row.first_discard >= 0)
+                _card(tables.features, np.intp(row.drawn[k]) & 127, out, o + 9 * k)
+    bits[o + 18] = (phase == BENDT_2) * ONE_BITS
+    bits[o + 19] = (row.first_discard >= 0) * ONE_BITS
     if phase == RASCAL:
         obs[o + 20] = RATIOS[left & 15, needed & 31]
-        obs[o + 21] = np.float32(needed <= 0)
+        bits[o + 21] = (needed <= 0) * ONE_BITS
     elif phase == HARRY:
         obs[o + 22] = TENTHS[bid & 63]
         obs[o + 23] = TENTHS[won & 63]
         obs[o + 24] = TENTHS[-needed & 63]
-        obs[o + 25] = np.float32(needed == 0)
-    obs[o + 26] = np.float32(phase == TIGRESS)
+        bits[o + 25] = (needed == 0) * ONE_BITS
+    bits[o + 26] = (phase == TIGRESS) * ONE_BITS
     if row.jade_seen:
         obs[o + 27] = _hidden_specials(row, rules)
     if rules.memory:
-        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, obs, o + 28)
+        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, out, o + 28)
 
 
 @njit(**_HELPER)
@@ -453,9 +518,11 @@ def _estimate(x, high, packed, cards):
 
 
 @njit(**_INLINE)
-def _flat(row, rules, tables, obs, mask):
+def _flat(row, rules, tables, out, mask):
     """Write observation and mask of the flat tier."""
-    _clear(obs)
+    _clear(rules, out)
+    obs = out.obs
+    bits = out.bits
     agent = np.intp(row.agent) & 7
     size = np.intp(row.hand_len[agent]) & 15
     on_table = np.intp(row.table_len) & 7
@@ -469,8 +536,8 @@ def _flat(row, rules, tables, obs, mask):
     needed, left = bid - won, cards - tricks
     rounds = np.intp(row.rounds_done) & 31
     obs[1 if phase == BID else 2 if phase == PLAY else 3 if phase == END else 0] = ONE
-    packed = _hand(row, tables, agent, size, obs, np.intp(4))
-    lead, _ = _table(row, rules, tables, on_table, obs, np.intp(94))
+    packed = _hand(row, tables, agent, size, out, np.intp(4))
+    lead, _ = _table(row, rules, tables, on_table, out, np.intp(94))
     total, best, high = _strengths(row, tables, agent, size)
     o = 94 + 9 * slots
     # status
@@ -480,7 +547,7 @@ def _flat(row, rules, tables, obs, mask):
     obs[o + 3] = TENTHS[won & 63]
     obs[o + 4] = TENTHS[needed & 63]
     obs[o + 5] = TENTHS[left & 63]
-    obs[o + 6] = np.float32((needed >= 0) & (needed <= left))
+    bits[o + 6] = ((needed >= 0) & (needed <= left)) * ONE_BITS
     obs[o + 7] = TENTHS[(_estimate(total, high, packed, cards)) & 63]
     # opponents and, behind hand_counts and position, opponent_history
     o += 8
@@ -499,10 +566,10 @@ def _flat(row, rules, tables, obs, mask):
     o = 102 + 9 * slots + 3 * opponents
     # hand_counts, position
     obs[o] = TENTHS[(2 * (packed >> AT_PIRATE & 15)) & 63]
-    obs[o + 1] = np.float32((packed >> AT_KING & 15))
+    obs[o + 1] = np.float32(packed >> AT_KING & 15)
     obs[o + 2] = np.float32(0.5) * (packed >> AT_MERMAID & 15)
     obs[o + 3] = TENTHS[(packed >> AT_HIGH & 15) & 63]
-    obs[o + 4 + on_table] = np.float32((phase == PLAY) | (phase == TIGRESS))
+    bits[o + 4 + on_table] = ((phase == PLAY) | (phase == TIGRESS)) * ONE_BITS
     o += 4 + slots + 2 * opponents
     # played_counts, progress, pressure, played_last
     for k in range(5):
@@ -520,17 +587,17 @@ def _flat(row, rules, tables, obs, mask):
         obs[o + 8] = best - mean
         obs[o + 9] = total / size - mean
     # round, goal, loot, allied, allies; there is no stage, the goal lies where it would begin
-    _rounds(row, obs, o + 10)
+    _rounds(row, out, o + 10)
     o += 20
     obs[o] = TENTHS[bid & 63]
     loots = packed >> AT_LOOT & 15
-    obs[o + 1] = np.float32(loots > 0)
+    bits[o + 1] = (loots > 0) * ONE_BITS
     obs[o + 2] = np.float32(0.5) * loots
     if row.num_alliances:
-        _allies(row, rules, agent, left, obs, o + 3, o + 3 + slots)
+        _allies(row, rules, agent, left, out, o + 3, o + 3 + slots)
     _mask(row, rules, tables, agent, size, packed, lead, mask)
     if rules.memory:
-        _memory(row, agent, size, obs, o + 5 + slots)
+        _memory(row, agent, size, out, o + 5 + slots)
 
 
 # -- Manager tier (10.4) ---------------------------------------------------------------------------
@@ -542,29 +609,32 @@ def _hit_rate(hits, rounds):
 
 
 @njit(**_HELPER)
-def _manager(row, rules, tables, obs, mask):
+def _manager(row, rules, tables, out, mask):
     """Write observation and mask of the Manager tier."""
-    _clear(obs)
+    _clear(rules, out)
+    obs = out.obs
+    bits = out.bits
     agent = np.intp(row.agent) & 7
     size = np.intp(row.hand_len[agent]) & 15
-    packed = _hand(row, tables, agent, size, obs, np.intp(0))
-    _manager_hand(row, tables, agent, size, packed, obs)
-    o = _manager_record(row, rules, agent, packed, obs)
-    _rounds(row, obs, o)
+    packed = _hand(row, tables, agent, size, out, np.intp(0))
+    _manager_hand(row, tables, agent, size, packed, out)
+    o = _manager_record(row, rules, agent, packed, out)
+    _rounds(row, out, o)
     loots = packed >> AT_LOOT & 15
-    obs[o + 13] = np.float32(loots > 0)
+    bits[o + 13] = (loots > 0) * ONE_BITS
     obs[o + 14] = np.float32(0.5) * loots
     if row.phase == CANNON:
         obs[o + 16] = ONE
         obs[o + 17] = TENTHS[row.bid[agent] & 63]
     _mask(row, rules, tables, agent, size, packed, np.intp(OPEN), mask)
     if rules.memory:
-        _memory(row, agent, size, obs, o + 18)
+        _memory(row, agent, size, out, o + 19)
 
 
 @njit(**_HELPER)
-def _manager_hand(row, tables, agent, size, packed, obs):
+def _manager_hand(row, tables, agent, size, packed, out):
     """Write what depends on the hand alone: 90..109 and the block ``abilities``."""
+    obs = out.obs
     pirates, kings = (packed >> AT_PIRATE & 15), (packed >> AT_KING & 15)
     mermaids, trumps = (packed >> AT_MERMAID & 15), (packed >> 12 & 15)
     strength, _, _ = _strengths(row, tables, agent, size)
@@ -612,12 +682,14 @@ def _manager_hand(row, tables, agent, size, packed, obs):
 
 
 @njit(**_HELPER)
-def _manager_record(row, rules, agent, packed, obs):
+def _manager_record(row, rules, agent, packed, out):
     """Write the public record, 110..117 and ``opponents``; return the index of ``round``."""
     players = np.intp(rules.num_players) & 15
     rounds = np.intp(row.rounds_done) & 31
     some = max(rounds, 1)
     first = np.intp(row.first_leader)
+    obs = out.obs
+    bits = out.bits
     shares, hits = 0, 0
     for seat in range(players):
         shares += np.intp(row.bid_share[seat])
@@ -626,7 +698,7 @@ def _manager_record(row, rules, agent, packed, obs):
     obs[110] = min(_quotient(shares, 2 * BID_SHARE_UNIT * some), ONE)
     obs[111] = _hit_rate(mine, rounds)
     obs[112] = _quotient(row.error[agent], 10 * some)
-    obs[113] = np.float32(first == agent)
+    bits[113] = (first == agent) * ONE_BITS
     obs[114] = _quotient((agent - first + players) % players, players - 1)
     obs[115] = np.float32(packed >> AT_KRAKEN & 1)
     obs[116] = np.float32(packed >> AT_WHALE & 1)
@@ -663,10 +735,11 @@ def _pay(row, rules, shaped, columns):
     if row.ev_invalid:
         shaped = -0.5 + (-5.0 if row.ev_invalid == 2 else 0.0)
         points = ranked = shaped
-    columns[0] = shaped
-    columns[1] = points
-    columns[2] = ranked
-    reward = columns[rules.reward & 3]
+    rewards = columns.rewards
+    rewards[0] = shaped
+    rewards[1] = points
+    rewards[2] = ranked
+    reward = rewards[rules.reward & 3]
     row.ep_return += np.float64(reward)
     row.ep_length += 1
     return reward
@@ -689,7 +762,7 @@ def _flat_reward(row, rules, tables, columns):
     if phase == BID:
         distance = abs(np.intp(row.ev_action) - np.intp(row.ev_estimate))
         reward += 0.1 + 2 * (1 - distance / np.intp(row.ev_cards))
-    if row.ev_card >= 0 and (phase == PLAY or phase == TIGRESS):
+    if row.ev_card >= 0 and phase in (PLAY, TIGRESS):
         reward += 0.1
         reward += _card_quality(tables.strength[np.intp(row.ev_card) & 127], wanted)
     if row.ev_trick == 1:
@@ -741,7 +814,7 @@ def _ability_reward(row, rules, tables):
     if phase == ROSIE:
         if rules.rosie_shaping:
             return 0.1 if action == 0 else -0.05
-    elif phase == BENDT_1 or phase == BENDT_2:
+    elif phase in (BENDT_1, BENDT_2):
         return _discard_reward(np.intp(row.ev_card) & 127, wanted > 0, tables)
     elif phase == RASCAL:
         bet = 10 * action
@@ -783,7 +856,8 @@ def _worker_reward(row, rules, tables, columns):
 
 
 @njit(**_INLINE)
-def _info(row, rules, info):
+def _info(row, rules, out):
+    info = out.info
     agent = np.intp(row.agent) & 7
     total = row.total[agent]
     rank = 1
@@ -814,16 +888,18 @@ def _info(row, rules, info):
 _state = types.CPointer(nb.from_dtype(STATE_DTYPE))
 _rules = types.CPointer(nb.from_dtype(RULES_DTYPE))
 _tables = types.CPointer(nb.from_dtype(TABLES_DTYPE))
-_floats = types.CPointer(types.float32)
-_bytes = types.CPointer(types.uint8)
-_ints = types.CPointer(types.int32)
+_obs = types.CPointer(_OBS)
+_mask_ = types.CPointer(_MASK)
+_rewards = types.CPointer(_REWARDS)
+_infos = types.CPointer(_INFO)
+_reward_out = types.CPointer(types.float32)
 
 
 @njit(**_OPTIONS)
 def _info_many(rows, rules, select, info_out):
     for i in range(rows.shape[0]):
         if select[i]:
-            _info(rows[i], rules[0], info_out[i])
+            _info(rows[i], rules[0], _info_row(info_out, i))
 
 
 @lru_cache
@@ -837,21 +913,23 @@ def _many(tier):
     def observe_many(rows, rules, tables, select, obs_out, mask_out):
         for i in range(rows.shape[0]):
             if select[i]:
-                row, rule, table, obs, mask = rows[i], rules[0], tables[0], obs_out[i], mask_out[i]
+                row, rule, table = rows[i], rules[0], tables[0]
+                out, mask = _obs_row(obs_out, i), _mask_row(mask_out, i)
                 if tier == FLAT:
-                    _flat(row, rule, table, obs, mask)
+                    _flat(row, rule, table, out, mask)
                 elif tier == MANAGER:
-                    _manager(row, rule, table, obs, mask)
+                    _manager(row, rule, table, out, mask)
                 elif tier == WORKER:
-                    _worker(row, rule, table, obs, mask)
+                    _worker(row, rule, table, out, mask)
                 else:
-                    _ability(row, rule, table, obs, mask)
+                    _ability(row, rule, table, out, mask)
 
     @njit(**_OPTIONS)
     def reward_many(rows, rules, tables, select, reward_out, columns_out):
         for i in range(rows.shape[0]):
             if select[i]:
-                row, rule, table, columns = rows[i], rules[0], tables[0], columns_out[i]
+                row, rule, table = rows[i], rules[0], tables[0]
+                columns = _reward_row(columns_out, i)
                 if tier == FLAT:
                     reward_out[i] = _flat_reward(row, rule, table, columns)
                 elif tier == MANAGER:
@@ -866,24 +944,25 @@ def _many(tier):
 def _cfuncs(tier):
     """Return observe, reward and info of one row as C functions, compiled or from the cache."""
 
-    @nb.cfunc(types.void(_state, _rules, _tables, _floats, _bytes), **_OPTIONS)
+    @nb.cfunc(types.void(_state, _rules, _tables, _obs, _mask_), **_OPTIONS)
     def observe(state, rules, tables, obs_out, mask_out):
         row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
         table = nb.carray(tables, (1,))[0]
-        obs, mask = nb.carray(obs_out, (rule.obs_dim,)), nb.carray(mask_out, (NUM_ACTIONS,))
+        out, mask = nb.carray(obs_out, (1,))[0], nb.carray(mask_out, (1,))[0]
         if tier == FLAT:
-            _flat(row, rule, table, obs, mask)
+            _flat(row, rule, table, out, mask)
         elif tier == MANAGER:
-            _manager(row, rule, table, obs, mask)
+            _manager(row, rule, table, out, mask)
         elif tier == WORKER:
-            _worker(row, rule, table, obs, mask)
+            _worker(row, rule, table, out, mask)
         else:
-            _ability(row, rule, table, obs, mask)
+            _ability(row, rule, table, out, mask)
 
-    @nb.cfunc(types.void(_state, _rules, _tables, _floats, _floats), **_OPTIONS)
+    @nb.cfunc(types.void(_state, _rules, _tables, _reward_out, _rewards), **_OPTIONS)
     def reward(state, rules, tables, reward_out, columns_out):
         row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
-        table, columns = nb.carray(tables, (1,))[0], nb.carray(columns_out, (3,))
+        table = nb.carray(tables, (1,))[0]
+        columns = nb.carray(columns_out, (1,))[0]
         out = nb.carray(reward_out, (1,))
         if tier == FLAT:
             out[0] = _flat_reward(row, rule, table, columns)
@@ -892,10 +971,10 @@ def _cfuncs(tier):
         else:
             out[0] = _worker_reward(row, rule, table, columns)
 
-    @nb.cfunc(types.void(_state, _rules, _ints), **_OPTIONS)
+    @nb.cfunc(types.void(_state, _rules, _infos), **_OPTIONS)
     def info(state, rules, info_out):
         row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
-        _info(row, rule, nb.carray(info_out, (17,)))
+        _info(row, rule, nb.carray(info_out, (1,))[0])
 
     return observe, reward, info
 

@@ -30,7 +30,7 @@ FELT, WOOD, DARK = (22, 98, 70), (74, 46, 28), (14, 52, 40)
 PALE, GREEN, RED = (190, 214, 200), (126, 220, 140), (255, 138, 120)
 SIGN = (160, 68)  # width and height of a seat's sign; the agent's has no backs of cards
 AGENT_SIGN = (200, 50)
-RING = (480, 228, 366, 144)  # ellipse of the opponents' signs: center, radii
+RING = (480, 236, 372, 150)  # ellipse of the opponents' signs: center, radii
 TRICK_TOP, AGENT_TOP, PROMPT_Y, CHIPS_TOP, HAND_TOP = 166, 306, 382, 400, 454
 CHIP = 32
 

@@ -169,9 +169,15 @@ TABLES_DTYPE = np.dtype(
         ("suit", "i1", (t.NUM_CARDS + 2,)),
         ("number", "i1", (t.NUM_CARDS + 2,)),
         ("suit_bit", "i2", (t.NUM_CARDS,)),  # 1 << suit, and 1 << 4 for specials
+        ("lead", "i1", (t.NUM_CARDS + 2,)),  # what a first card decides (3.5): its suit,
+        #   -1 nothing (escape-like), -2 that the trick is free of suit
         # Who wins without beasts is who has the highest key (spec 4.1); standard suits count only
         # if they are led, a mermaid outranks the King.
         ("trick_key", "i1", (t.NUM_CARDS + 2,)),
+        # What the compiled code counts in a trick: TALLY in 4-bit fields, so that one addition
+        # counts all; and the entries of STATE_DTYPE `counts` as the bytes of one word.
+        ("tally", "u8", (t.NUM_CARDS + 2,)),
+        ("count", "u1", (t.NUM_CARDS, 8)),
     ],
     align=True,
 )
@@ -192,6 +198,32 @@ def _trick_key(card: int) -> int:
     }.get(t.CLASS[card], 1)
 
 
+TALLY = ("fourteen", "trump_fourteen", "mermaid", "pirate", "king", "loot", "kraken", "whale")
+
+
+def _tally(card: int) -> int:
+    if card >= t.NUM_CARDS:
+        return 1 << 4 * TALLY.index("pirate") if card == t.TIGRESS_AS_PIRATE else 0
+    if t.NUMBER[card] == 14:
+        return 1 << 4 * (t.SUIT[card] == t.TRUMP)
+    name = t.CardClass(t.CLASS[card]).name.lower()
+    return 1 << 4 * TALLY.index(name) if name in TALLY else 0
+
+
+def _count(card: int) -> tuple[int, ...]:
+    classes = (t.CardClass.PIRATE, t.CardClass.KING, t.CardClass.MERMAID, t.CardClass.ESCAPE)
+    high = t.NUMBER[card] >= 10 and t.SUIT[card] != t.TRUMP
+    return (*(int(t.CLASS[card] == c) for c in classes), int(high), 0, 0, 0)
+
+
+def _lead(card: int) -> int:
+    if card in (t.TIGRESS, t.TIGRESS_AS_ESCAPE, t.TIGRESS_AS_PIRATE):
+        return -2 if card == t.TIGRESS_AS_PIRATE else -1
+    if t.CLASS[card] in (t.CardClass.ESCAPE, t.CardClass.LOOT):
+        return -1
+    return t.SUIT[card] if t.CLASS[card] == t.CardClass.NUMBER else -2
+
+
 def _tables() -> np.ndarray:
     row = np.zeros(1, TABLES_DTYPE)
     tigress = (t.CardClass.ESCAPE, t.CardClass.PIRATE)
@@ -206,7 +238,10 @@ def _tables() -> np.ndarray:
     row["suit"] = (*t.SUIT, -1, -1)
     row["number"] = (*t.NUMBER, 0, 0)
     row["suit_bit"] = [1 << (suit if suit >= 0 else 4) for suit in t.SUIT]
+    row["lead"] = [_lead(c) for c in range(t.NUM_CARDS + 2)]
     row["trick_key"] = [_trick_key(c) for c in range(t.NUM_CARDS + 2)]
+    row["tally"] = [_tally(c) for c in range(t.NUM_CARDS + 2)]
+    row["count"] = [_count(c) for c in range(t.NUM_CARDS)]
     row.flags.writeable = False
     return row
 

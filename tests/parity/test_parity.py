@@ -1,0 +1,253 @@
+"""The four backends beside each other, every bit of every buffer after every step."""
+
+import hashlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastenv
+from fastenv.skullking import tables as t
+from fastenv.verify import BACKENDS, Case, available, draw_options, first_difference, verify
+
+pytestmark = pytest.mark.parity
+
+TIERS = ("flat", "manager", "worker", "ability")
+RUNNABLE = [n for n, why in available(fastenv.make_game("SkullKingFlat-v0")).items() if why is None]
+ENGINES = {name: (name, 1) for name in RUNNABLE}
+if "fast" in ENGINES:
+    ENGINES |= {"2 threads": ("fast", 2), "3 threads": ("fast", 3)}
+fast_only = pytest.mark.skipif("fast" not in ENGINES, reason="the fast backend is not built")
+
+
+def id_of(tier):
+    return f"SkullKing{tier.title()}-v0"
+
+
+def run(tier, options, seed, *, num_envs=3, steps=20, engines=ENGINES, **events):
+    case = Case(fastenv.make_game(id_of(tier), **options), seed, num_envs, engines, options)
+    difference = case.check()
+    for _ in range(steps):
+        assert difference is None, f"\n{difference}"
+        difference = case.advance(**events)
+    assert difference is None, f"\n{difference}"
+
+
+@pytest.mark.parametrize("players", range(2, t.MAX_PLAYERS + 1))
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_tier_and_number_of_players(tier, players):
+    seed = 100 * players + TIERS.index(tier)
+    run(tier, draw_options(id_of(tier), seed, num_players=players), seed)
+
+
+SWITCHES = {
+    "deck": [*t.DECKS, ("no_kraken", "no_whale"), ("no_whale", "no_loot")],
+    "schedule": [*t.SCHEDULES, (10, 1), (3,) * 20],
+    "scoring": [s.name.lower() for s in t.Scoring],
+    "abilities": ["off", "auto"],
+    "kraken_leader": ["would_win", "left_of_kraken"],
+    "whale_void_leader": ["whale_player", "would_win"],
+    "late_suit": [True],
+    "trump_any_time": [True],
+    "tigress_bonus": [False],
+    "two_player": ["graybeard", "plain"],
+    "tigress": ["auto", "agent"],
+    "preset": ["pi_compat"],
+    "opponents": [*(b.name.lower() for b in t.Bot), "mixed"],
+    "agent_seat": [1, "rotate"],
+    "reward": [r.name.lower() for r in t.Reward],
+    "invalid_action": ["penalty", "raise"],
+    "obs_ext": ["memory"],
+    "deals": ["duplicate"],
+    "mode": ["game"],
+    "round_weights": ["linear", "uniform"],
+    "allowed_phases": [("early",), ("mid", "late")],
+    "goal_mode": [g.name.lower() for g in t.GoalMode],
+    "needed_after": [True],
+    "rosie_shaping": [True],
+    "enable_abilities": [False],
+    "pirates": [(), ("bendt",), ("rosie", "harry")],
+}
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_every_value_of_every_switch(switch):
+    """Against the fused path alone, which leaves time for more steps."""
+    engines = {name: (name, 1) for name in (RUNNABLE[0], RUNNABLE[-1])}
+    for k, value in enumerate(SWITCHES[switch]):
+        options = {"num_players": 2 if switch == "two_player" else 3 + k % 3, switch: value}
+        possible = [tier for tier in TIERS if _allowed(tier, options)]
+        for tier in {possible[k % len(possible)], possible[-1]}:
+            run(tier, options, k, num_envs=2, steps=15, engines=engines)
+
+
+def _allowed(tier, options):
+    try:
+        fastenv.make_game(id_of(tier), **options)
+    except fastenv.ConfigError:
+        return False
+    return True
+
+
+@st.composite
+def options_of(draw, tier):
+    """Draw any options, rule switches one by one, so that a failure shrinks to the few it needs."""
+    options = {"num_players": draw(st.integers(2, t.MAX_PLAYERS))}
+    for switch, values in SWITCHES.items():
+        if switch not in ("preset", "allowed_phases"):
+            value = draw(st.sampled_from([None, *values]))
+            if value is not None:
+                options[switch] = value
+    if not _allowed(tier, options):  # a seat that is not there, an empty schedule
+        options.pop("agent_seat", None)
+    return options
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(data=st.data(), seed=st.integers(0, 2**64 - 1))
+def test_any_configuration(tier, data, seed):
+    run(tier, data.draw(options_of(tier)), seed, num_envs=1, steps=12)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_illegal_actions_up_to_truncation(tier):
+    run(tier, {}, 5, num_envs=2, steps=130, illegal=1.0, events=0.0,
+        engines={n: ENGINES[n] for n in (RUNNABLE[0], RUNNABLE[-1])})  # fmt: skip
+
+
+def test_a_difference_is_found_and_told():
+    """The detector itself: one flipped bit in one lane."""
+    case = Case(
+        fastenv.make_game(id_of("worker")), 3, 3, {"a": ("reference", 1), "b": (RUNNABLE[-1], 1)}
+    )
+    assert case.advance(events=0.0) is None
+    engine = case.engines["b"]
+    engine.obs[1, 17] = np.float32(0.5) + engine.obs[1, 17]
+    field, lane, values = first_difference(case.standard, engine)
+    assert (field, lane) == ("obs[17]", 1)
+    assert values[0] != values[1]
+    text = str(case.check())
+    for part in ("lane 1", "step 1", "seed of the case: 3", "obs[17]", "reset with 3"):
+        assert part in text
+
+
+def test_verify_runs_for_as_long_as_asked():
+    tally = verify(id_of("worker"), 0.5, seed=40, steps=20)
+    assert tally.difference is None, f"\n{tally.difference}"
+    assert tally.cases >= 1
+    assert set(RUNNABLE) <= set(BACKENDS)
+
+
+# -- batches -----------------------------------------------------------------------------------
+
+
+def roll(engine, steps, order=None):
+    """Step with actions that depend on lane and time only; yield a digest of every step."""
+    n = engine.num_envs
+    lanes = np.arange(n) if order is None else np.asarray(order)
+    for step in range(steps):
+        rank = engine.mask.cumsum(axis=1)
+        wanted = (lanes * 7 + step * 3) % engine.mask.sum(axis=1) + 1
+        engine.step_many((rank >= wanted[:, None]).argmax(axis=1))
+        yield [engine.obs, engine.mask, engine.reward, engine.get_state()]
+
+
+@fast_only
+@pytest.mark.parametrize("tier", TIERS)
+def test_results_do_not_depend_on_the_number_of_threads(tier):
+    n, steps = 257, 60
+    engines = [fastenv.make_engine(id_of(tier), n, num_threads=k) for k in (1, 2, 3)]
+    for engine in engines:
+        engine.reset_many(seeds=0)
+    for states in zip(*(roll(engine, steps) for engine in engines), strict=True):
+        one, *others = ([a.tobytes() for a in arrays] for arrays in states)
+        assert all(other == one for other in others)
+
+
+@fast_only
+@pytest.mark.parametrize("tier", TIERS)
+def test_permuted_lanes_give_permuted_results(tier):
+    n = 33
+    order = np.random.default_rng(0).permutation(n)
+    plain, mixed = (fastenv.make_engine(id_of(tier), n) for _ in range(2))
+    plain.reset_many(seeds=list(range(n)))
+    mixed.reset_many(seeds=order.tolist())
+    for a, b in zip(roll(plain, 60), roll(mixed, 60, order), strict=True):
+        for x, y in zip(a, b, strict=True):
+            assert x[order].tobytes() == y.tobytes()
+
+
+@fast_only
+@pytest.mark.parametrize("tier", TIERS)
+def test_engines_do_not_disturb_each_other(tier):
+    alone, one, two = (fastenv.make_engine(id_of(tier), 5) for _ in range(3))
+    alone.reset_many(seeds=0)
+    expected = [[a.tobytes() for a in arrays] for arrays in roll(alone, 40)]
+    one.reset_many(seeds=0)
+    two.reset_many(seeds=99)
+    for want, arrays, _ in zip(expected, roll(one, 40), roll(two, 40), strict=True):
+        assert [a.tobytes() for a in arrays] == want
+
+
+@pytest.mark.parametrize("backend", [RUNNABLE[0], RUNNABLE[-1]])
+def test_a_lane_is_the_single_environment_with_its_seed(backend):
+    vec = fastenv.make_vec("SkullKingAbility-v0", 3, autoreset_mode="same_step", backend=backend)
+    envs = [fastenv.make("SkullKingAbility-v0", backend=backend) for _ in range(3)]
+    obs, _ = vec.reset(seed=50)
+    singles = [env.reset(seed=50 + i)[0] for i, env in enumerate(envs)]
+    for _ in range(40):
+        assert obs.tobytes() == np.stack(singles).tobytes()
+        actions = fastenv.sample_legal(vec.action_masks(), 1)
+        obs, *_ = vec.step(actions)
+        for i, env in enumerate(envs):
+            singles[i], _, terminated, truncated, _ = env.step(int(actions[i]))
+            if terminated or truncated:
+                singles[i], _ = env.reset()
+
+
+@pytest.mark.parametrize("kind", [b.name.lower() for b in t.Bot])
+def test_scripted_players_agree(kind):
+    from fastenv.engine import rng_streams
+
+    for tier in ("ability", "flat"):
+        engines = [
+            fastenv.make_engine(id_of(tier), 3, backend=name, tigress="agent", num_players=5)
+            for name in (RUNNABLE[0], RUNNABLE[-1])
+        ]
+        streams = [rng_streams(4, 3) for _ in engines]
+        for engine in engines:
+            engine.reset_many(seeds=9)
+        for _ in range(25):
+            a, b = (e.bot_actions(kind, s) for e, s in zip(engines, streams, strict=True))
+            assert a.tolist() == b.tolist()
+            assert streams[0].tolist() == streams[1].tolist()
+            assert all(engines[0].mask[i, action] for i, action in enumerate(a))
+            for engine in engines:
+                engine.step_many(a)
+
+
+DIGEST = """
+import hashlib, numpy as np, fastenv
+vec = fastenv.make_vec("SkullKingAbility-v0", 7, autoreset_mode="same_step", opponents="mixed")
+digest = hashlib.sha256(vec.reset(seed=1)[0].tobytes())
+rng = np.random.default_rng(0)
+for _ in range(300):
+    digest.update(vec.step(fastenv.sample_legal(vec.action_masks(), rng))[0].tobytes())
+    digest.update(vec.get_states().tobytes())
+print(digest.hexdigest())
+"""
+
+
+@fast_only
+def test_processes_agree():
+    out = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST], capture_output=True, text=True, check=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(out) == 1
+    assert len(out.pop().strip()) == hashlib.sha256().digest_size * 2

@@ -1,0 +1,65 @@
+"""Ten thousand steps allocate nothing."""
+
+import gc
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.vector import allocate
+
+STEPS = 10_000
+
+
+def leaves_nothing(step):
+    """Call ``step`` many times; compare blocks and bytes before and after, then the peak."""
+    for i in range(200):
+        step(i)
+    gc.collect()
+    blocks = sys.getallocatedblocks()
+    for i in range(STEPS):
+        step(i)
+    gc.collect()
+    assert abs(sys.getallocatedblocks() - blocks) < 20
+    tracemalloc.start()
+    try:
+        step(0)
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        for i in range(200):
+            step(i)
+        after, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 2_000
+    assert peak - before < 8_000  # a few scalars in flight, no array with a row a lane
+
+
+@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
+def test_engine_and_step_into(tier):
+    pytest.importorskip("fastenv.skullking._core")
+    n = 64
+    vec = fastenv.make_vec(
+        f"SkullKing{tier}-v0", n, backend="fast", autoreset_mode="same_step", invalid_action="raise"
+    )
+    vec.reset(seed=0)
+    assert vec.engine.obs[:1].nbytes * n > 8_000
+    out, actions, wide = allocate(vec), np.zeros(n, np.int32), np.zeros(n, np.int64)
+    ended = [0]
+
+    def engine_step(_):
+        vec.engine.mask.argmax(axis=1, out=wide)
+        np.copyto(actions, wide, casting="same_kind")
+        vec.engine.step_many(actions)
+        ended[0] += int(vec.engine.terminated.sum())
+
+    def step_into(_):
+        out.mask.argmax(axis=1, out=wide)
+        vec.step_into(wide, out)
+
+    leaves_nothing(engine_step)
+    assert ended[0] > n
+    vec.step_into(vec.action_masks().argmax(axis=1), out)
+    leaves_nothing(step_into)

@@ -1,0 +1,179 @@
+"""What the docs say is what the code does: tables, commands, links and listings."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fastenv
+from fastenv.skullking.config import SkullKingConfig
+from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
+from fastenv.skullking.state import STATE_DTYPE
+from fastenv.skullking.tables import Phase
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+SKULL_KING = (ROOT / "docs" / "skullking.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """Return what stands between a heading and the next one of its level."""
+    level = heading.split(" ")[0]
+    pattern = rf"^{re.escape(heading)}\n(.*?)(?=^#{{1,{len(level)}}} |\Z)"
+    found = re.search(pattern, text, flags=re.DOTALL | re.MULTILINE)
+    assert found, f"no section {heading!r}"
+    return found.group(1)
+
+
+def rows(text: str) -> list[list[str]]:
+    """Return the cells of all table rows."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_observation_tables_are_those_of_the_layout() -> None:
+    with_tables = runpy.run_path(str(ROOT / "docs" / "generate.py"))["with_tables"]
+    assert with_tables(SKULL_KING) == SKULL_KING, "run python docs/generate.py"
+
+
+def test_sections_of_the_environments_come_in_the_agreed_order() -> None:
+    headings = re.findall(r"^## (\D.*)$", SKULL_KING, flags=re.MULTILINE)
+    agreed = [
+        *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
+        *("End of an episode", "Illegal actions", "Arguments", "Version history"),
+    ]
+    assert [heading for heading in headings if heading in agreed] == agreed
+
+
+def test_every_option_is_documented_with_its_default() -> None:
+    listed = {row[0].strip("`"): row[1] for row in rows(section(SKULL_KING, "## Arguments"))[2:]}
+    config = SkullKingConfig()
+    for name in SkullKingConfig.__dataclass_fields__:
+        if name == "tier":
+            continue
+        value = getattr(config, name)
+        shown = "all five" if name == "pirates" else f"`{value!r}`".replace("'", '"')
+        assert listed.pop(name) == shown, name
+    assert not listed, "options that do not exist"
+
+
+def test_every_info_column_is_documented() -> None:
+    text = section(SKULL_KING, "## Info")
+    assert re.findall(r"`(\w+)`", "".join(row[0] for row in rows(text)[2:])) == list(INFO_COLUMNS)
+    for name in REWARD_COLUMNS:
+        assert f"`{name}`" in text
+
+
+def test_every_phase_is_documented() -> None:
+    listed = rows(section(SKULL_KING, "## Action space"))[2:]
+    assert [(row[0], row[1]) for row in listed] == [(p.name, str(int(p))) for p in Phase]
+
+
+def test_size_of_a_row_is_the_documented_one() -> None:
+    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    assert f"A Skull King game takes {STATE_DTYPE.itemsize} bytes" in design
+
+
+def test_every_id_is_documented_with_its_size() -> None:
+    listed = {
+        row[0].strip("`"): int(row[3]) for row in rows(section(SKULL_KING, "## Description"))[2:]
+    }
+    ids = [env_id for env_id in fastenv.list_envs() if "SkullKing" in env_id]
+    assert listed == {env_id: fastenv.make_game(env_id).obs_shape[0] for env_id in ids}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?://)([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        if file.resolve() == ROOT / "RUNS.md" and not file.exists():
+            continue  # written with the first figures
+        assert file.exists(), target
+        if anchor:
+            assert anchor in anchors(file.read_text(encoding="utf-8")), target
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.M):
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        found[anchor] = found.get(anchor, -1) + 1
+        if found[anchor]:
+            found[f"{anchor}-{found[anchor]}"] = 0
+    return set(found)
+
+
+def test_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert lines
+    code = lines.group(1)
+    assert len(code.strip().splitlines()) <= 10
+    exec(compile(code, "README.md", "exec"), {})  # it is our own text
+    assert "409,600 decisions" in capsys.readouterr().out
+
+
+def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
+    assert re.search(r"^make train\b", README, flags=re.MULTILINE)
+    assert re.search(r"^make test\b", README, flags=re.MULTILINE)
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(r"<!-- figures:begin -->\n\|.*\n<!-- figures:end -->", README, re.DOTALL)
+
+
+def test_modules_named_in_commands_exist() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for name in set(re.findall(r"python -m ([\w.]+)", text)):
+        path = ROOT / name.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), name
+
+
+# -- docs/new_game.md ----------------------------------------------------------------------------
+
+SETUP = """
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=cythonize(
+        [Extension("fastenv.pig._core", ["fastenv/pig/_core.pyx"])],
+        include_path=[{root!r}],
+        compiler_directives={{"language_level": 3, "boundscheck": True, "wraparound": False}},
+    ),
+    packages=[],
+)
+"""
+# The listings extend the package from a folder of their own.
+EXTEND = "import fastenv; fastenv.__path__.append({folder!r})\n"
+
+
+@pytest.mark.slow
+def test_new_game_passes_its_parity_test(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "new_game.md").read_text(encoding="utf-8")
+    listings = re.findall(r"^#### `(.+?)`\n\n```\w+\n(.*?)^```", text, flags=re.DOTALL | re.M)
+    assert len(listings) == 6
+    for name, code in listings:
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(code, encoding="utf-8")
+    (tmp_path / "setup.py").write_text(SETUP.format(root=str(ROOT)), encoding="utf-8")
+    extend = EXTEND.format(folder=str(tmp_path / "fastenv"))
+    (tmp_path / "conftest.py").write_text(extend, encoding="utf-8")
+    build = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    test = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/pig"]
+    for command in (build, test):
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "3 passed" in done.stdout

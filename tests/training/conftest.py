@@ -1,0 +1,50 @@
+"""Tiny runs that the tests of this folder share."""
+
+import json
+
+import pytest
+
+from training.train import main
+
+TINY = {
+    "env": "SkullKingWorker-v0",
+    "num_envs": 8,
+    "total_steps": 512,
+    "torch_threads": 1,
+    "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2, "net_arch": [32]},
+    "checkpoints": {"every": 256},
+    "evaluation": {
+        "games": 8,
+        "episodes": 64,
+        "opponents": ["random", "rule_hard"],
+        "bootstrap": 100,
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_config(tmp_path_factory):
+    """A config file of a run of four iterations."""
+    path = tmp_path_factory.mktemp("config") / "tiny.json"
+    path.write_text(json.dumps(TINY))
+    return path
+
+
+@pytest.fixture(scope="session")
+def train(tiny_config):
+    """Call the command line of training in this process; returns the exit status."""
+
+    def call(runs, name, *flags, config=tiny_config, evaluation=False):
+        given = ["--config", str(config)] if config else []
+        given += [] if evaluation else ["--no-evaluation"]
+        return main([*given, "--runs", str(runs), "--name", name, *map(str, flags)])
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def finished(train, tmp_path_factory):
+    """The folder of a finished run; not to be changed."""
+    runs = tmp_path_factory.mktemp("runs")
+    assert train(runs, "done") == 0
+    return runs / "done"

@@ -1,0 +1,161 @@
+import json
+
+import pytest
+
+from training import benchmark_v9, runs_md
+from training.bench import bars, play
+from training.bench.timing import Sample, Work, interleaved, summary
+from training.bench.trainer import MEASURED, NOT_BUILT
+
+TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]
+TINY += ["--set", "n_envs=4", "--set", "n_steps=16", "--set", "batch=32", "--set", "net_arch=[16]"]
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_configurations_write_a_row_each(tmp_path, capsys):
+    out = tmp_path / "rows.jsonl"
+    assert benchmark_v9.main(["--only", "configs", *TINY, "--out", str(out)]) == 0
+    head, *rows = read(out)
+    assert {"created", "git_rev", "dirty", "host", "versions", "load"} <= set(head)
+    names = ["baseline", "numba", "cython", "large_net", "hierarchical", "fast"]
+    assert [row["config"] for row in rows] == names
+    backends = ["reference", "numba", "cython", "reference", "reference", "fast"]
+    assert [row["backend"] for row in rows] == backends
+    for row in rows:
+        assert set(MEASURED) <= set(row)
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in names)
+
+
+def test_hierarchical_is_null_and_says_why(tmp_path):
+    out = tmp_path / "rows.jsonl"
+    assert benchmark_v9.main(["--config", "hierarchical", *TINY, "--out", str(out)]) == 0
+    _, row = read(out)
+    assert row["status"] == NOT_BUILT
+    assert all(row[name] is None for name in MEASURED)
+
+
+def test_shares_of_a_row_add_up(tmp_path):
+    out = tmp_path / "rows.jsonl"
+    assert benchmark_v9.main(["--config", "fast", *TINY, "--out", str(out)]) == 0
+    _, row = read(out)
+    shares = sum(row[f"share_{name}"] for name in ("env", "forward", "update", "other"))
+    assert shares == pytest.approx(1)
+    assert row["trained_steps"] >= 128
+    assert row["bytes_per_env"] > 504
+    assert len(row["all"]) == 1
+
+
+@pytest.mark.parametrize("vec", ["dummy", pytest.param("subproc", marks=pytest.mark.slow)])
+def test_other_vector_environments_run_too(tmp_path, vec):
+    out = tmp_path / "rows.jsonl"
+    flags = ["--config", "fast", *TINY, "--set", f"vec={vec}", "--out", str(out)]
+    assert benchmark_v9.main(flags) == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--config", "rust"], "rust"),
+        (["--config", "fast", "--set", "n_env=3"], "n_env"),
+        (["--config", "fast", "--set", "tier=king"], "tier='king'"),
+        (["--config", "fast", "--set", "n_envs=many"], "n_envs='many'"),
+        (["--repeats", "0"], "--repeats 0"),
+    ],
+)
+def test_bad_flag_is_refused(capsys, tmp_path, flags, says):
+    assert benchmark_v9.main([*flags, "--out", str(tmp_path / "none")]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture(scope="module")
+def bar_rows():
+    return bars.all_rows(repeats=1, seconds=0.01, trainer_steps=1, lanes=32)
+
+
+def test_bars_are_all_judged(bar_rows):
+    judged = bars.bars(bar_rows)
+    assert len(judged) == 11
+    for bar in judged:
+        assert bar["measured"] > 0
+        assert isinstance(bar["pass"], bool)
+    assert {"worker", "ability", "flat", "manager"} <= {r["tier"] for r in bar_rows if "tier" in r}
+
+
+def test_bar_rows_say_how_they_were_taken(bar_rows):
+    for row in bar_rows:
+        if row["kind"] == "env":
+            assert row["method"]
+            assert row["steps_per_s_all"]
+            assert len(row["load"]) == 2
+    worker = bar_rows[0]
+    assert worker["bytes_per_step"] == 203 * 4 + 11 + 4 + 3 * 4 + 2 + 17 * 4
+
+
+def test_recording_replays_the_same_play():
+    recorded = play.Playback("SkullKingWorker-v0", 16, 8, stagger=4)
+    work = recorded.work()
+    returns = []
+    for _ in range(2):
+        work.prepare()
+        work.run()
+        returns.append(recorded.engine.get_states().tobytes())
+    assert returns[0] == returns[1]
+
+
+def test_summary_takes_medians_and_marks_noise():
+    samples = [Sample(100, wall, 1.0, 0.0, 0.0) for wall in (1.0, 1.0, 4.0)]
+    found = summary(samples)
+    assert found["steps_per_s"] == 100
+    assert found["noisy"]
+    assert not summary(samples[:2])["noisy"]
+
+
+def test_interleaved_takes_turns():
+    order = []
+    works = {name: Work(lambda name=name: order.append(name), 1) for name in "ab"}
+    interleaved(works, repeats=2, seconds=1e-9)
+    assert order == list("ab" * 3)
+
+
+# -- RUNS.md ---------------------------------------------------------------------------------------
+
+
+def record(tmp_path, dirty, speed=1000.0):
+    head = {"kind": "head", "created": "2026-01-02T03:04:05Z", "git_rev": "abc", "dirty": dirty}
+    env = {"kind": "env", "env": "E-v0", "backend": "fast", "num_envs": 64, "num_threads": 1}
+    env |= {"steps_per_s": speed, "steps_per_cpu_s": speed}
+    bar = {"kind": "bar", "what": "x"}
+    path = tmp_path / "record.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (head, env, bar)))
+    return path
+
+
+def test_log_grows_and_compares_with_the_line_before(tmp_path):
+    log = tmp_path / "RUNS.md"
+    assert runs_md.main([str(record(tmp_path, False)), "--to", str(log)]) == 0
+    log.write_text(log.read_text() + "\nA note below.\n")
+    assert runs_md.main([str(record(tmp_path, False, 1500.0)), "--to", str(log)]) == 0
+    table = [line for line in log.read_text().splitlines() if line.startswith("| 2026")]
+    assert len(table) == 2
+    assert "| 1.50 |" in table[1]
+    assert log.read_text().endswith("A note below.\n")
+
+
+def test_uncommitted_changes_are_not_logged_unless_asked(tmp_path, capsys):
+    log = tmp_path / "RUNS.md"
+    assert runs_md.main([str(record(tmp_path, True)), "--to", str(log)]) == 2
+    assert "uncommitted" in capsys.readouterr().err
+    assert not log.exists()
+    assert runs_md.main([str(record(tmp_path, True)), "--to", str(log), "--allow-dirty"]) == 0
+
+
+def test_something_else_is_no_record(tmp_path, capsys):
+    path = tmp_path / "x.jsonl"
+    path.write_text("[1]\n")
+    assert runs_md.main([str(path), "--to", str(tmp_path / "RUNS.md")]) == 2
+    assert "no record" in capsys.readouterr().err

@@ -1,0 +1,123 @@
+import json
+
+import pytest
+
+from fastenv.errors import ConfigError
+from training.config import RunConfig, load_file, merge, parse_assignments
+from training.presets import PRESETS, derived_sizes, preset
+
+
+def test_defaults_are_possible():
+    config = RunConfig()
+    assert config.rollout == config.num_envs * config.ppo.n_steps
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"num_env": 4}, ["'num_env'", "num_envs"]),
+        ({"ppo": {"n_step": 4}}, ["'ppo.n_step'", "n_steps"]),
+        ({"evaluation": {"game": 4}}, ["'evaluation.game'", "games"]),
+    ],
+)
+def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
+    with pytest.raises(ConfigError) as refused:
+        RunConfig.from_mapping(values)
+    assert all(text in str(refused.value) for text in named)
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"num_envs": 0}, "num_envs=0"),
+        ({"num_envs": "many"}, "num_envs='many'"),
+        ({"num_envs": True}, "num_envs=True"),
+        ({"total_steps": 2.5}, "total_steps=2.5"),
+        ({"trainer": "dqn"}, "trainer='dqn'"),
+        ({"backend": "rust"}, "backend='rust'"),
+        ({"name": "../up"}, "name='../up'"),
+        ({"seed": -1}, "seed=-1"),
+        ({"ppo": {"gamma": 1.5}}, "ppo.gamma=1.5"),
+        ({"ppo": {"learning_rate": float("nan")}}, "ppo.learning_rate"),
+        ({"ppo": {"net_arch": 64}}, "ppo.net_arch=64"),
+        ({"ppo": {"net_arch": []}}, "ppo.net_arch"),
+        ({"ppo": {"activation": "gelu"}}, "ppo.activation='gelu'"),
+        ({"ppo": {"lr_schedule": "cosine"}}, "ppo.lr_schedule='cosine'"),
+        ({"ppo": 3}, "ppo=3"),
+        ({"num_envs": 3, "ppo": {"n_steps": 5, "batch_size": 4}}, "ppo.batch_size=4"),
+        ({"checkpoints": {"keep": 0}}, "checkpoints.keep=0"),
+        ({"evaluation": {"opponents": ["martians"]}}, "martians"),
+        ({"evaluation": {"bids": "random"}}, "evaluation.bids='random'"),
+        ({"evaluation": {"seed": 2**40}}, "evaluation.seed"),
+        ({"schedules": {"opponents": [[10, "random"]]}}, "schedules.opponents"),
+        ({"schedules": {"opponents": [[0, "random"], [0, "rule_easy"]]}}, "schedules.opponents"),
+        ({"schedules": {"opponents": "random"}}, "schedules.opponents"),
+        ({"env_options": [1]}, "env_options"),
+    ],
+)
+def test_impossible_value_is_refused_by_name(values, named):
+    with pytest.raises(ConfigError) as refused:
+        RunConfig.from_mapping(values)
+    assert named in str(refused.value)
+
+
+def test_yaml_reads_numbers_as_people_write_them(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("ppo: {learning_rate: 3e-4, gamma: 1, net_arch: [8, 8]}\n")
+    ppo = RunConfig.from_mapping(load_file(path)).ppo
+    assert (ppo.learning_rate, ppo.gamma, ppo.net_arch) == (3e-4, 1.0, (8, 8))
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "a: [", "\x00"])
+def test_file_that_is_no_mapping_is_refused(tmp_path, text):
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"c\.yaml"):
+        load_file(path)
+
+
+def test_missing_file_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=r"none\.yaml cannot be read"):
+        load_file(tmp_path / "none.yaml")
+
+
+def test_assignments_reach_into_sections():
+    values = parse_assignments(["ppo.n_steps=64", "ppo.net_arch=[4]", "name=x", "seed=3"])
+    assert values == {"ppo": {"n_steps": 64, "net_arch": [4]}, "name": "x", "seed": 3}
+
+
+@pytest.mark.parametrize("text", ["ppo.n_steps", "=3", "seed=["])
+def test_assignment_that_cannot_be_read_is_refused(text):
+    with pytest.raises(ConfigError, match="--set"):
+        parse_assignments([text])
+
+
+def test_layers_merge_sections_but_replace_schedules():
+    below = {"ppo": {"n_steps": 1, "n_epochs": 2}, "schedules": {"a": [[0, 1]]}}
+    above = {"ppo": {"n_steps": 3}, "schedules": {"b": [[0, 2]]}}
+    merged = merge(below, above)
+    assert merged == {"ppo": {"n_steps": 3, "n_epochs": 2}, "schedules": {"b": [[0, 2]]}}
+
+
+def test_hash_is_of_values_not_of_their_order():
+    one = RunConfig.from_mapping({"seed": 2, "ppo": {"gamma": 0.5, "n_epochs": 3}})
+    two = RunConfig.from_mapping({"ppo": {"n_epochs": 3, "gamma": 0.5}, "seed": 2})
+    assert one.sha256() == two.sha256() != RunConfig(seed=3).sha256()
+
+
+def test_config_survives_json():
+    config = RunConfig.from_mapping(preset("ability"))
+    again = RunConfig.from_mapping(json.loads(json.dumps(config.to_dict())))
+    assert again.sha256() == config.sha256()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_is_possible_and_says_its_sizes(name):
+    config = RunConfig.from_mapping(preset(name))
+    assert config.preset == name
+    assert f"{config.rollout:,} decisions" in derived_sizes(config, 203, 11)
+
+
+def test_unknown_preset_is_refused():
+    with pytest.raises(ConfigError, match="worker"):
+        preset("butler")

@@ -1,0 +1,67 @@
+import json
+
+import pytest
+
+from training.envs import STREAMS, TRAINING_BIT, stream_seed, training_seed
+from training.evaluate import GOAL_SEEDS, MATCH_SEEDS, main
+
+
+def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys):
+    assert train(tmp_path, "w", "--total-steps", 128, evaluation=True) == 0
+    printed = capsys.readouterr().out
+    assert printed.index("on the same deals") < printed.index("The same goals and deals")
+    record = json.loads((tmp_path / "w/evaluation.json").read_text())
+    assert set(record["matches"]["results"]) == {"random", "rule_hard"}
+    for policies in record["matches"]["results"].values():
+        assert set(policies) == {"random", "rule_hard", "heuristic", "trained"}
+        for found in policies.values():
+            for name in ("points", "margin", "win_rate", "rank", "bid_hit", "bid_hit_late"):
+                value, low, high = found[name]
+                assert low <= value <= high
+    assert "not a measure of strength" in record["matches"]["shaped_return_is"]
+    rates = record["goals"]["rates"]
+    assert set(rates) == {"random", "rule_hard", "heuristic", "trained"}
+    assert record["goals"]["episodes"] == 64
+
+
+@pytest.mark.parametrize("tier", ["Flat", "Manager", "Ability"])
+def test_every_tier_is_evaluated(train, tmp_path, tier):
+    flags = ("--env", f"SkullKing{tier}-v0", "--total-steps", 128)
+    assert train(tmp_path, "x", *flags, evaluation=True) == 0
+    record = json.loads((tmp_path / "x/evaluation.json").read_text())
+    assert "trained" in record["matches"]["results"]["rule_hard"]
+    assert ("goals" in record) == (tier == "Ability")
+
+
+def test_command_line_changes_what_is_played(finished, capsys):
+    flags = ["--games", "4", "--opponents", "mixed", "--only", "matches", "--seed", "3"]
+    assert main([str(finished), *flags]) == 0
+    (finished / "evaluation.json").rename(finished.parent / "evaluation.json")
+    record = json.loads((finished.parent / "evaluation.json").read_text())
+    assert list(record["matches"]["results"]) == ["mixed"]
+    assert record["matches"]["first_seed"] == MATCH_SEEDS + 3
+    assert "shaped return" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["nowhere"], "there is no run"),
+        (["{run}", "--opponents", "martians"], "martians"),
+        (["{run}", "--games", "0"], "evaluation.games=0"),
+        (["{run}", "--checkpoint", "ckpt_1"], "ckpt_1"),
+    ],
+)
+def test_bad_request_is_refused(finished, capsys, flags, says):
+    assert main([flag.format(run=finished) for flag in flags]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_evaluation_seeds_are_no_training_seeds():
+    largest = max(MATCH_SEEDS, GOAL_SEEDS) + 2**41
+    assert largest < TRAINING_BIT <= min(training_seed(s) for s in range(100))
+
+
+def test_streams_of_a_seed_differ():
+    seeds = {stream_seed(seed, name) for seed in range(20) for name in STREAMS}
+    assert len(seeds) == 20 * len(STREAMS)

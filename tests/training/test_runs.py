@@ -1,0 +1,266 @@
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def contents(folder):
+    """Path to hash of everything in a folder."""
+    files = [p for p in sorted(folder.rglob("*")) if p.is_file()]
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def records(run, name="metrics"):
+    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
+
+
+def saved(run, steps):
+    """Parameters, optimizer and state rows of a checkpoint."""
+    folder = run / "checkpoints" / f"ckpt_{steps:012d}"
+    model = torch.load(folder / "model.pt", weights_only=True)
+    with np.load(folder / "engine.npz", allow_pickle=False) as engine:
+        return model, engine["rows"]
+
+
+def error_of(capsys):
+    """The message on the standard error stream: one line."""
+    lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("error: ")]
+    assert len(lines) == 1
+    return lines[0]
+
+
+# -- what a run leaves -----------------------------------------------------------------------------
+
+
+def test_run_folder_holds_what_was_promised(finished):
+    expected = {"config.json", "metrics.jsonl", "events.jsonl", "summary.json", "checkpoints", "tb"}
+    assert {p.name for p in finished.iterdir()} == expected
+    whole = {"model.pt", "trainer.json", "engine.npz", "MANIFEST.json"}
+    for steps in (256, 512):
+        folder = finished / "checkpoints" / f"ckpt_{steps:012d}"
+        assert {p.name for p in folder.iterdir()} == whole
+    assert (finished / "checkpoints" / "latest").read_text().strip() == "ckpt_000000000512"
+
+
+def test_metrics_have_one_line_an_iteration(finished):
+    found = records(finished)
+    assert [(r["step"], r["iter"]) for r in found] == [(128, 1), (256, 2), (384, 3), (512, 4)]
+    for record in found:
+        assert set(record["phases"]) == {"env", "collect", "update"}
+        assert {"policy_loss", "value_loss", "kl", "lr"} <= set(record["train"])
+        rounds = record["rounds"]
+        assert rounds["hit_rate"] == rounds["hits"] / rounds["n"]
+        assert rounds["n"] == record["episode"]["n"]  # an episode of the Worker is a round
+
+
+def test_summary_and_config_carry_the_same_hash(finished):
+    config = json.loads((finished / "config.json").read_text())
+    summary = json.loads((finished / "summary.json").read_text())
+    assert config["sha256"] == summary["config_sha256"]
+    assert (summary["status"], summary["steps"]) == ("finished", 512)
+
+
+def test_only_the_newest_checkpoints_stay(train, tmp_path):
+    flags = ("--set", "checkpoints={every: 128, keep: 2}")
+    assert train(tmp_path, "few", *flags) == 0
+    kept = sorted(p.name for p in (tmp_path / "few/checkpoints").glob("ckpt_*"))
+    assert kept == ["ckpt_000000000384", "ckpt_000000000512"]
+
+
+def test_schedule_reaches_the_environment(train, tmp_path):
+    flags = ("--set", "schedules={allowed_phases: [[0, [early]], [256, [late]]]}")
+    assert train(tmp_path, "phases", *flags) == 0
+    changes = [r for r in records(tmp_path / "phases", "events") if r["event"] == "knobs"]
+    assert [(c["step"], c["allowed_phases"]) for c in changes] == [(256, ["late"])]
+    lengths = [r["episode"]["length_mean"] for r in records(tmp_path / "phases")]
+    assert max(lengths[:2]) <= 3
+    assert lengths[3] > 5
+
+
+# -- going on --------------------------------------------------------------------------------------
+
+
+def test_resumed_run_equals_an_uninterrupted_one(train, finished, tmp_path):
+    assert train(tmp_path, "halves", "--total-steps", 256) == 0
+    half, _ = saved(tmp_path / "halves", 256)
+    full, _ = saved(finished, 256)
+    assert all(torch.equal(half["policy"][k], full["policy"][k]) for k in full["policy"])
+
+    assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
+    model, rows = saved(tmp_path / "halves", 512)
+    straight, straight_rows = saved(finished, 512)
+    assert all(torch.equal(model["policy"][k], straight["policy"][k]) for k in model["policy"])
+    assert str(model["optimizer"]) == str(straight["optimizer"])
+    assert torch.equal(model["generator"], straight["generator"])
+    np.testing.assert_array_equal(rows, straight_rows)
+    assert [r["step"] for r in records(tmp_path / "halves")] == [128, 256, 384, 512]
+    assert [r["iter"] for r in records(tmp_path / "halves")] == [1, 2, 3, 4]
+
+
+def test_same_seed_is_the_same_run_and_another_is_not(train, finished, tmp_path):
+    assert train(tmp_path, "other", "--seed", 2) == 0
+    ours, theirs = saved(tmp_path / "other", 512)[0], saved(finished, 512)[0]
+    assert not torch.equal(
+        ours["policy"]["action_net.weight"], theirs["policy"]["action_net.weight"]
+    )
+
+
+def test_existing_run_is_not_overwritten(train, finished, capsys):
+    before = contents(finished)
+    assert train(finished.parent, "done") == 2
+    assert "--resume" in error_of(capsys)
+    assert contents(finished) == before
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [(("--set", "ppo.learning_rate=0.1"), "ppo.learning_rate"), (("--num-envs", 16), "num_envs")],
+)
+def test_resume_refuses_other_options(train, finished, capsys, flags, named):
+    before = contents(finished)
+    assert train(finished.parent, "done", "--resume", *flags) == 2
+    assert f"another {named}:" in error_of(capsys)
+    assert contents(finished) == before
+
+
+def test_resume_needs_a_run(train, tmp_path, capsys):
+    assert train(tmp_path, "none", "--resume") == 2
+    assert "there is no run" in error_of(capsys)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "named"),
+    [
+        (("--env", "SkullQueen-v0"), "SkullQueen-v0"),
+        (("--set", "env_options.num_players=9"), "num_players"),
+        (("--set", "env_options.opponents=martian"), "opponents"),
+        (("--set", "schedules.moon=[[0, full]]"), "moon"),
+        (("--set", "ppo.n_step=3"), "ppo.n_step"),
+    ],
+)
+def test_bad_option_leaves_no_folder(train, tmp_path, capsys, flags, named):
+    assert train(tmp_path, "bad", *flags) == 2
+    assert named in error_of(capsys)
+    assert not list(tmp_path.iterdir())
+
+
+# -- damage ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copy(finished, tmp_path):
+    """A copy of the finished run, to damage."""
+    import shutil
+
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+def refuses(train, run, capsys, says):
+    before = contents(run)
+    assert train(run.parent, run.name, "--resume", "--total-steps", 1024, config=None) == 2
+    assert says in error_of(capsys)
+    assert contents(run) == before
+
+
+def test_run_without_config_is_refused(train, copy, capsys):
+    (copy / "config.json").unlink()
+    refuses(train, copy, capsys, "no whole run folder")
+
+
+def test_half_written_config_is_refused(train, copy, capsys):
+    text = (copy / "config.json").read_text()
+    (copy / "config.json").write_text(text[: len(text) // 2])
+    refuses(train, copy, capsys, "half written")
+
+
+def test_changed_config_is_refused(train, copy, capsys):
+    text = (copy / "config.json").read_text()
+    (copy / "config.json").write_text(text.replace('"n_epochs": 2', '"n_epochs": 3'))
+    refuses(train, copy, capsys, "was changed")
+
+
+@pytest.mark.parametrize("name", ["model.pt", "trainer.json", "engine.npz"])
+def test_damaged_checkpoint_is_refused(train, copy, capsys, name):
+    path = copy / "checkpoints/ckpt_000000000512" / name
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    refuses(train, copy, capsys, "is damaged")
+
+
+def test_foreign_checkpoint_is_refused(train, copy, capsys):
+    manifest = copy / "checkpoints/ckpt_000000000512/MANIFEST.json"
+    manifest.write_text(manifest.read_text().replace("SkullKingWorker-v0", "SkullKingFlat-v0"))
+    refuses(train, copy, capsys, "is foreign")
+
+
+def test_run_without_checkpoint_is_refused(train, copy, capsys):
+    for manifest in copy.glob("checkpoints/*/MANIFEST.json"):
+        manifest.unlink()
+    refuses(train, copy, capsys, "no whole checkpoint")
+
+
+class Bomb:
+    """Leaves a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def test_code_in_a_checkpoint_is_not_run(train, copy, capsys, tmp_path):
+    folder = copy / "checkpoints/ckpt_000000000512"
+    torch.save({"policy": Bomb(tmp_path / "crater")}, folder / "model.pt")
+    manifest = json.loads((folder / "MANIFEST.json").read_text())
+    content = (folder / "model.pt").read_bytes()
+    manifest["files"]["model.pt"]["sha256"] = hashlib.sha256(content).hexdigest()
+    (folder / "MANIFEST.json").write_text(json.dumps(manifest))
+    refuses(train, copy, capsys, "cannot be read")
+    assert not (tmp_path / "crater").exists()
+
+
+# -- being stopped ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
+    command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]
+    command += ["--runs", str(tmp_path), "--name", "long", "--total-steps", "100000000"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True)
+    run = tmp_path / "long"
+    try:
+        deadline = time.monotonic() + 120
+        while not (run / "metrics.jsonl").is_file() or not records_so_far(run):
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    summary = json.loads((run / "summary.json").read_text())
+    steps = summary["steps"]
+    assert summary["status"] == "stopped"
+    assert (run / "checkpoints/latest").read_text().strip() == f"ckpt_{steps:012d}"
+    assert records(run)[-1]["step"] == steps
+    assert train(tmp_path, "long", "--resume", "--total-steps", steps + 128, config=None) == 0
+    assert records(run)[-1]["step"] == steps + 128
+
+
+def records_so_far(run):
+    return (run / "metrics.jsonl").read_text().count("\n")
