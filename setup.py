@@ -104,9 +104,7 @@ def extension(name: str) -> Extension:
     """Describe one module; C headers lie beside its source."""
     source = Path(*name.split(".")).with_suffix(".pyx")
     headers = sorted(str(path) for path in source.parent.glob("*.h"))
-    return Extension(
-        name, [str(source)], include_dirs=[str(source.parent)], depends=headers
-    )
+    return Extension(name, [str(source)], include_dirs=[str(source.parent)], depends=headers)
 
 
 def extensions() -> list[Extension]:

@@ -21,7 +21,7 @@ class InvalidActionError(FastEnvError, ValueError):
 
 
 class StateError(FastEnvError, ValueError):
-    """A state row from outside is out of range or inconsistent; the message names lane and field."""
+    """A state row from outside is out of range or inconsistent; lane and field are named."""
 
 
 class BackendUnavailableError(FastEnvError, ImportError):

@@ -55,7 +55,7 @@ class Rng:
     def bounded(self, n: int) -> int:
         """Return an unbiased integer in ``[0, n)``, ``1 <= n < 2**32``.
 
-        Lemire's method on the upper 32 bits of :meth:`next`; one draw except for the rare rejection.
+        Lemire's method on the upper 32 bits of :meth:`next`; rejections are rare.
         """
         product = (self.next() >> 32) * n
         low = product & 0xFFFFFFFF

@@ -2,6 +2,7 @@
 # `rng` is the row's generator inside a game and the policy's own for `bot_actions`.
 from libc.math cimport rint
 from libc.stdint cimport int8_t, int16_t, uint64_t
+from libc.string cimport memset
 
 from fastenv._rng cimport rng_bounded, rng_uniform
 from fastenv.skullking._rules cimport *
@@ -88,6 +89,7 @@ cdef inline int median_slot(const int16_t* rank, unsigned slots) noexcept nogil:
     # Element k // 2 of the stable ascending sort.
     cdef int16_t key[16]
     cdef int i, k = 0
+    memset(key, 0, sizeof(key))
     while slots:
         i = fastenv_ctz(slots)
         slots &= slots - 1
@@ -106,6 +108,8 @@ cdef inline int median_legal(
     cdef int follow_bit = (1 << (lead & 3)) * (1 - open_)
     cdef int allowed = free_bits(r, lead & 3)
     cdef int i, bit, follow = 0, k = 0, n = s.hand_len[seat]
+    memset(key, 0, sizeof(key))
+    memset(legal, 0, sizeof(legal))
     for i in range(n):
         bit = tb.suit_bit[s.hand[seat][i]]
         follow |= bit & follow_bit

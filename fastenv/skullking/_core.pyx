@@ -6,7 +6,7 @@ after a row was stepped, so that a row is encoded while it is in the first-level
 """
 from cython.parallel cimport prange
 from libc.stddef cimport size_t
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from fastenv.skullking._bots cimport bot_action
@@ -264,14 +264,15 @@ cdef class BatchCore:
         self._check_rows(select.shape[0])
         if seeds is not None:
             self._check_rows(seeds.shape[0])
-        cdef const uint64_t* seed = NULL if seeds is None else &seeds[0]
+        cdef const uint64_t* seed = NULL
+        if seeds is not None:
+            seed = &seeds[0]
         with nogil:
             for i in range(self.num_envs):
                 if select[i]:
-                    reset_row(
-                        self.states + i, self.rules, self.tables, self.knobs + i,
-                        NULL if seed == NULL else seed + i,
-                    )
+                    reset_row(self.states + i, self.rules, self.tables, self.knobs + i, seed)
+                if seed != NULL:
+                    seed += 1
 
     def step(self, const int32_t[::1] actions not None, const uint8_t[::1] select not None):
         """Step the selected rows; no reward, no observation, no autoreset."""
@@ -378,7 +379,7 @@ cdef class BatchCore:
         uint8_t[:, ::1] mask not None,
     ):
         """Step, reward, autoreset and encode the selected rows (None: all) in one pass."""
-        cdef Py_ssize_t n = self.num_envs, i, chunk, first, last
+        cdef Py_ssize_t n = self.num_envs, chunk
         cdef int k, threads = self.num_threads
         self._check_rows(actions.shape[0])
         self._check_rows(obs.shape[0])
@@ -431,9 +432,10 @@ cdef class BatchCore:
             raise RuntimeError("bind has not been called")
         if obs.shape[1] != self.obs_dim or mask.shape[1] != self.num_actions:
             raise ValueError("obs or mask does not have the bound width")
+        cdef const uint8_t* active = NULL
         if select is not None:
             self._check_rows(select.shape[0])
-        cdef const uint8_t* active = NULL if select is None else &select[0]
+            active = &select[0]
         cdef float* obs_out = &obs[0, 0]
         cdef uint8_t* mask_out = &mask[0, 0]
         with nogil:

@@ -171,7 +171,7 @@ cdef inline int next_seat(const State* s, const Rules* r) noexcept nogil:
     cdef int seat
     if r.num_hands == r.num_players:
         seat = s.leader + s.table_len
-        return seat if seat < r.num_players else seat - r.num_players
+        return seat - r.num_players * (seat >= r.num_players)
     if s.table_len == 0:
         return s.leader
     if s.leader == GRAYBEARD:

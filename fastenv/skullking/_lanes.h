@@ -37,16 +37,21 @@ static inline void fastenv_sort_hand(int8_t *hand, const int8_t *cards, int n) {
         hand[place[i]] = cards[i];
 }
 
-/* Return element k / 2 in ascending order of k distinct positive keys; keys[k .. 15] must be
-   readable and are overwritten. */
+/* Return element k / 2 in ascending order of k distinct positive keys, k <= 11; keys[k .. 15] must
+   be readable. */
 static inline int fastenv_median(int16_t *keys, int k) {
-    fastenv_words low, high, below_low = {0}, below_high = {0};
+    const fastenv_words none = {INT16_MAX, INT16_MAX, INT16_MAX, INT16_MAX,
+                                INT16_MAX, INT16_MAX, INT16_MAX, INT16_MAX};
+    const fastenv_words place = {0, 1, 2, 3, 4, 5, 6, 7};
+    fastenv_words low, high, used, below_low = {0}, below_high = {0};
     uint64_t part[2], found;
     int i;
-    for (i = k; i < 16; i++)
-        keys[i] = INT16_MAX;
     memcpy(&low, keys, 16);
     memcpy(&high, keys + 8, 16);
+    used = place < (int16_t)k;
+    low = (low & used) | (none & ~used);
+    used = place < (int16_t)(k - 8);
+    high = (high & used) | (none & ~used);
     for (i = 0; i < k; i++) {
         below_low -= low > keys[i];
         below_high -= high > keys[i];

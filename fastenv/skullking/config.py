@@ -168,6 +168,7 @@ class SkullKingConfig:
     pirates: Sequence[str] = ABILITY_PIRATES
 
     def __post_init__(self) -> None:
+        """Validate by resolving everything once."""
         self.rules_record()
         self.default_knobs(1)
 

@@ -33,6 +33,8 @@ BID, PLAY, TIGRESS, ROSIE, BENDT_1, BENDT_2, RASCAL, HARRY, CANNON, END = range(
 FLAT, MANAGER, WORKER, ABILITY = range(4)
 
 NUM_ACTIONS = 11
+NUM_REWARDS = 3
+NUM_INFO = 17
 NUM_CARDS = 74
 MAX_OBS = 640  # more than the longest observation
 NUMBERED = 56
@@ -115,8 +117,8 @@ _OBS = nb.from_dtype(
     )
 )
 _MASK = nb.from_dtype(np.dtype([("legal", "u1", (NUM_ACTIONS,))]))
-_REWARDS = nb.from_dtype(np.dtype([("rewards", "f4", (3,))]))
-_INFO = nb.from_dtype(np.dtype([("info", "i4", (17,))]))
+_REWARDS = nb.from_dtype(np.dtype([("rewards", "f4", (NUM_REWARDS,))]))
+_INFO = nb.from_dtype(np.dtype([("info", "i4", (NUM_INFO,))]))
 
 
 def _rows_as(record, dtype):
@@ -225,7 +227,7 @@ def _rounds(row, out, o):
 
 
 @njit(**_HELPER)
-def _allies(row, rules, agent, left, out, allied, o):
+def _allies(row, rules, agent, needed, left, out, allied, o):
     """Write the block ``allies`` at ``o`` and, if ``allied > 0``, a flag for each seat there."""
     obs = out.obs
     players = np.intp(rules.num_players) & 15
@@ -244,7 +246,6 @@ def _allies(row, rules, agent, left, out, allied, o):
             good += 0 <= -error <= left
             if allied > 0:
                 obs[allied + j] = ONE
-    needed = np.intp(row.bid[agent]) - np.intp(row.won[agent])
     if count:
         obs[o] = total / count
         obs[o + 1] = 0.2 * (good if 0 <= needed <= left else 0)
@@ -390,7 +391,7 @@ def _worker_part(row, rules, tables, out, mask):
         for i in range(np.intp(row.num_alliances) & 3):
             mine += (row.alliances[i, 0] == agent) | (row.alliances[i, 1] == agent)
         obs[o + 16] = 0.25 * mine
-        _allies(row, rules, agent, left, out, np.intp(0), o + 17)
+        _allies(row, rules, agent, needed, left, out, np.intp(0), o + 17)
     bits[o + 19] = (phase == TIGRESS) * ONE_BITS
     _mask(row, rules, tables, agent, size, packed, lead, mask)
     return o + 20
@@ -594,7 +595,7 @@ def _flat(row, rules, tables, out, mask):
     bits[o + 1] = (loots > 0) * ONE_BITS
     obs[o + 2] = np.float32(0.5) * loots
     if row.num_alliances:
-        _allies(row, rules, agent, left, out, o + 3, o + 3 + slots)
+        _allies(row, rules, agent, needed, left, out, o + 3, o + 3 + slots)
     _mask(row, rules, tables, agent, size, packed, lead, mask)
     if rules.memory:
         _memory(row, agent, size, out, o + 5 + slots)
@@ -982,6 +983,15 @@ def _cfuncs(tier):
 # -- the public functions --------------------------------------------------------------------------
 
 
+def _require(array, dtype, *shape):
+    """Refuse a buffer that the kernels, which check no bounds, would write beyond."""
+    if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
+        raise ValueError(
+            f"expected a C-contiguous {np.dtype(dtype).name} array of shape {shape}, got "
+            f"{array.dtype} {array.shape}"
+        )
+
+
 def observe_many(rows, rules, tables, select, obs_out, mask_out):
     """Write observation and action mask of each selected row.
 
@@ -994,7 +1004,16 @@ def observe_many(rows, rules, tables, select, obs_out, mask_out):
         Rows with 0 are not touched.
     obs_out : ndarray of float32, shape (n, obs_dim), C-contiguous
     mask_out : ndarray of uint8, shape (n, 11), C-contiguous
+
+    Raises
+    ------
+    ValueError
+        If a buffer does not have this type and shape.
     """
+    n = len(rows)
+    _require(select, np.uint8, n)
+    _require(obs_out, np.float32, n, int(rules["obs_dim"][0]))
+    _require(mask_out, np.uint8, n, NUM_ACTIONS)
     _many(int(rules["tier"][0]))[0](rows, rules, tables, select, obs_out, mask_out)
 
 
@@ -1012,7 +1031,16 @@ def reward_many(rows, rules, tables, select, reward_out, columns_out):
     reward_out : ndarray of float32, shape (n,)
     columns_out : ndarray of float32, shape (n, 3), C-contiguous
         In the order of ``layout.REWARD_COLUMNS``.
+
+    Raises
+    ------
+    ValueError
+        If a buffer does not have this type and shape.
     """
+    n = len(rows)
+    _require(select, np.uint8, n)
+    _require(reward_out, np.float32, n)
+    _require(columns_out, np.float32, n, NUM_REWARDS)
     _many(int(rules["tier"][0]))[1](rows, rules, tables, select, reward_out, columns_out)
 
 
@@ -1027,7 +1055,14 @@ def info_many(rows, rules, select, info_out):
         Rows with 0 are not touched.
     info_out : ndarray of int32, shape (n, 17), C-contiguous
         In the order of ``layout.INFO_COLUMNS``.
+
+    Raises
+    ------
+    ValueError
+        If a buffer does not have this type and shape.
     """
+    _require(select, np.uint8, len(rows))
+    _require(info_out, np.int32, len(rows), NUM_INFO)
     _info_many(rows, rules, select, info_out)
 
 

@@ -7,6 +7,7 @@ loop for ever. The checks are vectorised over rows; the first failing one names 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ _CATEGORY = np.stack(  # the categories of `counts`, one row each
     ]
 )
 
-Check = tuple[str, np.ndarray, str]  # field, bool[n] of bad lanes, what is allowed
+Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
 
 
 def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
@@ -248,8 +249,10 @@ def _sums(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("bid_share", t.BID_SHARE_UNIT),
     ):
         values = rows[field].astype(np.int64)
-        bad = (values < 0) | (values > most * done) | (np.arange(t.MAX_PLAYERS) >= players) & (
-            values != 0
+        bad = (
+            (values < 0)
+            | (values > most * done)
+            | (np.arange(t.MAX_PLAYERS) >= players) & (values != 0)
         )
         yield field, bad.any(axis=1), f"at most {most} for each completed round"
     too_far = np.abs(rows["error"].astype(np.int64)) > rows["abs_error"]

@@ -221,7 +221,7 @@ def test_flat_pressure(won, pressure, on_track):
     game = flat_game(won=[0, won, 0, 1])
     check(game, {"pressure": [pressure]})
     assert blocks(game)["status"][6] == on_track
-    assert blocks(game)["allies"][1] == close([0.2 * on_track])[0]
+    assert blocks(game)["allies"][1] == pytest.approx(0.2 * on_track)
 
 
 def test_flat_end():
@@ -253,13 +253,13 @@ def test_flat_end():
         # the same with N = 5 and two Escapes: 1.45 + 0.1 + 0.3 - 0.8 = 1.05
         ([ROSIE, HARRY, MERMAID, ESCAPE, ESCAPE + 1], 5, 1),
         ([ESCAPE, ESCAPE + 1, ESCAPE + 2, ESCAPE + 3], 4, 0),  # 0.2 - 1.6, clamped
-        # 0.2*6 + 0.35*(3+9+10+11+12+13)/14 = 2.65, six of ten: + 0.5 = 3.15, four Escapes -1.4
+        # 0.2*6 + 0.35*(3+9+10+11+12+13)/14 = 2.65, four Escapes 0.2 - 1.6, six of ten + 0.5
         ([*map(chest, (3, 9, 10, 11, 12, 13)), *range(66, 70)], 10, 2),
     ],
 )
 def test_flat_estimate(hand, cards, tenths):
     game = make("flat", hand=hand, cards=cards, phase=Phase.BID, bid=[-1, 0, 0, 0])
-    assert blocks(game)["status"][7] == close([tenths / 10])[0]
+    assert blocks(game)["status"][7] == pytest.approx(tenths / 10)
 
 
 def test_flat_has_more_slots_at_a_larger_table():

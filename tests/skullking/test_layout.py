@@ -173,6 +173,8 @@ def test_kernels_repeat_the_constants_of_the_tables():
         assert getattr(k, member.name) == member
     assert (k.NUM_CARDS, k.NUM_ACTIONS, k.TIGRESS_CARD) == (NUM_CARDS, NUM_ACTIONS, TIGRESS)
     assert k.HAND_SLOTS == lay.HAND_SLOTS
+    assert len(lay.REWARD_COLUMNS) == k.NUM_REWARDS
+    assert len(lay.INFO_COLUMNS) == k.NUM_INFO
     assert max(lay.obs_dim(tier, 8, memory=True) for tier in Tier) <= k.MAX_OBS
 
 
