@@ -8,6 +8,10 @@ from fastenv._rng cimport rng_bounded, rng_uniform
 from fastenv.skullking._rules cimport *
 from fastenv.skullking._state cimport *
 
+cdef enum:
+    ANY_SUIT = 31  # all suit bits
+
+
 cdef enum Plan:
     PLAN_WIN, PLAN_LOSE, PLAN_MEDIUM
 
@@ -55,24 +59,23 @@ cdef inline int tigress_mode(const State* s, int seat, int card) noexcept nogil:
 # -- cards --------------------------------------------------------------------------------------
 
 cdef inline int whale_rank(
-    const State* s, const Tables* tb, int seat, unsigned slots
+    const State* s, const Tables* tb, int seat, int allowed
 ) noexcept nogil:
-    cdef int i, high = 0
-    for i in range(MAX_HAND):
-        high += ((slots >> i) & 1) & (tb.number[s.hand[seat][i]] >= 12)
+    # Stronger with two high numbers among the legal cards, those with a `suit_bit` in `allowed`.
+    cdef int i, card, high = 0
+    for i in range(s.hand_len[seat]):
+        card = s.hand[seat][i]
+        high += tb.number[card] >= 12 and (tb.suit_bit[card] & allowed) != 0
     return tb.whale_high_rank if high >= 2 else tb.play_rank[CARD_WHALE]
 
 
-cdef inline void rank_slots(
-    const State* s, const Tables* tb, int seat, unsigned slots, int16_t* rank
-) noexcept nogil:
-    # Play strength as a rank, for each slot of the hand.
-    cdef int i, whale = -1
+cdef inline void rank_hand(const State* s, const Tables* tb, int seat, int16_t* rank) noexcept nogil:
+    # Play strength of every card of a hand as a rank, all of them legal.
+    cdef int i
     for i in range(MAX_HAND):
         rank[i] = tb.play_rank[s.hand[seat][i]]
-        whale = i if s.hand[seat][i] == CARD_WHALE else whale
-    if whale >= 0:
-        rank[whale] = whale_rank(s, tb, seat, slots)
+        if s.hand[seat][i] == CARD_WHALE:
+            rank[i] = whale_rank(s, tb, seat, ANY_SUIT)
 
 
 cdef inline int extreme_slot(const int16_t* rank, unsigned slots, bint strongest) noexcept nogil:
@@ -85,85 +88,49 @@ cdef inline int extreme_slot(const int16_t* rank, unsigned slots, bint strongest
     return 15 - (best & 15)
 
 
-cdef inline int median_slot(const int16_t* rank, unsigned slots) noexcept nogil:
-    # Element k // 2 of the stable ascending sort.
-    cdef int16_t key[16]
-    cdef int i, k = 0
-    memset(key, 0, sizeof(key))
-    while slots:
-        i = fastenv_ctz(slots)
-        slots &= slots - 1
-        key[k] = (rank[i] << 4) + i
-        k += 1
-    return fastenv_median(key, k) & 15
-
-
-cdef inline int median_legal(
-    const State* s, const Rules* r, const Tables* tb, int seat, int lead
-) noexcept nogil:
-    # legal_slots, rank_slots and median_slot in one pass, for hands without the Whale.
-    cdef int16_t key[16]
-    cdef int16_t legal[16]
-    cdef int open_ = lead < 0
-    cdef int follow_bit = (1 << (lead & 3)) * (1 - open_)
-    cdef int allowed = free_bits(r, lead & 3)
-    cdef int i, bit, follow = 0, k = 0, n = s.hand_len[seat]
-    memset(key, 0, sizeof(key))
-    memset(legal, 0, sizeof(legal))
-    for i in range(n):
-        bit = tb.suit_bit[s.hand[seat][i]]
-        follow |= bit & follow_bit
-        key[i] = legal[k] = (tb.play_rank[s.hand[seat][i]] << 4) + i
-        k += (bit & allowed) != 0
-    return (fastenv_median(legal, k) if follow else fastenv_median(key, n)) & 15
-
-
 cdef inline int rule_card(
     const State* s, const Rules* r, const Tables* tb, int seat, int lead, int kind, uint64_t* rng
 ) noexcept nogil:
-    cdef int16_t rank[MAX_HAND]
-    cdef unsigned slots
-    cdef int n = s.hand_len[seat], rest = n - (kind >= RULE_PI_EASY)
+    cdef int rest = s.hand_len[seat] - (kind >= RULE_PI_EASY)
     cdef int needed = s.bid[seat] - s.won[seat]
     cdef int lose = (needed > rest) | (needed <= 0)
     cdef int win = (1 - lose) & ((needed == rest) | (needed > (rest >> 1)))
     cdef int plan = lose + 2 * (1 - lose - win)
     if difficulty(kind) == 0 and rng_uniform(rng) < 0.3:
         plan = rng_bounded(rng, 3)
-    if not has_whale(s, seat):
-        if plan == PLAN_MEDIUM:
-            return median_legal(s, r, tb, seat, lead)
-        return extreme_legal(s, r, tb, seat, lead, plan == PLAN_WIN)
-    slots = legal_slots(s, r, tb, seat, lead)
-    rank_slots(s, tb, seat, slots, rank)
-    if plan == PLAN_MEDIUM:
-        return median_slot(rank, slots)
-    return extreme_slot(rank, slots, plan == PLAN_WIN)
+    return planned_card(s, r, tb, seat, lead, plan)
 
 
-cdef inline int has_whale(const State* s, int seat) noexcept nogil:
-    # Hands are sorted: only the Skull King can lie before the Whale.
-    return (s.hand[seat][0] == CARD_WHALE) | (s.hand[seat][1] == CARD_WHALE)
-
-
-cdef inline int extreme_legal(
-    const State* s, const Rules* r, const Tables* tb, int seat, int lead, bint strongest
+cdef inline int planned_card(
+    const State* s, const Rules* r, const Tables* tb, int seat, int lead, int plan
 ) noexcept nogil:
-    # legal_slots, rank_slots and extreme_slot in one pass without branches, for hands without the
-    # Whale: hands are short and random, a mispredicted branch costs more than what it saves.
-    cdef int open_ = lead < 0
-    cdef int follow_bit = (1 << (lead & 3)) * (1 - open_)
+    # The first weakest, first strongest or middle legal card: one element of the ascending order
+    # by strength and slot, or, to win, by the flipped strength.
+    cdef int16_t key[16]
+    cdef int16_t legal[16]
+    cdef int16_t* chosen = <int16_t*>key
+    cdef const int8_t* hand = s.hand[seat]
+    cdef int follows = lead >= 0
+    cdef int follow_bit = follows << (lead & 3)
     cdef int allowed = free_bits(r, lead & 3)
-    cdef int i, card, bit, key, follow = 0, best = 0, best_free = 0, flip = 0 if strongest else 63
-    for i in range(s.hand_len[seat]):
-        card = s.hand[seat][i]
-        bit = tb.suit_bit[card]
-        key = ((64 + (tb.play_rank[card] ^ flip)) << 4) + 15 - i
-        best = key if key > best else best
+    cdef int flip = 63 * (plan == PLAN_WIN)
+    cdef int i, bit, follow = 0, k = 0, n = s.hand_len[seat]
+    memset(key, 0, sizeof(key))
+    memset(legal, 0, sizeof(legal))
+    for i in range(n):
+        bit = tb.suit_bit[hand[i]]
         follow |= bit & follow_bit
-        key = key if bit & allowed else 0
-        best_free = key if key > best_free else best_free
-    return 15 - ((best_free if follow else best) & 15)
+        key[i] = legal[k] = ((tb.play_rank[hand[i]] ^ flip) << 4) + i
+        k += (bit & allowed) != 0
+    if follow:
+        chosen = <int16_t*>legal
+    else:
+        k = n
+    if hand[0] == CARD_WHALE or hand[1] == CARD_WHALE:  # sorted: only the King can lie before her
+        i = hand[1] == CARD_WHALE
+        bit = ((whale_rank(s, tb, seat, allowed if follow else ANY_SUIT) ^ flip) << 4) + i
+        chosen[i] = bit  # specials are always legal, so that she has the same place in both
+    return fastenv_nth(chosen, k, (k >> 1) * (plan == PLAN_MEDIUM)) & 15
 
 
 cdef inline double win_chance(
@@ -231,7 +198,7 @@ cdef inline int bot_discard(
         return nth_bit(slots, rng_bounded(rng, count_bits(slots)))
     if difficulty(kind) == 0:
         return fastenv_ctz(slots)
-    rank_slots(s, tb, seat, held, rank)
+    rank_hand(s, tb, seat, rank)
     return extreme_slot(rank, slots, s.bid[seat] <= s.won[seat])
 
 

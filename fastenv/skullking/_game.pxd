@@ -1,6 +1,6 @@
 # The state machine of spec section 8 as inline functions on one row; the readable twin is the
 # class SkullKing of reference.py. Same steps, same names, same order of draws.
-from libc.stdint cimport int8_t, uint64_t
+from libc.stdint cimport int8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform, splitmix64
@@ -20,7 +20,9 @@ cdef inline void know(State* s, const Tables* tb, int card) noexcept nogil:
 cdef inline void deal(State* s, const Rules* r) noexcept nogil:
     cdef int8_t deck[NUM_CARDS + 16]  # fastenv_sort_hand reads 16 from any place
     cdef uint64_t rng[4]  # a local copy stays in registers through the shuffle
-    cdef int i, j, seat, swap, n = s.cards, size = r.deck_len
+    cdef int i, seat, n = s.cards, size = r.deck_len
+    cdef uint32_t top, other
+    cdef int8_t swap
     if r.duplicate_deals:
         rng_seed(rng, s.deal_seed + ((<uint64_t>s.round_idx + 1) << 40))
     else:
@@ -28,11 +30,11 @@ cdef inline void deal(State* s, const Rules* r) noexcept nogil:
             rng[i] = s.rng[i]
     memcpy(deck, r.deck, NUM_CARDS)
     memset(deck + NUM_CARDS, 0, 16)
-    for i in range(size - 1, 0, -1):
-        j = rng_bounded(rng, i + 1)
-        swap = deck[i]
-        deck[i] = deck[j]
-        deck[j] = swap
+    for top in range(<uint32_t>size - 1, 0, -1):
+        other = rng_bounded(rng, top + 1)
+        swap = deck[top]
+        deck[top] = deck[other]
+        deck[other] = swap
     if not r.duplicate_deals:
         for i in range(4):
             s.rng[i] = rng[i]

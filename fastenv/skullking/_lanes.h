@@ -37,9 +37,9 @@ static inline void fastenv_sort_hand(int8_t *hand, const int8_t *cards, int n) {
         hand[place[i]] = cards[i];
 }
 
-/* Return element k / 2 in ascending order of k distinct positive keys, k <= 11; keys[k .. 15] must
-   be readable. */
-static inline int fastenv_median(int16_t *keys, int k) {
+/* Return element `index` in ascending order of k distinct positive keys, k <= 11; keys[k .. 15]
+   must be readable. */
+static inline int fastenv_nth(const int16_t *keys, int k, int index) {
     const fastenv_words none = {INT16_MAX, INT16_MAX, INT16_MAX, INT16_MAX,
                                 INT16_MAX, INT16_MAX, INT16_MAX, INT16_MAX};
     const fastenv_words place = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -56,7 +56,7 @@ static inline int fastenv_median(int16_t *keys, int k) {
         below_low -= low > keys[i];
         below_high -= high > keys[i];
     }
-    low = (low & (below_low == (int16_t)(k / 2))) | (high & (below_high == (int16_t)(k / 2)));
+    low = (low & (below_low == (int16_t)index)) | (high & (below_high == (int16_t)index));
     memcpy(part, &low, 16);
     found = part[0] | part[1];
     found |= found >> 32;

@@ -26,7 +26,7 @@ cdef extern from *:
 cdef extern from "_lanes.h":
     void fastenv_close_gap(int8_t* hand, int slot) noexcept nogil
     void fastenv_sort_hand(int8_t* hand, const int8_t* cards, int n) noexcept nogil
-    int fastenv_median(int16_t* keys, int k) noexcept nogil
+    int fastenv_nth(const int16_t* keys, int k, int index) noexcept nogil
 
 
 cdef inline void set_add(uint64_t* words, int card) noexcept nogil:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.rng import Rng
+from fastenv.skullking import SkullKingGame
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.position import load, pack
 from fastenv.skullking.reference import GRAYBEARD, Play, SkullKing, to_namespace, unpack
@@ -251,10 +252,20 @@ ROUNDS = [
 # -- rows ---------------------------------------------------------------------------------------
 
 
+_CONFIGS: dict[bytes, SkullKingConfig] = {}
+
+
 def setup(**options: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the records of rules and knobs for options of ``SkullKingConfig``."""
     config = SkullKingConfig(**options)
-    return config.rules_record(), config.default_knobs(1)
+    rules, knobs = config.rules_record(), config.default_knobs(1)
+    _CONFIGS[rules.tobytes() + knobs.tobytes()] = config
+    return rules, knobs
+
+
+def game_of(rules: Any, knobs: Any) -> SkullKingGame:
+    """Return the game of records that `setup` made."""
+    return SkullKingGame(_CONFIGS[rules.tobytes() + knobs.tobytes()])
 
 
 def make_row(
@@ -557,7 +568,7 @@ def graybeard_row(ghost: str, pile: str) -> tuple[np.ndarray, np.ndarray, np.nda
     """Return a row of 2 players: seat 0 led P5, Graybeard laid ``ghost``, the agent (1) has P2."""
     rules, knobs = setup(tier="worker", num_players=2)
     rows = make_row(
-        rules, knobs, agent=1, hands=[cards("P6 M3"), cards("P2 P3 ES1"), cards(pile)],
+        rules, knobs, agent=1, hands=[cards("P6 M3"), cards("P2 P4 ES1"), cards(pile)],
         bids=[1, 1], table=plays(f"P5 {ghost}", (0, GRAYBEARD)),
     )  # fmt: skip
     return rules, knobs, rows

@@ -1,32 +1,79 @@
-"""The scenarios as rows, stepped by the reference: also whole rounds, A32 and A40 .. A46."""
+"""Scenarios A1 .. A46 through the engine of every backend: row in, steps, row and outputs out."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import fastenv
+from fastenv.engine import BatchEngine
 from fastenv.skullking.reference import GRAYBEARD, SkullKing, pack
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import HARRY, KRAKEN, PIRATES, Phase
+from fastenv.verify import available, first_difference
 from tests.skullking import scenarios as sc
+
+pytestmark = pytest.mark.parity
+
+MISSING = available(fastenv.make_game("SkullKingFlat-v0"))
+BACKEND_PARAMS = [
+    pytest.param(name, id=name, marks=pytest.mark.skipif(why is not None, reason=str(why)))
+    for name, why in MISSING.items()
+]
+
+
+@pytest.fixture(params=BACKEND_PARAMS)
+def backend(request):
+    return request.param
+
+
+class Lane:
+    """An engine of one lane that steps a scenario's row: a stepper for ``sc.play`` and others.
+
+    The reference goes the same way beside it, and all that the world can see is compared.
+    """
+
+    def __init__(self, backend, rules, knobs):
+        game = sc.game_of(rules, knobs)
+        self.engines = [BatchEngine(game, 1, name) for name in ("reference", backend)]
+
+    def load(self, rows):
+        self._each(lambda engine: engine.set_states(rows))
+
+    def __call__(self, rows, actions):
+        if rows.tobytes() != self.engines[1].get_states().tobytes():
+            self.load(rows)
+        self._each(lambda engine: engine.step_many(actions, autoreset=False))
+        rows[:] = self.engines[1].get_states()
+
+    def _each(self, do):
+        for engine in self.engines:
+            do(engine)
+        assert first_difference(*self.engines) is None
 
 
 @pytest.mark.parametrize("s", sc.TRICKS, ids=lambda s: s.id)
-def test_trick_goes_to(s):
+def test_trick_goes_to(backend, s):
     rules, knobs, rows, action = sc.trick_row(s)
-    sc.check_trick(s, sc.play(rows, [action], sc.reference_stepper(rules, knobs)))
+    sc.check_trick(s, sc.play(rows, [action], Lane(backend, rules, knobs)))
 
 
 @pytest.mark.parametrize("s", sc.LEGALITY, ids=lambda s: s.id)
-def test_hand_may_play(s):
+def test_hand_may_play(backend, s):
     rules, knobs, rows, legal = sc.legality_row(s)
-    assert sc.legal_actions(rows, rules, knobs) == legal
+    lane = Lane(backend, rules, knobs)
+    lane.load(rows)
+    assert np.flatnonzero(lane.engines[1].mask[0]).tolist() == legal
+    for action in set(range(11)) - set(legal):  # in the core too, not only in the mask
+        before = rows.copy()
+        row = sc.play(before, [action], lane)
+        assert (row["ev_invalid"], row["table_len"]) == (1, rows[0]["table_len"])
 
 
 @pytest.mark.parametrize("s", sc.SCORES, ids=lambda s: s.id)
-def test_round_scores(s):
+def test_round_scores(backend, s):
     rules, knobs, rows, actions = sc.score_row(s)
-    row = sc.play(rows, actions, sc.reference_stepper(rules, knobs))
+    row = sc.play(rows, actions, Lane(backend, rules, knobs))
     assert (row["done"], row["ev_round"]) == (1, s.num_cards)
     assert (row["ev_points"], row["total"][2]) == (s.points, s.points)
     assert (row["ev_bid"], row["ev_won"]) == (s.bid + s.change, s.won)
@@ -34,12 +81,12 @@ def test_round_scores(s):
     assert row["ev_alliances"] == s.alliances
 
 
-def test_a32_eight_players_get_nine_cards_in_round_10():
+def test_a32_eight_players_get_nine_cards_in_round_10(backend):
     rules, knobs = sc.setup(tier="flat", num_players=8)
     rows = np.zeros(1, STATE_DTYPE)
     pack(SkullKing(rules, knobs, seed=3), rows[0])
     seen = {}
-    for row in sc.play_out(rows, rules, knobs, sc.reference_stepper(rules, knobs)):
+    for row in sc.play_out(rows, rules, knobs, Lane(backend, rules, knobs)):
         if row["phase"] == Phase.BID:
             left = row["stock_len"] - row["stock_pos"]
             seen[int(row["round_idx"]) + 1] = (row["hand_len"].tolist(), int(left))
@@ -48,43 +95,43 @@ def test_a32_eight_players_get_nine_cards_in_round_10():
 
 
 @pytest.mark.parametrize("s", sc.ROUNDS, ids=lambda s: s.id)
-def test_round_follows_its_script(s):
+def test_round_follows_its_script(backend, s):
     rules, knobs, rows = sc.round_row(s)
-    history = sc.follow(s, rows, sc.reference_stepper(rules, knobs))
+    history = sc.follow(s, rows, Lane(backend, rules, knobs))
     row = history[-1][0]
     assert row["total"][:3].tolist() == list(s.totals)
     assert row["abilities_used"] == 1
 
 
-def test_a40_has_an_alliance_and_rosies_lead():
+def test_a40_has_an_alliance_and_rosies_lead(backend):
     scenario = sc.ROUNDS[0]
     rules, knobs, rows = sc.round_row(scenario)
-    history = sc.follow(scenario, rows, sc.reference_stepper(rules, knobs))
+    history = sc.follow(scenario, rows, Lane(backend, rules, knobs))
     after_rosie, last = history[1][0], history[-1][0]
     assert (after_rosie["leader"], after_rosie["rosie_lead"]) == (2, 1)
     assert last["alliances"][0].tolist() == [0, 2]
 
 
-def test_a42_rosie_may_choose_herself():
+def test_a42_rosie_may_choose_herself(backend):
     rules, knobs, rows = sc.round_row(sc.ROUNDS[0])
     slot = rows[0]["hand"][1].tolist().index(sc.CARDS["Rosie"])
-    row = sc.play(rows, [slot, 0], sc.reference_stepper(rules, knobs))
+    row = sc.play(rows, [slot, 0], Lane(backend, rules, knobs))
     assert (row["leader"], row["turn"], row["table_len"], row["phase"]) == (1, 1, 0, Phase.PLAY)
 
 
 @pytest.mark.parametrize("pirate", PIRATES)
-def test_a43_after_the_last_trick_only_harry_decides(pirate):
+def test_a43_after_the_last_trick_only_harry_decides(backend, pirate):
     rules, knobs, rows = sc.last_trick_row(pirate)
-    row = sc.play(rows, [0], sc.reference_stepper(rules, knobs))
+    row = sc.play(rows, [0], Lane(backend, rules, knobs))
     assert row["won"][2] == 1
     assert (row["phase"], row["done"]) == ((Phase.HARRY, 0) if pirate == HARRY else (Phase.END, 1))
     assert (row["rascal_seat"], row["stock_pos"], row["jade_seen"]) == (-1, 0, 0)
     assert row["abilities_used"] == 0
 
 
-def test_a44_bendt_holds_eleven_cards_for_a_moment():
+def test_a44_bendt_holds_eleven_cards_for_a_moment(backend):
     rules, knobs, rows = sc.bendt_row()
-    stepper = sc.reference_stepper(rules, knobs)
+    stepper = Lane(backend, rules, knobs)
     row = sc.play(rows, [0], stepper)
     drawn = row["stock"][:2].tolist()
     assert (row["phase"], row["hand_len"][3]) == (Phase.BENDT_1, 11)
@@ -106,21 +153,21 @@ def test_a44_bendt_holds_eleven_cards_for_a_moment():
         assert not played >> second & 1
 
 
-def test_a45_first_leaders_go_round():
+def test_a45_first_leaders_go_round(backend):
     rules, knobs = sc.setup(tier="flat", num_players=4)
     game = next(g for g in (SkullKing(rules, knobs, seed) for seed in range(99)) if g.leader == 2)
     rows = np.zeros(1, STATE_DTYPE)
     pack(game, rows[0])
     leaders = {}
-    for row in sc.play_out(rows, rules, knobs, sc.reference_stepper(rules, knobs)):
+    for row in sc.play_out(rows, rules, knobs, Lane(backend, rules, knobs)):
         if row["phase"] == Phase.BID:
             leaders[int(row["round_idx"])] = int(row["leader"])
     assert list(leaders.values()) == [2, 3, 0, 1, 2, 3, 0, 1, 2, 3]
 
 
-def test_a46_kraken_in_the_last_trick():
+def test_a46_kraken_in_the_last_trick(backend):
     rules, knobs, rows = sc.last_trick_row(KRAKEN)
-    row = sc.play(rows, [0], sc.reference_stepper(rules, knobs))
+    row = sc.play(rows, [0], Lane(backend, rules, knobs))
     assert (row["cards"], row["won"].sum(), row["destroyed"]) == (4, 3, 1)
     assert row["total"][:3].tolist() == [40, 20, -10]
 
@@ -137,10 +184,10 @@ def test_a46_kraken_in_the_last_trick():
         ("KR", 0, [0, GRAYBEARD]),
     ],
 )
-def test_graybeard_is_second_unless_he_won(ghost, leader, table_seats):
+def test_graybeard_is_second_unless_he_won(backend, ghost, leader, table_seats):
     rules, knobs, rows = sc.graybeard_row(ghost, "M9 C4")
     slot = rows[0]["hand"][1].tolist().index(sc.CARDS["P2"])
-    row = sc.play(rows, [slot], sc.reference_stepper(rules, knobs))
+    row = sc.play(rows, [slot], Lane(backend, rules, knobs))
     assert row["leader"] == leader
     assert row["table_seat"][:2].tolist() == table_seats
     top = row["table_card"][table_seats.index(GRAYBEARD)]
@@ -149,8 +196,8 @@ def test_graybeard_is_second_unless_he_won(ghost, leader, table_seats):
     assert row["bonus"].tolist() == [0] * 8
 
 
-def test_graybeard_captures_and_allies_with_nobody():
+def test_graybeard_captures_and_allies_with_nobody(backend):
     rules, knobs, rows = sc.graybeard_row("LO1", "LO2 C4")
     slot = rows[0]["hand"][1].tolist().index(sc.CARDS["P2"])
-    row = sc.play(rows, [slot], sc.reference_stepper(rules, knobs))
+    row = sc.play(rows, [slot], Lane(backend, rules, knobs))
     assert (row["won"][0], row["num_alliances"]) == (1, 0)

@@ -1,0 +1,223 @@
+"""Properties of section 18 of the game specification that hold for the engine as a whole."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastenv
+from fastenv.skullking import tables as t
+from fastenv.skullking.layout import layout
+from fastenv.verify import available, draw_options
+
+pytestmark = pytest.mark.parity
+
+TIERS = ("flat", "manager", "worker", "ability")
+RUNNABLE = [n for n, why in available(fastenv.make_game("SkullKingFlat-v0")).items() if why is None]
+compiled = pytest.mark.skipif(len(RUNNABLE) == 1, reason="nothing compiled to test")
+
+
+def engine_of(tier, n, seed, backend=RUNNABLE[-1], **options):
+    engine = fastenv.make_engine(f"SkullKing{tier.title()}-v0", n, backend=backend, **options)
+    engine.reset_many(seeds=seed)
+    return engine
+
+
+def random_step(engine, rng, **how):
+    engine.step_many(fastenv.sample_legal(engine.mask, rng), **how)
+
+
+# -- 8: observations -----------------------------------------------------------------------------
+
+
+@compiled
+@pytest.mark.parametrize("players", range(2, t.MAX_PLAYERS + 1))
+@pytest.mark.parametrize("tier", TIERS)
+def test_observations_stay_within_their_bounds(tier, players):
+    schedules = [*t.SCHEDULES, (10,) * t.MAX_ROUNDS]
+    for k, schedule in enumerate(schedules):
+        memory = (k + players) % 2 == 0
+        engine = engine_of(
+            tier, 16, 1000 * players + k, num_players=players, schedule=schedule,
+            round_weights=[1.0] * len(t.SCHEDULES.get(schedule, schedule)),
+            mode="game" if tier == "manager" and k % 3 else "round",
+            obs_ext="memory" if memory else None,
+            tigress="agent", opponents="random", two_player=("graybeard", "plain")[k % 2],
+        )  # fmt: skip
+        dim = layout(t.Tier[tier.upper()], players, memory)[-1].stop
+        rng = np.random.default_rng(k)
+        for _ in range(40):
+            random_step(engine, rng)
+            assert engine.obs.shape == (16, dim)
+            for obs in (engine.obs, engine.final_obs):
+                assert np.isfinite(obs).all()
+                assert np.abs(obs).max() <= 1, (schedule, np.argwhere(np.abs(obs) > 1)[0])
+            assert np.isfinite(engine.reward).all()
+            assert engine.mask.any(axis=1).all()
+            assert engine.mask.max() == 1
+
+
+# -- 3: illegal actions --------------------------------------------------------------------------
+
+
+@compiled
+@pytest.mark.parametrize("tier", TIERS)
+def test_an_illegal_action_changes_nothing_and_a_legal_one_is_taken(tier):
+    counted = {"invalid_count", "ep_return", "ep_length"}
+    engine, rng = engine_of(tier, 64, 8, tigress="agent"), np.random.default_rng(1)
+    for _ in range(40):
+        before, obs, mask = engine.get_states(), engine.obs.copy(), engine.mask.copy()
+        illegal = (mask == 0).argmax(axis=1)
+        some = ~mask.all(axis=1)
+        engine.step_many(illegal, select=some)
+        rows = engine.get_states()
+        assert (rows["ev_invalid"][some] == 1).all()
+        for name in rows.dtype.names:
+            if not name.startswith("ev_") and name not in counted:
+                assert rows[name].tobytes() == before[name].tobytes(), name
+        assert engine.obs.tobytes() == obs.tobytes()
+        assert engine.mask.tobytes() == mask.tobytes()
+        engine.set_states(before)
+        random_step(engine, rng)
+        assert not engine.get_states()["ev_invalid"].any()
+
+
+# -- 9: hidden information -----------------------------------------------------------------------
+
+
+def redeal_unseen(row, rules, rng):
+    """Exchange the cards the agent has not seen; before the first card also the bids.
+
+    After Jade only those of the other hands are left, and what somebody discarded with Bendt.
+    """
+    bits = int(row["known"][0]) | int(row["known"][1]) << 64
+    unseen = [card for card in rules["deck"][: rules["deck_len"]] if not bits >> int(card) & 1]
+    renamed = np.append(np.arange(t.NUM_CARDS), -1)  # the last entry is that of -1
+    renamed[unseen] = rng.permutation(unseen)
+    for name in ("stock", "discard"):
+        row[name] = renamed[row[name]]
+    players, agent = int(rules["num_players"]), int(row["agent"])
+    for seat in set(range(int(rules["num_hands"]))) - {agent}:
+        hand = row["hand"][seat, : row["hand_len"][seat]]
+        hand[:] = renamed[hand]
+        if seat < players:  # but Graybeard's
+            hand.sort()
+        if seat < players and row["phase"] in (t.Phase.BID, t.Phase.CANNON):
+            row["bid"][seat] = rng.integers(row["cards"] + 1)
+            row["cannon"][seat] = rng.integers(2)
+
+
+@compiled
+@pytest.mark.parametrize("tier", TIERS)
+@given(seed=st.integers(0, 2**32))
+def test_what_the_agent_cannot_see_does_not_show(tier, seed):
+    options = draw_options(f"SkullKing{tier.title()}-v0", seed)
+    options |= {"invalid_action": "penalty"}
+    engine, rng = engine_of(tier, 16, seed, **options), np.random.default_rng(seed)
+    other = engine_of(tier, 16, 0, **options)
+    for _ in range(12):
+        rows, rules = engine.get_states(), engine.game.rules[0]
+        for row in rows:
+            redeal_unseen(row, rules, rng)
+        other.set_states(rows)
+        differing = np.argwhere(engine.obs.view(np.uint32) != other.obs.view(np.uint32))
+        assert not differing.size, f"options {options}: (lane, index) {differing[0]}"
+        assert engine.mask.tobytes() == other.mask.tobytes()
+        random_step(engine, rng)
+
+
+@compiled
+def test_jades_stock_is_seen_and_kept_apart():
+    """After Jade only the other hands may be exchanged; that case occurs and is tested."""
+    engine = engine_of("ability", 512, 4, num_players=3, opponents="random")
+    rng, seen = np.random.default_rng(0), 0
+    other = engine_of("ability", 512, 0, num_players=3)
+    for _ in range(60):
+        random_step(engine, rng)
+        lanes = np.flatnonzero(engine.get_states()["jade_seen"])
+        rows = engine.get_states(lanes)
+        seen += len(rows)
+        for row in rows:
+            redeal_unseen(row, engine.game.rules[0], rng)
+        if len(rows):
+            other.set_states(rows, np.arange(len(rows)))
+            assert other.obs[: len(rows)].tobytes() == engine.obs[lanes].tobytes()
+    assert seen > 50
+
+
+# -- 11: processes -------------------------------------------------------------------------------
+
+DIGEST = """
+import hashlib, numpy as np, fastenv
+
+def digest(backend):
+    vec = fastenv.make_vec(
+        "SkullKingAbility-v0", 3, autoreset_mode="same_step", opponents="mixed", backend=backend
+    )
+    digest = hashlib.sha256(vec.reset(seed=1)[0].tobytes())
+    rng = np.random.default_rng(0)
+    for _ in range(120):
+        obs, reward, *_ = vec.step(fastenv.sample_legal(vec.action_masks(), rng))
+        for array in (obs, reward, vec.get_states()):
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+"""
+
+
+def test_another_process_and_the_reference_play_the_same_game():
+    env = os.environ | {"PYTHONHASHSEED": "77"}
+    out = subprocess.run(
+        [sys.executable, "-c", f"{DIGEST}\nprint(digest({RUNNABLE[-1]!r}))"],
+        env=env, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    names: dict = {}
+    exec(DIGEST, names)
+    assert out.strip() == names["digest"]("reference")
+    assert len(out.strip()) == 2 * hashlib.sha256().digest_size
+
+
+# -- 14: automatic reset -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", RUNNABLE)
+@pytest.mark.parametrize("tier", TIERS)
+def test_automatic_reset_is_a_reset_after_the_step(tier, backend):
+    n, steps = (256, 120) if backend == RUNNABLE[-1] else (4, 90)
+    options = {"agent_seat": "rotate", "deals": "duplicate", "schedule": (2, 1)}
+    options["round_weights"] = "uniform"
+    one, two = (engine_of(tier, n, 6, backend, **options) for _ in range(2))
+    rng, ended = np.random.default_rng(2), 0
+    for _ in range(steps):
+        actions = fastenv.sample_legal(one.mask, rng)
+        one.step_many(actions)
+        two.step_many(actions, autoreset=False)
+        over = two.ended.copy()
+        ended += int(over.sum())
+        assert over.tolist() == ((one.terminated | one.truncated) != 0).tolist()
+        for name in ("reward", "terminated", "truncated"):
+            assert getattr(one, name).tobytes() == getattr(two, name).tobytes(), name
+        assert one.final_obs[over].tobytes() == two.obs[over].tobytes()
+        assert one.final_obs[over].tobytes() == two.final_obs[over].tobytes()
+        if over.any():
+            two.reset_many(mask=over)
+        for name in ("obs", "mask"):
+            assert getattr(one, name).tobytes() == getattr(two, name).tobytes(), name
+        assert one.get_state().tobytes() == two.get_state().tobytes()
+    assert ended > n
+
+
+# -- the kernels without Numba's compiler --------------------------------------------------------
+
+
+def test_kernels_agree_without_the_compiler():
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.parity.kernels_without_jit"],
+        env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.stdout.strip() == "same", run.stderr
