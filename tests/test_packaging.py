@@ -130,7 +130,7 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     shipped = {name for name in names if name.parts[0] == "fastenv"}
     metadata = {name for name in names if name.parts[0].endswith(".dist-info")}
     assert shipped | metadata == set(names)
-    assert {name.suffix for name in shipped} == {".py", ".pyi", ".pxd", ".typed"}
+    assert {name.suffix for name in shipped} == {".py", ".pyi", ".pxd", ".h", ".typed"}
     for wanted in ("fastenv/py.typed", "fastenv/_rng.pxd", "fastenv/skullking/_core.pyi"):
         assert Path(wanted) in shipped
 

@@ -8,7 +8,7 @@ but types. Card ids and enumerations are therefore repeated here; the tests hold
 How the kernels are fast: an observation is zero-filled, then written without branches wherever a
 table or a comparison will do; a hand is counted by adding one packed integer a card; and indices
 are masked (``& 127``), from which the compiler sees that none is negative and drops Numba's test
-for it. No fast-math: sums run in the order of ``encoding.py``.
+for it. Sums run in the order of ``encoding.py``.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
     if rows.dtype != STATE_DTYPE:
         raise StateError(f"state rows must have dtype STATE_DTYPE, got {rows.dtype}.")
     rule = rules[0]
-    for section in (_ranges, _cards, _table_and_hands, _sums, _phases):
+    for section in (_ranges, _cards, _table_and_hands, _order, _sums, _phases):
         for field, bad, allowed in section(rows, rule):
             lanes = np.flatnonzero(bad)
             if lanes.size:
@@ -64,6 +64,9 @@ def _between(rows: np.ndarray, field: str, low: int, high: int) -> Check:
 def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     players, hands = int(rule["num_players"]), int(rule["num_hands"])
     rounds = int(rule["num_rounds"])
+    for field in ("played", "known", "out"):
+        none = rows[field][:, 1] >> np.uint64(t.NUM_CARDS - 64)
+        yield field, none != 0, f"it has a bit for each of {t.NUM_CARDS} cards"
     yield "rng", ~rows["rng"].any(axis=1), "a generator of zeros is stuck"
     for field, low, high in (
         ("agent", 0, players - 1),
@@ -104,7 +107,7 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("num_alliances", 0, 2),
         ("total", -12000, 12000),
         ("bonus", 0, 1000),
-        ("ep_length", 0, 2**31 - 2),
+        ("ep_length", 0, 2**30),
         ("ev_phase", -1, t.Phase.END),
         ("ev_action", 0, t.NUM_ACTIONS - 1),
         ("ev_invalid", 0, 2),
@@ -125,6 +128,13 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "rascal_bet", ~np.isin(rows["rascal_bet"], (0, 10, 20)), "it must be 0, 10 or 20"
     yield "ev_bet", ~np.isin(rows["ev_bet"], (0, 10, 20)), "it must be 0, 10 or 20"
     yield "ep_return", ~np.isfinite(rows["ep_return"]), "it must be finite"
+    seeds = (rows["deal_seed"] != 0) & (rule["duplicate_deals"] == 0)
+    yield "deal_seed", seeds, "it must be 0 without deals='duplicate'"
+    abilities = ~np.isin(rows["abilities"], (t.Abilities.OFF, rule["abilities"]))
+    yield "abilities", abilities, "they must be off or as the environment has them"
+    before = rows["round_idx"] if rule["full_game"] else np.zeros(len(rows), np.int64)
+    too_many = rows["rounds_done"] > before + (rows["phase"] == t.Phase.END)
+    yield "rounds_done", too_many, "not more rounds can have been completed"
     cards = rule["schedule"][rows["round_idx"]]
     yield "cards", rows["cards"] != cards, "it must be what the schedule deals in this round"
     yield "tricks", rows["tricks"] > cards, "a round has as many tricks as cards"
@@ -175,18 +185,57 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     seat = np.arange(t.MAX_PLAYERS) == rows["agent"][:, None]
     own += _members(rows["hand"], in_hand & seat[:, :, None])
     seen = (own > 0) | played
-    yield "known", (seen & ~known).any(axis=1) | (known & ~deck).any(axis=1), "what he has seen"
     out = _bits(rows["out"])
+    yield "known", (seen & ~known).any(axis=1) | (known & ~deck).any(axis=1), "what he has seen"
     yield "out", (out & ~known).any(axis=1), "cards the agent knows"
+    yield "known", (known & ~(seen | out)).any(axis=1), "nothing he has not seen"
+    jade = (rows["jade_seen"] != 0) & ((left > 0) & ~out).any(axis=1)
+    yield "jade_seen", jade, "he then knows the stock"
     specials = (known & _IS_SPECIAL).sum(axis=1)
     yield "specials_known", rows["specials_known"] != specials, "the specials among `known`"
     counts = played.astype(np.int64) @ _CATEGORY.T
     yield "counts", (rows["counts"] != counts).any(axis=1), "the categories of `played`"
-    loots = (played & (table == 0))[:, t.LOOTS].sum(axis=1)
+    done = played & (table == 0)  # in finished tricks
+    loots = done[:, t.LOOTS].sum(axis=1)
     yield "num_alliances", rows["num_alliances"] > loots, "one for each Loot of a finished trick"
+    for field, unused, pirate in (
+        ("stock_pos", 0, t.BENDT),
+        ("rascal_seat", -1, t.RASCAL),
+        ("jade_seen", 0, t.JADE),
+        ("harry_seat", -1, t.HARRY),
+    ):
+        used = rows[field] != unused
+        yield field, used & ~done[:, pirate], "that pirate has not won a trick"
+        yield field, used & (rows["abilities"] == t.Abilities.OFF), "abilities are off"
+    most = done[:, t.PIRATES].sum(axis=1)
+    yield "abilities_used", rows["abilities_used"] > most, "one for each pirate of a finished trick"
     strength = played @ np.array(t.STRENGTH)
     wrong = ~(np.abs(rows["seen_strength"] - strength) < 1e-9)  # the sum in play order
     yield "seen_strength", wrong, "the sum of the strengths of `played`"
+
+
+def _order(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    """Hands are sorted, but Graybeard's and what Bendt has just drawn."""
+    lanes, place = np.arange(len(rows)), np.arange(t.MAX_HAND)
+    drawn, position = rows["drawn"], rows["stock_pos"]
+    expected = np.where(np.arange(2) < position[:, None], rows["stock"][:, :2], -1)
+    wrong = (drawn != expected).any(axis=1) & (drawn != -1).any(axis=1)
+    yield "drawn", wrong, "all that Bendt took from the stock, if the agent took it"
+    discarding = np.isin(rows["phase"], (t.Phase.BENDT_1, t.Phase.BENDT_2))
+    size = (drawn >= 0).sum(axis=1) * discarding
+    gone = (rows["discard"] >= 0).sum(axis=1)
+    gap = (rows["discard"][:, 0] < 0) & (gone > 0)
+    yield "discard", gap | (gone + size != position), "as many cards as Bendt has drawn"
+    sizes = rows["hand_len"].astype(np.int64)
+    sizes[lanes, rows["agent"]] -= size
+    hand = rows["hand"].astype(np.int64)
+    falls = (hand[:, :, 1:] <= hand[:, :, :-1]) & (place[1:] < sizes[:, :, None])
+    players = int(rule["num_players"])
+    yield "hand", falls[:, :players].any(axis=(1, 2)), "hands are sorted"
+    last = np.arange(2) + sizes[lanes, rows["agent"]][:, None]
+    own = hand[lanes[:, None], rows["agent"][:, None], last % t.MAX_HAND]
+    new = (own != drawn) & (np.arange(2) < size[:, None])
+    yield "hand", new.any(axis=1), "cards that were drawn are its last"
 
 
 def _table_and_hands(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
@@ -216,7 +265,9 @@ def _table_and_hands(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         (rows["hand_len"] != expected).any(axis=1),
         "one card for each trick to come",
     )
-    for field in ("bid", "won", "total", "bonus", "bots"):
+    other = (rows["leader"] < players) & (rows["human_leader"] != rows["leader"])
+    yield "human_leader", other, "the leader, or the last one before Graybeard"
+    for field in ("bid", "won", "total", "bonus", "bots", "cannon", "last_bid"):
         limit = hands if field == "won" else players
         yield field, rows[field][:, limit:].any(axis=1), "absent seats must be 0"
 
@@ -273,10 +324,13 @@ def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "phase", bad | (bids & (rows["table_len"] > 0)), "bids come first, in flat and Manager"
     cannon = (phase == t.Phase.CANNON) & (rule["scoring"] != t.Scoring.RASCAL_CANNON)
     yield "phase", cannon, "CANNON needs scoring='rascal_cannon'"
+    cannon = rows["cannon"].any(axis=1) & (rule["scoring"] != t.Scoring.RASCAL_CANNON)
+    yield "cannon", cannon, "cannonballs need scoring='rascal_cannon'"
     chosen = (rows["bid"] >= 0) & (rows["bid"] <= rows["cards"][:, None])
     chosen |= np.arange(t.MAX_PLAYERS) >= players
-    chosen[lanes, agent] |= phase == t.Phase.BID
-    yield "bid", ~chosen.all(axis=1), "every bid must be from 0 to the cards dealt"
+    first = phase == t.Phase.BID
+    chosen[lanes, agent] = np.where(first, rows["bid"][lanes, agent] < 0, chosen[lanes, agent])
+    yield "bid", ~chosen.all(axis=1), "from 0 to the cards dealt; -1: the agent's in BID"
     over = (rows["done"] == 1) != (phase == t.Phase.END)
     yield "done", over, "1 goes with phase END and nothing else"
     truncated = (rows["done"] == 2) != (rows["invalid_count"] >= t.INVALID_LIMIT)
@@ -284,6 +338,8 @@ def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     empty = rows["tricks"] == rows["cards"]
     late = np.isin(phase, (t.Phase.HARRY, t.Phase.END))
     yield "tricks", empty != late, "all tricks are completed in HARRY and END, and only then"
+    turn = np.where(bids, rows["leader"], agent)
+    yield "turn", rows["turn"] != turn, "the agent's turn; before the first card the leader's"
     turn = rows["table_len"]
     order = _seat_order(rows, players, hands)
     playing = np.isin(phase, (t.Phase.PLAY, t.Phase.TIGRESS))
