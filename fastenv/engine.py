@@ -323,7 +323,10 @@ class BatchEngine:
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
         self.game.validate(rows)
-        self._bytes[lanes] = rows.view(np.uint8).reshape(len(rows), -1)
+        clean = np.zeros(rows.shape, rows.dtype)  # equal states are equal bytes: no padding
+        for name in rows.dtype.names or ():
+            clean[name] = rows[name]
+        self._bytes[lanes] = clean.view(np.uint8).reshape(len(rows), -1)
         select = np.zeros(self.num_envs, np.uint8)
         select[lanes] = 1
         self._path.load(select)

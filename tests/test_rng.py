@@ -125,7 +125,7 @@ def rotr7(x):
 
 @needs_core
 def test_the_core_seeds_and_draws_a_round_as_this_generator():
-    """A row after a reset: uniform, leader, shuffle, goal; RANDOM bots bid with bounded."""
+    """A row after a reset: uniform, leader, shuffle, bids of RANDOM bots."""
     for players in (3, 8):
         engine = fastenv.make_engine(
             "SkullKingManager-v0", 40, backend="cython", num_players=players, opponents="random"

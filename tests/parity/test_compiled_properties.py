@@ -109,7 +109,8 @@ def redeal_unseen(row, rules, rng):
             hand.sort()
         if seat < players and row["phase"] in (t.Phase.BID, t.Phase.CANNON):
             row["bid"][seat] = rng.integers(row["cards"] + 1)
-            row["cannon"][seat] = rng.integers(2)
+            if rules["scoring"] == t.Scoring.RASCAL_CANNON:
+                row["cannon"][seat] = rng.integers(2)
 
 
 @compiled

@@ -77,23 +77,28 @@ def corrupt(row, rng):
     return name, old, array.tolist()
 
 
+def refusal(game, row):
+    """Return lane and field that the door names, None if it lets the row in."""
+    try:
+        game.validate(row)
+    except fastenv.StateError as error:
+        lane, field = MESSAGE.match(str(error)).groups()
+        if lane != "0" or field not in STATE_DTYPE.names:
+            raise
+        return lane, field
+    return None
+
+
 def accepted(game, rows, rng, tries):
     """Return corrupted rows that the door lets in, and what was done to them."""
     good, changes = [], []
     for _ in range(tries):
-        row = rows[[rng.integers(len(rows))]].copy()
+        row = rows[[rng.integers(len(rows))]]
         change = corrupt(row[0], rng)
-        try:
-            game.validate(row)
-        except fastenv.StateError as error:
-            told = MESSAGE.match(str(error))
-            assert told, error
-            assert told[1] == "0"
-            assert told[2] in STATE_DTYPE.names
-        else:
-            if not row["done"][0]:
-                good.append(row)
-                changes.append(change)
+        told = refusal(game, row)
+        if told is None and not row["done"][0]:
+            good.append(row)
+            changes.append(change)
     return np.concatenate(good) if good else rows[:0], changes
 
 
@@ -158,7 +163,6 @@ def everything(engine):
         ("ep_return", np.inf, "ep_return"),
         ("round_idx", 10, "round_idx"),
         ("cards", 0, "cards"),
-        ("deal_seed", 1, "deal_seed"),
         ("rounds_done", 1, "rounds_done"),
         ("abilities", t.Abilities.AGENT, "abilities"),
         ("cannon", 1, "cannon"),
@@ -230,9 +234,12 @@ def test_lanes_that_do_not_exist_are_refused(lanes):
     assert everything(engine) == before
 
 
-def test_rows_that_are_not_contiguous_are_taken():
+def test_rows_that_are_not_contiguous_are_taken_and_their_padding_is_not():
     engine = rows_of("worker")
-    rows = np.repeat(engine.get_states(), 2)[::2]
+    before = engine.get_state().tobytes()
+    rows = np.frombuffer(b"\x55" * 6 * STATE_DTYPE.itemsize, STATE_DTYPE).copy()[::2]
+    for name in STATE_DTYPE.names:
+        rows[name] = engine.get_states()[name]
     rows.flags.writeable = False
     engine.set_states(rows)
-    assert engine.get_states().tobytes() == rows.tobytes()
+    assert engine.get_state().tobytes() == before
