@@ -132,8 +132,8 @@ class SkullKing(Position):
             self.deal_seed = seed & MASK64 if rules.duplicate_deals else 0
             self.agent = max(knobs.agent_seat, 0)
         else:
-            if rules.duplicate_deals:
-                self.deal_seed = splitmix64((self.deal_seed + GOLDEN_GAMMA) & MASK64)
+            following = splitmix64((self.deal_seed + GOLDEN_GAMMA) & MASK64)
+            self.deal_seed = following if rules.duplicate_deals else 0
             rotated = (self.agent + 1) % players
             self.agent = rotated if knobs.agent_seat < 0 else knobs.agent_seat
         # 2 forget the last episode, take the knobs

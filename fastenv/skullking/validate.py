@@ -205,8 +205,12 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         used = rows[field] != unused
         yield field, used & ~done[:, pirate], "that pirate has not won a trick"
         yield field, used & (rows["abilities"] == t.Abilities.OFF), "abilities are off"
-    most = done[:, t.PIRATES].sum(axis=1)
-    yield "abilities_used", rows["abilities_used"] > most, "one for each pirate of a finished trick"
+    deciding = np.isin(
+        rows["phase"], (t.Phase.ROSIE, t.Phase.BENDT_1, t.Phase.BENDT_2, t.Phase.RASCAL)
+    )
+    waiting = deciding + (rows["harry_seat"] >= 0).astype(np.int64)
+    too_often = rows["abilities_used"] + waiting > done[:, t.PIRATES].sum(axis=1)
+    yield "abilities_used", too_often, "one for each pirate of a finished trick"
     strength = played @ np.array(t.STRENGTH)
     wrong = ~(np.abs(rows["seen_strength"] - strength) < 1e-9)  # the sum in play order
     yield "seen_strength", wrong, "the sum of the strengths of `played`"

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+from training import envs
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -260,6 +262,22 @@ def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
     assert records(run)[-1]["step"] == steps
     assert train(tmp_path, "long", "--resume", "--total-steps", steps + 128, config=None) == 0
     assert records(run)[-1]["step"] == steps + 128
+
+
+def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
+    train, tmp_path, monkeypatch
+):
+    def ask_at_once(config):
+        signal.raise_signal(signal.SIGTERM)
+        return training_engine(config)
+
+    training_engine = envs.training_engine
+    monkeypatch.setattr(envs, "training_engine", ask_at_once)
+    assert train(tmp_path, "early") == 0
+    monkeypatch.undo()
+    assert (tmp_path / "early/checkpoints/latest").read_text().strip() == f"ckpt_{0:012d}"
+    assert train(tmp_path, "early", "--resume", config=None) == 0
+    assert [r["step"] for r in records(tmp_path / "early")] == [128, 256, 384, 512]
 
 
 def records_so_far(run):

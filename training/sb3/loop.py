@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,38 @@ _TRAIN_VALUES = {
 }
 
 
+class Stop:
+    """Turns SIGINT and SIGTERM into a wish that is met at the next border between iterations.
+
+    Attributes
+    ----------
+    requested : bool
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Listen for the signals; a second one ends the run at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        both = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self._ask) for number in both}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _ask(self, number: int, _frame: object) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        print(f"{signal.Signals(number).name}: stopping after this iteration", file=sys.stderr)
+
+
 class Loop(BaseCallback):
     """Callback of a run.
 
@@ -48,6 +81,7 @@ class Loop(BaseCallback):
     log : RunLog
     save : callable
         Writes a checkpoint; takes the number of steps.
+    stop : Stop
     iteration, wall_s : int, float
         Iterations and seconds before this process.
     """
@@ -60,17 +94,17 @@ class Loop(BaseCallback):
         knobs: Knobs,
         log: RunLog,
         save: Callable[[int], None],
+        stop: Stop,
         iteration: int = 0,
         wall_s: float = 0.0,
     ) -> None:
         super().__init__()
-        self.stop_requested = False
         self.stopped = False  # at a border, with a checkpoint
         self.steps = 0  # at the last border
         self.iteration = iteration
         self.last_record: dict[str, Any] = {}
         self._config, self._vec, self._knobs, self._log = config, vec, knobs, log
-        self._save = save
+        self._save, self._stop = save, stop
         self._window = Window(engine)
         self._wall_before = wall_s
         self._running = False
@@ -87,7 +121,7 @@ class Loop(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         self._border()
-        if self.stop_requested:
+        if self._stop.requested:
             self._checkpoint()
             self.stopped = True
             return
@@ -159,28 +193,7 @@ class Loop(BaseCallback):
 def _note(record: dict[str, Any]) -> str:
     parts = [f"{record['sps']:,.0f} decisions/s"]
     if "rounds" in record:
-        parts.append(f"goals reached {record['rounds']['hit_rate']:.3f}")
+        parts.append(f"bids made {record['rounds']['hit_rate']:.3f}")
     if "episode" in record:
         parts.append(f"return {record['episode']['return_mean']:.2f}")
     return ", ".join(parts)
-
-
-@contextmanager
-def stop_signals(loop: Loop, log: RunLog) -> Iterator[None]:
-    """Let SIGINT and SIGTERM end the run at the next border; a second one ends it at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ask(number: int, _frame: object) -> None:
-        if loop.stop_requested:
-            raise KeyboardInterrupt
-        loop.stop_requested = True
-        log.say(f"{signal.Signals(number).name}: stopping after this iteration")
-
-    old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)

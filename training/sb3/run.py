@@ -23,7 +23,7 @@ from training.config import RunConfig
 from training.logging import RunLog, drop_after
 from training.presets import derived_sizes
 from training.runs import RunFolder
-from training.sb3.loop import Loop, stop_signals
+from training.sb3.loop import Loop, Stop
 from training.sb3.policy import policy_kwargs
 from training.sb3.vec import TimedVecEnv
 
@@ -71,6 +71,12 @@ def train(run: RunFolder, resume: bool = False) -> Outcome:
     CheckpointError
         If ``resume`` finds a checkpoint that is damaged or foreign; nothing is written then.
     """
+    stop = Stop()
+    with stop.signals():
+        return _train(run, resume, stop)
+
+
+def _train(run: RunFolder, resume: bool, stop: Stop) -> Outcome:
     config = run.config
     torch.set_num_threads(torch_threads(config))
     torch.use_deterministic_algorithms(config.deterministic)
@@ -85,21 +91,20 @@ def train(run: RunFolder, resume: bool = False) -> Outcome:
         drop_after(run.metrics, saved.steps)
     steps = 0 if saved is None else saved.steps
     before = {"iteration": 0, "wall_s": 0.0} if saved is None else saved.trainer["progress"]
+    if steps >= config.total_steps:  # nothing is left to do
+        return Outcome(True, steps, before["wall_s"])
     knobs.apply(steps)
 
     log = RunLog(run.path, config.total_steps, steps)
-    loop = Loop(config, vec, engine, knobs, log, _saver(run, model, engine, lambda: loop), **before)
+    save = _saver(run, model, engine, lambda: loop)
+    loop = Loop(config, vec, engine, knobs, log, save, stop, **before)
     try:
         log.say(f"{run.name}: {config.env}, backend {engine.backend}, device {model.device}")
         log.say(derived_sizes(config, engine.obs.shape[1], engine.num_actions))
         log.event("resume" if resume else "start", step=steps, **machine.revision())
         run.write_summary({"status": "running", "steps": steps, "wall_s": before["wall_s"]})
-        if steps < config.total_steps:
-            with stop_signals(loop, log):
-                model.learn(config.total_steps - steps, loop, reset_num_timesteps=saved is None)
-        else:
-            loop.steps, loop.stopped = steps, False
-        outcome = _outcome(loop, before["wall_s"])
+        model.learn(config.total_steps - steps, loop, reset_num_timesteps=saved is None)
+        outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
         log.event("end" if outcome.finished else "stopped", step=outcome.steps)
     finally:
         log.close()
@@ -167,6 +172,7 @@ def _saver(
                 "policy": model.policy.state_dict(),
                 "optimizer": model.policy.optimizer.state_dict(),
                 "generator": torch.get_rng_state(),
+                "device_generators": torch.cuda.get_rng_state_all(),  # none without CUDA
             },
             trainer={
                 "counters": {"num_timesteps": steps, "n_updates": model._n_updates},
@@ -207,11 +213,8 @@ def _restore(model: MaskablePPO, engine: BatchEngine, saved: Checkpoint) -> None
         model._last_episode_starts = saved.arrays["episode_starts"].astype(bool)
         checkpoint.set_global_generators(saved.trainer["generators"])
         torch.set_rng_state(saved.model["generator"])
+        if len(saved.model["device_generators"]) == torch.cuda.device_count():
+            torch.cuda.set_rng_state_all(saved.model["device_generators"])
     except (ValueError, KeyError, RuntimeError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error
-
-
-def _outcome(loop: Loop, wall_before: float) -> Outcome:
-    began = getattr(loop, "_began", None)
-    return Outcome(not loop.stopped, loop.steps, wall_before if began is None else loop.wall_s)
