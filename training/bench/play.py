@@ -54,6 +54,8 @@ class Playback:
         stagger: int = 65,
         seed: int = 0,
     ) -> None:
+        # the environment's default, as somebody who plays it meets it; trainers ask for "raise"
+        options = {"invalid_action": "penalty", **(options or {})}
         self.engine = engine = make_engine(
             env, num_envs, options, backend=backend, num_threads=num_threads
         )
