@@ -244,7 +244,7 @@ def _print_matches(
 def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.Comparison) -> None:
     caption = (
         f"{comparison.episodes:,} rounds, each played by everybody with the same cards, goal and "
-        "opponents' bids; rounds 1 to 10 equally likely, goals {_GOALS[options.goals]}; "
+        f"opponents' bids; rounds 1 to 10 equally likely, goals {_GOALS[options.goals]}; "
         "intervals of 95 %, differences paired."
     )
     console.print(tables.goal_table(comparison, "The same goals and deals", caption))

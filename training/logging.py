@@ -127,7 +127,7 @@ class RunLog:
 
     def say(self, text: str) -> None:
         """Print one line."""
-        self._console.print(text, highlight=False, markup=False)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Flush and close everything."""

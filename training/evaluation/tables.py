@@ -19,7 +19,7 @@ _COLUMNS = (
     ("rank", "rank", 2, 1),
     ("bid_hit", "bids made %", 1, 100),
 )
-WIDTH = 120  # of a console that is no terminal
+WIDTH = 132  # of a console that is no terminal
 
 
 def console() -> Console:
