@@ -104,6 +104,8 @@ def summary(samples: list[Sample], threads: int = 1) -> dict[str, Any]:
         "steps_per_cpu_s_all": cpu,
         "repeats": len(samples),
         "seconds": [round(s.wall_s, 3) for s in samples],
+        # about the number of threads, unless they waited or something else had the cores
+        "cores_used": round(statistics.median(s.cpu_s / s.wall_s for s in samples), 3),
         "load": [samples[0].load_before, samples[-1].load_after],
         "noisy": loaded or idle,
     }
