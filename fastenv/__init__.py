@@ -12,6 +12,7 @@ uses them is made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -64,6 +65,7 @@ def make(
     use_numba: bool | None = None,
     use_cython: bool | None = None,
     render_mode: str | None = None,
+    info_columns: Sequence[str] | None = None,
     **config: Any,
 ) -> FastEnv:
     """Return a single environment, without Gymnasium's wrappers.
@@ -78,6 +80,8 @@ def make(
     use_numba, use_cython : bool, optional
         The same choice as two flags; as soon as one is given, the other defaults to False.
     render_mode : {None, "ansi", "rgb_array"}
+    info_columns : sequence of str, optional
+        Columns of the game in ``info``; default the game's own choice.
     **config
         Options of the game.
 
@@ -89,8 +93,9 @@ def make(
         The backend cannot run here; the message says what to install.
     """
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
-    env = FastEnv(short_id(env_id), render_mode=render_mode, **flags, **config)
-    env.spec = _spec(env_id, {"render_mode": render_mode, **flags, **config})
+    flags |= {"render_mode": render_mode, "info_columns": info_columns}
+    env = FastEnv(short_id(env_id), **flags, **config)
+    env.spec = _spec(env_id, {**flags, **config})
     return env
 
 
@@ -105,13 +110,14 @@ def make_vec(
     autoreset_mode: str | gymnasium.vector.AutoresetMode = "next_step",
     copy: bool = True,
     render_mode: str | None = None,
+    info_columns: Sequence[str] | None = None,
     **config: Any,
 ) -> FastVectorEnv:
     """Return ``num_envs`` environments behind Gymnasium's vector interface.
 
     Parameters
     ----------
-    env_id, backend, use_numba, use_cython, render_mode, **config
+    env_id, backend, use_numba, use_cython, render_mode, info_columns, **config
         See :func:`make`.
     num_envs : int
         Number of lanes.
@@ -126,6 +132,7 @@ def make_vec(
         "autoreset_mode": autoreset_mode,
         "copy": copy,
         "render_mode": render_mode,
+        "info_columns": info_columns,
         **config,
     }
     vec = FastVectorEnv(short_id(env_id), num_envs, **options)
@@ -139,10 +146,11 @@ def make_engine(
     *,
     backend: str | Backend = "auto",
     num_threads: int | None = None,
+    info_columns: Sequence[str] | None = None,
     **config: Any,
 ) -> BatchEngine:
     """Return a batch engine, the interface our own trainers use; see :func:`make_vec`."""
-    return BatchEngine(make_game(env_id, **config), num_envs, backend, num_threads)
+    return BatchEngine(make_game(env_id, **config), num_envs, backend, num_threads, info_columns)
 
 
 def _spec(env_id: str, kwargs: dict[str, Any]) -> gymnasium.envs.registration.EnvSpec:

@@ -78,6 +78,9 @@ class BatchEngine:
     num_threads : int, optional
         Threads of the compiled path; default ``FASTENV_NUM_THREADS`` or 1. Results do not depend
         on it.
+    info_columns : sequence of str, optional
+        Columns to write, in this order: names of the game's ``info_columns`` and
+        ``float_columns``; default the game's ``default_columns``. Fewer are faster.
 
     Attributes
     ----------
@@ -95,6 +98,8 @@ class BatchEngine:
         Of the episodes that ended in the last step; other rows are stale.
     tau : ndarray of int32, shape (n,)
         Primitive steps of each decision; all 1.
+    info_columns, float_columns : tuple of str
+        The columns that are written.
     info, final_info : dict of str to ndarray, shape (n,)
         Column views of the current state and, in rows that ended, of the final state.
     ended : ndarray of bool, shape (n,)
@@ -112,8 +117,10 @@ class BatchEngine:
         num_envs: int,
         backend: str | Backend = "auto",
         num_threads: int | None = None,
+        info_columns: Sequence[str] | None = None,
     ) -> None:
         self.game = game
+        self.info_columns, self.float_columns = _columns(game, info_columns)
         self.num_envs = n = _count("num_envs", num_envs)
         self.num_threads = _count(
             "num_threads", _default_threads() if num_threads is None else num_threads
@@ -132,23 +139,25 @@ class BatchEngine:
             obs=aligned((n, *game.obs_shape), game.obs_dtype),
             mask=aligned((n, game.num_actions), np.uint8),
             reward=aligned(n, game.float_dtype),
-            columns=aligned((n, len(game.float_columns)), game.float_dtype),
+            columns=aligned((n, len(self.float_columns)), game.float_dtype),
             terminated=aligned(n, np.uint8),
             truncated=aligned(n, np.uint8),
-            info=aligned((n, len(game.info_columns)), np.int32),
-            final_info=aligned((n, len(game.info_columns)), np.int32),
+            info=aligned((n, len(self.info_columns)), game.info_dtype),
+            final_info=aligned((n, len(self.info_columns)), game.info_dtype),
             final_obs=aligned((n, *game.obs_shape), game.obs_dtype),
             ep_return=aligned(n, np.float64),
             ep_length=aligned(n, np.int32),
+            info_wanted=_places(self.info_columns, game.info_columns),
+            columns_wanted=_places(self.float_columns, game.float_columns),
         )
         self.obs, self.mask, self.reward = out.obs, out.mask, out.reward
         self.terminated, self.truncated = out.terminated, out.truncated
         self.final_obs, self.ep_return, self.ep_length = out.final_obs, out.ep_return, out.ep_length
         self.tau = np.ones(n, np.int32)
-        floats = {name: out.columns[:, k] for k, name in enumerate(game.float_columns)}
-        self.info = {name: out.info[:, k] for k, name in enumerate(game.info_columns)} | floats
+        floats = {name: out.columns[:, k] for k, name in enumerate(self.float_columns)}
+        self.info = {name: out.info[:, k] for k, name in enumerate(self.info_columns)} | floats
         self.final_info = {
-            name: out.final_info[:, k] for k, name in enumerate(game.info_columns)
+            name: out.final_info[:, k] for k, name in enumerate(self.info_columns)
         } | floats
 
         self.ended = np.ones(n, np.bool_)
@@ -284,7 +293,7 @@ class BatchEngine:
     # -- state -----------------------------------------------------------------------------------
 
     def info_block(self, final: bool = False) -> tuple[Array, Array]:
-        """Return the int32 and the float info columns as blocks, shapes (n, K) and (n, C).
+        """Return the columns of the state and of the step as blocks, shapes (n, K) and (n, C).
 
         Parameters
         ----------
@@ -340,8 +349,11 @@ class BatchEngine:
 
     def get_state(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.uint8]:
         """Return the state rows as bytes, shape (k, S): complete, including the generators."""
-        self._path.pack(self._all)
-        return self._bytes[self._as_lanes(idx)]
+        lanes = self._as_lanes(idx)
+        select = np.zeros(self.num_envs, np.uint8)
+        select[lanes] = 1
+        self._path.pack(select)
+        return self._bytes[lanes]
 
     def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
         """Load rows that :meth:`get_state` returned, shape (k, S). See :meth:`set_states`."""
@@ -408,6 +420,12 @@ class BatchEngine:
         else:
             self.check_out("out", out, self._actions)
         self._check_seeded()
+        if self.game.bots_see_obs:
+            self.refresh()
+            out[self.ended] = 0
+            running = (~self.ended).view(np.uint8)
+            self._path.bot_actions(code, self.obs, self.mask, running, rng_states, out)
+            return out
         kept = rng_states[self.ended]
         self._path.bot_actions(code, rng_states, out)
         out[self.ended], rng_states[self.ended] = 0, kept
@@ -541,6 +559,7 @@ class BatchEngine:
             "num_envs": self.num_envs,
             "backend": self.backend,
             "num_threads": self.num_threads,
+            "info_columns": (*self.info_columns, *self.float_columns),
             "rows": self.get_states(),
             "knobs": self._knobs.copy(),
             "seeded": self._seeded.copy(),
@@ -550,13 +569,34 @@ class BatchEngine:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Rebuild the engine; its lanes go on as those of the original would."""
         init: Callable[..., None] = self.__init__  # type: ignore[misc]
-        init(state["game"], state["num_envs"], state["backend"], state["num_threads"])
+        names = ("game", "num_envs", "backend", "num_threads", "info_columns")
+        init(*(state[name] for name in names))
         self._knobs[:] = state["knobs"]
         if state["seeded"].any():
             lanes = np.flatnonzero(state["seeded"])
             self.set_states(state["rows"][lanes], lanes)
         self.ended[:] = state["ended"]
         self._some_ended = bool(self.ended.any())
+
+
+def _columns(game: Game, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the wanted columns of the state and of the step, or raise :class:`ConfigError`."""
+    known = (*game.info_columns, *game.float_columns)
+    if wanted is None:
+        wanted = known if game.default_columns is None else game.default_columns
+    if isinstance(wanted, str) or not all(isinstance(name, str) for name in wanted):
+        raise ConfigError(f"info_columns={wanted!r}: must be a sequence of names")
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"info_columns: {name!r} must be one of {', '.join(known)}")
+        if list(wanted).count(name) > 1:
+            raise ConfigError(f"info_columns: {name!r} is named twice")
+    floats = tuple(name for name in wanted if name in game.float_columns)
+    return tuple(name for name in wanted if name in game.info_columns), floats
+
+
+def _places(names: tuple[str, ...], among: tuple[str, ...]) -> npt.NDArray[np.int32]:
+    return np.array([among.index(name) for name in names], np.int32)
 
 
 def _check_out(name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

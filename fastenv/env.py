@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
@@ -48,11 +49,12 @@ def engine_for(
     use_numba: bool | None,
     use_cython: bool | None,
     num_threads: int | None,
+    info_columns: Sequence[str] | None = None,
 ) -> BatchEngine:
     """Return an engine on the backend that the names and flags ask for."""
     modules = {"kernel_module": game.kernel_module, "core_module": game.core_module}
     chosen = resolve(backend, use_numba, use_cython, **modules)
-    return BatchEngine(game, num_envs, chosen, num_threads)
+    return BatchEngine(game, num_envs, chosen, num_threads, info_columns)
 
 
 def observation_space(game: Game) -> spaces.Box:
@@ -66,16 +68,16 @@ class _Scalars(dict[int, Any]):
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self._dtype = dtype
-        self._bits = np.dtype(f"i{dtype.itemsize}")
+        self.bits = np.dtype(f"i{dtype.itemsize}")
 
     def __missing__(self, bits: int) -> Any:
-        scalar = np.array(bits, self._bits).view(self._dtype)[()]
+        scalar = np.array(bits, self.bits).view(self._dtype)[()]
         if len(self) < 1 << 16:
             self[bits] = scalar
         return scalar
 
 
-_SCALARS = {np.dtype(name): _Scalars(np.dtype(name)) for name in ("i4", "f4", "f8")}
+_SCALARS = {np.dtype(name): _Scalars(np.dtype(name)) for name in ("i4", "f4")}
 
 
 class FastEnv(gymnasium.Env[Array, int]):
@@ -89,14 +91,16 @@ class FastEnv(gymnasium.Env[Array, int]):
         See :func:`fastenv.backend.resolve`; ``env.backend`` names the one in use.
     render_mode : {None, "ansi", "rgb_array"}
         What :meth:`render` returns.
+    info_columns : sequence of str, optional
+        Columns of the game in ``info``; default the game's own choice.
     **options
         Options of the game.
 
     Notes
     -----
     ``step`` returns a fresh observation, a float, two bools and a fresh info dict with
-    ``action_mask`` (int8, shape (A,)), the game's columns as NumPy scalars and, in the step that
-    ends an episode, ``episode_return`` and ``episode_length``. The episode ends once: ``reset``
+    ``action_mask`` (int8, shape (A,)), the game's columns as scalars and, in the step that ends an
+    episode, ``episode_return`` and ``episode_length``. The episode ends once: ``reset``
     before the next ``step``. ``reset(seed=s)`` replays an episode exactly; ``reset()`` goes on with
     the same random stream.
     """
@@ -111,6 +115,7 @@ class FastEnv(gymnasium.Env[Array, int]):
         use_numba: bool | None = None,
         use_cython: bool | None = None,
         render_mode: str | None = None,
+        info_columns: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options)
@@ -118,7 +123,7 @@ class FastEnv(gymnasium.Env[Array, int]):
         self.render_mode = check_render_mode(self.game, render_mode)
         self.observation_space = observation_space(self.game)
         self.action_space: spaces.Space[Any] = spaces.Discrete(self.game.num_actions)
-        self._adopt(engine_for(self.game, 1, backend, use_numba, use_cython, 1))
+        self._adopt(engine_for(self.game, 1, backend, use_numba, use_cython, 1, info_columns))
 
     def _adopt(self, engine: BatchEngine) -> None:
         """Bind everything that a step touches once: at one lane, each look-up counts."""
@@ -133,12 +138,18 @@ class FastEnv(gymnasium.Env[Array, int]):
         self._reward = engine.reward.data
         self._terminated = engine.terminated.data
         self._truncated = engine.truncated.data
-        ints, floats = (block[0] for block in engine.info_block())
-        bits = f"i{floats.dtype.itemsize}"
-        self._ints, self._floats = ints, floats.view(bits)  # floats by their bits, see _Scalars
-        self._as_int32 = _SCALARS[ints.dtype].__getitem__
-        self._as_float = _SCALARS[floats.dtype].__getitem__
-        self._names = (*engine.game.info_columns, *engine.game.float_columns, "action_mask")
+        shown = engine.game.info_kinds
+        self._columns = []
+        for block in engine.info_block():
+            scalars = _SCALARS.get(block.dtype)  # None: Python's floats say as much
+            bits = block[0] if scalars is None else block[0].view(scalars.bits)
+            self._columns.append((bits, None if scalars is None else scalars.__getitem__))
+        self._kinds = [
+            (k, kind.__getitem__ if isinstance(kind, tuple) else kind)
+            for k, kind in enumerate(map(shown.get, engine.info_columns))
+            if kind not in (None, float)
+        ]
+        self._names = (*engine.info_columns, *engine.float_columns, "action_mask")
         self._running = not engine.ended[0]
         self._seeded = self._running
 
@@ -202,8 +213,11 @@ class FastEnv(gymnasium.Env[Array, int]):
         return self._obs.copy(), self._reward[0], terminated, truncated, info
 
     def _info(self) -> dict[str, Any]:
-        values = [*map(self._as_int32, self._ints.tolist())]
-        values += map(self._as_float, self._floats.tolist())
+        values: list[Any] = []
+        for column, as_scalar in self._columns:
+            values += column.tolist() if as_scalar is None else map(as_scalar, column.tolist())
+        for k, kind in self._kinds:
+            values[k] = kind(int(values[k]))
         values.append(self._mask.copy())
         return dict(zip(self._names, values, strict=True))
 

@@ -8,6 +8,8 @@ called with; the house (engine, env, vector, adapters) uses nothing else of a ga
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,10 +37,15 @@ class Kernels(Protocol):
         """Write reward and float columns of the last step; add to the rows' episode sums."""
 
     def info_many(self, rows: Array, select: Bytes, info: Array) -> None:
-        """Write the int32 info columns of each selected row."""
+        """Write the info columns of each selected row."""
 
-    def addresses(self) -> tuple[int, int, int]:
-        """Return C function addresses of observe, reward and info of one row, for `Core.bind`."""
+    def bot_many(
+        self, kind: int, obs: Array, mask: Bytes, select: Bytes, rng_states: Array, out: Array
+    ) -> None:
+        """Write the action of the scripted player ``kind``; for games with ``bots_see_obs``."""
+
+    def addresses(self) -> tuple[int, ...]:
+        """Return addresses of C functions over one row, as the game's own core binds them."""
 
 
 class Core(Protocol):
@@ -55,20 +62,26 @@ class Core(Protocol):
 
     def bind(
         self,
-        observe: int,
-        reward: int,
-        info: int,
-        rewards: Array,
+        addresses: tuple[int, ...],
+        reward: Array,
         columns: Array,
         terminated: Bytes,
         truncated: Bytes,
-        infos: Array,
+        info: Array,
         final_info: Array,
         final_obs: Array,
         ep_return: Array,
         ep_length: Array,
+        info_wanted: npt.NDArray[np.int32],
+        columns_wanted: npt.NDArray[np.int32],
     ) -> None:
-        """Remember kernels and destinations of the fused step."""
+        """Remember kernels and destinations of the fused step.
+
+        ``info``, ``final_info`` and ``columns`` hold the wanted columns only, in that order.
+        """
+
+    def materialise(self, select: Bytes) -> None:
+        """Fill what the selected rows leave open; for games with ``lazy``."""
 
     def step_fused(
         self, actions: Array, select: Bytes, autoreset: bool, obs: Array, mask: Bytes
@@ -82,7 +95,7 @@ class Core(Protocol):
         """Write observation, mask and (bound) info of each selected row."""
 
     def bot_actions(self, kind: int, rng_states: Array, out: Array) -> None:
-        """Write the action the scripted player ``kind`` would take in each running row."""
+        """Write the scripted player's action in each running row; unless ``bots_see_obs``."""
 
 
 class Game(ABC):
@@ -102,8 +115,19 @@ class Game(ABC):
     knobs_dtype : dtype
         Of one lane's knobs: what a curriculum may change, read at each reset.
     info_columns, float_columns : tuple of str
-        Names of the int32 columns (of a state) and of the float columns (of a step, 0 after a
-        reset).
+        Names of the columns of a state and of the float columns of a step (0 after a reset).
+    info_dtype : dtype
+        Of the block that holds the columns of a state.
+    info_kinds : mapping of str to type or tuple of str
+        How dicts show a column of a state: as int, bool or float, or as the label of that number;
+        default as a scalar of ``info_dtype``.
+    default_columns : tuple of str or None
+        Columns written unless others are asked for; None is all.
+    lazy : bool
+        The core leaves parts of a row open until they are needed or ``materialise`` is called.
+    bots_see_obs : bool
+        Scripted players decide from observation and mask (``bot_action_seen``, ``bot_many``), not
+        from the state.
     raise_illegal : bool
         The engine refuses actions that are illegal now; else the rules deal with them.
     any_integer : bool
@@ -124,7 +148,12 @@ class Game(ABC):
     state_dtype: np.dtype[Any]
     knobs_dtype: np.dtype[Any] = np.dtype([("none", "u1")])
     info_columns: tuple[str, ...] = ()
+    info_dtype: np.dtype[Any] = np.dtype(np.int32)
+    info_kinds: Mapping[str, type | tuple[str, ...]] = MappingProxyType({})
     float_columns: tuple[str, ...] = ()
+    default_columns: tuple[str, ...] | None = None
+    lazy: bool = False
+    bots_see_obs: bool = False
     raise_illegal: bool = False
     any_integer: bool = False
     kernel_module: str | None = None
@@ -166,8 +195,8 @@ class Game(ABC):
         """Return the reward of the last step, write the float columns, add to the episode sums."""
 
     @abstractmethod
-    def info(self, game: Any, out: npt.NDArray[np.int32]) -> None:
-        """Write the int32 info columns."""
+    def info(self, game: Any, out: Array) -> None:
+        """Write the info columns of the state."""
 
     # -- the compiled twins ----------------------------------------------------------------------
 
@@ -207,6 +236,13 @@ class Game(ABC):
         """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3)."""
         raise NotImplementedError
 
+    def shown(self, name: str, value: Any) -> Any:
+        """Return a value of an info column as dicts show it (``info_kinds``)."""
+        kind = self.info_kinds.get(name)
+        if kind is None:
+            return value
+        return kind[int(value)] if isinstance(kind, tuple) else kind(value)
+
     def bot_kind(self, name: str) -> int:
         """Return the number of a scripted player, or raise :class:`ConfigError`."""
         from fastenv.errors import ConfigError
@@ -215,4 +251,10 @@ class Game(ABC):
 
     def bot_action(self, game: Any, kind: int, rng_state: npt.NDArray[np.uint64]) -> int:
         """Return a scripted player's action; advance its generator state, shape (4,)."""
+        raise NotImplementedError
+
+    def bot_action_seen(
+        self, obs: Array, mask: Bytes, kind: int, rng_state: npt.NDArray[np.uint64]
+    ) -> int:
+        """Return the action of a player that sees observation and mask; as :meth:`bot_action`."""
         raise NotImplementedError

@@ -42,6 +42,8 @@ class Buffers:
     final_obs: Array
     ep_return: Array
     ep_length: Array
+    info_wanted: Array  # which columns of the game `info` and `columns` hold, int32
+    columns_wanted: Array
 
 
 class PythonLanes:
@@ -119,7 +121,9 @@ class CoreLanes:
     def __init__(self, game: Game, states: Array, core: Core) -> None:
         self.game, self.states, self.core = game, states, core
         self.done = states["done"]
-        self.first_illegal, self.bot_actions = core.first_illegal, core.bot_actions
+        self.first_illegal = core.first_illegal
+        if not game.bots_see_obs:
+            self.bot_actions = core.bot_actions
         self._seen: dict[int, Any] = {}  # games made since the rows last moved
 
     def reset(self, select: Select, seeds: Array | None) -> None:
@@ -133,7 +137,9 @@ class CoreLanes:
         self.core.step(actions, select)
 
     def pack(self, select: Select) -> None:
-        """Do nothing: rows are always up to date."""
+        """Complete the selected rows."""
+        if self.game.lazy:
+            self.core.materialise(select)
 
     def load(self, select: Select) -> None:
         """Take over the selected rows, which were written from outside."""
@@ -142,6 +148,10 @@ class CoreLanes:
     def lane(self, i: int) -> Any:
         """Return the game of lane ``i``, a copy."""
         if i not in self._seen:
+            if self.game.lazy:
+                one = np.zeros(len(self.states), np.uint8)
+                one[i] = 1
+                self.core.materialise(one)
             self._seen[i] = self.game.unpack(self.states[i])
         return self._seen[i]
 
@@ -160,14 +170,18 @@ Lanes = PythonLanes | CoreLanes
 class PythonEncoder:
     """Plain Python over reference objects."""
 
-    def __init__(self, game: Game, lanes: Lanes) -> None:
+    def __init__(self, game: Game, lanes: Lanes, out: Buffers) -> None:
         self.game, self.lanes = game, lanes
+        self._info = np.zeros(len(game.info_columns), game.info_dtype)
+        self._columns = np.zeros(len(game.float_columns), game.float_dtype)
+        self._info_wanted, self._columns_wanted = out.info_wanted, out.columns_wanted
 
     def reward(self, select: Select, reward: Array, columns: Array) -> None:
         """Write reward and float columns of the step just taken."""
         for i in chosen(select):
             game = self.lanes.lane(i)
-            reward[i] = self.game.reward(game, columns[i])
+            reward[i] = self.game.reward(game, self._columns)
+            columns[i] = self._columns[self._columns_wanted]
             self.lanes.sums_from_game(i, game)
 
     def observe(self, select: Select, obs: Array, mask: Array) -> None:
@@ -178,9 +192,17 @@ class PythonEncoder:
             self.game.action_mask(game, mask[i])
 
     def info(self, select: Select, out: Array) -> None:
-        """Write the int32 info columns."""
+        """Write the info columns of the state."""
         for i in chosen(select):
-            self.game.info(self.lanes.lane(i), out[i])
+            self.game.info(self.lanes.lane(i), self._info)
+            out[i] = self._info[self._info_wanted]
+
+    def bot_actions(
+        self, kind: int, obs: Array, mask: Array, select: Select, rng_states: Array, out: Array
+    ) -> None:
+        """Write the action of a scripted player that sees observation and mask."""
+        for i in chosen(select):
+            out[i] = self.game.bot_action_seen(obs[i], mask[i], kind, rng_states[i])
 
     def encode_rows(self, rows: Array, obs: Array, mask: Array) -> None:
         """Write observation and mask of rows that belong to no lane."""
@@ -193,13 +215,21 @@ class PythonEncoder:
 class KernelEncoder:
     """Numba kernels over rows."""
 
-    def __init__(self, game: Game, lanes: Lanes, states: Array) -> None:
+    def __init__(self, game: Game, lanes: Lanes, states: Array, out: Buffers) -> None:
         self.kernels, self.lanes, self.states = game.kernels(), lanes, states
+        n = len(states)
+        self._info = np.zeros((n, len(game.info_columns)), game.info_dtype)
+        self._columns = np.zeros((n, len(game.float_columns)), game.float_dtype)
+        self._info_wanted, self._columns_wanted = out.info_wanted, out.columns_wanted
+        if game.bots_see_obs:
+            self.bot_actions = self.kernels.bot_many
 
     def reward(self, select: Select, reward: Array, columns: Array) -> None:
         """Write reward and float columns of the step just taken."""
         self.lanes.pack(select)
-        self.kernels.reward_many(self.states, select, reward, columns)
+        self._columns[...] = 0
+        self.kernels.reward_many(self.states, select, reward, self._columns)
+        columns[...] = self._columns[:, self._columns_wanted]
         self.lanes.sums_from_rows(select)
 
     def observe(self, select: Select, obs: Array, mask: Array) -> None:
@@ -208,9 +238,11 @@ class KernelEncoder:
         self.kernels.observe_many(self.states, select, obs, mask)
 
     def info(self, select: Select, out: Array) -> None:
-        """Write the int32 info columns."""
+        """Write the info columns of the state."""
         self.lanes.pack(select)
-        self.kernels.info_many(self.states, select, out)
+        self.kernels.info_many(self.states, select, self._info)
+        rows = select.view(np.bool_)
+        out[rows] = self._info[rows][:, self._info_wanted]
 
     def encode_rows(self, rows: Array, obs: Array, mask: Array) -> None:
         """Write observation and mask of rows that belong to no lane."""
@@ -226,7 +258,9 @@ class Composed:
     def __init__(self, lanes: Lanes, encoder: Encoder, out: Buffers) -> None:
         self.lanes, self.encoder, self.out = lanes, encoder, out
         self.reset = lanes.reset
-        self.first_illegal, self.bot_actions = lanes.first_illegal, lanes.bot_actions
+        self.first_illegal = lanes.first_illegal
+        seeing = lanes.game.bots_see_obs
+        self.bot_actions: Any = (encoder if seeing else lanes).bot_actions
         self.pack, self.load, self.encode_rows = lanes.pack, lanes.load, encoder.encode_rows
         self._scratch = np.zeros_like(out.mask)
 
@@ -263,12 +297,13 @@ class Fused:
     """The core calls the kernels by address, one row after the other."""
 
     def __init__(self, game: Game, lanes: CoreLanes, core: Core, out: Buffers) -> None:
-        self.encoder = KernelEncoder(game, lanes, lanes.states)
-        self.encode_rows = self.encoder.encode_rows
+        encoder = KernelEncoder(game, lanes, lanes.states, out)
+        self.encode_rows = encoder.encode_rows
         _obs, _mask, *bound = (getattr(out, field.name) for field in fields(out))
-        core.bind(*self.encoder.kernels.addresses(), *bound)
+        core.bind(encoder.kernels.addresses(), *bound)
         self.step, self.observe, self.reset = core.step_fused, core.observe, core.reset
-        self.first_illegal, self.bot_actions = core.first_illegal, core.bot_actions
+        self.first_illegal = core.first_illegal
+        self.bot_actions: Any = (encoder if game.bots_see_obs else lanes).bot_actions
         self.pack, self.load = lanes.pack, lanes.load
 
 
@@ -286,6 +321,8 @@ def make_path(
         if backend.use_numba:
             return Fused(game, lanes, core, out)
     encoder: Encoder = (
-        KernelEncoder(game, lanes, states) if backend.use_numba else PythonEncoder(game, lanes)
+        KernelEncoder(game, lanes, states, out)
+        if backend.use_numba
+        else PythonEncoder(game, lanes, out)
     )
     return Composed(lanes, encoder, out)

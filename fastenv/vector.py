@@ -98,6 +98,8 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         overwrites, and rewards in the game's float dtype.
     render_mode : {None, "ansi", "rgb_array"}
         What :meth:`render` returns for each lane.
+    info_columns : sequence of str, optional
+        Columns of the game in the infos; default the game's own choice. Fewer are faster.
     **options
         Options of the game.
     """
@@ -116,6 +118,7 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         render_mode: str | None = None,
+        info_columns: Sequence[str] | None = None,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options)
@@ -127,7 +130,9 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         }
         self.render_mode = check_render_mode(self.game, render_mode)
         self.copy = copy
-        self.engine = engine_for(self.game, num_envs, backend, use_numba, use_cython, num_threads)
+        self.engine = engine_for(
+            self.game, num_envs, backend, use_numba, use_cython, num_threads, info_columns
+        )
         self.backend = self.engine.backend
         self.num_envs = self.engine.num_envs
         self.single_observation_space = observation_space(self.game)
@@ -335,10 +340,13 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
             if rows is not None:
                 for block in (ints, floats, mask):
                     block[~rows] = 0
-        names = (*game.info_columns, *game.float_columns, "action_mask")
+        names = (*engine.info_columns, *engine.float_columns, "action_mask")
         present = np.empty((len(names), n), np.bool_)
         present[:] = True if rows is None else rows
         infos: Infos = dict(zip(names, (*ints.T, *floats.T, mask), strict=True))
+        for name in engine.info_columns:
+            if name in game.info_kinds:
+                infos[name] = _shown(infos[name], game.info_kinds[name], rows)
         infos.update(zip([f"_{name}" for name in names], present, strict=True))
         return infos
 
@@ -383,6 +391,18 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
             return None
         drawn = self.np_random.integers(2**63, size=self.num_envs)
         return [int(s) if lane else None for s, lane in zip(drawn, new, strict=True)]
+
+
+def _shown(
+    column: Array, kind: type | tuple[str, ...], rows: npt.NDArray[np.bool_] | None
+) -> Array:
+    """Return a column as ``SyncVectorEnv`` collects what single environments show of it."""
+    if not isinstance(kind, tuple):
+        return column.astype(kind, copy=False)
+    labels = np.array(kind, object)[column.astype(np.intp)]
+    if rows is not None:
+        labels[~rows] = None
+    return labels
 
 
 def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:

@@ -365,3 +365,33 @@ def test_nothing_heavy_is_imported_with_the_package():
     code += "'stable_baselines3', 'fastenv.skullking'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("wanted", [(), ("goal",), ("twice", "goal", "position"), ("distance",)])
+def test_only_the_wanted_columns_are_written(backend, wanted):
+    rng = np.random.default_rng(5)
+    whole, part = (BatchEngine(WalkGame(), 3, backend, info_columns=c) for c in (None, wanted))
+    for engine in (whole, part):
+        engine.reset_many(seeds=3)
+    assert set(part.info) == set(part.final_info) == set(wanted)
+    ended = 0
+    for _ in range(40):
+        actions = rng.integers(0, 3, 3)
+        for engine in (whole, part):
+            engine.step_many(actions)
+        done = (whole.terminated | whole.truncated) != 0
+        ended += done.sum()
+        for name in wanted:
+            np.testing.assert_array_equal(part.info[name], whole.info[name])
+            np.testing.assert_array_equal(part.final_info[name][done], whole.final_info[name][done])
+        np.testing.assert_array_equal(part.obs, whole.obs)
+    assert ended
+    copy = pickle.loads(pickle.dumps(part))
+    assert (copy.info_columns, copy.float_columns) == (part.info_columns, part.float_columns)
+
+
+@pytest.mark.parametrize("wanted", ["goal", ("colour",), ("goal", "goal"), (1,)])
+def test_unusable_columns_are_refused(wanted):
+    with pytest.raises(fastenv.ConfigError, match="info_columns"):
+        BatchEngine(WalkGame(), 1, info_columns=wanted)

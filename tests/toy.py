@@ -185,7 +185,7 @@ class WalkKernels:
             self.game.info(game, info[i])
 
     def addresses(self) -> Any:
-        return self, self, self
+        return (self,)
 
 
 class WalkCore:
@@ -217,10 +217,12 @@ class WalkCore:
             game = self.game.unpack(self.states[i])
             out[i] = self.game.bot_action(game, kind, rng_states[i])
 
-    def bind(self, observe: Any, _reward: Any, _info: Any, *buffers: Any) -> None:
-        self.kernels = observe
+    def bind(self, addresses: Any, *buffers: Any) -> None:
+        self.kernels = addresses[0]
         names = "reward columns terminated truncated info final_info final_obs ep_return ep_length"
-        self.out = dict(zip(names.split(), buffers, strict=True))
+        self.out = dict(
+            zip([*names.split(), "info_wanted", "columns_wanted"], buffers, strict=True)
+        )
 
     def step_fused(self, actions: Any, select: Any, autoreset: bool, obs: Any, mask: Any) -> None:
         out, one = self.out, np.zeros_like(select)
@@ -232,12 +234,14 @@ class WalkCore:
             one[:] = 0
             one[i] = 1
             self.step(actions, one)
-            self.kernels.reward_many(self.states, one, out["reward"], out["columns"])
+            full = np.zeros((len(select), 2), np.float32)
+            self.kernels.reward_many(self.states, one, out["reward"], full)
+            out["columns"][i] = full[i, out["columns_wanted"]]
             done = self.states["done"][i]
             out["terminated"][i], out["truncated"][i] = done == 1, done == 2
             if done:
                 self.kernels.observe_many(self.states, one, out["final_obs"], mask)
-                self.kernels.info_many(self.states, one, out["final_info"])
+                self.info(one, out["final_info"])
                 for name in ("ep_return", "ep_length"):
                     out[name][i] = self.states[name][i]
                 if autoreset:
@@ -246,4 +250,10 @@ class WalkCore:
 
     def observe(self, select: Any, obs: Any, mask: Any) -> None:
         self.kernels.observe_many(self.states, select, obs, mask)
-        self.kernels.info_many(self.states, select, self.out["info"])
+        self.info(select, self.out["info"])
+
+    def info(self, select: Any, info: Any) -> None:
+        full = np.zeros((len(select), 2), np.int32)
+        self.kernels.info_many(self.states, select, full)
+        chosen = select != 0
+        info[chosen] = full[chosen][:, self.out["info_wanted"]]

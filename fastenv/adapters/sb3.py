@@ -179,7 +179,7 @@ class BatchVecEnv(VecEnv):
             total = round(float(engine.ep_return[i]), 6)  # as Monitor does
             info["episode"] = {"r": total, "l": int(engine.ep_length[i]), "t": now}
         for name in self.info_columns:
-            info[name] = engine.final_info[name][i].item()
+            info[name] = engine.game.shown(name, engine.final_info[name][i].item())
         if self.success_column is not None:
             info["is_success"] = bool(engine.final_info[self.success_column][i])
         return info
@@ -213,7 +213,8 @@ class BatchVecEnv(VecEnv):
         if attr_name == "action_masks":
             return [self.engine.mask[i].view(np.bool_).copy for i in lanes]  # a bound method
         if attr_name in self.engine.info:
-            return [self.engine.info[attr_name][i] for i in lanes]
+            column = self.engine.info[attr_name]
+            return [self.engine.game.shown(attr_name, column[i]) for i in lanes]
         return self.engine.get_knob(attr_name, lanes)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:

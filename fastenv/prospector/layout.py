@@ -75,4 +75,4 @@ REWARD_TERMS = (
     "reward_terminal",
 )
 
-assert sum(length for _, _, length, _ in OBS_LAYOUT) == t.OBS_DIM  # noqa: S101
+assert sum(length for _, _, length, _ in OBS_LAYOUT) == t.OBS_DIM

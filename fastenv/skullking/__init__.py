@@ -192,9 +192,9 @@ class _Kernels:
     def info_many(self, rows: Array, select: Array, info: Array) -> None:
         self._module.info_many(rows, self._rules, select, info)
 
-    def addresses(self) -> tuple[int, int, int]:
-        observe, reward, info = self._module.addresses(int(self._rules["tier"][0]))
-        return observe, reward, info
+    def addresses(self) -> tuple[int, ...]:
+        addresses: tuple[int, int, int] = self._module.addresses(int(self._rules["tier"][0]))
+        return addresses
 
 
 def random_options(

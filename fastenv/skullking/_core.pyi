@@ -16,9 +16,7 @@ class BatchCore:
     ) -> None: ...
     def bind(
         self,
-        observe: int,
-        reward_address: int,
-        info_address: int,
+        addresses: tuple[int, ...],
         reward: npt.NDArray[np.float32],
         columns: npt.NDArray[np.float32],
         terminated: U8,
@@ -28,6 +26,8 @@ class BatchCore:
         final_obs: npt.NDArray[np.float32],
         ep_return: npt.NDArray[np.float64],
         ep_length: npt.NDArray[np.int32],
+        info_wanted: npt.NDArray[np.int32],
+        columns_wanted: npt.NDArray[np.int32],
         num_actions: int = ...,
     ) -> None: ...
     def reset(self, select: U8, seeds: npt.NDArray[np.uint64] | None = ...) -> None: ...

@@ -34,6 +34,10 @@ cdef extern from *:
     const bint FASTENV_IS_DEBUG
     void fastenv_prefetch(const void* start, size_t bytes) noexcept nogil
 
+cdef enum:
+    NUM_INFO = 17  # layout.INFO_COLUMNS
+    NUM_REWARDS = 3  # layout.REWARD_COLUMNS
+
 ctypedef void (*observe_fn)(const State*, const Rules*, const Tables*, float*, uint8_t*) noexcept nogil
 ctypedef void (*reward_fn)(State*, const Rules*, const Tables*, float*, float*) noexcept nogil
 ctypedef void (*info_fn)(const State*, const Rules*, int32_t*) noexcept nogil
@@ -143,6 +147,14 @@ def record_offsets():
     }
 
 
+cdef bint is_range(const int32_t[::1] numbers):
+    cdef Py_ssize_t k
+    for k in range(numbers.shape[0]):
+        if numbers[k] != k:
+            return False
+    return True
+
+
 cdef class BatchCore:
     """Steps the rows of a batch in place.
 
@@ -173,6 +185,9 @@ cdef class BatchCore:
     cdef object _buffers
     cdef float* reward
     cdef float* columns
+    cdef const int32_t* columns_wanted
+    cdef const int32_t* info_wanted
+    cdef bint all_columns, all_info  # every column, in the kernels' own order
     cdef uint8_t* terminated
     cdef uint8_t* truncated
     cdef int32_t* info
@@ -210,9 +225,7 @@ cdef class BatchCore:
 
     def bind(
         self,
-        uintptr_t observe,
-        uintptr_t reward_address,
-        uintptr_t info_address,
+        addresses,
         float[::1] reward not None,
         float[:, ::1] columns not None,
         uint8_t[::1] terminated not None,
@@ -222,6 +235,8 @@ cdef class BatchCore:
         float[:, ::1] final_obs not None,
         double[::1] ep_return not None,
         int32_t[::1] ep_length not None,
+        const int32_t[::1] info_wanted not None,
+        const int32_t[::1] columns_wanted not None,
         Py_ssize_t num_actions=11,
     ):
         """Set the kernels and the output buffers of the fused step; the buffers are kept."""
@@ -236,20 +251,40 @@ cdef class BatchCore:
         self._check_rows(ep_length.shape[0])
         if info.shape[1] != final_info.shape[1]:
             raise ValueError("info and final_info differ in width")
+        self._check_wanted(info_wanted, info.shape[1], NUM_INFO)
+        self._check_wanted(columns_wanted, columns.shape[1], NUM_REWARDS)
         self._buffers = (
             reward.base, columns.base, terminated.base, truncated.base, info.base,
             final_info.base, final_obs.base, ep_return.base, ep_length.base,
+            info_wanted.base, columns_wanted.base,
         )
-        self.observe_row = <observe_fn>observe
+        cdef uintptr_t observe_address, reward_address, info_address
+        observe_address, reward_address, info_address = addresses
+        self.observe_row = <observe_fn>observe_address
         self.reward_row = <reward_fn>reward_address
         self.info_row = <info_fn>info_address
-        self.reward, self.columns = &reward[0], &columns[0, 0]
+        self.reward = &reward[0]
         self.terminated, self.truncated = &terminated[0], &truncated[0]
-        self.info, self.final_info = &info[0, 0], &final_info[0, 0]
+        if columns.shape[1]:
+            self.columns, self.columns_wanted = &columns[0, 0], &columns_wanted[0]
+        if info.shape[1]:
+            self.info, self.final_info = &info[0, 0], &final_info[0, 0]
+            self.info_wanted = &info_wanted[0]
+        self.all_info = info.shape[1] == NUM_INFO and is_range(info_wanted)
+        self.all_columns = columns.shape[1] == NUM_REWARDS and is_range(columns_wanted)
         self.final_obs = &final_obs[0, 0]
         self.ep_return, self.ep_length = &ep_return[0], &ep_length[0]
         self.num_columns, self.num_info = columns.shape[1], info.shape[1]
         self.obs_dim, self.num_actions = final_obs.shape[1], num_actions
+
+    cdef int _check_wanted(self, const int32_t[::1] wanted, Py_ssize_t width, int known) except -1:
+        cdef Py_ssize_t k
+        if wanted.shape[0] != width:
+            raise ValueError("a block of columns is not as wide as the columns wanted in it")
+        for k in range(width):
+            if not 0 <= wanted[k] < known:
+                raise ValueError(f"column {wanted[k]} is wanted, there are {known}")
+        return 0
 
     cdef int _check_rows(self, Py_ssize_t n) except -1:
         if n != self.num_envs:
@@ -351,13 +386,13 @@ cdef class BatchCore:
             memset(columns, 0, self.num_columns * sizeof(float))
             return
         step_row(s, self.rules, self.tables, self.knobs + i, action)
-        self.reward_row(s, self.rules, self.tables, self.reward + i, columns)
+        self._write_reward(s, self.reward + i, columns)
         self.terminated[i] = s.done == 1
         self.truncated[i] = s.done == 2
         if s.done:
             self.ep_return[i] = s.ep_return
             self.ep_length[i] = s.ep_length
-            self.info_row(s, self.rules, self.final_info + i * self.num_info)
+            self._write_info(s, self.final_info + i * self.num_info)
             # the mask of an ended episode is of no use to anybody: the lane's mask is rewritten
             self.observe_row(
                 s, self.rules, self.tables, self.final_obs + i * self.obs_dim,
@@ -368,7 +403,27 @@ cdef class BatchCore:
         self.observe_row(
             s, self.rules, self.tables, obs + i * self.obs_dim, mask + i * self.num_actions
         )
-        self.info_row(s, self.rules, self.info + i * self.num_info)
+        self._write_info(s, self.info + i * self.num_info)
+
+    cdef inline void _write_reward(self, State* s, float* reward, float* columns) noexcept nogil:
+        cdef float full[NUM_REWARDS]
+        cdef Py_ssize_t k
+        if self.all_columns:
+            self.reward_row(s, self.rules, self.tables, reward, columns)
+            return
+        self.reward_row(s, self.rules, self.tables, reward, full)
+        for k in range(self.num_columns):
+            columns[k] = full[self.columns_wanted[k]]
+
+    cdef inline void _write_info(self, const State* s, int32_t* info) noexcept nogil:
+        cdef int32_t full[NUM_INFO]
+        cdef Py_ssize_t k
+        if self.all_info:
+            self.info_row(s, self.rules, info)
+        elif self.num_info:
+            self.info_row(s, self.rules, full)
+            for k in range(self.num_info):
+                info[k] = full[self.info_wanted[k]]
 
     def step_fused(
         self,
@@ -446,6 +501,4 @@ cdef class BatchCore:
                         mask_out + i * self.num_actions,
                     )
                     if write_info:
-                        self.info_row(
-                            self.states + i, self.rules, self.info + i * self.num_info
-                        )
+                        self._write_info(self.states + i, self.info + i * self.num_info)

@@ -168,6 +168,25 @@ def test_results_do_not_depend_on_the_number_of_threads(tier):
 
 
 @fast_only
+@pytest.mark.parametrize("backend", RUNNABLE)
+def test_only_the_wanted_columns_are_written(backend):
+    whole = fastenv.make_engine(id_of("ability"), 8, backend=backend)
+    wanted = tuple(reversed([*whole.info][::3]))
+    part = fastenv.make_engine(id_of("ability"), 8, backend=backend, info_columns=wanted)
+    rng = np.random.default_rng(1)
+    for engine in (whole, part):
+        engine.reset_many(seeds=1)
+    assert set(part.info) == set(wanted)
+    for _ in range(60):
+        actions = fastenv.sample_legal(whole.mask, rng)
+        for engine in (whole, part):
+            engine.step_many(actions)
+        done = (whole.terminated | whole.truncated) != 0
+        for name in wanted:
+            np.testing.assert_array_equal(part.info[name], whole.info[name])
+            np.testing.assert_array_equal(part.final_info[name][done], whole.final_info[name][done])
+
+
 @pytest.mark.parametrize("tier", TIERS)
 def test_permuted_lanes_give_permuted_results(tier):
     n = 33
