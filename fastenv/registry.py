@@ -25,6 +25,7 @@ ENVS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "SkullKingManager-v0": ("fastenv.skullking", {"tier": "manager"}),
         "SkullKingWorker-v0": ("fastenv.skullking", {"tier": "worker"}),
         "SkullKingAbility-v0": ("fastenv.skullking", {"tier": "ability"}),
+        "Prospector-v0": ("fastenv.prospector", {}),
     }
 )
 
