@@ -33,7 +33,9 @@ SANITIZE = switch("SANITIZE")
 NO_OPENMP = switch("NO_OPENMP")
 REQUIRED = switch("REQUIRE_EXTENSION")
 
-MODULES = [] if switch("NO_EXTENSION") else ["fastenv.skullking._core"]
+MODULES = [f"fastenv.{game}._core" for game in ("skullking", "prospector")]
+if switch("NO_EXTENSION"):
+    MODULES = []
 
 WITHOUT_EXTENSION = """
 fastenv: the compiled extensions were not built.
