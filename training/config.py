@@ -11,7 +11,7 @@ import json
 import re
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 
@@ -20,7 +20,7 @@ import yaml
 from fastenv.errors import ConfigError
 
 TRAINERS = ("sb3",)
-BACKENDS = ("auto", "fast", "cython", "numba", "reference")
+ENV_IMPLS = ("reference", "native", "auto")
 OPPONENT_SETS = (
     "random",
     "rule_easy",
@@ -125,6 +125,40 @@ class CheckpointConfig:
 
 
 @dataclass(frozen=True)
+class LateAction:
+    """An action that the trainer is not offered in the first ticks of an episode.
+
+    A curriculum, not a rule: the environment knows nothing of it, and evaluation plays without it.
+
+    Parameters
+    ----------
+    action : int
+    ticks : int
+        Length of that part of an episode when the training begins.
+    anneal_steps : int or None
+        Decisions of training over which it shrinks linearly to nothing; None keeps it.
+    """
+
+    action: int
+    ticks: int
+    anneal_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        require(self.action >= 0, "mask_schedule.action", self.action, "at least 0")
+        require(self.ticks >= 1, "mask_schedule.ticks", self.ticks, "at least 1")
+        possible = self.anneal_steps is None or self.anneal_steps >= 1
+        allowed = "at least 1, or null for a curriculum that stays"
+        require(possible, "mask_schedule.anneal_steps", self.anneal_steps, allowed)
+
+    def ticks_at(self, steps: int) -> float:
+        """Return the length after this many decisions of training."""
+        if self.anneal_steps is None:
+            return float(self.ticks)
+        return self.ticks * max(0.0, 1 - steps / self.anneal_steps)
+
+
+@dataclass(frozen=True)
 class EvaluationConfig:
     """What ``python -m training.evaluate`` plays, and what it plays at the end of a training.
 
@@ -133,9 +167,10 @@ class EvaluationConfig:
     after_training : bool
         Evaluate as soon as the training is done.
     games : int
-        Whole games for each opponent set (``opponents``); four of them share their deals.
-    episodes : int
-        Rounds for the comparison at equal goals and deals (Worker and Ability runs).
+        Whole games of Skull King for each opponent set (``opponents``); four share their deals.
+    episodes : int or None
+        Skull King: rounds for the comparison at equal goals and deals (Worker and Ability runs).
+        Prospector: episodes that each policy plays. None takes 20,000 and 300.
     opponents : tuple of str
         Opponent sets of the matches.
     bids : {"rule_hard", "heuristic"}
@@ -146,22 +181,32 @@ class EvaluationConfig:
         Resamples of the 95 % intervals.
     seed : int
         First evaluation seed; below 2**40, where no training seed lies.
+    max_steps : int
+        Prospector: decisions after which an episode is given up.
+    replays : int
+        Best episodes of the agent to keep in ``replays/``.
     """
 
     after_training: bool = True
     games: int = 1000
-    episodes: int = 20_000
+    episodes: int | None = None
     opponents: tuple[str, ...] = OPPONENT_SETS
     bids: str = "rule_hard"
     goals: str = "uniform"
     bootstrap: int = 2000
     seed: int = 0
+    max_steps: int = 30_000
+    replays: int = 0
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
-        for name in ("games", "episodes", "bootstrap"):
+        for name in ("games", "bootstrap", "max_steps"):
             value = getattr(self, name)
             require(value >= 1, f"evaluation.{name}", value, "at least 1")
+        possible = self.episodes is None or self.episodes >= 1
+        allowed = "at least 1, or null for the default"
+        require(possible, "evaluation.episodes", self.episodes, allowed)
+        require(self.replays >= 0, "evaluation.replays", self.replays, "at least 0")
         require(0 <= self.seed < 2**40, "evaluation.seed", self.seed, "from 0 to 2**40 - 1")
         for name in self.opponents:
             known = name in OPPONENT_SETS
@@ -195,7 +240,9 @@ class RunConfig:
         Threads inside the engine.
     torch_threads : int or None
         Threads of the network; None takes the physical cores less ``env_threads``, at least 1.
-    backend : str
+    env_impl : {"reference", "native", "auto"}
+        Which implementation steps the lanes: plain Python, the compiled one, or the compiled one
+        if it works here; see :mod:`training.env_impl`.
     device : {"auto", "cpu", "cuda"}
     deterministic : bool
         Only algorithms that give the same bits every time.
@@ -203,6 +250,10 @@ class RunConfig:
         Options of the environment; checked by it. ``invalid_action`` is "raise" unless given.
     schedules : mapping of str to list of [step, value]
         Knobs of the environment that change during training: from each step on its value holds.
+    mask_schedule : tuple of LateAction
+        Actions that are held back at the start of episodes, less and less as training goes on.
+    window_ticks : int
+        Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
     ppo, checkpoints, evaluation : see there
     """
 
@@ -215,11 +266,13 @@ class RunConfig:
     num_envs: int = 512
     env_threads: int = 1
     torch_threads: int | None = None
-    backend: str = "auto"
+    env_impl: str = "auto"
     device: str = "auto"
     deterministic: bool = False
     env_options: Mapping[str, Any] = field(default_factory=dict)
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    mask_schedule: tuple[LateAction, ...] = ()
+    window_ticks: int = 0
     ppo: PPOConfig = field(default_factory=PPOConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
@@ -231,8 +284,9 @@ class RunConfig:
             require(value >= 1, name, value, "at least 1")
         enough = self.torch_threads is None or self.torch_threads >= 1
         require(enough, "torch_threads", self.torch_threads, "at least 1, or null for the default")
+        require(self.window_ticks >= 0, "window_ticks", self.window_ticks, "at least 0")
         require(0 <= self.seed < 2**32, "seed", self.seed, "from 0 to 2**32 - 1")
-        choices = {"trainer": TRAINERS, "backend": BACKENDS, "device": ("auto", "cpu", "cuda")}
+        choices = {"trainer": TRAINERS, "env_impl": ENV_IMPLS, "device": ("auto", "cpu", "cuda")}
         for name, allowed in choices.items():
             value = getattr(self, name)
             require(value in allowed, name, value, "one of " + ", ".join(map(repr, allowed)))
@@ -345,6 +399,9 @@ def _build(cls: type, values: Mapping[str, Any], where: str) -> Any:
             raise ConfigError(
                 f"{where + str(name)!r} is not an option; options: {', '.join(sorted(known))}."
             )
+    for f in fields(cls):
+        optional = f.default is not MISSING or f.default_factory is not MISSING
+        require(optional or f.name in values, where + f.name, None, "given")
     hints = get_type_hints(cls)
     return cls(**{n: _convert(hints[n], v, where + n) for n, v in values.items()})
 

@@ -9,7 +9,9 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
+from training import env_impl
 from training.config import RunConfig, Schedule
+from training.env_impl import EnvImpl
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval")
@@ -32,24 +34,45 @@ def make_engine(
     env : str
     num_envs : int
     options : mapping, optional
-        Options of the environment. ``invalid_action`` is "raise" unless given: our trainers mask,
-        so an illegal action is a fault that must not hide.
+        See :func:`with_defaults`.
     backend : str
     num_threads : int
     """
-    options = {"invalid_action": "raise", **(options or {})}
+    options = with_defaults(env, options)
     return fastenv.make_engine(env, num_envs, backend=backend, num_threads=num_threads, **options)
 
 
-def training_engine(config: RunConfig) -> BatchEngine:
-    """Return the engine a run trains on."""
-    return make_engine(
-        config.env,
-        config.num_envs,
-        config.env_options,
-        backend=config.backend,
-        num_threads=config.env_threads,
-    )
+def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return options of an environment as training and evaluation want them.
+
+    Skull King's ``invalid_action`` is "raise" unless given: our trainers mask, so an illegal action
+    is a fault that must not hide. In Prospector every action is a move.
+    """
+    strict = env.rpartition("/")[2].startswith("SkullKing")
+    return ({"invalid_action": "raise"} if strict else {}) | dict(options or {})
+
+
+def training_engine(config: RunConfig) -> tuple[BatchEngine, EnvImpl]:
+    """Return the engine a run trains on, and how its implementation was chosen.
+
+    Raises
+    ------
+    ConfigError, BackendUnavailableError
+        See :func:`training.env_impl.choose`.
+    """
+    return _engine(config, config.num_envs)
+
+
+def trial_engine(config: RunConfig) -> BatchEngine:
+    """Return an engine of one lane of what a run trains on; raises as that would."""
+    return _engine(config, 1)[0]
+
+
+def _engine(config: RunConfig, num_envs: int) -> tuple[BatchEngine, EnvImpl]:
+    options = with_defaults(config.env, config.env_options)
+    impl = env_impl.choose(config.env_impl, config.env, options)
+    how = {"backend": impl.backend, "num_threads": config.env_threads}
+    return fastenv.make_engine(config.env, num_envs, **how, **options), impl
 
 
 def stream_seed(seed: int, stream: str, bits: int = 32) -> int:

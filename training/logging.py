@@ -47,10 +47,10 @@ class JsonLines:
 
 
 def drop_after(path: Path, steps: int) -> None:
-    """Remove the lines of a metrics file that lie behind ``steps``, and a half-written last one.
+    """Remove the lines of a metrics file that lie behind ``steps``, and what is not whole.
 
     A run that was killed may have logged iterations that its newest checkpoint does not contain;
-    they will be run again.
+    they will be run again. A window that was closed early because the run ended goes on.
     """
     if not path.is_file():
         return
@@ -60,7 +60,9 @@ def drop_after(path: Path, steps: int) -> None:
             record = json.loads(line)
         except ValueError:
             continue
-        if isinstance(record, dict) and record.get("step", 0) <= steps:
+        if not isinstance(record, dict) or not record.get("window_complete", True):
+            continue
+        if record.get("step", 0) <= steps:
             kept.append(line)
     files.write_text(path, "".join(line + "\n" for line in kept))
 
@@ -71,7 +73,8 @@ class RunLog:
     Parameters
     ----------
     folder : Path
-        The run folder: ``metrics.jsonl``, ``events.jsonl`` and ``tb/`` lie there.
+        The run folder: ``metrics.jsonl``, ``events.jsonl``, ``windows.jsonl`` (once there is a
+        window) and ``tb/`` lie there.
     total_steps : int
         Where the bar ends.
     start : int
@@ -85,6 +88,8 @@ class RunLog:
     ) -> None:
         self._metrics = JsonLines(folder / "metrics.jsonl")
         self._events = JsonLines(folder / "events.jsonl")
+        self._folder = folder
+        self._windows: JsonLines | None = None
         self._board = _tensorboard(folder / "tb", start)
         self._console = console or Console(file=sys.stderr)
         self._bar: Progress | None = None
@@ -113,6 +118,12 @@ class RunLog:
                 if tag != "step" and math.isfinite(value):
                     self._board.add_scalar(tag, value, record["step"])
 
+    def window(self, record: dict[str, Any]) -> None:
+        """Log a window of ticks; ``record["step"]`` is where it was closed."""
+        if self._windows is None:
+            self._windows = JsonLines(self._folder / "windows.jsonl")
+        self._windows.write(record)
+
     def event(self, kind: str, **details: Any) -> None:
         """Log something that happened."""
         self._events.write({"event": kind, "time": machine.now(), **details})
@@ -135,6 +146,8 @@ class RunLog:
             self._bar.stop()
         if self._board is not None:
             self._board.close()
+        if self._windows is not None:
+            self._windows.close()
         self._metrics.close()
         self._events.close()
 

@@ -62,6 +62,16 @@ class RunFolder:
         """One JSON object a line: start, checkpoints, changes of knobs, end."""
         return self.path / "events.jsonl"
 
+    @property
+    def windows(self) -> Path:
+        """One JSON object a line and window of ticks (option ``window_ticks``)."""
+        return self.path / "windows.jsonl"
+
+    @property
+    def replays(self) -> Path:
+        """Folder of recorded episodes and their ``replay_index.json``."""
+        return self.path / "replays"
+
     @classmethod
     def create(cls, root: Path, config: RunConfig) -> Self:
         """Make the folder of a new run.

@@ -85,10 +85,16 @@ def prepare(args: argparse.Namespace) -> RunFolder:
 
 
 def check_environment(config: RunConfig) -> None:
-    """Let the environment refuse options and knobs before anything is written."""
-    from training.envs import Knobs, make_engine
+    """Let the environment refuse what it cannot do before anything is written."""
+    from training.envs import Knobs, trial_engine
+    from training.sb3.vec import check_late_actions
+    from training.windows import EngineWindows
 
-    Knobs(make_engine(config.env, 1, config.env_options, backend=config.backend), config.schedules)
+    engine = trial_engine(config)
+    Knobs(engine, config.schedules)
+    check_late_actions(engine, config.mask_schedule)
+    if config.window_ticks:
+        EngineWindows(engine, "", config.window_ticks)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -17,8 +17,9 @@ from fastenv import BatchEngine
 from training.config import RunConfig
 from training.envs import Knobs
 from training.logging import RunLog
-from training.sb3.vec import TimedVecEnv
+from training.sb3.vec import LateActionVecEnv, TimedVecEnv
 from training.stats import Window
+from training.windows import EngineWindows, WindowRecord
 
 # Names of the values that MaskablePPO.train records, and what they are called in metrics.jsonl.
 _TRAIN_VALUES = {
@@ -82,6 +83,10 @@ class Loop(BaseCallback):
     save : callable
         Writes a checkpoint; takes the number of steps.
     stop : Stop
+    late_actions : LateActionVecEnv, optional
+        Follows the steps of the training.
+    windows : EngineWindows, optional
+        Grows with every step.
     iteration, wall_s : int, float
         Iterations and seconds before this process.
     """
@@ -95,6 +100,8 @@ class Loop(BaseCallback):
         log: RunLog,
         save: Callable[[int], None],
         stop: Stop,
+        late_actions: LateActionVecEnv | None = None,
+        windows: EngineWindows | None = None,
         iteration: int = 0,
         wall_s: float = 0.0,
     ) -> None:
@@ -105,6 +112,7 @@ class Loop(BaseCallback):
         self.last_record: dict[str, Any] = {}
         self._config, self._vec, self._knobs, self._log = config, vec, knobs, log
         self._save, self._stop = save, stop
+        self._late_actions, self.windows = late_actions, windows
         self._window = Window(engine)
         self._wall_before = wall_s
         self._running = False
@@ -128,6 +136,8 @@ class Loop(BaseCallback):
         changed = self._knobs.apply(self.steps)
         if changed:
             self._log.event("knobs", step=self.steps, **changed)
+        if self._late_actions is not None:
+            self._late_actions.steps = self.steps
         self._vec.busy_s = 0.0
         self._window.clear()
         self._wall, self._cpu = time.perf_counter(), time.process_time()
@@ -137,6 +147,9 @@ class Loop(BaseCallback):
         if self.stopped:  # the trainer asks only after a step; that step is not part of the run
             return False
         self._window.add()
+        if self.windows is not None:
+            for record in self.windows.add():
+                self._log_window(record)
         return True
 
     def _on_rollout_end(self) -> None:
@@ -146,6 +159,12 @@ class Loop(BaseCallback):
         if not self.stopped:
             self._border()
             self._checkpoint()
+            last = self.windows.flush_partial() if self.windows is not None else None
+            if last is not None:
+                self._log_window(last)
+
+    def _log_window(self, record: WindowRecord) -> None:
+        self._log.window({"step": self.model.num_timesteps, **record.to_dict()})
 
     def _border(self) -> None:
         self.steps = self.model.num_timesteps
@@ -186,6 +205,7 @@ class Loop(BaseCallback):
             },
             "train": {ours: float(values[k]) for k, ours in _TRAIN_VALUES.items() if k in values},
             **self._window.record(),
+            **({"held_back": self._late_actions.ticks()} if self._late_actions else {}),
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }
 

@@ -25,7 +25,8 @@ from training.presets import derived_sizes
 from training.runs import RunFolder
 from training.sb3.loop import Loop, Stop
 from training.sb3.policy import policy_kwargs
-from training.sb3.vec import TimedVecEnv
+from training.sb3.vec import LateActionVecEnv, TimedVecEnv
+from training.windows import EngineWindows
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
 BLOCK_MASKS_FROM = 1024
@@ -80,15 +81,23 @@ def _train(run: RunFolder, resume: bool, stop: Stop) -> Outcome:
     config = run.config
     torch.set_num_threads(torch_threads(config))
     torch.use_deterministic_algorithms(config.deterministic)
-    engine = envs.training_engine(config)
+    engine, impl = envs.training_engine(config)
     knobs = envs.Knobs(engine, config.schedules)
+    windows = None
+    if config.window_ticks:
+        windows = EngineWindows(engine, run.name, config.window_ticks)
     masks = "block" if config.num_envs >= BLOCK_MASKS_FROM else "rows"
-    vec = TimedVecEnv(BatchVecEnv(engine, masks=masks))
+    lanes = BatchVecEnv(engine, masks=masks)
+    late_actions = LateActionVecEnv(lanes, config.mask_schedule) if config.mask_schedule else None
+    vec = TimedVecEnv(late_actions or lanes)
     model = build(config, vec)
     saved = _newest(run, engine) if resume else None
     if saved is not None:
         _restore(model, engine, saved)
         drop_after(run.metrics, saved.steps)
+        if windows is not None:
+            windows.restore(saved.trainer["windows"])
+            drop_after(run.windows, saved.steps)
     steps = 0 if saved is None else saved.steps
     before = {"iteration": 0, "wall_s": 0.0} if saved is None else saved.trainer["progress"]
     if steps >= config.total_steps:  # nothing is left to do
@@ -97,12 +106,16 @@ def _train(run: RunFolder, resume: bool, stop: Stop) -> Outcome:
 
     log = RunLog(run.path, config.total_steps, steps)
     save = _saver(run, model, engine, lambda: loop)
-    loop = Loop(config, vec, engine, knobs, log, save, stop, **before)
+    loop = Loop(config, vec, engine, knobs, log, save, stop, late_actions, windows, **before)
     try:
         log.say(f"{run.name}: {config.env}, backend {engine.backend}, device {model.device}")
         log.say(derived_sizes(config, engine.obs.shape[1], engine.num_actions))
         log.event("resume" if resume else "start", step=steps, **machine.revision())
-        run.write_summary({"status": "running", "steps": steps, "wall_s": before["wall_s"]})
+        if impl.record()["ppo_env_impl_auto_fallback"]:
+            log.say(f"on the reference implementation, which is slow: {impl.probe}")
+        summary = {**impl.record(), **_ppo_record(config, str(model.device))}
+        progress = {"status": "running", "steps": steps, "wall_s": before["wall_s"]}
+        run.write_summary({**progress, **summary})
         model.learn(config.total_steps - steps, loop, reset_num_timesteps=saved is None)
         outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
         log.event("end" if outcome.finished else "stopped", step=outcome.steps)
@@ -111,8 +124,31 @@ def _train(run: RunFolder, resume: bool, stop: Stop) -> Outcome:
         vec.close()
     status = {"status": "finished" if outcome.finished else "stopped"}
     timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
-    run.write_summary({**status, **timing, "last": loop.last_record})
+    summary["ppo_policy_updates"] = model._n_updates
+    if windows is not None:
+        summary |= {
+            "windows": {
+                "window_ticks": config.window_ticks,
+                "windows_emitted": windows.current_window_id,
+                "env_steps_total": windows.env_steps_total,
+                "agent_steps_total": windows.agent_steps_total,
+                "episodes_total": windows.episodes_total,
+            }
+        }
+    run.write_summary({**status, **timing, **summary, "last": loop.last_record})
     return outcome
+
+
+def _ppo_record(config: RunConfig, device: str) -> dict[str, Any]:
+    """Return the fields of the summary on network and rollout (Prospector spec, section 23)."""
+    ppo = config.ppo
+    return {
+        "ppo_policy_arch": f"mlp-{'x'.join(map(str, ppo.net_arch))}-{ppo.activation}",
+        "ppo_device": device,
+        "ppo_num_envs": config.num_envs,
+        "ppo_num_workers": config.env_threads,
+        "ppo_rollout_steps": ppo.n_steps,
+    }
 
 
 def torch_threads(config: RunConfig) -> int:
@@ -177,6 +213,7 @@ def _saver(
             trainer={
                 "counters": {"num_timesteps": steps, "n_updates": model._n_updates},
                 "progress": progress,
+                "windows": loop().windows.state() if loop().windows is not None else None,
                 "generators": checkpoint.global_generators(),
                 "config": run.config.to_dict(),
                 "config_sha256": run.config.sha256(),

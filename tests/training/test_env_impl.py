@@ -1,0 +1,94 @@
+import json
+
+import pytest
+
+import fastenv
+from fastenv import BackendUnavailableError, ConfigError
+from training import env_impl
+
+ENV = "SkullKingWorker-v0"
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """A machine on which the compiled core is there but does not work."""
+
+    def engine(game, num_envs, backend):
+        assert (num_envs, backend) == (1, "fast")
+        raise OSError("wrong ELF class:\nELFCLASS32")
+
+    monkeypatch.setattr(env_impl, "BatchEngine", engine)
+
+
+@pytest.mark.parametrize(
+    ("requested", "selected", "backend"),
+    [
+        ("reference", "reference", "reference"),
+        ("native", "native", "fast"),
+        ("auto", "native", "fast"),
+    ],
+)
+def test_request_is_met(requested, selected, backend):
+    impl = env_impl.choose(requested, ENV)
+    assert (impl.selected, impl.backend) == (selected, backend)
+    record = impl.record()
+    assert record["ppo_env_impl_requested"] == requested
+    assert record["ppo_env_impl_selected"] == selected
+    assert not record["ppo_env_impl_auto_fallback"]
+    assert (record["ppo_native_available"], record["ppo_native_probe"]) == (True, "ok")
+
+
+def test_auto_falls_back_and_says_why(broken):
+    record = env_impl.choose("auto", ENV).record()
+    assert record["ppo_env_impl_selected"] == "reference"
+    assert record["ppo_env_impl_auto_fallback"]
+    assert not record["ppo_native_available"]
+    assert record["ppo_native_probe"] == "OSError: wrong ELF class: ELFCLASS32"
+
+
+def test_native_that_does_not_work_is_an_error_with_the_reason(broken):
+    with pytest.raises(BackendUnavailableError, match="wrong ELF class"):
+        env_impl.choose("native", ENV)
+
+
+def test_reference_needs_nothing_native(broken):
+    record = env_impl.choose("reference", ENV).record()
+    assert not record["ppo_env_impl_auto_fallback"]
+    assert not record["ppo_native_available"]
+
+
+def test_probe_really_plays(monkeypatch):
+    def step_many(self, actions):
+        raise RuntimeError("no such instruction")
+
+    monkeypatch.setattr(fastenv.BatchEngine, "step_many", step_many)
+    assert env_impl.probe(fastenv.make_game(ENV)) == "RuntimeError: no such instruction"
+
+
+def test_another_word_is_refused_with_the_three_there_are():
+    with pytest.raises(ConfigError, match="'reference', 'native', 'auto'"):
+        env_impl.choose("turbo", ENV)
+
+
+def test_bad_option_is_no_reason_to_fall_back():
+    with pytest.raises(ConfigError, match="num_players"):
+        env_impl.choose("auto", ENV, {"num_players": 99})
+
+
+def test_fallback_is_written_into_the_summary(train, tmp_path, broken, capsys):
+    assert train(tmp_path, "slow", "--total-steps", 128) == 0
+    summary = json.loads((tmp_path / "slow/summary.json").read_text())
+    assert summary["ppo_env_impl_auto_fallback"]
+    assert "ELFCLASS32" in summary["ppo_native_probe"]
+    assert summary["ppo_policy_arch"] == "mlp-32-relu"
+    assert summary["ppo_policy_updates"] > 0
+    assert "wrong ELF class" in capsys.readouterr().err
+
+
+def test_implementations_train_the_same(train, finished, tmp_path):
+    assert train(tmp_path, "plain", "--set", "env_impl=reference", "--total-steps", 256) == 0
+    pair = [
+        [json.loads(line)["train"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+        for run in (tmp_path / "plain", finished)
+    ]
+    assert pair[0] == pair[1][:2]

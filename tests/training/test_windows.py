@@ -1,0 +1,312 @@
+"""The window aggregator against its definition, a naive twin, and recorded windows."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fastenv
+from fastenv.errors import ConfigError
+from fastenv.prospector.layout import METRICS
+from training.windows import EngineWindows, WindowAggregator
+
+DATA = Path(__file__).parents[1] / "data" / "prospector"
+GOLDEN = json.loads((DATA / "golden_public_windows.json").read_text())
+NAMES = ["single-" + case["lanes"][0] for case in GOLDEN["cases"] if case["kind"] == "single"]
+NAMES += ["batch-" + case["lanes"][0] for case in GOLDEN["cases"] if case["kind"] == "batch"]
+
+
+class Naive:
+    """The definition, word for word; one accumulator of returns a lane."""
+
+    def __init__(self, size, keys):
+        self.size, self.keys, self.returns = size, keys, {}
+        self.records, self.total, self.episodes = [], 0, 0
+        self.clear()
+
+    def clear(self):
+        self.ticks = self.calls = self.invalid = self.ended = self.terminated = self.truncated = 0
+        self.reward = self.return_sum = 0.0
+        self.metrics = dict.fromkeys(self.keys, 0.0)
+
+    def step(self, lane, reward, info, terminated, truncated):
+        self.returns[lane] = self.returns.get(lane, 0.0) + reward
+        dt = remaining = max(1, info.get("dt", 1))
+        while remaining > 0:
+            take = min(self.size - self.ticks, remaining)
+            final = take == remaining
+            self.ticks += take
+            self.total += take
+            self.calls += final
+            self.reward += reward * (take / dt)
+            if info.get("invalid_action", False):
+                self.invalid += take
+            for key in self.keys:
+                self.metrics[key] += info.get(key, 0.0) * take
+            if final and (terminated or truncated):
+                self.episodes += 1
+                self.ended += 1
+                self.terminated += terminated
+                self.truncated += truncated
+                self.return_sum += self.returns[lane]
+                self.returns[lane] = 0.0
+            remaining -= take
+            if self.ticks == self.size:
+                self.emit()
+
+    def emit(self):
+        self.records.append(
+            {
+                "window_id": len(self.records),
+                "window_complete": self.ticks == self.size,
+                "env_steps_start": self.total - self.ticks,
+                "env_steps_end": self.total,
+                "env_steps_in_window": self.ticks,
+                "env_steps_total": self.total,
+                "agent_steps": self.calls,
+                "episodes_completed": self.ended,
+                "terminated_episodes": self.terminated,
+                "truncated_episodes": self.truncated,
+                "reward_sum": self.reward,
+                "reward_mean": self.reward / self.ticks,
+                "return_mean": self.return_sum / self.ended if self.ended else 0.0,
+                "invalid_action_rate": self.invalid / self.ticks,
+                **{f"{key}_mean": total / self.ticks for key, total in self.metrics.items()},
+            }
+        )
+        self.clear()
+
+
+def assert_equal(record, expected):
+    """Whole numbers and flags exactly, floats as far as another order of summation allows."""
+    for key, value in expected.items():
+        if isinstance(value, float):
+            assert record[key] == pytest.approx(value, rel=1e-9, abs=1e-12), key
+        else:
+            assert record[key] == value, key
+
+
+# -- recorded windows ------------------------------------------------------------------------------
+
+
+def trace(stem):
+    with np.load(DATA / f"{stem}.npz") as file:
+        infos = {key: file[f"info_{key}"] for key in METRICS}
+        infos |= {"dt": file["dt"], "invalid_action": file["invalid_action"]}
+        return file["reward"], infos, file["terminated"], file["truncated"]
+
+
+def feed_single(windows, traces):
+    (reward, infos, terminated, truncated), records = traces[0], []
+    for t in range(len(reward)):
+        info = {key: column[t].item() for key, column in infos.items()}
+        flags = bool(terminated[t]), bool(truncated[t])
+        records += windows.record_step(float(reward[t]), info, *flags)
+    return records
+
+
+def feed_batch(windows, traces, steps):
+    records = []
+    for t in range(steps):
+        infos = {key: np.array([lane[1][key][t] for lane in traces]) for key in traces[0][1]}
+        reward, terminated, truncated = ([lane[k][t] for lane in traces] for k in (0, 2, 3))
+        records += windows.record_step_batch(reward, infos, terminated, truncated)
+    return records
+
+
+def replay(case, **options):
+    windows = WindowAggregator("golden", case["window_env_steps"], **options)
+    traces = [trace(stem) for stem in case["lanes"]]
+    if case["kind"] == "single":
+        records = feed_single(windows, traces)
+    else:
+        records = feed_batch(windows, traces, case["steps"])
+    last = windows.flush_partial()
+    return windows, [r.to_dict() for r in records] + ([last.to_dict()] if last else [])
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=NAMES)
+def test_recorded_windows_are_reproduced(case):
+    windows, records = replay(case, shared_return=True)
+    assert windows.env_steps_total == case["env_steps_total"]
+    assert windows.episodes_total == case["episodes_total"]
+    assert windows.current_window_id == len(records) == len(case["records"])
+    for record, expected in zip(records, case["records"], strict=True):
+        assert set(record) - set(expected) == {"agent_steps"}
+        assert_equal(record, expected)
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=NAMES)
+def test_returns_of_lanes_are_mixed_only_on_request(case):
+    _, shared = replay(case, shared_return=True)
+    _, own = replay(case)
+    means = [[r.pop("return_mean") for r in records] for records in (shared, own)]
+    assert own == shared
+    assert (means[0] == pytest.approx(means[1], rel=1e-9)) == (case["kind"] == "single")
+
+
+# -- against the twin ------------------------------------------------------------------------------
+
+
+@st.composite
+def plays(draw):
+    """Window size, and for each batched step the columns of all lanes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, steps, longest = draw(st.integers(1, 9)), draw(st.integers(1, 12)), draw(st.integers(1, 40))
+    size = draw(st.integers(1, 60))
+    batches = []
+    for _ in range(steps):
+        infos = {
+            "dt": rng.integers(1, longest + 1, n),
+            "invalid_action": rng.random(n) < 0.3,
+            "credits": rng.normal(0, 100, n),
+            "survival": rng.random(n),
+        }
+        ended = rng.integers(0, 5, n)
+        batches.append((rng.normal(size=n), infos, ended == 0, ended == 1))
+    return size, batches
+
+
+@given(plays())
+def test_batches_equal_the_definition_lane_by_lane(play):
+    size, batches = play
+    keys = ("credits", "survival")
+    windows, naive = WindowAggregator("r", size, keys), Naive(size, keys)
+    records = []
+    for reward, infos, terminated, truncated in batches:
+        records += windows.record_step_batch(reward, infos, terminated, truncated)
+        for i in range(len(reward)):
+            info = {key: column[i].item() for key, column in infos.items()}
+            naive.step(i, reward[i], info, bool(terminated[i]), bool(truncated[i]))
+        assert windows.env_steps_total == naive.total
+        assert windows.episodes_total == naive.episodes
+        assert windows.current_window_id == len(naive.records)
+    last = windows.flush_partial()
+    assert (last is not None) == (naive.ticks > 0)
+    if last is not None:
+        records.append(last)
+        naive.emit()
+    assert len(records) == len(naive.records)
+    for record, expected in zip(records, naive.records, strict=True):
+        assert_equal(record.to_dict(), expected)
+    calls = sum(len(reward) for reward, *_ in batches)
+    assert sum(r.agent_steps for r in records) == windows.agent_steps_total == calls
+    assert sum(r.env_steps_in_window for r in records) == windows.env_steps_total
+    total = sum(reward.sum() for reward, *_ in batches)
+    assert sum(r.reward_sum for r in records) == pytest.approx(total, abs=1e-9)
+
+
+@given(plays())
+def test_single_steps_equal_batches(play):
+    size, batches = play
+    batched, single = WindowAggregator("r", size), WindowAggregator("r", size)
+    records = [[], []]
+    for reward, infos, terminated, truncated in batches:
+        records[0] += batched.record_step_batch(reward, infos, terminated, truncated)
+        for i in range(len(reward)):
+            info = {key: column[i] for key, column in infos.items()}
+            records[1] += single.record_step(reward[i], info, terminated[i], truncated[i], lane=i)
+    assert len(records[0]) == len(records[1])
+    for one, other in zip(*records, strict=True):
+        assert_equal(one.to_dict(), other.to_dict())
+
+
+@given(plays(), st.data())
+def test_going_on_from_a_saved_state_changes_nothing(play, data):
+    size, batches = play
+    cut = data.draw(st.integers(0, len(batches)))
+    straight, first = WindowAggregator("r", size), WindowAggregator("r", size)
+    expected = [r for batch in batches for r in straight.record_step_batch(*batch)]
+    found = [r for batch in batches[:cut] for r in first.record_step_batch(*batch)]
+    second = WindowAggregator("r", size)
+    second.restore(json.loads(json.dumps(first.state())))
+    found += [r for batch in batches[cut:] for r in second.record_step_batch(*batch)]
+    assert found == expected
+    assert second.flush_partial() == straight.flush_partial()
+
+
+# -- what may be missing or wrong ------------------------------------------------------------------
+
+
+def test_a_long_step_closes_several_windows_and_ends_in_the_last():
+    windows = WindowAggregator("r", 10, ("credits",))
+    info = {"dt": 25, "credits": 2.0, "invalid_action": True}
+    first, second = windows.record_step(5.0, info, True, False)
+    last = windows.flush_partial()
+    assert [r.env_steps_in_window for r in (first, second, last)] == [10, 10, 5]
+    assert [r.reward_sum for r in (first, second, last)] == [2.0, 2.0, 1.0]
+    assert [r.episodes_completed for r in (first, second, last)] == [0, 0, 1]
+    assert (last.return_mean, last.metric_means, last.window_complete) == (5, {"credits": 2}, False)
+    assert windows.flush_partial() is None
+
+
+def test_an_end_on_the_border_belongs_to_the_window_it_closes():
+    windows = WindowAggregator("r", 3)
+    (record,) = windows.record_step_batch([1.0, 1.0], {"dt": [2, 1]}, [False, True], [False] * 2)
+    assert (record.episodes_completed, record.return_mean) == (1, 1.0)
+
+
+def test_infos_may_be_arrays_shared_scalars_or_a_list():
+    forms = (
+        {"dt": np.array([2, 2]), "credits": np.array([3.0, 3.0])},
+        {"dt": 2, "credits": 3.0},
+        [{"dt": 2, "credits": 3.0}] * 2,
+    )
+    records = []
+    for infos in forms:
+        windows = WindowAggregator("r", 4, ("credits",))
+        records += windows.record_step_batch([1.0, 2.0], infos, [0, 0], [0, 0])
+    assert records[0] == records[1] == records[2]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, None, "rich", [1, 2]])
+def test_what_is_no_number_counts_as_nothing(bad):
+    windows = WindowAggregator("r", 2, ("credits",))
+    infos = [{"credits": bad, "dt": -3, "invalid_action": None}, {"credits": 4, "dt": np.nan}]
+    (record,) = windows.record_step_batch([0.0, 0.0], infos, [0, 0], [0, 0])
+    assert record.metric_means == {"credits": 2.0}
+    assert (record.env_steps_in_window, record.invalid_action_rate) == (2, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"rewards": [[1.0]]}, "rewards"),
+        ({"rewards": []}, "rewards"),
+        ({"rewards": [1.0, np.nan]}, "rewards"),
+        ({"terminated": [0]}, "terminated"),
+        ({"truncated": 0}, "truncated"),
+        ({"infos": [{}]}, "infos has 1"),
+        ({"infos": {"dt": [1, 2, 3]}}, "'dt'"),
+        ({"infos": {"credits": np.zeros((2, 1))}}, "'credits'"),
+        ({"infos": {"dt": [1.5, 1]}}, "whole ticks"),
+    ],
+)
+def test_bad_batch_is_refused_and_changes_nothing(changed, named):
+    windows = WindowAggregator("r", 5)
+    good = {"rewards": [1.0, 2.0], "infos": {}, "terminated": [0, 0], "truncated": [0, 0]}
+    before = windows.state()
+    with pytest.raises(ValueError, match=named):
+        windows.record_step_batch(**(good | changed))
+    assert windows.state() == before
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.0, True, "10", None])
+def test_bad_window_size_is_refused(size):
+    with pytest.raises(ValueError, match="window_env_steps"):
+        WindowAggregator("r", size)
+
+
+@pytest.mark.parametrize("keys", ["credits", ("credits", "credits")])
+def test_bad_metric_keys_are_refused(keys):
+    with pytest.raises(ValueError, match="metric_keys"):
+        WindowAggregator("r", 5, keys)
+
+
+def test_game_without_ticks_is_refused():
+    engine = fastenv.make_engine("SkullKingWorker-v0", 2)
+    with pytest.raises(ConfigError, match="'dt'"):
+        EngineWindows(engine, "r", 100)

@@ -1,0 +1,343 @@
+"""Metrics of a training in windows of game ticks, added up without a loop over lanes.
+
+A step takes ``dt`` ticks and may so lie in several windows; its reward and metrics are shared out
+by ticks, its episode's end belongs to the window of its last tick. What counts is the definition
+for one environment (Prospector spec, section 22): a batch is its lanes one after the other.
+
+The lanes' ticks, laid end to end, are cut at every lane's end and at every border of a window. Each
+piece between two cuts has one lane and one window, so that all windows are sums over pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from fastenv.prospector.layout import METRICS
+
+Infos = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+# Rows of the sums over pieces: whole numbers, and floats, behind which the metrics follow.
+_TICKS, _STEPS, _INVALID, _EPISODES, _TERMINATED, _TRUNCATED = range(6)
+_REWARD, _RETURN, _METRICS = range(3)
+
+
+@dataclass(frozen=True)
+class WindowRecord:
+    """One window; ``env_steps`` are ticks, ``agent_steps`` are step calls that ended in it."""
+
+    run_id: str
+    window_id: int
+    window_complete: bool
+    env_steps_start: int
+    env_steps_end: int
+    env_steps_in_window: int
+    env_steps_total: int
+    agent_steps: int
+    episodes_completed: int
+    terminated_episodes: int
+    truncated_episodes: int
+    reward_sum: float
+    reward_mean: float  # per tick
+    return_mean: float  # over the episodes completed; 0 without any
+    invalid_action_rate: float  # by ticks
+    metric_means: dict[str, float]  # by ticks
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a flat record: ``<metric>_mean`` instead of ``metric_means``, and two aliases."""
+        record = {f.name: getattr(self, f.name) for f in fields(self)}
+        means = record.pop("metric_means")
+        record["profit_mean"] = means.get("net_profit", 0.0)
+        record["survival_rate"] = means.get("survival", 0.0)
+        return record | {f"{name}_mean": mean for name, mean in means.items()}
+
+
+class WindowAggregator:
+    """Groups steps into windows of ticks.
+
+    Parameters
+    ----------
+    run_id : str
+    window_env_steps : int
+        Ticks of a window.
+    metric_keys : sequence of str
+        Infos to average.
+    shared_return : bool
+        Keep one episode return for all lanes instead of one a lane. Lanes are mixed up then; for
+        comparison with figures that were taken so, and for nothing else.
+
+    Attributes
+    ----------
+    env_steps_total, agent_steps_total, episodes_total : int
+        Ticks, step calls and ended episodes so far.
+    current_window_id : int
+        Of the window that is open.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        window_env_steps: int,
+        metric_keys: Sequence[str] = METRICS,
+        *,
+        shared_return: bool = False,
+    ) -> None:
+        whole = isinstance(window_env_steps, (int, np.integer))
+        if not whole or isinstance(window_env_steps, bool) or window_env_steps < 1:
+            raise ValueError(f"window_env_steps={window_env_steps!r}: must be an integer above 0")
+        if isinstance(metric_keys, str) or len(set(metric_keys)) != len(metric_keys):
+            raise ValueError(f"metric_keys={metric_keys!r}: must be names, none of them twice")
+        self.run_id = run_id
+        self.window_env_steps = int(window_env_steps)
+        self.metric_keys = tuple(metric_keys)
+        self.current_window_id = 0
+        self._shared = shared_return
+        self._returns = np.zeros(1)  # of the running episodes, one a lane
+        self._before = np.zeros(6, np.int64)  # sums over the windows that are closed
+        self._counts = np.zeros(6, np.int64)  # and of the one that is open
+        self._sums = np.zeros(_METRICS + len(self.metric_keys))
+
+    @property
+    def env_steps_total(self) -> int:
+        """Ticks so far."""
+        return int(self._before[_TICKS] + self._counts[_TICKS])
+
+    @property
+    def agent_steps_total(self) -> int:
+        """Step calls so far."""
+        return int(self._before[_STEPS] + self._counts[_STEPS])
+
+    @property
+    def episodes_total(self) -> int:
+        """Episodes that ended so far."""
+        return int(self._before[_EPISODES] + self._counts[_EPISODES])
+
+    def record_step(
+        self,
+        reward: float,
+        info: Mapping[str, Any],
+        terminated: bool,
+        truncated: bool,
+        lane: int = 0,
+    ) -> list[WindowRecord]:
+        """Take in one step of one lane; return the windows that it closed."""
+        if lane < 0:
+            raise ValueError(f"lane={lane}: must be at least 0")
+        return self._record(lane, [reward], [info], [terminated], [truncated])
+
+    def record_step_batch(
+        self, rewards: Any, infos: Infos, terminated: Any, truncated: Any
+    ) -> list[WindowRecord]:
+        """Take in one step of every lane, lane 0 first; return the windows that they closed.
+
+        Parameters
+        ----------
+        rewards : array_like of float, shape (n,)
+        infos : mapping or sequence of n mappings
+            Arrays of shape (n,), or scalars that all lanes share. ``dt`` is 1 if it is missing,
+            not above 0 or no finite number; ``invalid_action`` and metrics are 0 then.
+        terminated, truncated : array_like of bool, shape (n,)
+
+        Raises
+        ------
+        ValueError
+            For other shapes, rewards that are not finite, or parts of ticks; nothing has changed.
+        """
+        return self._record(0, rewards, infos, terminated, truncated)
+
+    def flush_partial(self) -> WindowRecord | None:
+        """Close the open window as it is; None if it holds no tick."""
+        return self._emit() if self._counts[_TICKS] else None
+
+    def state(self) -> dict[str, Any]:
+        """Return what :meth:`restore` needs to go on exactly, as JSON values."""
+        names = ("_before", "_counts", "_sums", "_returns")
+        arrays = {name.strip("_"): getattr(self, name).tolist() for name in names}
+        return {"window_id": self.current_window_id, **arrays}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state` returned."""
+        self.current_window_id = int(state["window_id"])
+        self._before = np.array(state["before"], np.int64)
+        self._counts = np.array(state["counts"], np.int64)
+        self._sums = np.array(state["sums"], np.float64)
+        self._returns = np.array(state["returns"], np.float64)
+
+    # -- adding up -------------------------------------------------------------------------------
+
+    def _record(
+        self, lane: int, rewards: Any, infos: Infos, terminated: Any, truncated: Any
+    ) -> list[WindowRecord]:
+        reward = np.asarray(rewards, np.float64)
+        n = reward.size
+        if reward.ndim != 1 or n == 0 or not np.isfinite(reward).all():
+            raise ValueError("rewards must be finite numbers of shape (n,), n above 0")
+        flags = [_flags("terminated", terminated, n), _flags("truncated", truncated, n)]
+        done = flags[0] | flags[1]
+        columns = _columns(infos, ("dt", "invalid_action", *self.metric_keys), n)
+        if (columns[0] != np.floor(columns[0])).any():
+            raise ValueError("infos['dt'] must be whole ticks")
+        dt = np.maximum(columns[0], 1.0).astype(np.int64)
+        invalid, metrics = columns[1] != 0, columns[2:]
+
+        returned = self._episode_returns(lane, reward, done)  # from here on nothing can fail
+        piece, take, last, starts = self._pieces(dt)
+        counts = np.stack(
+            [take, last, take * invalid[piece], *(last * flag[piece] for flag in (done, *flags))]
+        )
+        shared = reward[piece] * (take / dt[piece])
+        sums = np.vstack([shared, returned[piece] * last, metrics[:, piece] * take])
+        records = []
+        for whole, real in zip(
+            np.add.reduceat(counts, starts, axis=1).T,
+            np.add.reduceat(sums, starts, axis=1).T,
+            strict=True,
+        ):
+            self._counts += whole
+            self._sums += real
+            if self._counts[_TICKS] == self.window_env_steps:
+                records.append(self._emit())
+        return records
+
+    def _pieces(self, dt: np.ndarray) -> tuple[Any, np.ndarray, Any, Any]:
+        """Return each piece's lane, ticks, and 1 if it is its lane's last; and windows' firsts."""
+        opened, size = self._counts[_TICKS], self.window_env_steps
+        ends = np.cumsum(dt) + opened
+        if ends[-1] < size:  # no border is reached: a lane is a piece, and all lie in one window
+            return slice(None), dt, np.ones_like(dt), [0]
+        cuts = np.union1d(ends, np.arange(size, ends[-1] + 1, size))
+        lane = np.searchsorted(ends, cuts)
+        starts = np.flatnonzero(np.diff((cuts - 1) // size, prepend=-1))
+        return lane, np.diff(cuts, prepend=opened), (cuts == ends[lane]).astype(np.int64), starts
+
+    def _episode_returns(self, lane: int, reward: np.ndarray, done: np.ndarray) -> np.ndarray:
+        """Add rewards to running episodes; return the returns of those that end, else 0."""
+        if self._shared:
+            since_start = np.cumsum(reward) + self._returns[0]
+            ended = since_start[done]
+            self._returns[0] = since_start[-1] - (ended[-1] if ended.size else 0.0)
+            returned = np.zeros(len(reward))
+            returned[done] = np.diff(ended, prepend=0.0)
+            return returned
+        missing = lane + len(reward) - len(self._returns)
+        if missing > 0:
+            self._returns = np.concatenate([self._returns, np.zeros(missing)])
+        running = self._returns[lane : lane + len(reward)]
+        running += reward
+        returned = np.where(done, running, 0.0)
+        running[done] = 0.0
+        return returned
+
+    def _emit(self) -> WindowRecord:
+        """Return the record of the open window and open the next."""
+        counts, sums = self._counts.tolist(), self._sums.tolist()
+        ticks, episodes = counts[_TICKS], counts[_EPISODES]
+        start = int(self._before[_TICKS])
+        record = WindowRecord(
+            run_id=self.run_id,
+            window_id=self.current_window_id,
+            window_complete=ticks == self.window_env_steps,
+            env_steps_start=start,
+            env_steps_end=start + ticks,
+            env_steps_in_window=ticks,
+            env_steps_total=start + ticks,
+            agent_steps=counts[_STEPS],
+            episodes_completed=episodes,
+            terminated_episodes=counts[_TERMINATED],
+            truncated_episodes=counts[_TRUNCATED],
+            reward_sum=sums[_REWARD],
+            reward_mean=sums[_REWARD] / ticks,
+            return_mean=sums[_RETURN] / episodes if episodes else 0.0,
+            invalid_action_rate=counts[_INVALID] / ticks,
+            metric_means={
+                key: total / ticks
+                for key, total in zip(self.metric_keys, sums[_METRICS:], strict=True)
+            },
+        )
+        self._before += self._counts
+        self._counts[:] = 0
+        self._sums[:] = 0.0
+        self.current_window_id += 1
+        return record
+
+
+class EngineWindows(WindowAggregator):
+    """Windows over the steps of an engine.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Read after each of its steps.
+    run_id, window_env_steps
+        See :class:`WindowAggregator`.
+
+    Raises
+    ------
+    ConfigError
+        If the game counts no ticks or lacks a metric.
+    """
+
+    def __init__(self, engine: BatchEngine, run_id: str, window_env_steps: int) -> None:
+        super().__init__(run_id, window_env_steps)
+        self._engine = engine
+        self._names = ("dt", "invalid_action", *self.metric_keys)
+        for name in self._names:
+            if name not in engine.info:
+                raise ConfigError(
+                    f"window_ticks={window_env_steps}: this game has no info column {name!r}, so "
+                    "its ticks and metrics cannot be grouped; 0 switches windows off."
+                )
+
+    def add(self) -> list[WindowRecord]:
+        """Take in the step the engine has just made; return the windows that it closed."""
+        engine = self._engine
+        infos = step_columns(engine, self._names)
+        return self.record_step_batch(engine.reward, infos, engine.terminated, engine.truncated)
+
+
+def step_columns(engine: BatchEngine, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return info columns of the step just made: those of the episode that it ended, if it did."""
+    ended = (engine.terminated | engine.truncated) != 0
+    if not ended.any():
+        return {name: engine.info[name] for name in names}
+    return {name: np.where(ended, engine.final_info[name], engine.info[name]) for name in names}
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _flags(name: str, values: Any, n: int) -> np.ndarray:
+    flags = np.asarray(values)
+    if flags.shape != (n,):
+        raise ValueError(f"{name} has shape {flags.shape}, must have shape ({n},)")
+    return flags != 0
+
+
+def _columns(infos: Infos, keys: Sequence[str], n: int) -> np.ndarray:
+    """Return infos as float64, shape (keys, n); what is missing or no finite number is 0."""
+    if isinstance(infos, Mapping):
+        given = [infos.get(key, 0.0) for key in keys]
+    elif len(infos) == n:
+        given = [[info.get(key, 0.0) for info in infos] for key in keys]
+    else:
+        raise ValueError(f"infos has {len(infos)} entries, must have {n}")
+    columns = np.empty((len(keys), n))
+    for key, values, column in zip(keys, given, columns, strict=True):
+        array = np.array(values, object) if isinstance(values, list | tuple) else np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            numbers = [_number(value) for value in array.ravel().tolist()]
+            array = np.array(numbers, np.float64).reshape(array.shape)
+        if array.shape not in ((), (n,)):
+            raise ValueError(f"infos[{key!r}] has shape {array.shape}, must have shape ({n},)")
+        column[:] = array
+    columns[~np.isfinite(columns)] = 0.0
+    return columns
+
+
+def _number(value: Any) -> float:
+    """Return a number as it is, NaN for anything else."""
+    return float(value) if isinstance(value, bool | int | float | np.bool_ | np.number) else np.nan
