@@ -1,0 +1,485 @@
+"""The Numba kernels write the bits that the plain Python encoding and bots compute."""
+
+import ctypes
+import random
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from fastenv.prospector import bots, encoding, kernels, layout, tables
+from fastenv.prospector.bots import Bot
+from fastenv.prospector.config import ProspectorConfig
+from fastenv.prospector.position import pack, unpack
+from fastenv.prospector.reference import Prospector
+from fastenv.prospector.state import STATE_DTYPE
+from fastenv.prospector.tables import TABLES, Action
+from fastenv.prospector.validate import validate_rows
+from fastenv.rng import Rng
+from tests.prospector import golden
+from tests.prospector.drivers import ReferenceDriver, inject
+
+pytestmark = pytest.mark.parity
+
+TIME_MAX = 500.0
+RULES = ProspectorConfig(time_max=TIME_MAX).rules_record()
+
+
+class Columns:
+    """Buffers for n rows, filled with values nothing writes."""
+
+    def __init__(self, n):
+        self.obs = np.full((n, tables.OBS_DIM), 7, np.float32)
+        self.mask = np.full((n, tables.NUM_ACTIONS), 9, np.uint8)
+        self.info = np.full((n, len(layout.INFO_COLUMNS)), -7.0)
+        self.reward = np.full(n, 7.0)
+        self.columns = np.full((n, len(layout.REWARD_TERMS)), 7.0)
+
+
+def by_python(rows, rules):
+    """Encode and reward rows with the reference; return buffers and the rows afterwards."""
+    out, after = Columns(len(rows)), rows.copy()
+    for i, row in enumerate(rows):
+        game = unpack(row, float(rules["time_max"][0]))
+        encoding.encode_obs(game, out.obs[i])
+        encoding.action_mask(game, out.mask[i])
+        encoding.info(game, out.info[i])
+        out.reward[i], out.columns[i] = encoding.apply_reward(game)
+        after["ep_return"][i], after["ep_length"][i] = game.ep_return, game.ep_length
+    return out, after
+
+
+def by_numba(rows, rules):
+    out, after = Columns(len(rows)), rows.copy()
+    select = np.ones(len(rows), np.uint8)
+    kernels.observe_many(after, rules, TABLES, select, out.obs, out.mask)
+    kernels.info_many(after, select, out.info)
+    assert (after == rows).all()
+    kernels.reward_many(after, select, out.reward, out.columns)
+    return out, after
+
+
+def by_address(rows, rules):
+    """Call the C functions one row after the other, as the Cython core does."""
+    out, after = Columns(len(rows)), rows.copy()
+    head, places, mask, reward, info = kernels.addresses()
+    tables_ = TABLES.copy()
+
+    def call(address, *arrays):
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(address)(*pointers)
+
+    for i in range(len(rows)):
+        row, obs = after[i : i + 1], out.obs[i]
+        call(head, row, rules, tables_, obs)
+        assert (obs[layout.PLACES] == 7).all()
+        call(places, row, obs[layout.PLACES])
+        call(mask, row, out.mask[i])
+        call(info, row, out.info[i])
+        call(reward, row, out.reward[i : i + 1], out.columns[i])
+    return out, after
+
+
+def bits(array):
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+def assert_same(rows, rules=RULES, encoders=(by_numba, by_address)):
+    expected, expected_rows = by_python(rows, rules)
+    assert np.abs(expected.obs).max() <= 1
+    for encode in encoders:
+        got, got_rows = encode(rows, rules)
+        different = np.flatnonzero((bits(got.obs) != bits(expected.obs)).any(axis=0))
+        blocks = layout.OBS_LAYOUT
+        names = [b[0] for b in blocks if any(b[1] <= k < b[1] + b[2] for k in different)]
+        assert not names, f"{encode.__name__} differs in {names}"
+        for name, array in vars(expected).items():
+            np.testing.assert_array_equal(bits(getattr(got, name)), bits(array), err_msg=name)
+        assert (got_rows == expected_rows).all(), encode.__name__
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+LIKELY = [*range(6), *range(8, 12), *range(12, 20), 28, 29, 30, 29, 30, 31, 32, 43, 45, 60, 61, 64]
+
+
+def choose(rng, game):
+    """Return an action: mostly one that changes what is seen, now and then an impossible one."""
+    legal = np.zeros(tables.NUM_ACTIONS, np.uint8)
+    encoding.action_mask(game, legal)
+    likely = [action for action in LIKELY if legal[action]]
+    kind = rng.random()
+    if kind < 0.1 or not likely:
+        return rng.randrange(-2, tables.NUM_ACTIONS + 2)
+    if kind < 0.8:
+        return rng.choice(likely)
+    return rng.choice([action for action in np.flatnonzero(legal).tolist() if action != 68])
+
+
+@lru_cache
+def played_rows(n=300):
+    """Return rows of reference games under random play, terminal ones among them."""
+    rng, game = random.Random(7), Prospector(TIME_MAX, seed=7)
+    rows = np.zeros(n, STATE_DTYPE)
+    for row in rows:
+        if game.done:
+            game.reset()
+        else:
+            game.step(choose(rng, game))
+            encoding.apply_reward(game)
+        pack(game, row)
+    rows.flags.writeable = False
+    return rows
+
+
+def test_played_games():
+    assert_same(played_rows())
+
+
+def test_played_games_reach_what_matters():
+    rows = played_rows()
+    here = rows["current_node"]
+    assert set(rows["node_type"][np.arange(len(rows)), here]) == {0, 1, 2}
+    assert {0, 1} <= set(rows["done"])
+    assert {-1, 0, 6, 8, 10, 12, 29, 30} <= set(rows["ev_action"])
+    assert rows["ev_invalid"].any() and rows["scan_count"].any() and rows["mining_ticks"].any()
+    assert (rows["credits"] > 0).any() and (rows["selected"] >= 0).any()
+
+
+# -- rows that play seldom or never reaches --------------------------------------------------------
+
+
+def _ship(row, rng):
+    for field, most in (
+        ("fuel", 1000),
+        ("hull", 100),
+        ("heat", 100),
+        ("tool", 100),
+        ("alert", 100),
+    ):
+        row[field] = rng.choice((0.0, most, most / 3, rng.uniform(0, most), 1e6, -1e6, 5e-324))
+    row["heat"] = rng.choice((row["heat"], 70.0, 70.1, 69.9))
+    row["time_remaining"] = rng.choice((0.0, TIME_MAX, rng.uniform(0, TIME_MAX)))
+    prices = (0, 59.99999999999999, 60, 110, 120, 150, 175, 210, 280, 1e7, 1e300, 1e-9)
+    row["credits"] = rng.choice((*prices, rng.uniform(0, 2e4), rng.uniform(0, 300)))
+    for field in ("repair_kits", "stabilizers", "decoys"):
+        row[field] = rng.choice((0, 1, 11, 12, rng.randint(0, 12)))
+
+
+def _hold(row, rng):
+    most = rng.choice((0.0, 1.0, 40.0, 200.0, 1e6))
+    row["cargo"] = [rng.choice((0.0, most, rng.uniform(0, most))) for _ in range(6)]
+    for c in range(6):
+        low, high, base = tables.PRICE_MIN[c], tables.PRICE_MAX[c], tables.PRICE_BASE[c]
+        row["price"][c] = rng.choice((low, base, high, rng.uniform(low, high)))
+        row["prev_price"][c] = rng.choice(
+            (row["price"][c], low, base, high, rng.uniform(low, high))
+        )
+        row["station_inventory"][c] = rng.choice((0, 500, 499.9999, rng.uniform(0, 120), 1e30))
+
+
+def _place(row, rng):
+    row["current_node"] = here = rng.choice((0, rng.randrange(int(row["node_count"]))))
+    count = int(row["asteroid_count"][here])
+    row["selected"] = rng.randrange(-1, count)
+    edges = row["neighbor"][here] >= 0
+    threats = [rng.choice((0.0, 1.0, rng.random())) for _ in range(6)]
+    row["edge_threat_est"][here] = np.where(edges, threats, 0.5)
+
+
+def _asteroids(row, rng):
+    here = int(row["current_node"])
+    for a in range(int(row["asteroid_count"][here])):
+        row["depletion"][here, a] = rng.choice((0.0, 1.0, 0.99999994, rng.random()))
+        row["scan_conf"][here, a] = rng.choice((0.0, 1.0, rng.random()))
+        row["stability_est"][here, a] = rng.choice((0.0, 1.0, rng.random()))
+        most = rng.choice((0.0, 1e-9, 1e-8, 1.0, 1.0, 1.0))
+        comp = [rng.choice((0.0, most, rng.uniform(0, most), rng.random() ** 9)) for _ in range(6)]
+        row["comp_est"][here, a] = comp
+
+
+def _events(row, rng):
+    row["ev_action"], row["ev_dt"] = rng.randrange(69), rng.randint(1, 8)
+    row["ev_invalid"] = rng.randrange(2)
+    row["ev_destroyed"], row["ev_stranded"] = rng.randrange(2), rng.randrange(2)
+    over = row["ev_action"] == Action.CASH_OUT or row["ev_destroyed"] or row["ev_stranded"]
+    row["done"] = 1 if over else rng.choice((0, 0, 2))
+    for field, most in (("fuel", 1000), ("hull", 100), ("tool", 100), ("credits", 2e4)):
+        row[f"ev_{field}"] = rng.choice((row[field], rng.uniform(0, most)))
+    row["ev_cargo_value"] = rng.choice((0.0, rng.uniform(0, 3e4)))
+    row["value_lost"], row["ev_value_lost"] = rng.uniform(0, 4e3), rng.uniform(0, 4e3)
+    row["total_spend"] = rng.choice((0.0, rng.uniform(0, 4e3)))
+    row["util_count"] = rng.choice((0.0, rng.uniform(1, 400)))
+    row["util_sum"] = rng.uniform(0, 1.1) * row["util_count"]
+    row["ep_return"] = rng.uniform(-100, 100)
+    for field in ("ep_length", "ticks_elapsed", "overheat_ticks", "pirate_encounters"):
+        row[field] = rng.choice((0, 1, rng.randrange(2**30)))
+    for field in ("scan_count", "mining_ticks"):
+        row[field] = rng.randrange(2**30)
+
+
+def altered_rows(seed, n=8):
+    """Return played rows with much changed in them, such as the door still lets in."""
+    rng = random.Random(seed)
+    rows = played_rows()[rng.sample(range(len(played_rows())), n)]
+    for row in rows:
+        for alter in (_ship, _hold, _place, _asteroids, _events):
+            if rng.random() < 0.8:
+                alter(row, rng)
+        # What these fields may be depends on those that were altered.
+        node = int(row["current_node"])
+        row["selected"] = min(int(row["selected"]), int(row["asteroid_count"][node]) - 1)
+        if row["done"] == 2:
+            row["time_remaining"] = 0.0
+    validate_rows(rows, RULES)
+    return rows
+
+
+@given(seed=st.integers(0, 2**32))
+def test_altered_rows(seed):
+    assert_same(altered_rows(seed))
+
+
+@given(seed=st.integers(0, 2**32), time_max=st.floats(1e-3, 1e9))
+def test_any_time_max(seed, time_max):
+    rng = random.Random(seed)
+    rows = played_rows()[:2].copy()
+    rows["time_remaining"] = [rng.choice((0, time_max, rng.uniform(0, time_max))) for _ in rows]
+    assert_same(rows, ProspectorConfig(time_max=time_max).rules_record())
+
+
+@pytest.mark.parametrize("values", [np.linspace(0, 400, 401), np.geomspace(1e-9, 1e8, 400)])
+def test_quotients_on_a_fine_grid(values):
+    rows = np.repeat(played_rows()[5:6], len(values))
+    for field in ("fuel", "hull", "heat", "tool", "alert", "credits"):
+        rows[field] = values
+    rows["cargo"] = values[:, None] / np.arange(1, 7)
+    rows["station_inventory"] = values[:, None] * np.arange(1, 7)
+    rows["price"] = rows["prev_price"][::-1] + values[:, None] / 7
+    assert_same(rows)
+
+
+def test_every_small_number():
+    rows = np.repeat(played_rows()[5:6], 32)
+    k = np.arange(32)
+    rows["node_count"], rows["current_node"] = 32, k
+    rows["steps_to_station"] = k
+    for field in ("repair_kits", "stabilizers", "decoys"):
+        rows[field] = np.minimum(k, 12)
+    rows["neighbor"], rows["edge_time"] = k[:, None, None] % 9 - 1, (k % 8 + 1)[:, None, None]
+    rows["selected"] = -1
+    assert_same(rows)
+
+
+# -- golden traces ---------------------------------------------------------------------------------
+
+
+def golden_steps(path):
+    """Yield the reference at each step of a trace, with the recorded observation and reward."""
+    trace = golden.Trace(path)
+    driver = ReferenceDriver(float(trace["time_max"]))
+    driver.reset(int(trace["seed"]))
+    if trace.meta["inject"]:
+        inject(driver, trace.group("inject_"))
+    resets = dict(zip(trace["reset_step"].tolist(), trace["reset_seed"].tolist(), strict=True))
+    for t, action in enumerate(trace["actions"].tolist()):
+        driver.game.step(action)
+        yield driver.game, trace["obs"][t], trace["reward"][t]
+        encoding.apply_reward(driver.game)
+        if t in resets:
+            driver.reset(None if trace.meta["reset_mode"] == "continue" else resets[t])
+
+
+@pytest.mark.parametrize("path", golden.TRACES, ids=lambda path: path.stem)
+def test_golden_traces(path):
+    steps = list(golden_rows(path))
+    rows = np.concatenate([row for row, _, _ in steps])
+    time_max = float(golden.Trace(path)["time_max"])
+    got, _ = by_numba(rows, ProspectorConfig(time_max=time_max).rules_record())
+    assert got.obs.tobytes() == np.array([obs for _, obs, _ in steps]).tobytes()
+    np.testing.assert_allclose(got.reward, [r for _, _, r in steps], rtol=0, atol=1e-12)
+
+
+def golden_rows(path):
+    for game, obs, reward in golden_steps(path):
+        row = np.zeros(1, STATE_DTYPE)
+        pack(game, row[0])
+        yield row, obs, reward
+
+
+# -- bots ------------------------------------------------------------------------------------------
+
+
+def assert_same_decisions(kind, obs, mask, target=3, seed=0):
+    n = len(obs)
+    generators = [Rng(seed + i) for i in range(n)]
+    states = np.array([rng.state for rng in generators], np.uint64)
+    actions = np.full(n, -9, np.int32)
+    kernels.bot_many(kind, obs, mask, np.ones(n, np.uint8), states, actions, target)
+    for i, rng in enumerate(generators):
+        assert actions[i] == bots.bot_action(kind, obs[i], mask[i], rng, target), (
+            f"{kind!r} row {i}"
+        )
+        assert states[i].tolist() == rng.state, f"{kind!r} generator {i}"
+    return actions
+
+
+@pytest.mark.parametrize("kind", Bot)
+def test_bots_decide_the_same_on_golden_observations(kind):
+    seen = set()
+    for path in golden.TRACES:
+        obs = golden.Trace(path)["obs"]
+        mask = np.random.default_rng(1).integers(0, 2, (len(obs), tables.NUM_ACTIONS), np.uint8)
+        mask[:, Action.HOLD] = 1
+        for target in (3, 0, 5) if kind == Bot.MARKET_TIMER else (3,):
+            seen |= set(assert_same_decisions(kind, obs, mask, target).tolist())
+    assert len(seen) == 1 if kind in (Bot.HOLD, Bot.CASH_OUT) else len(seen) > 8
+
+
+# Thresholds of the bots, as they are after rounding, and their neighbours.
+EDGES = [np.float32(x) for x in (0.01, 0.05, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)]
+EDGES += [np.float32(x) for x in (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.0, 1.0)]
+EDGES += [np.nextafter(x, np.float32(2)) for x in EDGES] + [np.nextafter(EDGES, np.float32(-2))[0]]
+
+
+def random_obs(rng, n):
+    """Return observations that need not make sense, with values at the bots' thresholds."""
+    obs = rng.random((n, tables.OBS_DIM), np.float32)
+    edges = rng.random(obs.shape) < 0.5
+    obs[edges] = rng.choice(EDGES, edges.sum())
+    obs[:, 17] = rng.integers(0, 2, n)
+    obs[rng.random(obs.shape) < rng.choice((0.0, 0.2, 0.8), n)[:, None]] = 0
+    changes = obs[:, layout.PRICE_CHANGES : layout.INVENTORY]
+    changes *= rng.choice(np.float32([-1, 1, 0.1, -0.1]), changes.shape)
+    obs[rng.random(n) < 0.3, 7] *= np.float32(0.4)
+    least = rng.random(n)[:, None] < 0.5  # little in the hold, so that bots come to later rules
+    obs[:, 8:14] = np.where(least, obs[:, 8:14] * np.float32(0.01), obs[:, 8:14])
+    return obs
+
+
+@pytest.mark.parametrize("kind", Bot)
+@given(seed=st.integers(0, 2**32), target=st.integers(0, 5))
+def test_bots_decide_the_same_on_any_observation(kind, seed, target):
+    rng = np.random.default_rng(seed)
+    obs = random_obs(rng, 64)
+    mask = (rng.random((64, tables.NUM_ACTIONS)) < rng.random((64, 1))).astype(np.uint8)
+    mask[:, Action.HOLD] = 1
+    note(f"seed {seed}")
+    assert_same_decisions(kind, obs, mask, target, seed)
+
+
+def test_bots_that_are_not_selected_keep_their_generator():
+    n = 6
+    obs, mask = np.zeros((n, 260), np.float32), np.ones((n, 69), np.uint8)
+    select = np.arange(n, dtype=np.uint8) % 2
+    states = np.array([Rng(i).state for i in range(n)], np.uint64)
+    before, actions = states.copy(), np.full(n, -9, np.int32)
+    kernels.bot_many(Bot.RANDOM, obs, mask, select, states, actions)
+    assert ((actions == -9) == (select == 0)).all()
+    assert ((states == before).all(axis=1) == (select == 0)).all()
+
+
+@pytest.mark.parametrize(("kind", "target"), [(-1, 3), (7, 3), (2, -1), (2, 6)])
+def test_unknown_bots_and_targets_are_refused(kind, target):
+    obs, mask, select = np.zeros((1, 260), np.float32), np.ones((1, 69), np.uint8), np.ones(1, "u1")
+    with pytest.raises(ValueError, match="expected a"):
+        kernels.bot_many(kind, obs, mask, select, np.ones((1, 4), "u8"), np.zeros(1, "i4"), target)
+
+
+# -- constants that the kernels repeat -------------------------------------------------------------
+
+
+def test_constants_are_those_of_the_tables():
+    for name in ("OBS_DIM", "NUM_ACTIONS", "NUM_COMMODITIES", "MAX_NEIGHBORS", "MAX_ASTEROIDS"):
+        assert getattr(kernels, name) == getattr(tables, name), name
+    for name in ("NEIGHBORS", "ASTEROIDS", "PRICES", "PRICE_CHANGES", "INVENTORY"):
+        assert getattr(kernels, name) == getattr(layout, name), name
+    assert kernels.SUPPLY_MAX == tables.SUPPLY_MAX
+    assert kernels.NUM_TERMS == len(layout.REWARD_TERMS)
+    assert kernels.NUM_INFO == len(layout.INFO_COLUMNS)
+    assert layout.PLACES.stop - layout.PLACES.start == kernels.PLACES_DIM
+    for kind in Bot:
+        assert getattr(kernels, kind.name) == kind
+    assert kernels.LOG_CAP == TABLES["log_cap"][0]
+    # Prices are divided in float32, which is exact for bases that float32 holds.
+    assert (TABLES["price_base"].astype(np.float32) == TABLES["price_base"]).all()
+
+
+# -- the boundary ----------------------------------------------------------------------------------
+
+
+def test_rows_not_selected_are_not_touched():
+    rows = played_rows().copy()
+    every, _ = by_numba(rows, RULES)
+    select = (np.arange(len(rows)) % 3 == 0).astype(np.uint8)
+    out, before = Columns(len(rows)), rows.copy()
+    kernels.observe_many(rows, RULES, TABLES, select, out.obs, out.mask)
+    kernels.info_many(rows, select, out.info)
+    kernels.reward_many(rows, select, out.reward, out.columns)
+    untouched = Columns(len(rows))
+    for name in vars(untouched):
+        got, rest = getattr(out, name), getattr(untouched, name)
+        np.testing.assert_array_equal(got[select == 1], getattr(every, name)[select == 1])
+        np.testing.assert_array_equal(got[select == 0], rest[select == 0])
+    assert (rows == before)[select == 0].all()
+
+
+def test_asteroids_of_other_nodes_are_not_read():
+    rows = played_rows()
+    expected, expected_rows = by_numba(rows, RULES)
+    stale = rows.copy()
+    for field in ("depletion", "scan_conf", "stability_est", "comp_est"):
+        stale[field] = np.nan
+        for i, here in enumerate(rows["current_node"].tolist()):
+            count = rows["asteroid_count"][i, here]
+            stale[field][i, here, :count] = rows[field][i, here, :count]
+    for field in ("true_comp", "richness", "stability", "noise"):
+        stale[field] = np.nan
+    for encode in (by_numba, by_address):
+        select = np.ones(len(rows), np.uint8)
+        got = Columns(len(rows))
+        if encode is by_numba:
+            kernels.observe_many(stale, RULES, TABLES, select, got.obs, got.mask)
+        else:
+            got, _ = encode(stale, RULES)
+        assert got.obs.tobytes() == expected.obs.tobytes()
+        assert got.mask.tobytes() == expected.mask.tobytes()
+    assert len(expected_rows) == len(rows)
+
+
+GOOD = {
+    "obs": ((2, 260), np.float32),
+    "mask": ((2, 69), np.uint8),
+    "select": ((2,), np.uint8),
+    "info": ((2, 20), np.float64),
+    "reward": ((2,), np.float64),
+    "columns": ((2, 11), np.float64),
+    "rng": ((2, 4), np.uint64),
+    "out": ((2,), np.int32),
+}
+
+
+def call_every_kernel(rows, b):
+    kernels.observe_many(rows, RULES, TABLES, b["select"], b["obs"], b["mask"])
+    kernels.info_many(rows, b["select"], b["info"])
+    kernels.reward_many(rows, b["select"], b["reward"], b["columns"])
+    kernels.bot_many(Bot.RANDOM, b["obs"], b["mask"], b["select"], b["rng"], b["out"])
+
+
+@pytest.mark.parametrize("change", ["shorter", "fewer", "dtype", "strided"])
+@pytest.mark.parametrize("name", GOOD)
+def test_buffers_that_do_not_fit_are_refused(name, change):
+    buffers = {k: np.zeros(shape, dtype) for k, (shape, dtype) in GOOD.items()}
+    call_every_kernel(np.zeros(2, STATE_DTYPE), buffers)
+    shape, dtype = GOOD[name]
+    wrong = {
+        "shorter": np.zeros((*shape[:-1], shape[-1] - 1), dtype),
+        "fewer": np.zeros((1, *shape[1:]), dtype),
+        "dtype": np.zeros(shape, np.int16),
+        "strided": np.zeros((*shape[:-1], 2 * shape[-1]), dtype)[..., ::2],
+    }[change]
+    with pytest.raises(ValueError, match=r"C-contiguous|expected"):
+        call_every_kernel(np.zeros(2, STATE_DTYPE), buffers | {name: wrong})
+    assert not wrong.any()
