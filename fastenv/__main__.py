@@ -126,10 +126,10 @@ def play(args: argparse.Namespace) -> int:
         print(f"\n{env.render()}\n")
         if args.bot:
             action = int(env.engine.bot_actions(args.bot, streams)[0])
-            print(f"{args.bot} plays {action}")
+            print(f"{args.bot} plays {_named(env, action)}")
             time.sleep(args.delay)
         else:
-            chosen = _ask(np.flatnonzero(env.action_masks()).tolist())
+            chosen = _ask(env, np.flatnonzero(env.action_masks()).tolist())
             if chosen is None:
                 return 0
             action = chosen
@@ -139,17 +139,40 @@ def play(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ask(legal: list[int]) -> int | None:
+def _ask(env: Any, legal: list[int]) -> int | None:
+    """Return the chosen action, or None to leave; ``?`` lists the legal ones with their names."""
     while True:
         try:
-            text = input(f"action {legal} (q to leave): ").strip()
+            text = input(f"action {_ranges(legal)} (? lists them, q leaves): ").strip()
         except EOFError:
             return None
         if text in ("q", "quit"):
             return None
         if text.isdecimal() and int(text) in legal:
             return int(text)
-        print("not a legal action")
+        if text == "?":
+            print("\n".join(f"{_named(env, action):>4}" for action in legal))
+        elif text.isdecimal() and int(text) < env.game.num_actions:
+            print(f"not a legal action now: {_named(env, int(text))}")
+        else:
+            print("not a legal action")
+
+
+def _named(env: Any, action: int) -> str:
+    """Return the number of an action, and its name where the environment stands if it has one."""
+    name = env.game.action_name(action, env.get_state())
+    return str(action) if name == str(action) else f"{action} ({name})"
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Return increasing numbers as text, neighbours as ranges: ``"0-3, 7"``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -232,6 +232,13 @@ class Game(ABC):
     def describe(self, row: np.void) -> str:
         """Name the decision that is due, for error messages."""
 
+    def action_name(self, action: int, row: np.void | None = None) -> str:
+        """Name an action for people, in the state ``row`` if there is one; default is its number.
+
+        A game whose actions mean something else in each state may need the state for more.
+        """
+        return str(action)
+
     def render(self, row: np.void, mode: str) -> Any:
         """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3)."""
         raise NotImplementedError

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from fastenv.errors import ConfigError
 from fastenv.game import Core, Game, Kernels
 from fastenv.rng import Rng
-from fastenv.skullking import bots, encoding, reference, render
+from fastenv.skullking import bots, encoding, reference, render, view
 from fastenv.skullking import tables as t
 from fastenv.skullking.config import ABILITY_PIRATES, PHASE_ROUNDS, SkullKingConfig
 from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
@@ -155,6 +155,11 @@ class SkullKingGame(Game):
 
     def describe(self, row: np.void) -> str:
         return t.Phase(row["phase"]).name
+
+    def action_name(self, action: int, row: np.void | None = None) -> str:
+        if row is None:
+            return str(action)
+        return view.action_name(action, row, self.rules[0])
 
     def render(self, row: np.void, mode: str) -> Any:
         draw = render.render_ansi if mode == "ansi" else render.render_rgb

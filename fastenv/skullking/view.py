@@ -107,6 +107,25 @@ def card_name(card: int, mode: int | None = None) -> str:
     return SPECIAL_NAMES[card]
 
 
+def action_name(action: int, row: Any, rules: Any) -> str:
+    """Return what an action means in the game in ``row``, such as ``"Parrot 7"`` or ``"a pirate"``.
+
+    Parameters
+    ----------
+    action : int
+        A number if it means nothing there.
+    row : record of STATE_DTYPE
+        A game, not changed.
+    rules : record of RULES_DTYPE
+        The rules it is played by.
+    """
+    view = table_view(row, rules)
+    meanings = dict(view.choices)
+    if view.phase in SLOT_PHASES:
+        meanings = {slot: card_name(card) for slot, card in enumerate(view.hand)}
+    return meanings.get(action, str(action))
+
+
 def table_view(row: Any, rules: Any) -> TableView:
     """Return what the agent may know of the game in ``row``.
 
