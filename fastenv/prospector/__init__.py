@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError
 from fastenv.game import Core, Game, Kernels
-from fastenv.prospector import bots, encoding, position, reference, render
+from fastenv.prospector import bots, encoding, position, reference, render, view
 from fastenv.prospector import tables as t
 from fastenv.prospector.config import ProspectorConfig
 from fastenv.prospector.layout import INFO_COLUMNS, INFO_KINDS, REWARD_TERMS
@@ -115,6 +115,9 @@ class ProspectorGame(Game):
 
     def describe(self, row: np.void) -> str:
         return "STATION" if row["current_node"] == 0 else "FIELD"
+
+    def action_name(self, action: int, row: np.void | None = None) -> str:
+        return view.ACTION_NAMES[action]
 
     def render(self, row: np.void, mode: str) -> Any:
         draw = render.render_ansi if mode == "ansi" else render.render_rgb
