@@ -1,6 +1,7 @@
 """Append measured rows to ``RUNS.md``: the log of figures, newest last.
 
-``python -m training.runs_md RECORD.jsonl`` takes a record of ``training.benchmark_v9``.
+``python -m training.runs_md RECORD`` takes a record of ``training.benchmark_v9`` (JSON lines) or an
+artefact of ``training.profile`` (JSON).
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ _KEY = COLUMNS[2:9]
 HEAD = """# Figures
 
 One line a measurement, appended by `python -m training.runs_md`, newest last. N: lanes, T: threads,
-mode: `env_only` (random legal play, no network), `gymnasium step` (one environment) or a
-configuration of `training.benchmark_v9`. `vs previous`: steps per CPU second against the newest
-line above for the same thing. What each line was taken on stands in its artefact.
+mode: `env_only` (no network; random legal play unless another workload is named), `gymnasium step`
+(one environment), a mode of `training.profile` or a configuration of `training.benchmark_v9`.
+`vs previous`: steps per CPU second against the newest line above for the same thing. What each line
+was taken on stands in its artefact.
 
 """
 
@@ -49,7 +51,7 @@ def lines(
     found = []
     for row in rows:
         if row["kind"] == "env":
-            mode, flags = "env_only", {}
+            mode, flags = env_mode(row, single=row["num_envs"] == 1), {}
             lanes, threads = row["num_envs"], row["num_threads"]
             per_cpu = row["steps_per_cpu_s"]
         elif row["kind"] == "config" and row["status"] == "measured":
@@ -63,10 +65,40 @@ def lines(
             record["git_rev"] or "none",
             row.get("env", flags.get("tier")),
             row["backend"],
-            mode if lanes > 1 else "gymnasium step",
+            mode,
             *(lanes, threads, flags.get("batch", ""), "fp32" if flags else ""),
             f"{row['steps_per_s']:,.0f}",
             f"{per_cpu:,.0f}",
+            "",
+            artefact,
+        )
+        found.append(dict(zip(COLUMNS, map(str, values), strict=True)))
+    return found
+
+
+def env_mode(row: dict[str, Any], single: bool) -> str:
+    """Return what a measurement of the environment alone is called: its workload, if unusual."""
+    mode = "gymnasium step" if single else "env_only"
+    workload = row.get("workload", "masked_uniform")
+    return mode if workload == "masked_uniform" else f"{mode} {workload}"
+
+
+def profile_lines(report: dict[str, Any], artefact: str) -> list[dict[str, str]]:
+    """Return a table line for each mode of an artefact of ``training.profile``."""
+    found = []
+    for entry in report["modes"]:
+        env_only = entry["mode"] == "env_only"
+        mode = env_mode(entry, entry["single"]) if env_only else entry["mode"]
+        values = (
+            report["created_utc"][:10],
+            report["git_rev"] or "none",
+            entry["env"],
+            entry["backend_selected"],
+            mode,
+            *(entry["num_envs"], entry["num_threads"]),
+            *(entry.get("minibatch", ""), entry.get("precision", "")),
+            f"{entry['stats']['steps_per_s']['median']:,.0f}",
+            f"{entry['stats']['steps_per_cpu_s']['median']:,.0f}",
             "",
             artefact,
         )
@@ -99,16 +131,23 @@ def log(record_file: Path, target: Path, allow_dirty: bool = False) -> int:
         be read.
     """
     try:
-        head, *rows = (json.loads(text) for text in record_file.read_text("utf-8").splitlines())
+        text = record_file.read_text("utf-8")
+        if record_file.suffix == ".json":
+            head = json.loads(text)
+            new = profile_lines(head, str(record_file))
+        else:
+            head, *rows = map(json.loads, text.splitlines())
+            new = lines(head, rows, str(record_file))
         dirty = head["dirty"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RecordError(f"{record_file} is no record of training.benchmark_v9.") from error
+        raise RecordError(
+            f"{record_file} is no record of training.benchmark_v9 or training.profile."
+        ) from error
     if dirty and not allow_dirty:
         raise RecordError(
             f"{record_file} was taken with uncommitted changes: commit and measure again, or say "
             "--allow-dirty."
         )
-    new = lines(head, rows, str(record_file))
     append(target, new)
     return len(new)
 

@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from training.bench.floor import floor_work
-from training.bench.play import METHOD, Playback, single_env_work
+from training.bench.play import METHOD, METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import interleaved, summary
 from training.bench.trainer import TIERS, Flags, measure
 from training.envs import make_engine
@@ -76,7 +76,7 @@ def reference_rows(repeats: int, seconds: float, lanes: int = 64) -> list[dict[s
 def single_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
     """Return one Worker environment through Gymnasium's ``step``, both backends in turns."""
     works = {
-        backend: single_env_work(TIERS["worker"], backend, 1000)
+        backend: single_env_work(TIERS["worker"], backend, 1000)[0]
         for backend in ("fast", "reference")
     }
     found = interleaved(works, repeats, seconds)
@@ -89,8 +89,7 @@ def single_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
             "backend": backend,
             "num_envs": 1,
             "num_threads": 1,
-            "method": "gymnasium.make without its passive checker; recorded legal actions; timed: "
-            "step, and reset where an episode ended",
+            "method": METHOD_SINGLE,
             **summary(samples),
         }
         for backend, samples in found.items()

@@ -29,11 +29,11 @@ def _fill(
             mask[i, j] = np.uint8(1)
         reward[i] = np.float32(0.3)
         for j in range(columns.shape[1]):
-            columns[i, j] = np.float32(0.3)
+            columns[i, j] = 0.3
         terminated[i] = np.uint8(0)
         truncated[i] = np.uint8(0)
         for j in range(info.shape[1]):
-            info[i, j] = np.int32(259)
+            info[i, j] = 259
 
 
 def floor_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]:
@@ -52,15 +52,16 @@ def floor_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]
     size : dict
         ``bytes_per_step``.
     """
-    game, n = engine.game, engine.num_envs
+    n = engine.num_envs
+    info, columns = engine.info_block()
     buffers = (
         np.zeros_like(engine.obs),
         np.zeros_like(engine.mask),
         np.zeros_like(engine.reward),
-        np.zeros((n, len(game.float_columns)), game.float_dtype),
+        np.zeros_like(columns),
         np.zeros_like(engine.terminated),
         np.zeros_like(engine.truncated),
-        np.zeros((n, len(game.info_columns)), np.int32),
+        np.zeros_like(info),
     )
 
     def run() -> None:

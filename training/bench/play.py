@@ -1,41 +1,101 @@
-"""Random legal play, recorded once and replayed: actions are made outside of the timed region.
+"""Play whose actions were made beforehand: nothing but the environment is in the timed region.
 
-The engine is deterministic, so the recorded actions are legal again whenever the same state rows
-are loaded. What is timed is ``step_many`` alone, exactly as a trainer calls it: checks, opponents,
-rules, rewards, automatic resets, observations, masks and info columns.
+A workload says which actions. Where they depend on the masks they are recorded once and replayed:
+the engine is deterministic, so they are legal again whenever the same state rows are loaded. All
+others are simply played on, round and round, with episodes ending where they will. What is timed is
+``step_many`` alone, exactly as a trainer calls it: checks, opponents, rules, rewards, automatic
+resets, observations, masks and info columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium
 import numpy as np
 
 import fastenv
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
 from training.bench.timing import Work
-from training.envs import make_engine
 
+WORKLOADS = {
+    "masked_uniform": "random legal actions",
+    "uniform": "random actions, legal or not",
+    "hold": "the action that does nothing, always",
+    "cash_out": "the action that ends the episode, always: a new world every step",
+}
 METHOD = (
     "random legal actions recorded beforehand and replayed from the same state rows; timed: "
     "step_many with checks, opponents, autoreset, observation, mask, reward, info"
 )
+METHOD_ON = (
+    "actions made beforehand, lanes spread over their episodes and played on; timed: step_many "
+    "with checks, autoreset, observation, mask, reward, info"
+)
+METHOD_SINGLE = (
+    "gymnasium.make without its passive checker; recorded actions; timed: step, and reset where an "
+    "episode ended"
+)
+
+
+def short_id(env: str) -> str:
+    """Return an environment id without its namespace."""
+    return env.rpartition("/")[2]
+
+
+def fixed_actions(env: str) -> dict[str, int]:
+    """Return the workloads of an environment that are one action for ever, and that action."""
+    if short_id(env).startswith("Prospector"):
+        from fastenv.prospector.tables import Action
+
+        return {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
+    return {}
+
+
+def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = None) -> None:
+    """Refuse a workload that makes no sense in an environment.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if workload not in WORKLOADS:
+        raise ConfigError(f"workload {workload!r}: must be one of {', '.join(WORKLOADS)}.")
+    if workload in ("hold", "cash_out") and workload not in fixed_actions(env):
+        raise ConfigError(
+            f"workload {workload!r} is an action of Prospector-v0, which {short_id(env)} "
+            "does not have: take masked_uniform."
+        )
+    if workload == "uniform":
+        engine = fastenv.make_engine(env, 1, backend="reference", **(options or {}))
+        engine.reset_many(seeds=0)
+        if not (engine.game.any_integer or engine.mask.all()):
+            raise ConfigError(
+                f"workload 'uniform' needs a game in which every action is a move, which those of "
+                f"{short_id(env)} are not: take masked_uniform."
+            )
 
 
 class Playback:
-    """A recorded stretch of random legal play.
+    """A stretch of play whose actions are made when it is built.
 
     Parameters
     ----------
     env : str
     num_envs : int
     steps : int
-        Batch steps of the recording.
+        Batch steps of the stretch.
     options : mapping, optional
-        Options of the environment.
+        Options of the environment, its own defaults where there are none: what somebody who plays
+        it meets.
+    workload : str
+        See ``WORKLOADS``.
     backend : str
     num_threads : int
+    info_columns : sequence of str, optional
+        Info columns to write; default those of the game.
     stagger : int
         Batch steps played before, in which each lane is reset once, at a time of its own: otherwise
         all lanes would be in the same round at the same time.
@@ -49,30 +109,45 @@ class Playback:
         steps: int,
         options: Mapping[str, Any] | None = None,
         *,
+        workload: str = "masked_uniform",
         backend: str = "fast",
         num_threads: int = 1,
+        info_columns: Sequence[str] | None = None,
         stagger: int = 65,
         seed: int = 0,
     ) -> None:
-        # the environment's default, as somebody who plays it meets it; trainers ask for "raise"
-        options = {"invalid_action": "penalty", **(options or {})}
-        self.engine = engine = make_engine(
-            env, num_envs, options, backend=backend, num_threads=num_threads
-        )
+        check_workload(env, workload, options)
+        self._built_with = (env, num_envs, steps, options)
+        self._chosen = {"workload": workload, "stagger": stagger, "seed": seed}
+        self.engine = make_engine(env, num_envs, options, backend, num_threads, info_columns)
+        # All backends play alike, so the fastest makes the actions of a slow one.
+        player = self.engine
+        if backend in ("reference", "numba", "cython"):
+            player = make_engine(env, num_envs, options, "auto", 1)
         rng = np.random.default_rng(seed)
         lanes = np.arange(num_envs)
-        engine.reset_many(seeds=seed)
+        player.reset_many(seeds=seed)
         for t in range(stagger):
-            engine.step_many(fastenv.sample_legal(engine.mask, rng))
-            engine.reset_many(lanes % stagger == t)
-        self._start = engine.get_states()
+            player.step_many(_actions(player, env, workload, rng))
+            player.reset_many(lanes % stagger == t)
+        rows = player.get_states()
+        self._start = rows if workload == "masked_uniform" else None
         self._actions = []
         for _ in range(steps):
-            self._actions.append(fastenv.sample_legal(engine.mask, rng))
-            engine.step_many(self._actions[-1])
+            self._actions.append(_actions(player, env, workload, rng))
+            if self._start is not None:  # the next mask depends on it
+                player.step_many(self._actions[-1])
+        if player is not self.engine:
+            self.engine.reset_many(seeds=seed)
+            self.engine.set_states(rows)
+
+    @property
+    def method(self) -> str:
+        """How it is timed, in words."""
+        return METHOD if self._start is not None else METHOD_ON
 
     def work(self) -> Work:
-        """Return the replay as something to time."""
+        """Return the play as something to time."""
         engine, actions = self.engine, self._actions
 
         def run() -> None:
@@ -80,26 +155,97 @@ class Playback:
                 engine.step_many(batch)
 
         steps = engine.num_envs * len(actions)
+        if self._start is None:
+            return Work(run, steps)
         return Work(run, steps, lambda: engine.set_states(self._start))
 
+    def ticks_per_step(self) -> float:
+        """Return how many ticks of the game a step takes on average; untimed.
 
-def single_env_work(env: str, backend: str, steps: int, seed: int = 0) -> Work:
-    """Return random legal play of one environment of ``gymnasium.make``, recorded beforehand.
+        1 for games that have no ticks besides the decisions.
+        """
+        if "dt" not in self.engine.game.info_columns:
+            return 1.0
+        twin = Playback(
+            *self._built_with, backend=self.engine.backend, info_columns=("dt",), **self._chosen
+        )
+        if twin._start is not None:
+            twin.engine.set_states(twin._start)
+        total = 0.0
+        for batch in twin._actions:
+            twin.engine.step_many(batch)
+            done = (twin.engine.terminated | twin.engine.truncated) != 0
+            dt = np.where(done, twin.engine.final_info["dt"], twin.engine.info["dt"])
+            total += float(dt.sum())
+        return total / (len(twin._actions) * twin.engine.num_envs)
+
+
+def make_engine(
+    env: str,
+    num_envs: int,
+    options: Mapping[str, Any] | None,
+    backend: str,
+    num_threads: int,
+    info_columns: Sequence[str] | None = None,
+) -> BatchEngine:
+    """Return an engine with the environment's own defaults; trainers ask for others."""
+    chosen = {} if info_columns is None else {"info_columns": tuple(info_columns)}
+    return fastenv.make_engine(
+        env, num_envs, backend=backend, num_threads=num_threads, **chosen, **(options or {})
+    )
+
+
+def _actions(engine: BatchEngine, env: str, workload: str, rng: np.random.Generator) -> np.ndarray:
+    """Return the next actions of all lanes, int32."""
+    if workload == "masked_uniform":
+        return fastenv.sample_legal(engine.mask, rng)
+    if workload == "uniform":
+        return rng.integers(0, engine.num_actions, engine.num_envs, np.int32)
+    return np.full(engine.num_envs, fixed_actions(env)[workload], np.int32)
+
+
+def single_env_work(
+    env: str,
+    backend: str,
+    steps: int,
+    options: Mapping[str, Any] | None = None,
+    *,
+    workload: str = "masked_uniform",
+    info_columns: Sequence[str] | None = None,
+    seed: int = 0,
+) -> tuple[Work, dict[str, Any]]:
+    """Return play of one environment of ``gymnasium.make``, its actions recorded beforehand.
 
     Gymnasium's passive checker is off: it belongs to development.
+
+    Returns
+    -------
+    work : Work
+    about : dict
+        ``backend`` that was selected, and ``ticks_per_step``.
     """
-    single = gymnasium.make(
-        f"fastenv/{env}", disable_env_checker=True, backend=backend, invalid_action="raise"
-    )
+    check_workload(env, workload, options)
+    name = f"fastenv/{short_id(env)}"
+    flags = {"disable_env_checker": True, **(options or {})}
+    chosen = {} if info_columns is None else {"info_columns": tuple(info_columns)}
+    single = gymnasium.make(name, backend=backend, **chosen, **flags)
+    player = gymnasium.make(name, backend="auto", **flags)
     rng = np.random.default_rng(seed)
-    single.reset(seed=seed)
+    masks = player.get_wrapper_attr("action_masks")
+    always, num_actions = fixed_actions(env).get(workload), int(player.action_space.n)
+    player.reset(seed=seed)
     script: list[int | None] = []  # None: reset
+    ticks = 0.0
     for _ in range(steps):
-        action = int(rng.choice(np.flatnonzero(single.get_wrapper_attr("action_masks")())))
-        _, _, terminated, truncated, _ = single.step(action)
+        if workload == "masked_uniform":
+            action = int(rng.choice(np.flatnonzero(masks())))
+        else:
+            action = int(rng.integers(num_actions)) if always is None else always
+        _, _, terminated, truncated, info = player.step(action)
+        ticks += float(info.get("dt", 1))
         script.append(action)
         if terminated or truncated:
-            single.reset()
+            player.reset()
             script.append(None)
 
     def run() -> None:
@@ -109,4 +255,5 @@ def single_env_work(env: str, backend: str, steps: int, seed: int = 0) -> Work:
             else:
                 single.step(action)
 
-    return Work(run, steps, lambda: single.reset(seed=seed))
+    about = {"backend": single.get_wrapper_attr("backend"), "ticks_per_step": ticks / steps}
+    return Work(run, steps, lambda: single.reset(seed=seed)), about

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import psutil
 
 from training import machine
 
@@ -23,6 +26,10 @@ class Sample:
     wall_s, cpu_s : float
         CPU time is that of the process, all threads together.
     load_before, load_after : float
+    pieces : tuple of (int, float, float)
+        Steps, wall and CPU time of each piece of work (an iteration of a trainer) in it.
+    rss_mb : float
+        Memory of the process behind it.
     """
 
     steps: int
@@ -30,6 +37,8 @@ class Sample:
     cpu_s: float
     load_before: float
     load_after: float
+    pieces: tuple[tuple[int, float, float], ...] = ()
+    rss_mb: float = 0.0
 
     @property
     def per_s(self) -> float:
@@ -40,6 +49,19 @@ class Sample:
     def per_cpu_s(self) -> float:
         """Steps a second of CPU time."""
         return self.steps / self.cpu_s
+
+    def record(self) -> dict[str, Any]:
+        """Return the sample as an entry of ``repeats`` in an artefact."""
+        return {
+            "steps": self.steps,
+            "wall_s": round(self.wall_s, 6),
+            "cpu_s": round(self.cpu_s, 6),
+            "steps_per_s": self.per_s,
+            "steps_per_cpu_s": self.per_cpu_s,
+            "rss_mb": round(self.rss_mb, 1),
+            "load_before": self.load_before,
+            "load_after": self.load_after,
+        }
 
 
 @dataclass(frozen=True)
@@ -60,13 +82,29 @@ class Work:
     prepare: Callable[[], None] | None = None
 
 
-def interleaved(works: Mapping[str, Work], repeats: int, seconds: float) -> dict[str, list[Sample]]:
+def interleaved(
+    works: Mapping[str, Work],
+    repeats: int,
+    seconds: float,
+    warmup_s: dict[str, float] | None = None,
+) -> dict[str, list[Sample]]:
     """Time several works in turns, so that a slow minute of the machine hits all of them.
 
-    Each is run once before, untimed. A repeat lasts at least ``seconds`` of timed work.
+    Each is run once before, outside of all figures. A repeat lasts at least ``seconds`` of timed
+    work.
+
+    Parameters
+    ----------
+    works : mapping of str to Work
+    repeats : int
+    seconds : float
+    warmup_s : dict, optional
+        Takes in how long each first run was.
     """
-    for work in works.values():
-        _once(work)
+    for name, work in works.items():
+        first = _once(work)
+        if warmup_s is not None:
+            warmup_s[name] = first[0]
     samples: dict[str, list[Sample]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
@@ -83,20 +121,59 @@ def _once(work: Work) -> tuple[float, float]:
 
 
 def _repeat(work: Work, seconds: float) -> Sample:
-    before, steps, wall, cpu = machine.load(), 0, 0.0, 0.0
+    before, wall = machine.load(), 0.0
+    pieces = []
     while wall < seconds:
-        more = _once(work)
-        steps, wall, cpu = steps + work.steps, wall + more[0], cpu + more[1]
-    return Sample(steps, wall, cpu, before, machine.load())
+        pieces.append((work.steps, *_once(work)))
+        wall += pieces[-1][1]
+    return sample(pieces, before)
 
 
-def summary(samples: list[Sample], threads: int = 1) -> dict[str, Any]:
+def sample(pieces: Sequence[tuple[int, float, float]], load_before: float) -> Sample:
+    """Return the repeat that is made up of these pieces and has just ended.
+
+    Parameters
+    ----------
+    pieces : sequence of (int, float, float)
+        Steps, wall and CPU time of each.
+    load_before : float
+    """
+    steps, wall, cpu = (sum(column) for column in zip(*pieces, strict=True))
+    cpu = max(cpu, 1e-9)  # the clock of the process may not have ticked
+    return Sample(steps, wall, cpu, load_before, machine.load(), tuple(pieces), rss_mb())
+
+
+def rss_mb() -> float:
+    """Return the memory of this process in MiB."""
+    return psutil.Process().memory_info().rss / 2**20
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return ``min``, ``median``, ``mean``, ``max`` and ``p95`` (linear between neighbours)."""
+    return {
+        "min": float(min(values)),
+        "median": float(statistics.median(values)),
+        "mean": float(statistics.fmean(values)),
+        "max": float(max(values)),
+        "p95": float(np.percentile(values, 95)),
+    }
+
+
+def noisy(samples: Sequence[Sample], single_thread: bool = True) -> bool:
+    """Tell whether the machine was busy with something else.
+
+    Either the load was above the number of cores, or, where one thread did everything, wall and
+    CPU time of a repeat differ by more than ten per cent.
+    """
+    loaded = max(max(s.load_before, s.load_after) for s in samples) > machine.physical_cores()
+    waited = single_thread and any(abs(s.wall_s / s.cpu_s - 1) > NOISE for s in samples)
+    return loaded or waited
+
+
+def summary(samples: Sequence[Sample], threads: int = 1) -> dict[str, Any]:
     """Return medians, all values, load and whether the machine was busy with something else."""
     wall = [s.per_s for s in samples]
     cpu = [s.per_cpu_s for s in samples]
-    cores = machine.physical_cores()
-    loaded = max(max(s.load_before, s.load_after) for s in samples) > cores
-    idle = threads == 1 and any(abs(s.wall_s / s.cpu_s - 1) > NOISE for s in samples)
     return {
         "steps_per_s": statistics.median(wall),
         "steps_per_cpu_s": statistics.median(cpu),
@@ -107,5 +184,5 @@ def summary(samples: list[Sample], threads: int = 1) -> dict[str, Any]:
         # about the number of threads, unless they waited or something else had the cores
         "cores_used": round(statistics.median(s.cpu_s / s.wall_s for s in samples), 3),
         "load": [samples[0].load_before, samples[-1].load_after],
-        "noisy": loaded or idle,
+        "noisy": noisy(samples, threads == 1),
     }

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
@@ -22,6 +21,7 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from training import machine
 from training.bench.play import Playback
+from training.bench.stopwatch import Stopwatch
 from training.bench.timing import interleaved, summary
 from training.config import PPOConfig
 from training.envs import make_engine
@@ -124,68 +124,6 @@ MEASURED = (
 )
 
 
-class Stopwatch(BaseCallback):
-    """Times iterations of a trainer after the first, until enough steps are taken.
-
-    Parameters
-    ----------
-    vec : TimedVecEnv
-    wanted : int
-        Steps to time.
-    """
-
-    def __init__(self, vec: TimedVecEnv, wanted: int) -> None:
-        super().__init__()
-        self._vec, self._wanted = vec, wanted
-        self._iteration = 0
-        self._enough = False
-        self.steps = 0
-        self.env = self.forward = self.collect = self.update = self.cpu = 0.0
-        self._hooked = 0.0
-
-    def _on_training_start(self) -> None:
-        policy = self.model.policy
-        self._hooks = [
-            policy.register_forward_pre_hook(self._forward_begins),
-            policy.register_forward_hook(self._forward_ends),
-        ]
-
-    def _forward_begins(self, *_: Any) -> None:
-        self._at = time.perf_counter()
-
-    def _forward_ends(self, *_: Any) -> None:
-        self._hooked += time.perf_counter() - self._at
-
-    def _on_rollout_start(self) -> None:
-        self._iteration_ends()
-        self._iteration += 1
-        self._vec.busy_s = self._hooked = 0.0
-        self._began, self._cpu = time.perf_counter(), time.process_time()
-
-    def _on_step(self) -> bool:
-        return not self._enough
-
-    def _on_rollout_end(self) -> None:
-        self._collected = time.perf_counter()
-
-    def _on_training_end(self) -> None:
-        if not self._enough:
-            self._iteration_ends()
-        for hook in self._hooks:
-            hook.remove()
-
-    def _iteration_ends(self) -> None:
-        if self._iteration >= 2:  # the first one warms up
-            now = time.perf_counter()
-            self.steps += self.model.n_steps * self.model.n_envs
-            self.env += self._vec.busy_s
-            self.forward += self._hooked
-            self.collect += self._collected - self._began
-            self.update += now - self._collected
-            self.cpu += time.process_time() - self._cpu
-        self._enough = self.steps >= self._wanted
-
-
 def make_vec_env(flags: Flags) -> VecEnv:
     """Return the environment of a configuration."""
     env, options = TIERS[flags.tier], {"opponents": flags.opponent, "invalid_action": "raise"}
@@ -235,7 +173,7 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
     torch.set_num_threads(flags.threads)
     vec = TimedVecEnv(make_vec_env(flags))
     model = make_model(flags, vec)
-    watch = Stopwatch(vec, steps)
+    watch = Stopwatch(vec, lambda seen: sum(i.steps for i in seen) >= steps)
     try:
         before = play_games(model, flags, games)
         load, begin = machine.load(), time.perf_counter()
@@ -244,18 +182,22 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
         after = play_games(model, flags, games)
     finally:
         vec.close()
-    wall = watch.collect + watch.update
+    timed, wall, collect, cpu = (
+        sum(getattr(i, name) for i in watch.iterations)
+        for name in ("steps", "wall_s", "collect_s", "cpu_s")
+    )
     taken = model.num_timesteps
     gained = after["points"] - before["points"] if games else None
-    share = {"env": watch.env, "forward": watch.forward, "update": watch.update}
+    share = {k: sum(i.phases[k] for i in watch.iterations) for k in ("env", "forward")}
+    share["update"] = wall - collect
     share["other"] = wall - sum(share.values())
     return {
-        "steps_per_s": watch.steps / wall,
-        "collect_steps_per_s": watch.steps / watch.collect,
-        "update_steps_per_s": watch.steps / watch.update,
+        "steps_per_s": timed / wall,
+        "collect_steps_per_s": timed / collect,
+        "update_steps_per_s": timed / (wall - collect),
         **{f"share_{name}": seconds / wall for name, seconds in share.items()},
         "share_transfer": 0.0 if flags.device == "cpu" else None,
-        "cpu_seconds_per_step": watch.cpu / watch.steps,
+        "cpu_seconds_per_step": cpu / timed,
         "gpu_utilisation": _gpu_utilisation(),
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_before": before["points"] if games else None,
@@ -319,8 +261,8 @@ def bytes_per_env(flags: Flags) -> int:
     """Return the bytes the batch engine keeps for one lane: state row, knobs, output."""
     engine = make_engine(TIERS[flags.tier], 1, backend=flags.backend)
     game = engine.game
-    columns = len(game.info_columns) * 4 + len(game.float_columns) * game.float_dtype.itemsize
-    twice = engine.obs.nbytes + len(game.info_columns) * 4  # current and final
+    columns = sum(block.nbytes for block in engine.info_block())
+    twice = engine.obs.nbytes + engine.info_block()[0].nbytes  # current and final
     rest = engine.mask.nbytes + engine.reward.nbytes + 2 + 12
     return game.state_dtype.itemsize + game.knobs_dtype.itemsize + columns + twice + rest
 

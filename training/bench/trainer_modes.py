@@ -1,0 +1,239 @@
+"""The environment in training: the modes ``trainer``, ``trainer_eval`` and ``breakdown``.
+
+The first two are runs of ``training.sb3`` as anybody starts them, in a folder that is thrown away,
+read from the metrics they write anyway: nothing is added to what is timed. ``breakdown`` is the
+same model without logs and checkpoints, with a clock around every phase.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from fastenv.adapters.sb3 import BatchVecEnv
+from training import envs, machine
+from training.bench.env_modes import measured
+from training.bench.stopwatch import PHASES, Iteration, Stopwatch
+from training.bench.timing import Sample, sample, spread
+from training.config import RunConfig
+from training.envs import training_engine
+from training.evaluate import evaluate
+from training.runs import RunFolder
+from training.sb3.run import BLOCK_MASKS_FROM, build, torch_threads, train
+from training.sb3.vec import LateActionVecEnv, TimedVecEnv
+
+NEVER = 1 << 62
+METHOD = {
+    "trainer": (
+        "runs of training.sb3; timed: all iterations but the first of each, with their log; no "
+        "checkpoint, no evaluation"
+    ),
+    "trainer_eval": (
+        "runs of training.sb3; timed: all iterations but the first of each, with their log, "
+        "checkpoints and the evaluation behind the last"
+    ),
+    "breakdown": (
+        "the model of training.sb3 without log and checkpoints; timed: all iterations but the "
+        "first, with a clock around each phase"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a run said about itself.
+
+    Parameters
+    ----------
+    sample : Sample
+        Iterations behind the first one and, if there was one, the evaluation.
+    phases : dict
+        Seconds of ``env``, ``collect`` (the rest of a rollout), ``update`` and ``between``
+        (log, checkpoints, evaluation).
+    warmup_s : float
+        Wall time until the first iteration was done.
+    rss_growth_mb : float
+        From the second iteration to the last.
+    ticks_per_step : float or None
+        Of the whole run; None unless it keeps windows (``window_ticks``), which count them.
+    """
+
+    sample: Sample
+    phases: dict[str, float]
+    warmup_s: float
+    rss_growth_mb: float
+    ticks_per_step: float | None
+
+
+def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -> dict[str, Any]:
+    """Return the entry of the mode ``trainer`` or, with ``evaluation``, ``trainer_eval``.
+
+    Parameters
+    ----------
+    config : RunConfig
+        ``total_steps`` and ``name`` are not used.
+    repeats : int
+        Runs, each with a seed of its own.
+    seconds : float
+        Timed work of a run, at least.
+    evaluation : bool
+        Checkpoints as the config says, one at the end, and ``evaluate``.
+
+    Raises
+    ------
+    ConfigError
+        From the environment.
+    KeyboardInterrupt
+        If a run was told to stop.
+    """
+    if not evaluation:
+        checkpoints = replace(config.checkpoints, every=NEVER)
+        config = replace(config, checkpoints=checkpoints)
+    with tempfile.TemporaryDirectory(prefix="fastenv-profile-") as folder:
+        root = Path(folder)
+        first = run_once(config, root, "first", 2, evaluation)
+        iteration_s = first.sample.wall_s - first.phases["between"]
+        iterations = 1 + max(1, math.ceil(seconds / iteration_s))
+        runs = [
+            run_once(replace(config, seed=config.seed + k), root, f"r{k}", iterations, evaluation)
+            for k in range(repeats)
+        ]
+    mode = "trainer_eval" if evaluation else "trainer"
+    backend = training_engine(config)[0].backend
+    samples, phases = [run.sample for run in runs], [run.phases for run in runs]
+    counted = [run.ticks_per_step for run in runs if run.ticks_per_step is not None]
+    ticks = statistics.fmean(counted) if counted else None
+    entry = _entry(config, mode, backend, samples, phases, ticks)
+    entry["alloc"] = {"rss_growth_mb": round(max(run.rss_growth_mb for run in runs), 3), **_cuda()}
+    entry["warmup_s"] = round(first.warmup_s + first.sample.wall_s, 3)
+    return entry
+
+
+def run_once(
+    config: RunConfig, root: Path, name: str, iterations: int, evaluation: bool
+) -> Trained:
+    """Train for a number of iterations and return what the metrics say about it."""
+    config = replace(config, name=name, total_steps=iterations * config.rollout)
+    run = RunFolder.create(root, config)
+    load = machine.load()
+    with contextlib.redirect_stderr(io.StringIO()):  # its lines and bars are not for this table
+        outcome = train(run)
+    if not outcome.finished:
+        raise KeyboardInterrupt
+    records = [json.loads(line) for line in run.metrics.read_text("utf-8").splitlines()]
+    first, timed = records[0], records[1:]
+    last = records[-1]["wall_s"]
+    pieces = []
+    for before, after in zip(records[:-1], timed, strict=True):
+        wall = after["wall_s"] - before["wall_s"]
+        steps = after["step"] - before["step"]
+        inside = steps / after["sps"]
+        # What lies between two iterations is one thread's: as much CPU time as wall time.
+        pieces.append((steps, wall, steps / after["sps_cpu"] + max(0.0, wall - inside)))
+    phases = {k: sum(r["phases"][k] for r in timed) for k in ("env", "collect", "update")}
+    if evaluation:
+        cpu, begin = time.process_time(), time.perf_counter()
+        evaluate(run, config.evaluation, Console(file=io.StringIO()))
+        behind = outcome.wall_s - last  # the last checkpoint
+        wall = time.perf_counter() - begin + behind
+        steps, more = pieces[-1][0], (wall, time.process_time() - cpu + behind)
+        pieces[-1] = (steps, pieces[-1][1] + more[0], pieces[-1][2] + more[1])
+    found = sample(pieces, load)
+    phases["between"] = found.wall_s - sum(phases.values())
+    grown = timed[-1]["mem"]["rss_mb"] - timed[0]["mem"]["rss_mb"]
+    windows = json.loads((run.path / "summary.json").read_text("utf-8")).get("windows")
+    ticks = windows and windows["env_steps_total"] / windows["agent_steps_total"]
+    return Trained(found, phases, first["wall_s"], grown, ticks)
+
+
+def breakdown(config: RunConfig, repeats: int, seconds: float) -> dict[str, Any]:
+    """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
+    torch.set_num_threads(torch_threads(config))
+    engine, _ = training_engine(config)
+    envs.Knobs(engine, config.schedules).apply(0)
+    masks = "block" if config.num_envs >= BLOCK_MASKS_FROM else "rows"
+    lanes = BatchVecEnv(engine, masks=masks)
+    late = config.mask_schedule
+    vec = TimedVecEnv(LateActionVecEnv(lanes, late) if late else lanes)
+    model = build(config, vec)
+    begins = [0]
+    loads = [machine.load()]
+    samples: list[Sample] = []
+
+    def enough(seen: Sequence[Iteration]) -> bool:
+        repeat = seen[begins[-1] :]
+        if sum(i.wall_s for i in repeat) < seconds:
+            return False
+        pieces = [(i.steps, i.wall_s, i.cpu_s) for i in repeat]
+        samples.append(sample(pieces, loads[-1]))
+        begins.append(len(seen))
+        loads.append(machine.load())
+        return len(samples) == repeats
+
+    watch = Stopwatch(vec, enough, detailed=True, device=model.device.type)
+    model.learn(1 << 40, watch)
+    vec.close()
+    phases = [
+        {k: sum(i.phases.get(k, 0.0) for i in watch.iterations[a:b]) for k in PHASES}
+        for a, b in pairwise(begins)
+    ]
+    for one, found in zip(phases, samples, strict=True):
+        one["other"] = found.wall_s - sum(one.values())
+    entry = _entry(config, "breakdown", engine.backend, samples, phases)
+    entry["warmup_s"] = round(watch.warmup_s, 3)
+    entry["alloc"] = _cuda()
+    return entry
+
+
+def _entry(
+    config: RunConfig,
+    mode: str,
+    backend: str,
+    samples: Sequence[Sample],
+    phases: Sequence[dict[str, float]],
+    ticks_per_step: float | None = None,
+) -> dict[str, Any]:
+    threads = torch_threads(config)
+    single_thread = threads == config.env_threads == 1 and mode != "trainer_eval"
+    shares = [one["env"] / s.wall_s for one, s in zip(phases, samples, strict=True)]
+    steps = sum(s.steps for s in samples)
+    ppo = config.ppo
+    return {
+        "mode": mode,
+        "env": config.env,
+        "options": dict(config.env_options),
+        "backend_requested": config.env_impl,
+        "backend_selected": backend,
+        "num_envs": config.num_envs,
+        "num_threads": config.env_threads,
+        "torch_threads": threads,
+        "rollout_steps": ppo.n_steps,
+        "minibatch": ppo.batch_size,
+        "epochs": ppo.n_epochs,
+        "net_arch": list(ppo.net_arch),
+        "precision": "fp32",
+        "method": METHOD[mode],
+        **measured(samples, ticks_per_step, single_thread),
+        "share_env": spread(shares),
+        "phases_us_per_step": {k: sum(one[k] for one in phases) / steps * 1e6 for k in phases[0]},
+    }
+
+
+def _cuda() -> dict[str, Any]:
+    """Return the most device memory that tensors took so far, nothing without a device."""
+    if not torch.cuda.is_available():
+        return {}
+    return {"device_peak_mb": round(torch.cuda.max_memory_allocated() / 2**20, 1)}
