@@ -82,7 +82,7 @@ def load_windows(path=WINDOWS):
 def _arrays(path):
     """Read a file as a whole, so that a damaged one is noticed here."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise GoldenError(f"{path.name}: cannot be read ({error}); is it complete?") from error

@@ -10,45 +10,17 @@ from hypothesis import strategies as st
 from fastenv.errors import StateError
 from fastenv.prospector import encoding
 from fastenv.prospector.config import ProspectorConfig
-from fastenv.prospector.position import pack, unpack
+from fastenv.prospector.position import unpack
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.state import STATE_DTYPE
 from fastenv.prospector.validate import CHUNK, validate_rows
 from tests.prospector import golden
 from tests.prospector.drivers import ReferenceDriver, inject
+from tests.prospector.games import away, random_walk, rows_of
 
 RULES = ProspectorConfig().rules_record()
 MESSAGE = re.compile(r"lane (\d+): (\w+)=.* is not possible: .*\.$")
 seeds = st.integers(0, 2**64 - 1)
-
-
-def rows_of(*games):
-    rows = np.zeros(len(games), STATE_DTYPE)
-    for game, row in zip(games, rows, strict=True):
-        pack(game, row)
-    return rows
-
-
-def away(seed=0):
-    """Return a game that has left the station, with an asteroid selected."""
-    game = Prospector(seed=seed)
-    game.step(0)
-    game.step(12)
-    return game
-
-
-def random_walk(seed, steps):
-    """Yield a game after each of some random steps, new episodes included."""
-    rng, game, mask = np.random.default_rng(seed), Prospector(seed=seed), np.empty(69, np.uint8)
-    for _ in range(steps):
-        encoding.action_mask(game, mask)
-        legal = np.flatnonzero(mask[:68])
-        action = rng.choice(legal) if rng.random() < 0.9 else rng.integers(-1, 70)
-        game.step(int(action))
-        encoding.apply_reward(game)
-        yield game
-        if game.done:
-            game.reset()
 
 
 @given(seed=seeds)
