@@ -52,11 +52,14 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     """Return the flags to compile and to link with GCC or Clang; the cores use their vectors.
 
     Results must be the same bits as those of NumPy, Numba and plain Python: integers wrap
-    (``-fwrapv``) and products are never fused into sums (``-ffp-contract=off``).
+    (``-fwrapv``) and products are never fused into sums (``-ffp-contract=off``). That nobody reads
+    the flags of floating-point exceptions (``-fno-trapping-math``) lets loops with a choice in them
+    become vectors; it changes no value.
     They are spelt out because a CFLAGS variable replaces Python's own defaults.
     """
     cflags = ["-O0", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-DNDEBUG"]
-    cflags += ["-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
+    cflags += ["-fwrapv", "-ffp-contract=off", "-fno-math-errno"]
+    cflags += ["-fno-trapping-math", "-fvisibility=hidden"]
     link = []
     if switch("NATIVE"):
         cflags += ["-march=native"]

@@ -4,7 +4,7 @@
 # Arithmetic is binary64 but for what is stored: mind that C multiplies two floats as floats, hence
 # the casts. Nothing may be reordered: the results are compared bit for bit.
 from libc.math cimport exp, log1p, pow, sin, sqrt
-from libc.stdint cimport int8_t, uint64_t
+from libc.stdint cimport int8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from fastenv.prospector._pcg cimport *
@@ -35,6 +35,13 @@ cdef extern from "_actions.h":
     const double FUEL_PRICES[3]
     const double FUEL_AMOUNTS[3]
     const double PRICE_REPAIR_KIT, PRICE_STABILIZER, PRICE_DECOY, PRICE_OVERHAUL
+
+cdef extern from "_maths.h":
+    bint fastenv_prices(
+        const uint32_t* draws, double t, const float* phase, const float* period, const float* amp,
+        const float* inventory, const float* sales, const double* base, const double* sigma,
+        const double* low, const double* high, double slack, float* price,
+    ) noexcept nogil
 
 
 # -- small things -------------------------------------------------------------------------------
@@ -365,16 +372,34 @@ cdef inline int apply_action(State* s, int action, bint valid) noexcept nogil:
 
 # -- 10 global dynamics -------------------------------------------------------------------------
 
-cdef inline void market(State* s, const Tables* tb, int dt) noexcept nogil:
+cdef inline void exact_prices(
+    State* s, const Tables* tb, int dt, const uint32_t* draws
+) noexcept nogil:
+    # The rule as it is written; the other way to the same bits is fastenv_prices.
     cdef double t = <double>(s.ticks_elapsed + dt), cycle, noise, price
     cdef int c
-    memcpy(s.prev_price, s.price, sizeof(s.price))
     for c in range(NUM_COMMODITIES):
         cycle = s.price_amp[c] * sin(6.283185307179586 * (t / s.price_period[c]) + s.price_phase[c])
-        noise = normal(&s.rng, 0.0, tb.price_sigma[dt][c])
+        noise = tb.price_sigma[dt][c] * normal_of(draws[2 * c], draws[2 * c + 1])
         price = tb.price_base[c] + cycle - 0.04 * s.station_inventory[c]
         price = price - 0.05 * s.recent_sales[c] + noise
         s.price[c] = <float>clamp(price, tb.price_min[c], tb.price_max[c])
+
+
+cdef inline void market(State* s, const Tables* tb, int dt) noexcept nogil:
+    cdef uint32_t draws[2 * NUM_COMMODITIES]
+    cdef uint64_t rng = s.rng
+    cdef int c
+    for c in range(2 * NUM_COMMODITIES):
+        draws[c] = next_u32(&rng)
+    s.rng = rng
+    memcpy(s.prev_price, s.price, sizeof(s.price))
+    if not fastenv_prices(
+        draws, <double>(s.ticks_elapsed + dt), s.price_phase, s.price_period, s.price_amp,
+        s.station_inventory, s.recent_sales, tb.price_base, tb.price_sigma[dt], tb.price_min,
+        tb.price_max, 1.0, s.price,
+    ):
+        exact_prices(s, tb, dt, draws)
     for c in range(NUM_COMMODITIES):
         s.recent_sales[c] *= tb.sales_decay[dt]
         s.station_inventory[c] *= <float>0.998

@@ -34,10 +34,15 @@ cdef inline double exponential(uint64_t* rng) noexcept nogil:
     return -log(u if u >= 1e-8 else 1e-8)
 
 
+cdef inline double normal_of(uint32_t first, uint32_t second) noexcept nogil:
+    # A standard normal number from two draws.
+    cdef double u1 = first * (1.0 / 4294967296.0), u2 = second * (1.0 / 4294967296.0)
+    return sqrt(-2.0 * log(u1 if u1 >= 1e-8 else 1e-8)) * cos(6.283185307179586 * u2)
+
+
 cdef inline double normal(uint64_t* rng, double mean, double sigma) noexcept nogil:
-    cdef double u1 = uniform(rng), u2 = uniform(rng)
-    cdef double z = sqrt(-2.0 * log(u1 if u1 >= 1e-8 else 1e-8)) * cos(6.283185307179586 * u2)
-    return mean + sigma * z
+    cdef uint32_t first = next_u32(rng), second = next_u32(rng)
+    return mean + sigma * normal_of(first, second)
 
 
 cdef inline double beta32(uint64_t* rng) noexcept nogil:

@@ -1,0 +1,151 @@
+/* Logarithm, sine and exponential of many arguments at once, for results stored in f32.
+
+   The rules are written with the maths library: a stored number is f32(F), F being what the
+   library's double functions give. Here an approximation A of F is computed in loops that the
+   compiler turns into vector code, with a proven bound E of |A - F|. If f32(A - E) and f32(A + E)
+   are the same number, it is also f32(F), for rounding is monotone (Ziv's test). If they are not,
+   which is rare, or if anything is not a number, the caller uses the library. So the bits are always
+   those of the library, on every machine; a wrong bound would be a bug, a loose one costs time.
+
+   Bounds. The library is taken to be right to 1 unit in the last place (u = 2^-52 relative); glibc
+   promises less than that for log, exp, sin and cos. The polynomials are Chebyshev fits; what they
+   leave out was computed with 50 digits, what their evaluation loses is below 8 u.
+
+     neglog   5e-13 relative, against 7.3e-12 * z / 2 with z <= 0.0295 left out: 1.1e-13
+     sine     2e-13 absolute, against 3.2e-13 * y with |y| <= 1/4 left out: 8e-14
+     expo     5e-13 relative, against 8 * 1.3e-14 left out: 1.0e-13
+     normal   sqrt(-2 log(1e-8)) = 6.07 at most, times (sine + neglog / 2): 3e-12 absolute
+
+   The cosine's argument 2 pi u is rounded in the library's formula and exact here; that moves the
+   result by less than 1e-15. `slack` widens a bound; 1 but in tests. */
+#ifndef FASTENV_PROSPECTOR_MATHS_H
+#define FASTENV_PROSPECTOR_MATHS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FASTENV_NORMAL_ERROR 3e-12
+
+#define FASTENV_INLINE static inline __attribute__((always_inline))
+
+/* a draw as a double; SSE2 converts signed integers only */
+FASTENV_INLINE double fastenv_widen(uint32_t draw) {
+    return (double)(int32_t)(draw ^ 0x80000000u) + 0x1p31;
+}
+
+/* -log(u) with u = draw / 2^32, at least 1e-8 */
+FASTENV_INLINE double fastenv_neglog(double draw) {
+    double mantissa, exponent, f, s, z, p, u = draw > 1e-8 * 0x1p32 ? draw : 1e-8 * 0x1p32;
+    uint64_t bits, biased;
+    /* u 2^32 = mantissa * 2^exponent, mantissa from sqrt(1/2) to sqrt(2): as in fdlibm, small results
+       come from f alone and keep their relative precision */
+    memcpy(&bits, &u, 8);
+    bits += 0x3ff0000000000000u - 0x3fe6a09e00000000u;
+    biased = bits >> 52 | 0x4330000000000000u;
+    bits = (bits & 0x000fffffffffffffu) + 0x3fe6a09e00000000u;
+    memcpy(&exponent, &biased, 8);
+    memcpy(&mantissa, &bits, 8);
+    exponent -= 0x1p52 + 1023.0 + 32.0;
+    f = mantissa - 1.0;
+    s = f / (2.0 + f); /* log(1 + f) = 2 artanh(s) */
+    z = s * s;
+    p = 0.193627768367475334;
+    p = p * z + 0.221913944931750567;
+    p = p * z + 0.285717546357327601;
+    p = p * z + 0.399999987968486737;
+    p = p * z + 0.666666666673754515;
+    return -(exponent * 0.6931471805599453) - s * (2.0 + z * p);
+}
+
+/* sin(2 pi y) for |y| <= 1/4 */
+FASTENV_INLINE double fastenv_sine(double y) {
+    double w = y * y, p = 3.66585515956396124;
+    p = p * w - 15.0814832068929991;
+    p = p * w + 42.0581348713720544;
+    p = p * w - 76.7058475437732596;
+    p = p * w + 81.6052491490158332;
+    p = p * w - 41.3417022399036753;
+    p = p * w + 6.28318530717927004;
+    return y * p;
+}
+
+/* y with sin(2 pi y) = cos(2 pi u), u = draw / 2^32; exact */
+FASTENV_INLINE double fastenv_fold_draw(double draw) {
+    return fabs(draw * 0x1p-32 - 0.5) - 0.25;
+}
+
+/* y with sin(2 pi y) = sin(2 pi w), |w| < 2^51 */
+FASTENV_INLINE double fastenv_fold(double w) {
+    const double round = 0x1.8p52;
+    w -= 0.25;
+    w -= (w + round) - round;
+    return 0.25 - fabs(w);
+}
+
+/* exp(x) for |x| <= 1.75 */
+FASTENV_INLINE double fastenv_expo(double x) {
+    double p = 0.0000248312733080886004;
+    x *= 0.125;
+    p = p * x + 0.000198709590766198288;
+    p = p * x + 0.00138888782331517244;
+    p = p * x + 0.00833332267607245908;
+    p = p * x + 0.041666666680831424;
+    p = p * x + 0.166666666808336555;
+    p = p * x + 0.499999999999949152;
+    p = p * x + 0.999999999999491518;
+    p = p * x + 1.0;
+    p *= p;
+    p *= p;
+    return p * p;
+}
+
+/* a standard normal number from two draws */
+FASTENV_INLINE double fastenv_normal(double first, double second) {
+    return sqrt(2.0 * fastenv_neglog(first)) * fastenv_sine(fastenv_fold_draw(second));
+}
+
+FASTENV_INLINE double fastenv_clamp(double x, double low, double high) {
+    x = x > low ? x : low;
+    return x < high ? x : high;
+}
+
+/* -- the market ------------------------------------------------------------------------------- */
+
+/* New prices of the six commodities at tick t from twelve draws; return 0 if one is in doubt. */
+FASTENV_INLINE int fastenv_prices(const uint32_t *draws, double t, const float *phase,
+                                  const float *period, const float *amp, const float *inventory,
+                                  const float *sales, const double *base, const double *sigma,
+                                  const double *low, const double *high, double slack,
+                                  float *price) {
+    double first[6], second[6], q[6], turn[6], a[6], stock[6], sold[6], below[6], above[6];
+    int c, doubt = 0;
+    /* all in doubles, so that six of them are three vectors of SSE2 */
+    for (c = 0; c < 6; c++) {
+        first[c] = fastenv_widen(draws[2 * c]);
+        second[c] = fastenv_widen(draws[2 * c + 1]);
+        q[c] = period[c];
+        turn[c] = phase[c];
+        a[c] = amp[c];
+        stock[c] = inventory[c];
+        sold[c] = sales[c];
+    }
+    for (c = 0; c < 6; c++) {
+        /* The library's argument of the sine is rounded three times, w here three times: less than
+           8 u |w| turns in all. The sum of five terms may differ in its four roundings. */
+        double w = t / q[c] + turn[c] * 0.15915494309189535;
+        double x = base[c] + a[c] * fastenv_sine(fastenv_fold(w)) - 0.04 * stock[c] -
+                   0.05 * sold[c] + sigma[c] * fastenv_normal(first[c], second[c]);
+        double error = fabs(a[c]) * (3e-13 + 1e-14 * fabs(w)) + sigma[c] * FASTENV_NORMAL_ERROR +
+                       (base[c] + stock[c] + sold[c]) * 1e-15;
+        below[c] = fastenv_clamp(x - slack * error, low[c], high[c]);
+        above[c] = fastenv_clamp(x + slack * error, low[c], high[c]);
+    }
+    for (c = 0; c < 6; c++) {
+        price[c] = (float)below[c];
+        doubt |= !(price[c] == (float)above[c]);
+    }
+    return !doubt;
+}
+
+#endif
