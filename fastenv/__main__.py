@@ -151,7 +151,7 @@ def _ask(env: Any, legal: list[int]) -> int | None:
         if text.isdecimal() and int(text) in legal:
             return int(text)
         if text == "?":
-            print("\n".join(f"{_named(env, action):>4}" for action in legal))
+            _list([_named(env, action) for action in legal])
         elif text.isdecimal() and int(text) < env.game.num_actions:
             print(f"not a legal action now: {_named(env, int(text))}")
         else:
@@ -162,6 +162,14 @@ def _named(env: Any, action: int) -> str:
     """Return the number of an action, and its name where the environment stands if it has one."""
     name = env.game.action_name(action, env.get_state())
     return str(action) if name == str(action) else f"{action} ({name})"
+
+
+def _list(names: list[str], width: int = 96) -> None:
+    """Print names in columns, down first."""
+    cell = max(map(len, names)) + 2
+    height = -(-len(names) // max(1, width // cell))
+    for line in range(height):
+        print("".join(name.ljust(cell) for name in names[line::height]).rstrip())
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -156,7 +156,7 @@ def _spread(ring: list[int], children: list[list[int]]) -> list[Point]:
 def _mess(places: list[Point], edges: tuple[tuple[int, int], ...]) -> float:
     """Return how long the ways are, and much more for each that runs into a foreign node."""
     at = np.array(places)
-    ends = np.array(edges).reshape(-1, 2)
+    ends = np.array(edges, np.intp).reshape(-1, 2)
     start, way = at[ends[:, :1]], at[ends[:, 1:]] - at[ends[:, :1]]
     length = (way * way).sum(-1)
     along = ((at - start) * way).sum(-1) / np.maximum(length, 1e-9)

@@ -43,7 +43,7 @@ class _Text:
 
     def paint(self, text: str, code: str) -> str:
         """Colour a piece of a line."""
-        return f"\x1b[{code}m{text}\x1b[0m" if self.color and code != "0" else text
+        return f"\x1b[{code}m{text}\x1b[0m" if self.color and text and code != "0" else text
 
     def key(self, action: int) -> str:
         """Return the action in brackets if it is possible now, else as many blanks."""
