@@ -1,30 +1,36 @@
-"""Evaluate a run honestly: ``python -m training.evaluate RUN``.
+"""Evaluate a run honestly: ``python -m training.evaluate RUN``, or ``--bots`` without one.
 
-Whole games on duplicate deals against sets of bots, in official points, and, for agents that play
-to a goal, the comparison with rule bots at the same goals and deals. Nothing here draws from a
-training generator, and no evaluation seed is a training seed.
+Skull King: whole games on duplicate deals against sets of bots, in official points, and, for agents
+that play to a goal, the comparison with rule bots at the same goals and deals. Prospector: the same
+episodes for the agent, the reference lines and all bots. Nothing here draws from a training
+generator, and no evaluation seed is a training seed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError
+from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
-from training import checkpoint, files, machine
+from training import checkpoint, files, machine, replay
 from training.config import EvaluationConfig, RunConfig
 from training.envs import make_engine
-from training.evaluation import goals, matches, tables
+from training.evaluation import episodes, goals, matches, prospector, tables
 from training.evaluation.bootstrap import Interval
+from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Bot, Net, NetInGame, Policy
 from training.runs import RunError, RunFolder
 
@@ -39,6 +45,7 @@ _GOALS = {
 # Evaluation seeds: blocks that cannot touch, below 2**42 and so below all training seeds.
 MATCH_SEEDS = 1 << 40
 GOAL_SEEDS = 1 << 41
+ROUNDS = 20_000  # of the comparison at equal goals, unless the config says otherwise
 
 
 @dataclass(frozen=True)
@@ -51,16 +58,19 @@ class Trained:
     path : Path
         The checkpoint.
     steps : int
-    tier : str
-        What it was trained on: flat, manager, worker or ability.
+    tier : str or None
+        What it was trained on in Skull King: flat, manager, worker or ability; None elsewhere.
     logits : callable
+    windows : dict
+        State of the window aggregator (:mod:`training.windows`); empty without windows.
     """
 
     config: RunConfig
     path: Path
     steps: int
-    tier: str
+    tier: str | None
     logits: Any
+    windows: dict[str, Any]
 
     def view(self) -> BatchEngine:
         """Return a small engine of the environment it was trained on, to encode with."""
@@ -69,6 +79,10 @@ class Trained:
     def goal_policy(self) -> Policy:
         """Return the player of its own environment."""
         return Net(self.logits)
+
+    def player(self) -> episodes.Player:
+        """Return the same as :meth:`goal_policy` for any episodes: the network draws nothing."""
+        return lambda first_seed, lanes: self.goal_policy()
 
     def match_policy(self, num_envs: int, bids: str, seed: int) -> Policy:
         """Return the player of whole games: bids by rule for a Worker, cards for a Manager."""
@@ -107,7 +121,9 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise checkpoint.CheckpointError(f"{path} holds another network: {reason}") from error
-    return Trained(config, path, saved.steps, engine.game.config.tier, logits)
+    tier = getattr(engine.game.config, "tier", None)
+    windows = saved.trainer.get("windows") or {}
+    return Trained(config, path, saved.steps, tier, logits, windows)
 
 
 def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[str, Any]]:
@@ -142,12 +158,72 @@ def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[
 def compare_goals(trained: Trained, options: EvaluationConfig) -> goals.Comparison:
     """Let the agent and the baselines play the same rounds to the same goals."""
     fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": options.goals}
-    engine = make_engine(
-        trained.config.env, options.episodes, {**trained.config.env_options, **fixed}
-    )
-    seats: dict[str, Policy] = {k: Bot(k, options.episodes, options.seed) for k in GOAL_BASELINES}
+    rounds = ROUNDS if options.episodes is None else options.episodes
+    engine = make_engine(trained.config.env, rounds, {**trained.config.env_options, **fixed})
+    seats: dict[str, Policy] = {k: Bot(k, rounds, options.seed) for k in GOAL_BASELINES}
     seats[AGENT] = trained.goal_policy()
     return goals.compare(engine, seats, GOAL_SEEDS + options.seed, options.bootstrap)
+
+
+def compare_episodes(
+    trained: Trained, protocol: prospector.Protocol
+) -> tuple[BatchEngine, dict[str, Episodes]]:
+    """Let the agent, the reference lines and all bots of Prospector play the same episodes."""
+    engine = protocol.engine(trained.config.env, trained.config.env_options)
+    players = {AGENT: trained.player(), **prospector.scripted()}
+    return engine, prospector.play(engine, players, protocol, keep_actions=(AGENT,))
+
+
+def own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
+    """Let the agent play alone in the environment it was trained on, to choose replays from."""
+    count = max(100, options.replays)
+    engine = make_engine(trained.config.env, count, trained.config.env_options)
+    first = MATCH_SEEDS + options.seed
+    player = trained.player()
+    return episodes.play(engine, player, count, first, options.max_steps, keep_actions=True)
+
+
+def write_replays(
+    run: RunFolder,
+    trained: Trained,
+    played: Episodes,
+    count: int,
+    env_options: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """Record the episodes with the highest returns and enter them into the run's index.
+
+    Returns
+    -------
+    list of dict
+        Their entries, worst first, so that the last one is the best.
+    """
+    assert played.actions is not None
+    ranked = np.argsort(played.columns["return_total"], kind="stable")[-count:]
+    entries = []
+    for episode in ranked.tolist():
+        seed = int(played.columns["seed"][episode])
+        window = int(trained.windows.get("window_id", 0))
+        found = replay.record(run.config.env, env_options, seed, played.actions[episode])
+        entries.append(
+            replay.add_to_index(
+                run.path,
+                replay.save(found, run.replays, window),
+                found,
+                run_id=run.name,
+                window_id=window,
+                checkpoint_path=str(trained.path.relative_to(run.path)),
+                trainer_backend=run.config.trainer,
+                checkpoint_env_steps_total=ticks_of(trained),
+                checkpoint_steps=trained.steps,
+            )
+        )
+    return entries
+
+
+def ticks_of(trained: Trained) -> int | None:
+    """Return the ticks a checkpoint was trained for; None if the run did not count them."""
+    windows = trained.windows
+    return windows["before"][0] + windows["counts"][0] if windows else None
 
 
 def evaluate(
@@ -157,6 +233,7 @@ def evaluate(
     *,
     name: str | None = None,
     only: str | None = None,
+    time_max: float | None = None,
 ) -> dict[str, Any]:
     """Evaluate a checkpoint, print the tables and write ``evaluation.json`` into the run folder.
 
@@ -168,7 +245,9 @@ def evaluate(
     name : str, optional
         Checkpoint; default the newest.
     only : {None, "matches", "goals"}
-        Play only this part.
+        Play only this part (Skull King).
+    time_max : float, optional
+        Length of the episodes, if not that of the training (Prospector).
 
     Returns
     -------
@@ -188,19 +267,34 @@ def evaluate(
         "created": machine.now(),
         "seed": options.seed,
         "policy": "highest legal logit",
-        "intervals": f"95 %, percentile bootstrap over deals, {options.bootstrap} resamples",
+        "intervals": f"95 %, percentile bootstrap, {options.bootstrap} resamples",
         **machine.revision(),
         "versions": machine.versions(),
     }
     begin = time.perf_counter()
-    if only != "goals":
+    played, env_options = None, run.config.env_options
+    if trained.tier is None:
+        protocol = _protocol(options, time_max)
+        engine, everybody = compare_episodes(trained, protocol)
+        record["episodes"] = _report_episodes(console, engine, everybody, protocol, run.name)
+        rows = [row for name, found in everybody.items() for row in found.rows(name)]
+        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+        files.write_text(run.path / "episodes.jsonl", lines)
+        played = everybody[AGENT]
+        env_options = {**env_options, "time_max": engine.game.config.time_max}
+    if trained.tier is not None and only != "goals":
         found = play_matches(trained, options)
         _print_matches(console, trained, options, found)
         record["matches"] = _match_record(trained, options, found)
-    if only != "matches" and trained.tier in GOAL_TIERS:
+    if trained.tier in GOAL_TIERS and only != "matches":
         comparison = compare_goals(trained, options)
         _print_goals(console, options, comparison)
         record["goals"] = _goal_record(trained, options, comparison)
+    if options.replays:
+        played = own_episodes(trained, options) if played is None else played
+        record["replays"] = write_replays(run, trained, played, options.replays, env_options)
+        best = record["replays"][-1]
+        console.print(f"best episode: {run.path / best['replay_path']}, {best['return_total']:.2f}")
     record["wall_s"] = round(time.perf_counter() - begin, 1)
     files.write_json(run.path / "evaluation.json", record)
     console.print(
@@ -251,6 +345,58 @@ def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.
     better = comparison.outside(AGENT)
     verdict = "above" if better else "not above"
     console.print(f"{AGENT} is {verdict} {comparison.baseline} outside the 95 % intervals")
+
+
+def _protocol(options: EvaluationConfig, time_max: float | None) -> prospector.Protocol:
+    count = prospector.EPISODES if options.episodes is None else options.episodes
+    return prospector.Protocol(count, options.seed, options.max_steps, time_max, options.bootstrap)
+
+
+def _report_episodes(
+    console: Console,
+    engine: BatchEngine,
+    played: dict[str, Episodes],
+    protocol: prospector.Protocol,
+    title: str,
+) -> dict[str, Any]:
+    """Print the comparison and return its record."""
+    compared = prospector.compare(played, protocol)
+    caption = (
+        "Everybody plays the same episodes; means with 95 % intervals over episodes. cash_out ends "
+        "an episode with its first action: what returns less would better not have played."
+    )
+    first, last = protocol.base_seed, protocol.base_seed + protocol.count - 1
+    heading = (
+        f"{title}: {protocol.count:,} episodes, seeds {first} to {last}, "
+        f"time_max {engine.game.config.time_max:g}"
+    )
+    console.print(tables.episode_table(compared, heading, caption))
+    return prospector.record(engine, played, compared, protocol)
+
+
+def play_bots(args: argparse.Namespace, console: Console) -> int:
+    """Let scripted players alone play Prospector; print and, if asked to, write what came out."""
+    env = short_id(args.env)
+    if not env.startswith("Prospector"):
+        raise ConfigError(f"--bots: {args.env} has no episodes for bots alone; Prospector has.")
+    given = {"count": args.episodes, "base_seed": args.seed, "max_steps": args.max_steps}
+    given = {name: value for name, value in given.items() if value is not None}
+    protocol = prospector.Protocol(**{"count": 100, **given}, time_max=args.time_max)
+    engine = protocol.engine(env, {})
+    played = prospector.play(engine, prospector.scripted(args.bot), protocol)
+    found = _report_episodes(console, engine, played, protocol, "bots")
+    if args.output_path is not None:
+        report = {
+            "run_id": args.run_id or f"bots-{machine.now()}",
+            "generated_at": machine.now(),
+            **found,
+            "episodes": [row for name, each in played.items() for row in each.rows(name)],
+            **machine.revision(),
+            "versions": machine.versions(),
+        }
+        args.output_path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_json(args.output_path, report)
+    return 0
 
 
 def _reward_table() -> str:
@@ -304,16 +450,28 @@ def _lists(values: dict[str, Interval]) -> dict[str, list[float | None]]:
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
-    parse.add_argument("run", help="a run folder, or the name of one under runs/")
-    parse.add_argument("--games", type=int, help="whole games for each opponent set")
-    parse.add_argument("--episodes", type=int, help="rounds of the comparison at equal goals")
-    parse.add_argument("--opponents", help="opponent sets, separated by commas")
-    parse.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
-    parse.add_argument("--goals", help="goals of the comparison: uniform or estimate")
-    parse.add_argument("--seed", type=int, help="evaluation seed")
+    parse.add_argument("run", nargs="?", help="a run folder, or the name of one under runs/")
+    parse.add_argument("--episodes", type=int, help="rounds at equal goals; Prospector: episodes")
+    parse.add_argument(
+        "--seed", "--base-seed", type=int, help="evaluation seed; Prospector: of the first episode"
+    )
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
-    parse.add_argument("--only", choices=("matches", "goals"), help="play only this part")
+    parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
+    cards = parse.add_argument_group("Skull King")
+    cards.add_argument("--games", type=int, help="whole games for each opponent set")
+    cards.add_argument("--opponents", help="opponent sets, separated by commas")
+    cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
+    cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
+    cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
+    belt = parse.add_argument_group("Prospector")
+    belt.add_argument("--time-max", type=float, help="ticks of an episode")
+    belt.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
+    belt.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
+    belt.add_argument("--env", default="Prospector-v0", help="with --bots")
+    belt.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
+    belt.add_argument("--run-id", help="with --bots: name in the report")
+    belt.add_argument("--output-path", type=Path, help="with --bots: JSON report to write")
     return parse
 
 
@@ -321,17 +479,21 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
+        if args.bots != (args.run is None):
+            raise ConfigError("evaluate either a RUN or --bots.")
+        if args.bots:
+            return play_bots(args, tables.console())
         path = Path(args.run)
         run = RunFolder.open(path if path.is_dir() else Path(args.runs) / args.run)
-        given = {
-            name: getattr(args, name)
-            for name in ("games", "episodes", "bids", "goals", "seed")
-            if getattr(args, name) is not None
-        }
+        names = ("games", "episodes", "bids", "goals", "seed", "max_steps", "replays")
+        given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if args.opponents is not None:
             given["opponents"] = tuple(args.opponents.split(","))
         options = replace(run.config.evaluation, **given)
-        evaluate(run, options, tables.console(), name=args.checkpoint, only=args.only)
+        shown = tables.console()
+        evaluate(
+            *(run, options, shown), name=args.checkpoint, only=args.only, time_max=args.time_max
+        )
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

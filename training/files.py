@@ -11,9 +11,14 @@ from typing import Any
 
 def write_text(path: Path, text: str) -> None:
     """Replace ``path`` by a file with this text, atomically and durably."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace ``path`` by a file with this content, atomically and durably."""
     unfinished = path.with_name(f".tmp-{os.getpid()}-{path.name}")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.write(text)
+    with unfinished.open("wb") as file:
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(unfinished, path)

@@ -1,4 +1,4 @@
-"""Named starting points for a run: the settings of the Skull King spec, sections 11 and 12."""
+"""Named starting points for a run: Skull King spec, sections 11 and 12; Prospector, section 24."""
 
 from __future__ import annotations
 
@@ -68,6 +68,27 @@ PRESETS: dict[str, dict[str, Any]] = {
         "total_steps": 5_000_000,
         "schedules": ABILITY_CURRICULUM,
         "ppo": {**_LAYERED, "n_epochs": 15, "ent_coef": 0.015, "net_arch": [512, 512, 256]},
+    },
+    "prospector": {  # 6,144 decisions; the published figure of 6,000 counts ticks
+        "env": "Prospector-v0",
+        "num_envs": 8,
+        "total_steps": 6 * 8 * 128,
+        "window_ticks": 2000,
+        "ppo": {
+            "n_steps": 128,
+            "batch_size": 256,
+            "n_epochs": 4,
+            "learning_rate": 3e-4,
+            "gamma": 0.99,
+            "gae_lambda": 0.95,
+            "clip_range": 0.2,
+            "ent_coef": 0.01,
+            "vf_coef": 0.5,
+            "max_grad_norm": 0.5,
+            "net_arch": [256, 256],
+            "activation": "tanh",
+        },
+        "evaluation": {"seed": 7},
     },
     "benchmark": {
         "env": "SkullKingFlat-v0",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.table import Table
 
+from training.evaluation import episodes
 from training.evaluation.bootstrap import Interval
 from training.evaluation.goals import Comparison
 
@@ -18,6 +19,13 @@ _COLUMNS = (
     ("win_rate", "wins %", 1, 100),
     ("rank", "rank", 2, 1),
     ("bid_hit", "bids made %", 1, 100),
+)
+_EPISODE_COLUMNS = (
+    ("return", "return", 1),
+    ("net_profit", "net profit", 1),
+    ("survival", "survival %", 100),
+    ("steps", "steps", 1),
+    ("ticks", "ticks", 1),
 )
 WIDTH = 132  # of a console that is no terminal
 
@@ -90,3 +98,23 @@ def goal_table(comparison: Comparison, title: str, caption: str) -> Table:
     table.add_section()
     table.add_row(f"less {comparison.baseline}", *gaps)
     return table
+
+
+def episode_table(compared: episodes.Comparison, title: str, caption: str) -> Table:
+    """Return one row for each policy that played the episodes."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("policy", no_wrap=True)
+    for _, heading, _ in _EPISODE_COLUMNS:
+        table.add_column(heading, justify="right")
+    for name, found in compared.means.items():
+        table.add_row(name, *(fitting(found[m], factor) for m, _, factor in _EPISODE_COLUMNS))
+    return table
+
+
+def fitting(interval: Interval, factor: float = 1) -> str:
+    """Return an interval with about three digits, for means of very different size."""
+    largest = max(abs(interval.low), abs(interval.high)) * factor
+    decimals = next((d for d, limit in ((0, 0), (3, 1), (2, 10), (1, 50)) if largest <= limit), 0)
+    if interval.low == interval.high:
+        return f"{interval.value * factor:.{decimals}f}"
+    return shown(interval, decimals, factor)

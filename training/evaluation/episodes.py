@@ -1,0 +1,235 @@
+"""Whole episodes of any game from fixed seeds, one a lane, by any policy: rows and summaries.
+
+Episode ``e`` has seed ``first_seed + e`` and is assigned to its lane before it begins: "the first n
+to finish" would favour short ones. A lane that is done waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from training.evaluation.bootstrap import Interval, Resamples
+from training.evaluation.policies import Policy
+
+# A fresh policy for the episodes of an engine's lanes: seed of the first, and number of lanes.
+Player = Callable[[int, int], Policy]
+LANES = 512  # that play at once
+# Columns of the last step that become part of an episode's row, where the game has them.
+FINAL_COLUMNS = (
+    *("credits", "net_profit", "profit_per_tick", "survival", "overheat_ticks"),
+    *("pirate_encounters", "value_lost_to_pirates", "scan_count", "mining_ticks"),
+    "time_remaining",
+)
+_MEANS = (
+    *("profit_per_tick", "overheat_ticks", "pirate_encounters", "value_lost_to_pirates"),
+    *("scan_count", "mining_ticks", "invalid_action_rate"),
+)
+_WHOLE = ("seed", "steps", "dt_total", "invalid_actions")
+_FLAGS = ("terminated", "truncated", "guard_truncated")
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """What happened in a number of episodes.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray, shape (episodes,)
+        seed, steps, dt_total (ticks; equal to steps in games that count none), return_total,
+        terminated, truncated, guard_truncated (given up at the step limit), invalid_actions,
+        invalid_action_rate, and those of ``FINAL_COLUMNS`` that the game has.
+    actions : tuple of ndarray of int32, or None
+        Of each episode, if they were to be kept.
+    """
+
+    columns: dict[str, np.ndarray]
+    actions: tuple[np.ndarray, ...] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of episodes."""
+        return len(self.columns["seed"])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Return one plain record an episode, with the name of who played as ``bot``."""
+        kinds = dict.fromkeys(_WHOLE, int) | dict.fromkeys(_FLAGS, bool)
+        columns = {
+            key: list(map(kinds.get(key, float), column.tolist()))
+            for key, column in self.columns.items()
+        }
+        return [
+            {"bot": name, **dict(zip(columns, row, strict=True))}
+            for row in zip(*columns.values(), strict=True)
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the aggregates of the Prospector spec, section 28, as far as the game has them."""
+        found = self.columns
+        steps = int(found["steps"].sum())
+        summary: dict[str, Any] = {
+            "episode_count": len(self),
+            "guard_truncated_count": int(found["guard_truncated"].sum()),
+            "steps_total": steps,
+            "dt_total": int(found["dt_total"].sum()),
+        }
+        for name in ("return_total", "net_profit"):
+            if name in found:
+                stem = name.removesuffix("_total")
+                summary[f"{stem}_mean"] = float(found[name].mean())
+                summary[f"{stem}_median"] = float(np.median(found[name]))
+        if "survival" in found:
+            summary["survival_rate"] = float(found["survival"].mean())
+        summary |= {f"{n}_mean": float(found[n].mean()) for n in _MEANS if n in found}
+        summary["invalid_action_rate_global"] = float(found["invalid_actions"].sum() / steps)
+        return summary
+
+
+def play(
+    engine: BatchEngine,
+    player: Player,
+    count: int,
+    first_seed: int,
+    max_steps: int,
+    *,
+    keep_actions: bool = False,
+) -> Episodes:
+    """Let a player play episodes to their end, or until ``max_steps`` decisions.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Its lanes play at once, as often as needed.
+    player : callable
+    count : int
+        Episodes.
+    first_seed : int
+    max_steps : int
+    keep_actions : bool
+    """
+    blocks = [
+        _block(engine, player, first_seed + start, count - start, max_steps, keep_actions)
+        for start in range(0, count, engine.num_envs)
+    ]
+    columns = {
+        name: np.concatenate([block.columns[name] for block in blocks])
+        for name in blocks[0].columns
+    }
+    actions = tuple(a for block in blocks for a in block.actions or ()) if keep_actions else None
+    return Episodes(columns, actions)
+
+
+def _block(
+    engine: BatchEngine, player: Player, seed: int, wanted: int, max_steps: int, keep_actions: bool
+) -> Episodes:
+    """Play the episodes ``seed``, ``seed + 1``, ... of the engine's lanes, at most ``wanted``."""
+    n, lanes = min(engine.num_envs, wanted), engine.num_envs
+    final_names = [name for name in FINAL_COLUMNS if name in engine.info]
+    sums = {name: np.zeros(lanes, np.int64) for name in ("steps", "dt_total", "invalid_actions")}
+    returns = np.zeros(lanes)
+    ends = {name: np.zeros(lanes, np.bool_) for name in _FLAGS}
+    final = {name: np.zeros(lanes) for name in final_names}
+    taken = []
+
+    engine.reset_many(seeds=seed)
+    policy = player(seed, lanes)
+    running = np.arange(lanes) < n
+    for step in range(1, max_steps + 1):
+        actions = policy.act(engine)
+        if keep_actions:
+            taken.append(actions.astype(np.int32))
+        engine.step_many(actions, select=running, autoreset=False)
+        returns += engine.reward  # 0 in lanes that wait
+        sums["steps"] += running
+        sums["dt_total"] += running * _counted(engine, "dt", 1)
+        sums["invalid_actions"] += running * _counted(engine, "invalid_action", 0)
+        over = np.flatnonzero(running & engine.ended)
+        if over.size:
+            ends["terminated"][over] = engine.terminated[over]
+            ends["truncated"][over] = engine.truncated[over]
+            returns[over] = engine.ep_return[over]  # summed up in double precision
+        if step == max_steps:
+            running[over] = False
+            ends["guard_truncated"] |= running
+            over = np.concatenate([over, np.flatnonzero(running)])
+        if over.size:
+            running[over] = False
+            for name in final_names:
+                final[name][over] = engine.info[name][over]
+            if not running.any():
+                break
+    columns = {
+        "seed": np.arange(lanes) + seed,
+        "steps": sums["steps"],
+        "dt_total": sums["dt_total"],
+        "return_total": returns,
+        **ends,
+        "invalid_actions": sums["invalid_actions"],
+        "invalid_action_rate": sums["invalid_actions"] / np.maximum(sums["steps"], 1),
+        **final,
+    }
+    kept = None
+    if keep_actions:
+        table = np.stack(taken, axis=1)
+        kept = tuple(table[lane, : sums["steps"][lane]] for lane in range(n))
+    return Episodes({name: column[:n] for name, column in columns.items()}, kept)
+
+
+def _counted(engine: BatchEngine, column: str, default: int) -> np.ndarray | int:
+    """Return a column of whole numbers, or the default in games that do not have it."""
+    values = engine.info.get(column)
+    return default if values is None else values.astype(np.int64)
+
+
+# -- comparing -------------------------------------------------------------------------------------
+
+# Means that are reported with intervals, and the columns they are of.
+MEASURES = {
+    "return": "return_total",
+    "net_profit": "net_profit",
+    "survival": "survival",
+    "steps": "steps",
+    "ticks": "dt_total",
+    "invalid_action_rate": "invalid_action_rate",
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Means of policies that played the same episodes.
+
+    Parameters
+    ----------
+    means : dict of str to dict of str to Interval
+        Policy to measure to its mean over episodes.
+    gaps : dict of str to Interval
+        Policy to its mean return less that of ``baseline``, episodes paired.
+    baseline : str
+    """
+
+    means: dict[str, dict[str, Interval]]
+    gaps: dict[str, Interval]
+    baseline: str
+
+
+def compare(
+    played: dict[str, Episodes], baseline: str, resamples: int, seed: int = 0
+) -> Comparison:
+    """Return bootstrap intervals over episodes, which all policies must have in common."""
+    columns = [
+        (name, measure)
+        for name, episodes in played.items()
+        for measure, column in MEASURES.items()
+        if column in episodes.columns
+    ]
+    values = np.stack([played[name].columns[MEASURES[m]] for name, m in columns], axis=1)
+    drawn = Resamples(values, np.ones(values.shape), resamples, seed)
+    means: dict[str, dict[str, Interval]] = {name: {} for name in played}
+    for (name, measure), interval in zip(columns, drawn.intervals(), strict=True):
+        means[name][measure] = interval
+    at = {name: columns.index((name, "return")) for name in played}
+    gaps = {n: drawn.difference(at[n], at[baseline]) for n in played if n != baseline}
+    return Comparison(means, gaps, baseline)

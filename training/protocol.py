@@ -1,0 +1,338 @@
+"""The benchmark over training seeds: ``python -m training.protocol --seeds 7,19,31``.
+
+Trains one policy a seed, plays its last checkpoint, the reference lines and all bots on the same
+episodes (a block of evaluation seeds for each training seed, which no training ever saw), compares
+them and writes a JSON report (Prospector spec, section 29). With few seeds the interval over them
+is the honest one: it says how much another training could differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from fastenv.errors import ConfigError, FastEnvError
+from training import files, machine
+from training.config import RunConfig, require
+from training.evaluation import prospector, tables
+from training.evaluation.bootstrap import Interval
+from training.evaluation.episodes import Episodes
+from training.runs import RunFolder
+from training.train import check_environment, layered
+from training.train import parser as train_parser
+
+POLICY = "ppo"
+CONFIG = "training/configs/prospector.yaml"
+# What a policy is compared on, and whether more of it is better.
+METRICS = {
+    "net_profit_mean": True,
+    "survival_rate": True,
+    "profit_per_tick_mean": True,
+    "overheat_ticks_mean": False,
+    "pirate_encounters_mean": False,
+}
+# What a trained policy should reach: the bot that is good at it.
+EXPECTATIONS = {
+    "net_profit_mean": "greedy_miner",
+    "survival_rate": "cautious_scanner",
+    "profit_per_tick_mean": "market_timer",
+}
+# Means that are reported with intervals over seeds.
+OVER_SEEDS = ("return_mean", "steps_mean", "dt_mean", *METRICS)
+# 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom; 1.96 from there on.
+T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
+
+
+def over_seeds(values: Sequence[float]) -> Interval:
+    """Return the mean over training seeds with its 95 % t interval; NaN bounds for one seed."""
+    x = np.asarray(values, np.float64)
+    mean, n = float(x.mean()), len(x)
+    if n == 1:
+        return Interval(mean, np.nan, np.nan)
+    t = T_975[n - 2] if n - 2 < len(T_975) else 1.96
+    half = t * float(x.std(ddof=1)) / n**0.5
+    return Interval(mean, mean - half, mean + half)
+
+
+def summary(episodes: Episodes) -> dict[str, Any]:
+    """Return the aggregate of a contender: section 28, and its mean lengths."""
+    found = episodes.summary()
+    count = found["episode_count"]
+    lengths = {"steps_mean": found["steps_total"] / count, "dt_mean": found["dt_total"] / count}
+    return found | lengths
+
+
+def contender(name: str, blocks: Mapping[int, Episodes]) -> dict[str, Any]:
+    """Return the report of one contender from its episodes for each training seed."""
+    columns = {
+        key: np.concatenate([block.columns[key] for block in blocks.values()])
+        for key in next(iter(blocks.values())).columns
+    }
+    reports = {seed: summary(block) for seed, block in blocks.items()}
+    return {
+        "name": name,
+        "kind": prospector.kind(name),
+        "aggregate": summary(Episodes(columns)),
+        "over_seeds": {
+            key: over_seeds([report[key] for report in reports.values()]).to_list()
+            for key in OVER_SEEDS
+        },
+        "seed_reports": [
+            {
+                "seed": seed,
+                "first_episode_seed": int(blocks[seed].columns["seed"][0]),
+                "aggregate": report,
+            }
+            for seed, report in reports.items()
+        ],
+    }
+
+
+def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
+    """Compare a policy with every other contender, and with what is expected of it."""
+    found = {each["name"]: each["aggregate"] for each in contenders}
+    rows = [
+        _row(metric, name, found[reference], found[name])
+        for name in found
+        if name != reference
+        for metric in METRICS
+    ]
+    expected = [
+        {
+            "metric": metric,
+            "candidate": bot,
+            "reference_value": found[reference][metric],
+            "candidate_value": found[bot][metric],
+            "pass": found[reference][metric] >= found[bot][metric],
+        }
+        for metric, bot in EXPECTATIONS.items()
+    ]
+    return {
+        "reference_policy": reference,
+        "metrics": list(METRICS),
+        "rows": rows,
+        "expectations": expected,
+    }
+
+
+def _row(
+    metric: str, name: str, reference: Mapping[str, float], candidate: Mapping[str, float]
+) -> dict[str, Any]:
+    ours, theirs = reference[metric], candidate[metric]
+    higher = METRICS[metric]
+    return {
+        "candidate": name,
+        "metric": metric,
+        "direction": "higher" if higher else "lower",
+        "reference_value": ours,
+        "candidate_value": theirs,
+        "delta_reference_minus_candidate": ours - theirs,
+        "reference_better_or_equal": ours >= theirs if higher else ours <= theirs,
+    }
+
+
+def verdict(report: Mapping[str, Any], per_seed: int, enforce: bool) -> dict[str, Any]:
+    """Return the ``summary`` of a report."""
+    aggregates = [each["aggregate"] for each in report["contenders"]]
+    complete = not any(found["guard_truncated_count"] for found in aggregates)
+    met = all(row["pass"] for row in report["comparison"]["expectations"])
+    seeds = len(report["training_runs"])
+    return {
+        "pass": complete and (met or not enforce),
+        "seed_count": seeds,
+        "episodes_per_seed": per_seed,
+        "episodes_per_contender": seeds * per_seed,
+        "all_episodes_complete": complete,
+        "expectations_evaluated": True,
+        "expectations_pass": met,
+        "enforce_protocol_expectations": enforce,
+    }
+
+
+# -- running it ------------------------------------------------------------------------------------
+
+
+def run_protocol(
+    config: RunConfig,
+    seeds: Sequence[int],
+    protocol: prospector.Protocol,
+    root: Path,
+    run_id: str,
+    enforce: bool,
+) -> dict[str, Any]:
+    """Train, evaluate and compare.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Of every training; name and seed are filled in.
+    seeds : sequence of int
+        Training seeds.
+    protocol : prospector.Protocol
+        Episodes of each seed; their seeds begin at ``base_seed`` and go on from block to block.
+    root : Path
+        Folder of the runs; one of the same name must not be there.
+    run_id : str
+    enforce : bool
+        Expectations that are not met make the report fail.
+
+    Returns
+    -------
+    dict
+        The report.
+    """
+    from training.evaluate import load
+    from training.sb3.run import train
+
+    check_environment(config)
+    names = {seed: f"{run_id}-{POLICY}-seed{seed}" for seed in seeds}
+    for name in names.values():
+        if (root / name).exists():
+            raise ConfigError(f"{root / name} is there already: choose another --run-id.")
+    runs = {
+        seed: RunFolder.create(root, replace(config, name=name, seed=seed))
+        for seed, name in names.items()
+    }
+    engine = protocol.engine(config.env, config.env_options)
+    played: dict[str, dict[int, Episodes]] = {}
+    trained = []
+    for block, (seed, run) in enumerate(runs.items()):
+        outcome = train(run)
+        if not outcome.finished:
+            raise KeyboardInterrupt
+        agent = load(run)
+        first = protocol.base_seed + block * protocol.count
+        players = {POLICY: agent.player(), **prospector.scripted()}
+        part = replace(protocol, base_seed=first)
+        for name, episodes in prospector.play(engine, players, part).items():
+            played.setdefault(name, {})[seed] = episodes
+        trained.append(
+            {
+                "seed": seed,
+                "run": run.name,
+                "run_dir": str(run.path),
+                "checkpoint": agent.path.name,
+                "steps": agent.steps,
+                "wall_s": outcome.wall_s,
+            }
+        )
+    contenders = [contender(name, blocks) for name, blocks in played.items()]
+    report: dict[str, Any] = {
+        "generated_at": machine.now(),
+        "run_id": run_id,
+        "config": {
+            "seeds": list(seeds),
+            "episodes": asdict(protocol) | {"time_max": engine.game.config.time_max},
+            "actions": "highest legal logit",
+            "training": config.to_dict(),
+        },
+        "training_runs": trained,
+        "contenders": contenders,
+        "comparison": comparison(contenders, POLICY),
+    }
+    report["summary"] = verdict(report, protocol.count, enforce)
+    return report | machine.revision() | {"host": machine.host(), "versions": machine.versions()}
+
+
+def show(console: Console, report: Mapping[str, Any]) -> None:
+    """Print the contenders with intervals over seeds, and what was expected."""
+    about = report["summary"]
+    title = (
+        f"{report['run_id']}: {about['seed_count']} training seeds, "
+        f"{about['episodes_per_contender']:,} episodes a row"
+    )
+    headings = {
+        "return_mean": "return",
+        "net_profit_mean": "net profit",
+        "survival_rate": "survival",
+        "steps_mean": "steps",
+        "dt_mean": "ticks",
+    }
+    table = Table(title=title, title_justify="left", caption_justify="left")
+    table.caption = "Means with 95 % t intervals over seeds."
+    table.add_column("contender", no_wrap=True)
+    for heading in headings.values():
+        table.add_column(heading, justify="right")
+    for each in report["contenders"]:
+        found = [each["over_seeds"][key] for key in headings]
+        cells = [tables.fitting(Interval(*(np.nan if x is None else x for x in v))) for v in found]
+        table.add_row(each["name"], *cells)
+    console.print(table)
+    for row in report["comparison"]["expectations"]:
+        sign = "met" if row["pass"] else "NOT met"
+        console.print(
+            f"{row['metric']} {row['reference_value']:.4g} >= {row['candidate']} "
+            f"{row['candidate_value']:.4g}: {sign}"
+        )
+
+
+# -- command line ----------------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = argparse.ArgumentParser(prog="python -m training.protocol", description=__doc__)
+    parse.add_argument("--seeds", "--seed-matrix", default="7,19,31", help="training seeds")
+    parse.add_argument("--config", default=CONFIG, help="YAML or JSON file of training options")
+    parse.add_argument("--total-steps", type=int, help="decisions of each training")
+    parse.add_argument(
+        "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
+    )
+    parse.add_argument("--episodes-per-seed", type=int, default=100)
+    parse.add_argument("--base-seed", type=int, default=prospector.FIRST_SEED)
+    parse.add_argument("--time-max", type=float, help="ticks of an evaluation episode")
+    parse.add_argument("--max-steps", type=int, default=30_000)
+    parse.add_argument("--enforce-protocol-expectations", action="store_true")
+    parse.add_argument("--run-id", help="default: protocol and the time")
+    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    parse.add_argument("--output-path", type=Path, help="default: <runs>/<run id>.json")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return 0 if the report passes, else 2."""
+    args = parser().parse_args(argv)
+    try:
+        seeds = [int(text) for text in args.seeds.split(",") if text.strip().isdecimal()]
+        plain = len(seeds) == len(set(seeds)) == len(args.seeds.split(","))
+        require(plain, "--seeds", args.seeds, "different numbers, separated by commas")
+        flags = ["--config", args.config, *(f"--set={text}" for text in args.set)]
+        flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
+        config = layered(train_parser().parse_args(flags), {})
+        if not config.env.rpartition("/")[2].startswith("Prospector"):
+            raise ConfigError(f"env={config.env!r}: the protocol is one of Prospector.")
+        protocol = prospector.Protocol(
+            args.episodes_per_seed, args.base_seed, args.max_steps, args.time_max
+        )
+        run_id = args.run_id or "protocol-" + machine.now().replace(":", "")
+        target = args.output_path or args.runs / f"{run_id}.json"
+        if target.exists():
+            raise ConfigError(f"{target} is there already: choose another --output-path.")
+        enforce = args.enforce_protocol_expectations
+        report = run_protocol(config, seeds, protocol, args.runs, run_id, enforce)
+        report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
+        target.parent.mkdir(parents=True, exist_ok=True)
+        files.write_json(target, report)
+        console = tables.console()
+        show(console, report)
+        passed = report["summary"]["pass"]
+        console.print(f"{'pass' if passed else 'FAIL'}, written to {target}")
+    except (FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: the runs so far are whole", file=sys.stderr)
+        return 130
+    return 0 if passed else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
