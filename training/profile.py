@@ -23,7 +23,7 @@ from fastenv.errors import ConfigError, FastEnvError
 from training import machine, runs_md
 from training.bench import floors, record, show
 from training.bench.env_modes import EnvPlan, env_only
-from training.bench.play import WORKLOADS, check_workload
+from training.bench.play import BACKENDS, ENV_IMPL_OF, WORKLOADS, check_workload
 from training.config import PPOConfig, RunConfig, merge, parse_assignments
 from training.evaluation import tables
 
@@ -31,9 +31,6 @@ MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
 SMALL_EVALUATION = {"games": 16, "episodes": 256, "opponents": ["rule_medium"], "bootstrap": 100}
 MINIBATCHES = 16
-# What --backend means to a run; the halves of the fast backend are for finding faults, not for
-# training.
-ENV_IMPLS = {"auto": "auto", "native": "native", "fast": "native", "reference": "reference"}
 REFERENCE_LANES = 64  # its speed does not depend on their number
 
 
@@ -48,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--env", help=f"environment id; default {RunConfig.env}")
     parse.add_argument(
         "--backend",
-        choices=("auto", "native", "fast", "cython", "numba", "reference"),
+        choices=BACKENDS,
         default="auto",
         help="native is fast by another name",
     )
@@ -144,7 +141,7 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     names = ("env", "num_envs", "env_threads", "torch_threads", "seed")
     flags = {name: getattr(args, name) for name in names}
     values = merge(values, {name: value for name, value in flags.items() if value is not None})
-    values["env_impl"] = ENV_IMPLS.get(args.backend, "auto")
+    values["env_impl"] = ENV_IMPL_OF.get(args.backend, "auto")
     ppo = dict(values.get("ppo", {}))
     if args.rollout_steps is not None:
         ppo["n_steps"] = args.rollout_steps
@@ -227,9 +224,9 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
         )
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
-    if set(modes) != {"env_only"} and args.backend not in ENV_IMPLS:
+    if set(modes) != {"env_only"} and args.backend not in ENV_IMPL_OF:
         raise ConfigError(
-            f"--backend {args.backend}: training takes {', '.join(ENV_IMPLS)}; "
+            f"--backend {args.backend}: training takes {', '.join(ENV_IMPL_OF)}; "
             "the others are for env_only."
         )
 
