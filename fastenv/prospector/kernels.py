@@ -6,10 +6,11 @@ double quotient rounds to, for 53 bits are more than 2*24 + 2. ``cache=True`` no
 this file only: kernels use nothing from other modules but types. Constants are therefore repeated
 here; the tests hold them to ``tables.py``, and offsets to ``layout.py``.
 
-How the kernels are fast: no branches where a comparison will do; all elements of a block are read
-before the first is written, because for all the compiler knows the observation may lie over the
-row, and only then does it handle several at once; and indices are masked (``& 31``), from which
-the compiler sees that none is negative and drops Numba's test for it.
+How the kernels are fast: most of the time goes into divisions, so these are done several at once
+(``_shares``); all elements of a block are read before the first is written, because for all the
+compiler knows the observation may lie over the row; small integers index tables; flags are written
+as integers (``ONE_BITS``), where a float would be a branch; and indices are masked (``& 31``), from
+which the compiler sees that none is negative and drops Numba's test for it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numba as nb
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import errors, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -31,14 +33,13 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 _INLINE: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
 
-OBS_DIM, PLACES_DIM = 260, 220
+OBS_DIM = 260
 NUM_ACTIONS = 69
 NUM_TERMS = 11
 NUM_INFO = 20
 NUM_COMMODITIES, MAX_NEIGHBORS, MAX_ASTEROIDS = 6, 6, 16
 NEIGHBORS, ASTEROIDS, PRICES, PRICE_CHANGES, INVENTORY = 24, 68, 244, 250, 256
-FUEL_PRICES = (60.0, 120.0, 210.0)
-KIT_PRICE, STABILIZER_PRICE, DECOY_PRICE, OVERHAUL_PRICE = 150.0, 175.0, 110.0, 280.0
+SHOP = (60.0, 120.0, 210.0, 150.0, 175.0, 110.0, 280.0)  # prices of the actions 61..67
 SUPPLY_MAX = 12
 LOG_CAP = math.log1p(1e7)
 
@@ -51,24 +52,36 @@ A_CONSERVATIVE, A_STANDARD, A_AGGRESSIVE, A_STABILIZE, A_COOLDOWN = 28, 29, 30, 
 A_SELL, A_FUEL_MEDIUM, A_FUEL_LARGE, A_KIT, A_CASH_OUT = 43, 62, 63, 64, 68
 
 ZERO, ONE, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+BELOW_ONE = np.nextafter(ONE, ZERO)
+ONE_BITS = 0x3F800000  # 1.0 as an integer
+
+# k/12 and k/31, at most 1, for the small integers of a row.
+TWELFTHS = np.array([min(k / 12, 1.0) for k in range(16)], np.float32)
+SHARES_31 = np.array([k / 31 for k in range(32)], np.float32)
+
+LOST = np.array([0.0, -50.0, -100.0, -150.0])  # stranded + 2 * destroyed
+SCANNED, INVALID = np.array([0.0, -0.005]), np.array([0.0, -0.01])
 
 
 # -- outputs ---------------------------------------------------------------------------------------
 
 # Kernels get a row of an output as a record, because Numba counts references to arrays at every
-# call. The other fields of an observation are views of its blocks.
+# call. The other fields of an observation are views of its blocks; those that end in ``bits`` are
+# the same elements as integers.
 _OBS_DTYPE = np.dtype(
     {
-        "names": ["obs", "neighbors", "asteroids"],
-        "formats": [("f4", (OBS_DIM,)), ("f4", (6, 7)), ("f4", (16, 11))],
-        "offsets": [0, 4 * NEIGHBORS, 4 * ASTEROIDS],
+        "names": ["obs", "bits", "neighbors", "asteroids"],
+        "formats": [("f4", (OBS_DIM,)), ("i4", (OBS_DIM,)), ("f4", (6, 7)), ("f4", (16, 11))],
+        "offsets": [0, 0, 4 * NEIGHBORS, 4 * ASTEROIDS],
     }
 )
 _PLACES_DTYPE = np.dtype(
     {
-        "names": ["neighbors", "padding", "asteroids"],
-        "formats": [("f4", (6, 7)), ("f4", (2,)), ("f4", (16, 11))],
-        "offsets": [0, 4 * 42, 4 * 44],
+        "names": ["neighbors", "neighbor_bits", "padding", "asteroids", "asteroid_bits"],
+        "formats": [(t, (6, 7)) for t in ("f4", "i4")]
+        + [("f4", (2,))]
+        + [(t, (16, 11)) for t in ("f4", "i4")],
+        "offsets": [0, 0, 4 * 42, 4 * 44, 4 * 44],
     }
 )
 _OBS, _PLACES = nb.from_dtype(_OBS_DTYPE), nb.from_dtype(_PLACES_DTYPE)
@@ -108,6 +121,84 @@ _rng_row = _rows_as(_RNG, types.uint64)
 # -- arithmetic ------------------------------------------------------------------------------------
 
 
+def _vector(context, builder, values, kind):
+    """Return a tuple of numbers as one vector of LLVM."""
+    vector = ir.Constant(
+        ir.VectorType(context.get_value_type(kind.dtype), kind.count), ir.Undefined
+    )
+    for k in range(kind.count):
+        element = builder.extract_value(values, k)
+        vector = builder.insert_element(vector, element, ir.IntType(32)(k))
+    return vector
+
+
+def _elements(context, builder, vector, kind):
+    elements = [builder.extract_element(vector, ir.IntType(32)(k)) for k in range(kind.count)]
+    return context.make_tuple(builder, kind, elements)
+
+
+def _check_floats(a, b):
+    if a != b or a.dtype not in (types.float32, types.float64):
+        raise errors.TypingError(f"expected two tuples of floats, got {a} and {b}")
+
+
+def _quotients(low=None):
+    """Return a kernel function: the quotients of two tuples, all divided at once.
+
+    If there is a ``low``, 0 or -1, they are rounded to float32 and clamped to ``low``..1; -0.0
+    becomes 0.0 there, as in Python's ``max(0.0, x)``.
+    """
+
+    @intrinsic
+    def quotients(typingctx, a, b):
+        _check_floats(a, b)
+        result = a if low is None else types.UniTuple(types.float32, a.count)
+
+        def codegen(context, builder, signature, args):
+            numerators, denominators = (_vector(context, builder, arg, a) for arg in args)
+            out = builder.fdiv(numerators, denominators)
+            if low is not None:
+                single = ir.VectorType(ir.FloatType(), a.count)
+                if out.type != single:
+                    out = builder.fptrunc(out, single)
+                for order, bound in ((">", low), ("<", 1.0)):
+                    limit = single([bound] * a.count)
+                    out = builder.select(builder.fcmp_ordered(order, out, limit), out, limit)
+            return _elements(context, builder, out, result)
+
+        return result(a, b), codegen
+
+    return quotients
+
+
+_divide, _shares, _changes = _quotients(), _quotients(0.0), _quotients(-1.0)
+
+
+@intrinsic
+def _at_most(typingctx, values, limit, count):
+    """Return 1 for those of the first ``count`` of a tuple that are at most ``limit``, else 0."""
+    if values.dtype != limit or count != types.intp:
+        raise errors.TypingError(f"expected a tuple of {limit} and a count, got {values}, {count}")
+    result = types.UniTuple(types.uint8, values.count)
+
+    def codegen(context, builder, signature, args):
+        n = values.count
+        limits = context.make_tuple(builder, values, [args[1]] * n)
+        left, right = (_vector(context, builder, v, values) for v in (args[0], limits))
+        slots = ir.VectorType(ir.IntType(32), n)
+        counts = types.UniTuple(types.int32, n)
+        number = builder.trunc(args[2], ir.IntType(32))
+        number = _vector(
+            context, builder, context.make_tuple(builder, counts, [number] * n), counts
+        )
+        there = builder.icmp_signed("<", slots(list(range(n))), number)
+        flags = builder.and_(builder.fcmp_ordered("<=", left, right), there)
+        flags = builder.zext(flags, ir.VectorType(ir.IntType(8), n))
+        return _elements(context, builder, flags, result)
+
+    return result(values, limit, count), codegen
+
+
 @njit(**_INLINE)
 def _unit(x):
     """Return a double clamped to 0..1."""
@@ -121,20 +212,27 @@ def _unit32(x):
 
 
 @njit(**_INLINE)
-def _share32(a, b):
-    """Return a/b clamped to 0..1, of float32 or integers below 2**24."""
-    return _unit32(np.float32(a) / np.float32(b))
-
-
-@njit(**_INLINE)
-def _change(after, before):
-    """Return the change of a price as observed."""
-    return np.float32(min(1.0, max(-1.0, (np.float64(after) - np.float64(before)) / 100.0)))
+def _doubles(v):
+    v0, v1, v2, v3, v4, v5 = v
+    return (
+        np.float64(v0),
+        np.float64(v1),
+        np.float64(v2),
+        np.float64(v3),
+        np.float64(v4),
+        np.float64(v5),
+    )
 
 
 @njit(**_INLINE)
 def _six(a):
     return a[0], a[1], a[2], a[3], a[4], a[5]
+
+
+@njit(**_INLINE)
+def _sixteen(a):
+    first = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
+    return (*first, a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15])
 
 
 @njit(**_INLINE)
@@ -170,64 +268,68 @@ def _selected_ok(row):
 def _head(row, rules, tables, out):
     """Write what can change at every step: 0..23 and 244..259."""
     _ship(row, rules, tables, out)
-    _hold(row, out)
-    _market(row, tables, out)
+    _hold_and_market(row, tables, out)
 
 
 @njit(**_INLINE)
 def _ship(row, rules, tables, out):
     obs = out.obs
-    fuel, hull, heat = row.fuel / 1000.0, row.hull / 100.0, row.heat / 100.0
-    tool, alert = row.tool / 100.0, row.alert / 100.0
-    time = row.time_remaining / rules.time_max
+    bits = out.bits
     credits = 0.0
     if row.credits > 0.0:
-        credits = math.log1p(row.credits) / tables.log_cap
+        credits = _unit(math.log1p(row.credits) / tables.log_cap)
+    levels = (row.fuel, row.hull, row.heat, row.tool, row.alert, row.time_remaining)
+    most = (1000.0, 100.0, 100.0, 100.0, 100.0, rules.time_max)
+    fuel, hull, heat, tool, alert, time = _shares(levels, most)
     node = np.intp(row.current_node) & 31
     kind = np.intp(row.node_type[node])
-    hops = row.steps_to_station[node]
+    hops = SHARES_31[np.intp(row.steps_to_station[node]) & 31]
     ok = _selected_ok(row)
-    kits, stabilizers, decoys = row.repair_kits, row.stabilizers, row.decoys
-    total = _cargo_total(row)
-    obs[0], obs[1], obs[2], obs[3] = _unit(fuel), _unit(hull), _unit(heat), _unit(tool)
-    obs[4] = _share32(total, 200.0)
-    obs[5], obs[6], obs[7] = _unit(alert), _unit(time), _unit(credits)
-    obs[14] = _share32(kits, 12)
-    obs[15] = _share32(stabilizers, 12)
-    obs[16] = _share32(decoys, 12)
-    obs[17] = np.float32(kind == 0)
-    obs[18] = np.float32(ok)
-    obs[19] = np.float32(kind == 0)
-    obs[20] = np.float32(kind == 1)
-    obs[21] = np.float32(kind == 2)
-    obs[22] = _share32(node, 31)
-    obs[23] = _share32(hops, 31)
+    kits = TWELFTHS[np.intp(row.repair_kits) & 15]
+    stabilizers = TWELFTHS[np.intp(row.stabilizers) & 15]
+    decoys = TWELFTHS[np.intp(row.decoys) & 15]
+    cargo = _unit32(_cargo_total(row) / np.float32(200.0))
+    obs[0], obs[1], obs[2], obs[3], obs[4], obs[5] = fuel, hull, heat, tool, cargo, alert
+    obs[6], obs[7], obs[14], obs[15], obs[16] = time, credits, kits, stabilizers, decoys
+    bits[17] = (kind == 0) * ONE_BITS
+    bits[18] = ok * ONE_BITS
+    bits[19] = (kind == 0) * ONE_BITS
+    bits[20] = (kind == 1) * ONE_BITS
+    bits[21] = (kind == 2) * ONE_BITS
+    obs[22], obs[23] = SHARES_31[node], hops
 
 
 @njit(**_INLINE)
-def _hold(row, out):
+def _hold_and_market(row, tables, out):
     obs = out.obs
     c0, c1, c2, c3, c4, c5 = _six(row.cargo)
-    obs[8], obs[9], obs[10] = _share32(c0, 200.0), _share32(c1, 200.0), _share32(c2, 200.0)
-    obs[11], obs[12], obs[13] = _share32(c3, 200.0), _share32(c4, 200.0), _share32(c5, 200.0)
-
-
-@njit(**_INLINE)
-def _market(row, tables, out):
-    obs = out.obs
     p0, p1, p2, p3, p4, p5 = _six(row.price)
-    q0, q1, q2, q3, q4, q5 = _six(row.prev_price)
-    b0, b1, b2, b3, b4, b5 = _six(tables.price_base)
     i0, _, i2, i3, i4, _ = _six(row.station_inventory)
+    b0, b1, b2, b3, b4, b5 = _six(tables.price_base)
+    hold, norm = np.float32(200.0), np.float32(500.0)
+    d0, d1, d2 = np.float32(b0), np.float32(b1), np.float32(b2)
+    d3, d4, d5 = np.float32(b3), np.float32(b4), np.float32(b5)
+    now, before = _doubles((p0, p1, p2, p3, p4, p5)), _doubles(_six(row.prev_price))
+    changes = (
+        now[0] - before[0],
+        now[1] - before[1],
+        now[2] - before[2],
+        now[3] - before[3],
+        now[4] - before[4],
+        now[5] - before[5],
+    )
+    c0, c1, c2, c3, c4, c5, p0, p1, p2, p3, p4, p5, i0, i2, i3, i4 = _shares(
+        (c0, c1, c2, c3, c4, c5, p0, p1, p2, p3, p4, p5, i0, i2, i3, i4),
+        (hold, hold, hold, hold, hold, hold, d0, d1, d2, d3, d4, d5, norm, norm, norm, norm),
+    )
+    d0, d1, d2, d3, d4, d5 = _changes(changes, (100.0, 100.0, 100.0, 100.0, 100.0, 100.0))
+    obs[8], obs[9], obs[10], obs[11], obs[12], obs[13] = c0, c1, c2, c3, c4, c5
     o = PRICES
-    obs[o], obs[o + 1], obs[o + 2] = _share32(p0, b0), _share32(p1, b1), _share32(p2, b2)
-    obs[o + 3], obs[o + 4], obs[o + 5] = _share32(p3, b3), _share32(p4, b4), _share32(p5, b5)
+    obs[o], obs[o + 1], obs[o + 2], obs[o + 3], obs[o + 4], obs[o + 5] = p0, p1, p2, p3, p4, p5
     o = PRICE_CHANGES
-    obs[o], obs[o + 1], obs[o + 2] = _change(p0, q0), _change(p1, q1), _change(p2, q2)
-    obs[o + 3], obs[o + 4], obs[o + 5] = _change(p3, q3), _change(p4, q4), _change(p5, q5)
+    obs[o], obs[o + 1], obs[o + 2], obs[o + 3], obs[o + 4], obs[o + 5] = d0, d1, d2, d3, d4, d5
     o = INVENTORY
-    obs[o], obs[o + 1] = _share32(i0, 500.0), _share32(i2, 500.0)
-    obs[o + 2], obs[o + 3] = _share32(i3, 500.0), _share32(i4, 500.0)
+    obs[o], obs[o + 1], obs[o + 2], obs[o + 3] = i0, i2, i3, i4
 
 
 @njit(**_INLINE)
@@ -247,46 +349,57 @@ def _places(row, out):
 
 @njit(**_INLINE)
 def _neighbors(row, node, out):
-    slots = out.neighbors
-    for k in range(MAX_NEIGHBORS):
-        neighbor = np.intp(row.neighbor[node, k])
-        kind = np.intp(row.node_type[neighbor & 31])
-        there = np.float32(neighbor >= 0)
-        time = _share32(row.edge_time[node, k], 8)
-        fuel = _share32(row.edge_fuel[node, k], 160.0)
-        threat = _unit32(row.edge_threat_est[node, k])
-        slots[k, 0] = there
-        slots[k, 1] = there * np.float32(kind == 0)
-        slots[k, 2] = there * np.float32(kind == 1)
-        slots[k, 3] = there * np.float32(kind == 2)
-        slots[k, 4] = there * time
-        slots[k, 5] = there * fuel
-        slots[k, 6] = there * threat
+    limit = np.float32(160.0)
+    f0, f1, f2, f3, f4, f5 = _shares(
+        _six(row.edge_fuel[node]), (limit, limit, limit, limit, limit, limit)
+    )
+    _neighbor(row, node, 0, f0, out)
+    _neighbor(row, node, 1, f1, out)
+    _neighbor(row, node, 2, f2, out)
+    _neighbor(row, node, 3, f3, out)
+    _neighbor(row, node, 4, f4, out)
+    _neighbor(row, node, 5, f5, out)
 
 
 @njit(**_INLINE)
-def _weight(x):
-    return max(np.float64(x), 1e-8)
+def _neighbor(row, node, k, fuel, out):
+    slots = out.neighbors
+    bits = out.neighbor_bits
+    neighbor = np.intp(row.neighbor[node, k])
+    there = neighbor >= 0
+    kind = np.intp(row.node_type[neighbor & 31])
+    time = min(ONE, np.float32(row.edge_time[node, k]) * np.float32(0.125))
+    threat = _unit32(row.edge_threat_est[node, k])
+    flag = np.float32(there * 1)
+    bits[k, 0] = there * ONE_BITS
+    bits[k, 1] = (there & (kind == 0)) * ONE_BITS
+    bits[k, 2] = (there & (kind == 1)) * ONE_BITS
+    bits[k, 3] = (there & (kind == 2)) * ONE_BITS
+    slots[k, 4] = flag * time
+    slots[k, 5] = flag * fuel
+    slots[k, 6] = flag * threat
 
 
 @njit(**_INLINE)
 def _asteroid(row, node, a, out):
     slots = out.asteroids
-    comp = row.comp_est
-    w0, w1, w2 = _weight(comp[node, a, 0]), _weight(comp[node, a, 1]), _weight(comp[node, a, 2])
-    w3, w4, w5 = _weight(comp[node, a, 3]), _weight(comp[node, a, 4]), _weight(comp[node, a, 5])
+    bits = out.asteroid_bits
+    c0, c1, c2, c3, c4, c5 = _doubles(_six(row.comp_est[node, a]))
+    c0, c1, c2 = max(c0, 1e-8), max(c1, 1e-8), max(c2, 1e-8)
+    c3, c4, c5 = max(c3, 1e-8), max(c4, 1e-8), max(c5, 1e-8)
     stability = row.stability_est[node, a]
     depletion = row.depletion[node, a]
     conf = row.scan_conf[node, a]
     selected = row.selected == a
-    total = ((((w0 + w1) + w2) + w3) + w4) + w5
-    slots[a, 0] = ONE
-    slots[a, 1], slots[a, 2], slots[a, 3] = w0 / total, w1 / total, w2 / total
-    slots[a, 4], slots[a, 5], slots[a, 6] = w3 / total, w4 / total, w5 / total
-    slots[a, 7] = _unit32(stability)
-    slots[a, 8] = _unit32(depletion)
-    slots[a, 9] = _unit32(conf)
-    slots[a, 10] = np.float32(selected)
+    total = ((((c0 + c1) + c2) + c3) + c4) + c5
+    c0, c1, c2, c3, c4, c5 = _shares(
+        (c0, c1, c2, c3, c4, c5), (total, total, total, total, total, total)
+    )
+    bits[a, 0] = ONE_BITS
+    slots[a, 1], slots[a, 2], slots[a, 3], slots[a, 4] = c0, c1, c2, c3
+    slots[a, 5], slots[a, 6], slots[a, 7] = c4, c5, _unit32(stability)
+    slots[a, 8], slots[a, 9] = _unit32(depletion), _unit32(conf)
+    bits[a, 10] = selected * ONE_BITS
 
 
 # -- action mask (15) ------------------------------------------------------------------------------
@@ -297,36 +410,31 @@ def _mask(row, mask):
     """Write which actions would not be flagged invalid."""
     legal = mask.legal
     node = np.intp(row.current_node) & 31
-    count = np.intp(row.asteroid_count[node])
     docked = row.node_type[node] == 0
     ok = _selected_ok(row)
-    credits = row.credits
     kits, stabilizers, decoys = row.repair_kits, row.stabilizers, row.decoys
-    n0, n1, n2, n3, n4, n5 = (
-        row.neighbor[node, 0],
-        row.neighbor[node, 1],
-        row.neighbor[node, 2],
-        row.neighbor[node, 3],
-        row.neighbor[node, 4],
-        row.neighbor[node, 5],
-    )
-    for a in range(MAX_ASTEROIDS):
-        legal[A_SELECT + a] = (a < count) & (row.depletion[node, a] < ONE)
+    count = np.intp(row.asteroid_count[node]) & 31
+    rocks = _at_most(_sixteen(row.depletion[node]), BELOW_ONE, count)
+    goods = _at_most(SHOP, row.credits, docked * len(SHOP))
+    n0, n1, n2, n3, n4, n5 = _six(row.neighbor[node])
     legal[0], legal[1], legal[2] = n0 >= 0, n1 >= 0, n2 >= 0
     legal[3], legal[4], legal[5] = n3 >= 0, n4 >= 0, n5 >= 0
     legal[6], legal[7], legal[8], legal[9], legal[10], legal[11] = True, True, True, ok, ok, True
+    legal[12], legal[13], legal[14], legal[15] = rocks[0], rocks[1], rocks[2], rocks[3]
+    legal[16], legal[17], legal[18], legal[19] = rocks[4], rocks[5], rocks[6], rocks[7]
+    legal[20], legal[21], legal[22], legal[23] = rocks[8], rocks[9], rocks[10], rocks[11]
+    legal[24], legal[25], legal[26], legal[27] = rocks[12], rocks[13], rocks[14], rocks[15]
     legal[28], legal[29], legal[30], legal[31] = ok, ok, ok, ok & (stabilizers > 0)
     legal[32], legal[33], legal[34], legal[35] = True, True, kits > 0, kits > 0
     for k in range(36, 42):
         legal[k] = True
     for k in range(42, 61):
         legal[k] = docked
-    for k in range(3):
-        legal[61 + k] = docked & (credits >= FUEL_PRICES[k])
-    legal[64] = docked & (credits >= KIT_PRICE) & (kits < SUPPLY_MAX)
-    legal[65] = docked & (credits >= STABILIZER_PRICE) & (stabilizers < SUPPLY_MAX)
-    legal[66] = docked & (credits >= DECOY_PRICE) & (decoys < SUPPLY_MAX)
-    legal[67] = docked & (credits >= OVERHAUL_PRICE)
+    legal[61], legal[62], legal[63] = goods[0], goods[1], goods[2]
+    legal[64] = goods[3] & (kits < SUPPLY_MAX)
+    legal[65] = goods[4] & (stabilizers < SUPPLY_MAX)
+    legal[66] = goods[5] & (decoys < SUPPLY_MAX)
+    legal[67] = goods[6]
     legal[68] = True
 
 
@@ -338,23 +446,27 @@ def _reward(row, columns):
     """Write the terms of the last step's reward, add it to the row's sums and return it."""
     action = np.intp(row.ev_action)
     credits = row.credits
-    sell = (credits - row.ev_credits) / 1000.0
-    extract = 0.02 * (max(0.0, _cargo_value(row) - row.ev_cargo_value) / 1000.0)
-    fuel = -0.10 * max(0.0, row.ev_fuel - row.fuel) / 100.0
+    sell, extract, fuel, wear, hot, damage, pirate, kept = _divide(
+        (
+            credits - row.ev_credits,
+            max(0.0, _cargo_value(row) - row.ev_cargo_value),
+            -0.10 * max(0.0, row.ev_fuel - row.fuel),
+            -0.05 * max(0.0, row.ev_tool - row.tool),
+            max(0.0, row.heat - 70.0),
+            -1.00 * max(0.0, row.ev_hull - row.hull),
+            max(0.0, row.value_lost - row.ev_value_lost),
+            credits,
+        ),
+        (1000.0, 1000.0, 100.0, 10.0, 100.0, 10.0, 1000.0, 1000.0),
+    )
+    extract, heat, pirate = 0.02 * extract, -0.20 * (hot * hot), -1.00 * pirate
     time = -0.001 * np.float64(row.ev_dt)
-    wear = -0.05 * max(0.0, row.ev_tool - row.tool) / 10.0
-    hot = max(0.0, row.heat - 70.0) / 100.0
-    heat = -0.20 * (hot * hot)
-    damage = -1.00 * max(0.0, row.ev_hull - row.hull) / 10.0
-    scan = -0.005 if (action >= A_WIDE) & (action <= A_DEEP) else 0.0
-    invalid = -0.01 if row.ev_invalid != 0 else 0.0
-    pirate = -1.00 * (max(0.0, row.value_lost - row.ev_value_lost) / 1000.0)
-    lost = (row.ev_stranded != 0) | (row.ev_destroyed != 0)
-    terminal = 0.0
-    if lost | (row.done != 0):
-        terminal -= 50.0 if row.ev_stranded != 0 else 0.0
-        terminal -= 100.0 if row.ev_destroyed != 0 else 0.0
-        terminal += 0.0 if lost else 0.002 * (credits / 1000.0)
+    scan = SCANNED[np.intp((action >= A_WIDE) & (action <= A_DEEP))]
+    invalid = INVALID[np.intp(row.ev_invalid != 0)]
+    lost = np.intp(row.ev_stranded != 0) + 2 * np.intp(row.ev_destroyed != 0)
+    terminal = LOST[lost]
+    if (row.done != 0) & (lost == 0):
+        terminal += 0.002 * kept
     reward = sell + extract + fuel + time + wear + heat + damage + scan + invalid + pirate
     reward += terminal
     terms = columns.terms

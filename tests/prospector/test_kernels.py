@@ -1,8 +1,12 @@
 """The Numba kernels write the bits that the plain Python encoding and bots compute."""
 
 import ctypes
+import os
 import random
+import subprocess
+import sys
 from functools import lru_cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,8 +148,9 @@ def test_played_games_reach_what_matters():
     assert set(rows["node_type"][np.arange(len(rows)), here]) == {0, 1, 2}
     assert {0, 1} <= set(rows["done"])
     assert {-1, 0, 6, 8, 10, 12, 29, 30} <= set(rows["ev_action"])
-    assert rows["ev_invalid"].any() and rows["scan_count"].any() and rows["mining_ticks"].any()
-    assert (rows["credits"] > 0).any() and (rows["selected"] >= 0).any()
+    for field in ("ev_invalid", "scan_count", "mining_ticks", "credits"):
+        assert rows[field].any(), field
+    assert (rows["selected"] >= 0).any()
 
 
 # -- rows that play seldom or never reaches --------------------------------------------------------
@@ -159,10 +164,12 @@ def _ship(row, rng):
         ("tool", 100),
         ("alert", 100),
     ):
-        row[field] = rng.choice((0.0, most, most / 3, rng.uniform(0, most), 1e6, -1e6, 5e-324))
+        row[field] = rng.choice(
+            (0.0, most, most / 3, rng.uniform(0, most), 1e6, -1e6, 5e-324, -0.0)
+        )
     row["heat"] = rng.choice((row["heat"], 70.0, 70.1, 69.9))
     row["time_remaining"] = rng.choice((0.0, TIME_MAX, rng.uniform(0, TIME_MAX)))
-    prices = (0, 59.99999999999999, 60, 110, 120, 150, 175, 210, 280, 1e7, 1e300, 1e-9)
+    prices = (0, 59.99999999999999, 60, 110, 120, 150, 175, 210, 280, 1e7, 1e300, 1e-9, -0.0)
     row["credits"] = rng.choice((*prices, rng.uniform(0, 2e4), rng.uniform(0, 300)))
     for field in ("repair_kits", "stabilizers", "decoys"):
         row[field] = rng.choice((0, 1, 11, 12, rng.randint(0, 12)))
@@ -170,7 +177,7 @@ def _ship(row, rng):
 
 def _hold(row, rng):
     most = rng.choice((0.0, 1.0, 40.0, 200.0, 1e6))
-    row["cargo"] = [rng.choice((0.0, most, rng.uniform(0, most))) for _ in range(6)]
+    row["cargo"] = [rng.choice((0.0, -0.0, most, rng.uniform(0, most))) for _ in range(6)]
     for c in range(6):
         low, high, base = tables.PRICE_MIN[c], tables.PRICE_MAX[c], tables.PRICE_BASE[c]
         row["price"][c] = rng.choice((low, base, high, rng.uniform(low, high)))
@@ -196,7 +203,9 @@ def _asteroids(row, rng):
         row["scan_conf"][here, a] = rng.choice((0.0, 1.0, rng.random()))
         row["stability_est"][here, a] = rng.choice((0.0, 1.0, rng.random()))
         most = rng.choice((0.0, 1e-9, 1e-8, 1.0, 1.0, 1.0))
-        comp = [rng.choice((0.0, most, rng.uniform(0, most), rng.random() ** 9)) for _ in range(6)]
+        comp = [
+            rng.choice((0.0, -0.0, most, rng.uniform(0, most), rng.random() ** 9)) for _ in range(6)
+        ]
         row["comp_est"][here, a] = comp
 
 
@@ -396,13 +405,15 @@ def test_constants_are_those_of_the_tables():
         assert getattr(kernels, name) == getattr(tables, name), name
     for name in ("NEIGHBORS", "ASTEROIDS", "PRICES", "PRICE_CHANGES", "INVENTORY"):
         assert getattr(kernels, name) == getattr(layout, name), name
-    assert kernels.SUPPLY_MAX == tables.SUPPLY_MAX
-    assert kernels.NUM_TERMS == len(layout.REWARD_TERMS)
-    assert kernels.NUM_INFO == len(layout.INFO_COLUMNS)
-    assert layout.PLACES.stop - layout.PLACES.start == kernels.PLACES_DIM
+    assert tables.SUPPLY_MAX == kernels.SUPPLY_MAX
+    assert len(layout.REWARD_TERMS) == kernels.NUM_TERMS
+    assert len(layout.INFO_COLUMNS) == kernels.NUM_INFO
+    fuel = tuple(price for price, _ in tables.FUEL_PACKS.values())
+    others = (tables.PRICE_REPAIR_KIT, tables.PRICE_STABILIZER, tables.PRICE_DECOY)
+    assert (*fuel, *others, tables.PRICE_OVERHAUL) == kernels.SHOP
     for kind in Bot:
         assert getattr(kernels, kind.name) == kind
-    assert kernels.LOG_CAP == TABLES["log_cap"][0]
+    assert TABLES["log_cap"][0] == kernels.LOG_CAP
     # Prices are divided in float32, which is exact for bases that float32 holds.
     assert (TABLES["price_base"].astype(np.float32) == TABLES["price_base"]).all()
 
@@ -483,3 +494,76 @@ def test_buffers_that_do_not_fit_are_refused(name, change):
     with pytest.raises(ValueError, match=r"C-contiguous|expected"):
         call_every_kernel(np.zeros(2, STATE_DTYPE), buffers | {name: wrong})
     assert not wrong.any()
+
+
+# -- the kernels without Numba's compiler ----------------------------------------------------------
+
+# So a debugger and a coverage tool can follow them. Kernels widen and round where NumPy would not
+# do it by itself, so that these are the same bits as well.
+
+
+def test_kernels_agree_without_the_compiler():
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.prospector.test_kernels"],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.stdout.strip() == "same", run.stderr
+
+
+def plain_quotients(low):
+    def quotients(a, b):
+        out = [x / y for x, y in zip(a, b, strict=True)]
+        return out if low is None else [min(np.float32(1), max(low, np.float32(x))) for x in out]
+
+    return quotients
+
+
+def use_plain_functions():
+    """Replace what the kernels have from LLVM."""
+    kernels._divide = plain_quotients(None)
+    kernels._shares = plain_quotients(np.float32(0))
+    kernels._changes = plain_quotients(np.float32(-1))
+    kernels._at_most = lambda v, limit, count: [k < count and x <= limit for k, x in enumerate(v)]
+
+    def obs_row(a, i):
+        rocks = a[i, layout.ASTEROIDS : layout.PRICES].reshape(16, 11)
+        ways = a[i, layout.NEIGHBORS :][:42].reshape(6, 7)
+        return SimpleNamespace(
+            obs=a[i], bits=a[i].view(np.int32),
+            neighbors=ways, neighbor_bits=ways.view(np.int32), padding=a[i, 66:68],
+            asteroids=rocks, asteroid_bits=rocks.view(np.int32),
+        )  # fmt: skip
+
+    kernels._obs_row = kernels._places_row = obs_row
+    kernels._mask_row = lambda a, i: SimpleNamespace(legal=a[i])
+    kernels._terms_row = lambda a, i: SimpleNamespace(terms=a[i])
+    kernels._info_row = lambda a, i: SimpleNamespace(info=a[i])
+    kernels._rng_row = lambda a, i: SimpleNamespace(s=a[i])
+
+
+def by_plain_kernels(rows, rules):
+    """The twin of ``by_numba``."""
+    out, after = Columns(len(rows)), rows.copy()
+    records, rule = after.view(np.recarray), rules.view(np.recarray)
+    select = np.ones(len(rows), np.uint8)
+    table = TABLES.view(np.recarray)
+    kernels._observe_many(records, rule, table, select, out.obs, out.mask)
+    kernels._info_many(records, select, out.info)
+    kernels._reward_many(records, select, out.reward, out.columns)
+    return out, after
+
+
+def main():
+    use_plain_functions()
+    assert_same(played_rows(), encoders=(by_plain_kernels,))
+    for seed in range(20):
+        assert_same(altered_rows(seed), encoders=(by_plain_kernels,))
+    obs, mask = random_obs(np.random.default_rng(1), 200), np.ones((200, 69), np.uint8)
+    with np.errstate(over="ignore"):  # the generator means to
+        for kind in Bot:
+            assert_same_decisions(kind, obs, mask)
+    print("same")
+
+
+if __name__ == "__main__":
+    main()
