@@ -8,8 +8,7 @@ from fastenv.prospector import encoding, layout
 from fastenv.prospector.position import pack, unpack
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.state import STATE_DTYPE
-
-FIELDS = {"tool_condition": "tool"}  # where golden files have other names than rows
+from tests.prospector.golden import FIELDS
 
 
 class Driver(Protocol):

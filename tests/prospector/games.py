@@ -5,6 +5,7 @@ import copy
 import numpy as np
 
 from fastenv.prospector import encoding
+from fastenv.prospector.layout import INFO_COLUMNS
 from fastenv.prospector.position import pack
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.state import STATE_DTYPE
@@ -47,6 +48,12 @@ def obs_of(game):
     obs = np.empty(260, np.float32)
     encoding.encode_obs(game, obs)
     return obs
+
+
+def info_of(game):
+    out = np.full(len(INFO_COLUMNS), np.nan)
+    encoding.info(game, out)
+    return dict(zip(INFO_COLUMNS, out.tolist(), strict=True))
 
 
 def random_walk(seed, steps):

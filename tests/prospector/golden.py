@@ -27,6 +27,16 @@ PER_STEP = (
     "rng_state",
 )
 RESETS = ("reset_step", "reset_seed", "reset_obs")
+FIELDS = {  # of a row, where golden files have another name
+    "neighbors": "neighbor",
+    "edge_travel_time": "edge_time",
+    "edge_fuel_cost": "edge_fuel",
+    "edge_threat_true": "edge_threat",
+    "stability_true": "stability",
+    "noise_profile": "noise",
+    "rng_state": "rng",
+    "tool_condition": "tool",
+}
 WORLD_ARRAYS = ("seeds", "node_count", "rng_state", "steps_to_station", "neighbors", "true_comp")
 
 
@@ -66,6 +76,12 @@ def load_worlds(path=WORLDS):
     arrays = _arrays(Path(path))
     _require(Path(path), arrays, WORLD_ARRAYS)
     return arrays
+
+
+def world_fields(worlds):
+    """Return the arrays of a file of worlds that are fields of a row, under the names there."""
+    others = ("seeds", "ast_valid")
+    return {FIELDS.get(name, name): a for name, a in worlds.items() if name not in others}
 
 
 def load_windows(path=WINDOWS):
@@ -108,3 +124,42 @@ def _require(path, arrays, names):
     missing = [name for name in names if name not in arrays]
     if missing:
         raise GoldenError(f"{path.name}: {', '.join(missing)} missing.")
+
+
+def _outcome(steps, ticks, mean, median, invalid_rate, *means):
+    """Return one column of the acceptance table of section 28."""
+    names = (
+        "net_profit",
+        "pirate_encounters",
+        "value_lost_to_pirates",
+        "scan_count",
+        "mining_ticks",
+        "survival",
+    )
+    return {
+        "steps": steps,
+        "ticks": ticks,
+        "return_mean": mean,
+        "return_median": median,
+        "invalid_rate": invalid_rate,
+        "info": dict(zip(names, (*means, 0.0), strict=True)),  # nobody survives
+    }
+
+
+# What the baseline bots reach in the episodes of seeds 7 to 306.
+# fmt: off
+ACCEPTANCE = {
+    "greedy_miner": _outcome(
+        17018, 29056, -104.985215, -111.667929, 0.000822658,
+        181.429503, 14.793333, 1239.060240, 0.0, 14.97,
+    ),
+    "cautious_scanner": _outcome(
+        19083, 39774, -89.415782, -65.742099, 0.0,
+        -92.642394, 20.426667, 1771.272898, 5.573333, 32.916667,
+    ),
+    "market_timer": _outcome(
+        15917, 17592, -112.575687, -112.633214, 0.061569391,
+        16.995676, 12.113333, 2336.837255, 0.0, 37.893333,
+    ),
+}
+# fmt: on

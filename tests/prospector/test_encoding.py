@@ -9,15 +9,9 @@ from fastenv.prospector import encoding
 from fastenv.prospector.layout import INFO_COLUMNS, OBS_LAYOUT, REWARD_TERMS
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.tables import NUM_ACTIONS, OBS_DIM, PRICE_BASE, Action
-from tests.prospector.games import after, away, mask_of, obs_of
+from tests.prospector.games import after, away, info_of, mask_of, obs_of
 
 START = {name: start for name, start, _, _ in OBS_LAYOUT}
-
-
-def info_of(game):
-    out = np.full(len(INFO_COLUMNS), np.nan)
-    encoding.info(game, out)
-    return dict(zip(INFO_COLUMNS, out.tolist(), strict=True))
 
 
 def terms_of(game):

@@ -6,6 +6,7 @@ import pytest
 from fastenv.prospector.reference import Prospector
 from tests.prospector import golden
 from tests.prospector.drivers import ReferenceDriver, replay
+from tests.prospector.games import rows_of
 
 
 @pytest.mark.parametrize("path", golden.TRACES, ids=lambda path: path.stem)
@@ -14,30 +15,13 @@ def test_reference_replays_a_golden_trace(path):
     replay(ReferenceDriver(float(trace["time_max"])), trace)
 
 
-WORLD_FIELDS = {  # of the golden file, where a row has another name
-    "neighbors": "neighbor",
-    "edge_travel_time": "edge_time",
-    "edge_fuel_cost": "edge_fuel",
-    "edge_threat_true": "edge_threat",
-    "stability_true": "stability",
-    "noise_profile": "noise",
-}
-
-
 def test_worlds_are_the_golden_ones():
     worlds = golden.load_worlds()
-    for k, seed in enumerate(worlds["seeds"].tolist()):
-        game = Prospector(seed=seed)
-        assert (game.node_count, game.rng.state) == (
-            worlds["node_count"][k],
-            worlds["rng_state"][k],
-        )
-        valid = np.arange(16) < game.asteroid_count[:, None]
-        assert (valid == worlds["ast_valid"][k]).all(), seed
-        for name in worlds.keys() - {"seeds", "node_count", "rng_state", "ast_valid"}:
-            mine = getattr(game, WORLD_FIELDS.get(name, name))
-            wanted = worlds[name][k].astype(mine.dtype)
-            assert mine.tobytes() == wanted.tobytes(), f"seed {seed}: {name}"
+    rows = rows_of(*(Prospector(seed=seed) for seed in worlds["seeds"].tolist()))
+    for name, wanted in golden.world_fields(worlds).items():
+        assert rows[name].tobytes() == wanted.astype(rows[name].dtype).tobytes(), name
+    valid = np.arange(16) < rows["asteroid_count"][:, :, None]
+    assert (valid == worlds["ast_valid"]).all()
 
 
 # -- the files ----------------------------------------------------------------------------------
