@@ -39,13 +39,17 @@ class Kernels(Protocol):
     def info_many(self, rows: Array, select: Bytes, info: Array) -> None:
         """Write the info columns of each selected row."""
 
+    def addresses(self) -> tuple[int, ...]:
+        """Return addresses of C functions over one row, as the game's own core binds them."""
+
+
+class SeeingKernels(Kernels, Protocol):
+    """The kernels of a game whose scripted players see what the agent sees."""
+
     def bot_many(
         self, kind: int, obs: Array, mask: Bytes, select: Bytes, rng_states: Array, out: Array
     ) -> None:
-        """Write the action of the scripted player ``kind``; for games with ``bots_see_obs``."""
-
-    def addresses(self) -> tuple[int, ...]:
-        """Return addresses of C functions over one row, as the game's own core binds them."""
+        """Write the action of the scripted player ``kind``."""
 
 
 class Core(Protocol):

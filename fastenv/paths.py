@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from fastenv.backend import Backend
-from fastenv.game import Core, Game
+from fastenv.game import Core, Game, SeeingKernels
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
@@ -222,7 +222,7 @@ class KernelEncoder:
         self._columns = np.zeros((n, len(game.float_columns)), game.float_dtype)
         self._info_wanted, self._columns_wanted = out.info_wanted, out.columns_wanted
         if game.bots_see_obs:
-            self.bot_actions = self.kernels.bot_many
+            self.bot_actions = cast(SeeingKernels, self.kernels).bot_many
 
     def reward(self, select: Select, reward: Array, columns: Array) -> None:
         """Write reward and float columns of the step just taken."""
