@@ -1,0 +1,1 @@
+"""The native trainer: PPO in torch on the batch engine, nothing between the two."""

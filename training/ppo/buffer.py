@@ -1,0 +1,154 @@
+"""The rollout: time-major tensors, allocated once; ``lanes.py`` lets the engine write into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.ppo.loss import Samples
+
+
+class Rollout:
+    """Storage of T decisions of N lanes.
+
+    Parameters
+    ----------
+    steps, lanes : int
+        T and N.
+    engine : BatchEngine
+        Names shape and type of observations, and the number of actions.
+    device : torch.device
+        Where everything is kept.
+    obs_device : torch.device, optional
+        Where observations are kept instead, if they do not fit.
+    varying_tau : bool
+        Decisions may take several primitive steps: keep a discount for each.
+    state_size, chunk : int
+        Size of a recurrent state, and decisions from one stored state to the next.
+
+    Attributes
+    ----------
+    obs : Tensor, shape (T + 1, N, ...), in the engine's dtype
+    mask : Tensor of bool, shape (T + 1, N, A)
+    action : Tensor of int64, shape (T, N)
+    logp, reward, boot, adv, ret : Tensor of float32, shape (T, N)
+        ``boot`` is the value of the last observation of episodes that were cut off.
+    value : Tensor of float32, shape (T + 1, N)
+    done : Tensor of bool, shape (T, N)
+    gamma : Tensor of float32, shape (T, N), or None
+        ``gamma**tau`` of each decision.
+    states : Tensor of float32, shape (T / chunk, N, state_size)
+        At the start of each chunk.
+    """
+
+    def __init__(
+        self,
+        steps: int,
+        lanes: int,
+        engine: Any,
+        device: torch.device,
+        *,
+        obs_device: torch.device | None = None,
+        varying_tau: bool = False,
+        state_size: int = 0,
+        chunk: int = 1,
+    ) -> None:
+        self.steps, self.lanes, self.device = steps, lanes, device
+        host = torch.device("cpu")
+        self.obs_device = obs_device or device
+        pinned = self.obs_device == host and device.type == "cuda"
+        dtype = torch.from_numpy(np.empty(0, engine.obs_dtype)).dtype
+        shape = (steps + 1, lanes, *engine.obs_shape)
+        # Zeros touch every page now and not in the first rollout.
+        self.obs = torch.zeros(shape, dtype=dtype, device=self.obs_device, pin_memory=pinned)
+
+        def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        self.mask = zeros(steps + 1, lanes, engine.num_actions, dtype=torch.bool)
+        self.action = zeros(steps, lanes, dtype=torch.int64)
+        self.value = zeros(steps + 1, lanes)
+        self.logp, self.reward, self.boot = (zeros(steps, lanes) for _ in range(3))
+        self.adv, self.ret = zeros(steps, lanes), zeros(steps, lanes)
+        self.done = zeros(steps, lanes, dtype=torch.bool)
+        self.gamma = zeros(steps, lanes) if varying_tau else None
+        self.states = zeros(steps // chunk, lanes, state_size)
+
+    def begin(self) -> None:
+        """Start the next rollout where the last one ended."""
+        self.obs[0].copy_(self.obs[-1])
+        self.mask[0].copy_(self.mask[-1])
+
+    def tensors(self) -> list[Tensor]:
+        """Return all tensors of the rollout."""
+        parts = (self.obs, self.mask, self.action, self.value, self.logp, self.reward, self.boot)
+        rest = (self.adv, self.ret, self.done, self.states)
+        return [*parts, *rest, *([] if self.gamma is None else [self.gamma])]
+
+    def describe(self) -> str:
+        """Return one line on how much memory it takes."""
+        size = sum(x.numel() * x.element_size() for x in self.tensors())
+        each = size / (self.steps * self.lanes)
+        place = str(self.device)
+        if self.obs_device != self.device:
+            place += f", observations on {self.obs_device}"
+        return (
+            f"rollout {self.lanes:,} x {self.steps:,}: {size / 2**20:,.0f} MiB on {place}, "
+            f"{each:,.0f} bytes a decision"
+        )
+
+    # -- minibatches -----------------------------------------------------------------------------
+
+    def samples(self, idx: Tensor, adv: Tensor) -> Samples:
+        """Return what the loss needs of the decisions ``idx`` of the flattened rollout.
+
+        Parameters
+        ----------
+        idx : Tensor of int64, shape (k,)
+        adv : Tensor of float32, shape (k,)
+            Their advantages, normalised.
+        """
+        fields = (self.mask, self.action, self.logp, self.ret, self.value)
+        mask, action, logp, ret, value = (x.flatten(0, 1).index_select(0, idx) for x in fields)
+        return Samples(mask, action, logp, adv, ret, value)
+
+    def observations(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        """Yield the observations of each batch of indices, on the device.
+
+        Parameters
+        ----------
+        batches : sequence of Tensor of int64
+        """
+        flat = self.obs.flatten(0, 1)
+        if self.obs_device == self.device:
+            for idx in batches:
+                yield flat.index_select(0, idx)
+            return
+        yield from self._prefetched(flat, batches)
+
+    def _prefetched(self, flat: Tensor, batches: Sequence[Tensor]) -> Iterator[Tensor]:
+        """Gather in host memory and copy on a stream of its own, one batch ahead."""
+        pinned = self.device.type == "cuda"
+        side = torch.cuda.Stream(self.device) if pinned else None
+
+        def fetch(idx: Tensor) -> tuple[Tensor, Tensor]:
+            picked = flat.index_select(0, idx.cpu())
+            if side is None:
+                return picked, picked.to(self.device)
+            picked = picked.pin_memory()
+            with torch.cuda.stream(side):
+                return picked, picked.to(self.device, non_blocking=True)
+
+        ahead = fetch(batches[0])
+        for k in range(len(batches)):
+            if side is not None:
+                torch.cuda.current_stream(self.device).wait_stream(side)
+                ahead[1].record_stream(torch.cuda.current_stream(self.device))
+            here = ahead
+            if k + 1 < len(batches):
+                ahead = fetch(batches[k + 1])
+            yield here[1]

@@ -1,0 +1,45 @@
+"""``torch.compile`` with a way back: what cannot be compiled runs as it is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+class Compiled:
+    """A function that is compiled at its first call.
+
+    Parameters
+    ----------
+    function : callable
+        Called with tensors of the same shapes every time.
+    mode : {"default", "reduce-overhead"}
+        ``reduce-overhead`` captures CUDA graphs: outputs are overwritten by the next call.
+    """
+
+    def __init__(self, function: Callable[..., Any], mode: str) -> None:
+        self._function = function
+        self._compiled: Callable[..., Any] | None = torch.compile(
+            function, mode=mode, dynamic=False
+        )
+        self._graphs = mode == "reduce-overhead"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the compiled function, or the plain one once compilation has failed."""
+        if self._compiled is not None:
+            if self._graphs:
+                torch.compiler.cudagraph_mark_step_begin()
+            try:
+                return self._compiled(*args, **kwargs)
+            except Exception as error:  # of any kind: it comes from a compiler and its tools
+                self._compiled = None
+                reason = " ".join(str(error).split())[:200]
+                warnings.warn(
+                    f"torch.compile failed ({type(error).__name__}: {reason}); going on without",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        return self._function(*args, **kwargs)

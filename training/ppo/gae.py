@@ -1,0 +1,115 @@
+"""Advantages: generalised advantage estimation with a discount per decision.
+
+With ``g = gamma**tau`` of each decision, ``V'`` the value of the last observation of an episode
+that was cut off, and everything backwards in time::
+
+    r      <- r + g * V'                       where the episode was truncated
+    delta   = r + g * V[t+1] * (1 - done) - V
+    A       = delta + g * lambda * (1 - done) * A[t+1]
+    returns = A + V
+
+This is the textbook recurrence with ``1 - term`` for the value and ``1 - done`` for the trace,
+written in the order in which Stable-Baselines3 computes it, so that the bits agree too.
+``lambda`` counts decisions, not primitive steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import torch
+
+Array = npt.NDArray[Any]
+
+# The inner loop runs over lanes: rows are contiguous, and lanes do not depend on each other, so it
+# becomes vector code. Lane-outer is ten times slower at 4096 lanes.
+
+
+@numba.njit(cache=True, nogil=True)
+def _gae_constant(reward, value, done, boot, gamma, trace, adv_out, ret_out):
+    steps, lanes = reward.shape
+    one = np.float32(1.0)
+    last = np.zeros(lanes, np.float32)
+    for t in range(steps - 1, -1, -1):
+        for i in range(lanes):
+            going = one - np.float32(done[t, i])
+            r = reward[t, i] + gamma * boot[t, i]
+            delta = (r + gamma * value[t + 1, i] * going) - value[t, i]
+            last[i] = delta + trace * going * last[i]
+            adv_out[t, i] = last[i]
+            ret_out[t, i] = last[i] + value[t, i]
+
+
+@numba.njit(cache=True, nogil=True)
+def _gae_varying(reward, value, done, boot, gamma, lam, adv_out, ret_out):
+    steps, lanes = reward.shape
+    one = np.float32(1.0)
+    last = np.zeros(lanes, np.float32)
+    for t in range(steps - 1, -1, -1):
+        for i in range(lanes):
+            g = gamma[t, i]
+            going = one - np.float32(done[t, i])
+            r = reward[t, i] + g * boot[t, i]
+            delta = (r + g * value[t + 1, i] * going) - value[t, i]
+            last[i] = delta + g * lam * going * last[i]
+            adv_out[t, i] = last[i]
+            ret_out[t, i] = last[i] + value[t, i]
+
+
+def gae_many(
+    reward: Array,
+    value: Array,
+    done: Array,
+    boot: Array,
+    gamma: float | Array,
+    lam: float,
+    adv_out: Array,
+    ret_out: Array,
+) -> None:
+    """Write advantages and returns of a rollout.
+
+    Parameters
+    ----------
+    reward, boot : ndarray of float32, shape (T, N)
+        Reward of each decision; value of the final observation where an episode was truncated,
+        0 elsewhere.
+    value : ndarray of float32, shape (T + 1, N)
+        Values of the observations; the last row is what follows the rollout.
+    done : ndarray of bool, shape (T, N)
+        The episode ended, either way.
+    gamma : float or ndarray of float32, shape (T, N)
+        Discount, the same for all decisions or one each.
+    lam : float
+    adv_out, ret_out : ndarray of float32, shape (T, N)
+        Overwritten.
+    """
+    if isinstance(gamma, np.ndarray):
+        _gae_varying(reward, value, done, boot, gamma, np.float32(lam), adv_out, ret_out)
+    else:
+        trace = np.float32(gamma * lam)
+        _gae_constant(reward, value, done, boot, np.float32(gamma), trace, adv_out, ret_out)
+
+
+def gae_torch(
+    reward: torch.Tensor,
+    value: torch.Tensor,
+    done: torch.Tensor,
+    boot: torch.Tensor,
+    gamma: float | torch.Tensor,
+    lam: float,
+    adv_out: torch.Tensor,
+    ret_out: torch.Tensor,
+) -> None:
+    """Write the same as :func:`gae_many`, on the device the tensors are on, without waiting."""
+    going = 1.0 - done.to(reward.dtype)
+    follow = gamma * going * value[1:]
+    delta = (reward + gamma * boot + follow) - value[:-1]
+    trace = gamma * lam * going
+    last = torch.zeros_like(reward[0])
+    for t in range(len(reward) - 1, -1, -1):
+        torch.addcmul(delta[t], trace[t], last, out=adv_out[t])
+        last = adv_out[t]
+    torch.add(adv_out, value[:-1], out=ret_out)

@@ -1,0 +1,205 @@
+"""How what an engine puts out reaches its lanes of the rollout.
+
+On a CPU its destinations are rows of the rollout itself, so an observation is written once, where
+it is used. On a device they are pinned slots of one step, two in turn: the engine may fill a slot
+again as soon as the copies out of it are done, which is what the slot's event says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.ppo.buffer import Rollout
+
+Array = np.ndarray[Any, Any]
+
+
+class DirectLanes:
+    """Lanes of a rollout in host memory.
+
+    Parameters
+    ----------
+    rollout : Rollout
+    first : int
+        First lane of the engine.
+    engine : BatchEngine
+    gamma : float
+        Discount of a primitive step.
+    """
+
+    def __init__(self, rollout: Rollout, first: int, engine: Any, gamma: float) -> None:
+        self.engine, self.first = engine, first
+        self.slice = slice(first, first + engine.num_envs)
+        self._gamma = np.float32(gamma)
+        self._obs = list(rollout.obs[:, self.slice].numpy())
+        self._mask = list(rollout.mask[:, self.slice].numpy().view(np.uint8))
+        self._reward = list(rollout.reward[:, self.slice].numpy())
+        self._done = list(rollout.done[:, self.slice].numpy())
+        gammas = rollout.gamma
+        self._discount = None if gammas is None else list(gammas[:, self.slice].numpy())
+
+    def destination(self, t: int) -> tuple[Array, Array]:
+        """Return where the engine writes the observations and masks that follow decision t - 1."""
+        return self._obs[t], self._mask[t]
+
+    def store(self, t: int) -> None:
+        """Take over what the engine says of decision t."""
+        engine = self.engine
+        self._reward[t][:] = engine.reward
+        np.logical_or(engine.terminated, engine.truncated, out=self._done[t])
+        if self._discount is not None:
+            np.power(self._gamma, engine.tau, out=self._discount[t], dtype=np.float32)
+
+    def store_observation(self, t: int) -> None:
+        """Nothing: observations and masks are where they belong."""
+
+
+class StagedLanes:
+    """Lanes of a rollout on a device, filled by way of two slots; see :class:`DirectLanes`."""
+
+    def __init__(self, rollout: Rollout, first: int, engine: Any, gamma: float) -> None:
+        self.engine, self.first = engine, first
+        self.slice = slice(first, first + engine.num_envs)
+        self._gamma, self._rollout = np.float32(gamma), rollout
+        self._slots = [Slot(rollout, engine) for _ in range(2)]
+        staged = rollout.obs_device == rollout.device  # else they lie in host memory, as above
+        self._obs = None if staged else list(rollout.obs[:, self.slice].numpy())
+
+    def destination(self, t: int) -> tuple[Array, Array]:
+        """Return where the engine writes the observations and masks that follow decision t - 1."""
+        slot = self._slots[t % 2]
+        slot.wait()
+        obs = slot.obs.numpy() if self._obs is None else self._obs[t]
+        return obs, slot.mask.numpy().view(np.uint8)
+
+    def store(self, t: int) -> None:
+        """Send what the engine says of decision t, and then the observation that follows it."""
+        engine, rollout, slot = self.engine, self._rollout, self._slots[(t + 1) % 2]
+        slot.reward.numpy()[:] = engine.reward
+        np.logical_or(engine.terminated, engine.truncated, out=slot.done.numpy())
+        rollout.reward[t, self.slice].copy_(slot.reward, non_blocking=True)
+        rollout.done[t, self.slice].copy_(slot.done, non_blocking=True)
+        if rollout.gamma is not None:
+            np.power(self._gamma, engine.tau, out=slot.gamma.numpy(), dtype=np.float32)
+            rollout.gamma[t, self.slice].copy_(slot.gamma, non_blocking=True)
+        self.store_observation(t + 1)
+
+    def store_observation(self, t: int) -> None:
+        """Send the observation and mask that were written into ``destination(t)``."""
+        slot = self._slots[t % 2]
+        if self._obs is None:
+            self._rollout.obs[t, self.slice].copy_(slot.obs, non_blocking=True)
+        self._rollout.mask[t, self.slice].copy_(slot.mask, non_blocking=True)
+        slot.sent()
+
+
+Lanes = DirectLanes | StagedLanes
+
+
+def lanes_of(rollout: Rollout, first: int, engine: Any, gamma: float) -> Lanes:
+    """Return the lanes of an engine, in the way that fits the device of the rollout."""
+    kind = DirectLanes if rollout.device.type == "cpu" else StagedLanes
+    return kind(rollout, first, engine, gamma)
+
+
+class Slot:
+    """Host memory for the outputs of one step, pinned if they go to CUDA.
+
+    Parameters
+    ----------
+    rollout : Rollout
+    engine : BatchEngine
+    """
+
+    def __init__(self, rollout: Rollout, engine: Any) -> None:
+        pinned = rollout.device.type == "cuda"
+        n = engine.num_envs
+
+        def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, pin_memory=pinned)
+
+        self.obs = zeros(n, *engine.obs_shape, dtype=rollout.obs.dtype)
+        self.mask = zeros(n, engine.num_actions, dtype=torch.bool)
+        self.reward, self.gamma = zeros(n), zeros(n)
+        self.done = zeros(n, dtype=torch.bool)
+        self._sent = torch.cuda.Event() if pinned else None
+
+    def wait(self) -> None:
+        """Block until the copies out of the slot are done."""
+        if self._sent is not None:
+            self._sent.synchronize()
+
+    def sent(self) -> None:
+        """Say that all copies out of the slot have been ordered."""
+        if self._sent is not None:
+            self._sent.record()
+
+
+class CutOff:
+    """Last observations of the episodes of a rollout that were cut off, wherever they happened.
+
+    They are kept until the end of the rollout, where one forward pass gives the values of all; the
+    parameters do not change in between.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Names shape and type of an observation.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self._obs = np.empty((64, *engine.obs_shape), engine.obs_dtype)
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a new rollout."""
+        self.count = 0
+        self._times: list[Array] = []
+        self._lanes: list[Array] = []
+        self._states: list[Tensor] = []
+
+    def add(self, t: int, lanes: Lanes, state: Tensor) -> None:
+        """Take in what the engine cut off in decision t.
+
+        Parameters
+        ----------
+        t : int
+        lanes : Lanes
+        state : Tensor, shape (n, state_size)
+            Behind the decision, not yet reset.
+        """
+        engine = lanes.engine
+        if not engine.truncated.any():
+            return
+        rows = np.flatnonzero(engine.truncated > engine.terminated)
+        end = self.count + len(rows)
+        if end > len(self._obs):
+            grown = np.empty((max(end, 2 * len(self._obs)), *self._obs.shape[1:]), self._obs.dtype)
+            grown[: self.count] = self._obs[: self.count]
+            self._obs = grown
+        self._obs[self.count : end] = engine.final_obs[rows]
+        self._times.append(np.full(len(rows), t))
+        self._lanes.append(lanes.first + rows)
+        if state.shape[1]:
+            self._states.append(state[torch.from_numpy(rows).to(state.device)])
+        self.count = end
+
+    def obs(self) -> Tensor:
+        """Return the observations, shape (count, ...), in host memory; valid until the next add."""
+        return torch.from_numpy(self._obs[: self.count])
+
+    def states(self, size: int, device: torch.device) -> Tensor:
+        """Return the recurrent states behind them, shape (count, size)."""
+        return torch.cat(self._states) if size else torch.zeros(self.count, 0, device=device)
+
+    def write(self, values: Tensor, boot_out: Tensor) -> None:
+        """Write their values, shape (count,), where they belong, and 0 elsewhere."""
+        boot_out.zero_()
+        if self.count:
+            times, lanes = (torch.from_numpy(np.concatenate(x)) for x in (self._times, self._lanes))
+            place = (times * boot_out.shape[1] + lanes).to(boot_out.device)
+            boot_out.view(-1).index_copy_(0, place, values)

@@ -1,0 +1,124 @@
+"""One pass over the rows of a minibatch: the terms of the loss and its gradient in closed form.
+
+The definition is ``Objective.loss``; the tests hold this to it. With ``p`` the masked softmax of a
+row, ``H`` its entropy and ``r`` the ratio of the action ``a``::
+
+    d policy_loss / d logit_j  = -adv * r * ([j = a] - p_j)      0 where the clip is binding
+    d (-c * H)    / d logit_j  = c * p_j * (log p_j + H)
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def loss_rows(
+    logits,  # IN float32 (k, A)
+    value,  # IN float32 (k,)
+    mask,  # IN bool (k, A)
+    action,  # IN int64 (k,)
+    old_logp,  # IN float32 (k,)
+    adv,  # IN float32 (k,)
+    ret,  # IN float32 (k,)
+    old_value,  # IN float32 (k,)
+    clip,  # from here on scalars, as in Objective
+    clip_vf,  # negative for none
+    ent_coef,
+    vf_coef,
+    value_max,
+    huber,
+    share,  # weight of a row: one over the samples of the minibatch
+    grad_logits_out,  # OUT float32 (k, A)
+    grad_value_out,  # OUT float32 (k,)
+    sums,  # OUT float64 (6,), added to
+):
+    """Write the gradients by logits and values, and add up the terms of the loss.
+
+    A row without a legal action is uniform and has no gradient, as in the definition.
+    """
+    rows, actions = logits.shape
+    log_prob = np.empty(actions, np.float64)
+    for i in range(rows):
+        disorder = _log_softmax(logits[i], mask[i], action[i], log_prob)
+        change = log_prob[action[i]] - old_logp[i]
+        ratio = math.exp(change)
+        free = adv[i] * ratio
+        held = adv[i] * min(max(ratio, 1.0 - clip), 1.0 + clip)
+        pull = -free if free <= held else 0.0  # d policy_loss / d log_prob of the action
+        for j in range(actions):
+            slope = 0.0
+            if mask[i, j]:
+                p = math.exp(log_prob[j])
+                chosen = 1.0 if j == action[i] else 0.0
+                slope = pull * (chosen - p) + ent_coef * p * (log_prob[j] + disorder)
+            grad_logits_out[i, j] = slope * share
+        error, slope = _value_error(
+            *(np.float64(value[i]), np.float64(ret[i]), np.float64(old_value[i])),
+            *(clip_vf, value_max, huber),
+        )
+        grad_value_out[i] = vf_coef * slope * share
+
+        lost = -min(free, held)
+        sums[0] += (lost - ent_coef * disorder + vf_coef * error) * share
+        sums[1] += lost * share
+        sums[2] += error * share
+        sums[3] += disorder * share
+        sums[4] += (ratio - 1.0 - change) * share
+        sums[5] += share if abs(ratio - 1.0) > clip else 0.0
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _log_softmax(logits, mask, action, log_prob_out):
+    """Write the log-probabilities of the legal actions, and return their entropy."""
+    actions = len(logits)
+    top = -np.inf
+    for j in range(actions):
+        if mask[j]:
+            top = max(top, np.float64(logits[j]))
+    total = 0.0
+    for j in range(actions):
+        if mask[j]:
+            log_prob_out[j] = logits[j] - top
+            total += math.exp(log_prob_out[j])
+    if total == 0.0:  # no legal action: all are equally likely
+        log_prob_out[action] = -math.log(np.float64(actions))
+        return 0.0
+    shift, disorder = math.log(total), 0.0
+    for j in range(actions):
+        if mask[j]:
+            log_prob_out[j] -= shift
+            disorder -= math.exp(log_prob_out[j]) * log_prob_out[j]
+    return disorder
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _value_error(value, ret, old, clip_vf, value_max, huber):
+    """Return the error of a value and its slope, clipped as asked."""
+    error, slope = _error(value, ret, huber)
+    if clip_vf < 0.0:
+        return error, slope
+    far = value - old
+    near = min(max(far, -clip_vf), clip_vf)
+    error_near, slope_near = _error(old + near, ret, huber)
+    if far != near:  # the clip holds the value: it has no slope
+        slope_near = 0.0
+    if not value_max:
+        return error_near, slope_near
+    if error_near > error:
+        return 0.5 * error_near, 0.5 * slope_near
+    return 0.5 * error, 0.5 * slope
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _error(value, ret, huber):
+    """Return the error of a value and its slope: squared, or beyond 1 straight (huber)."""
+    off = value - ret
+    if not huber:
+        return off * off, 2.0 * off
+    if abs(off) <= 1.0:
+        return 0.5 * off * off, off
+    return abs(off) - 0.5, math.copysign(1.0, off)

@@ -1,0 +1,118 @@
+"""Minibatches of a rollout: shuffled, gathered, and on a CPU cut into pieces that stay in cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from training.ppo.buffer import Rollout
+from training.ppo.config import PPOConfig
+from training.ppo.loss import Samples, normalised
+
+
+class Piece(NamedTuple):
+    """Decisions for one forward and backward pass.
+
+    ``obs`` is (k, ...), or (L, S, ...) for S chunks of L decisions, which have ``states`` (S, size)
+    at their start and ``done`` (L, S). ``total`` is the number of samples of the minibatch.
+    """
+
+    obs: Tensor
+    samples: Samples
+    total: int
+    states: Tensor | None = None
+    done: Tensor | None = None
+
+
+class Minibatches:
+    """Cuts a rollout into minibatches.
+
+    What is shuffled are decisions, or whole chunks of ``seq_len`` decisions of a lane if the
+    network has a state.
+
+    Parameters
+    ----------
+    rollout : Rollout
+    config : PPOConfig
+    micro_batch : int
+        Decisions of a piece; 0 chooses.
+
+    Attributes
+    ----------
+    generator : torch.Generator
+        Draws the permutations.
+    """
+
+    def __init__(self, rollout: Rollout, config: PPOConfig, micro_batch: int = 0) -> None:
+        self._rollout, self._config = rollout, config
+        self._recurrent = rollout.states.shape[2] > 0
+        self._length = config.seq_len if self._recurrent else 1
+        self._normalise = config.norm_adv == "minibatch"
+        self._units = rollout.steps * rollout.lanes // self._length
+        self._per_minibatch = config.minibatch_size // self._length
+        self._per_piece = self._per_minibatch
+        if rollout.device.type == "cpu":
+            wanted = micro_batch or cached_rows(max(config.hidden))
+            self._per_piece = divisor(self._per_minibatch, max(1, wanted // self._length))
+        self.generator = torch.Generator(rollout.device)
+
+    def permutation(self) -> Tensor:
+        """Draw an order of all decisions (index ``t * N + lane``), or of all chunks."""
+        return torch.randperm(self._units, generator=self.generator, device=self._rollout.device)
+
+    def epoch(self, adv: Tensor) -> Iterator[Iterator[Piece]]:
+        """Yield the minibatches of a pass over the rollout, each as its pieces.
+
+        Parameters
+        ----------
+        adv : Tensor of float32, shape (T, N)
+            Normalised here if that is done over minibatches.
+        """
+        order = self.permutation()
+        feed = self._rollout.observations([self._flat(p) for p in order.split(self._per_piece)])
+        for units in order.split(self._per_minibatch):
+            yield self._pieces(units, adv.view(-1), feed)
+
+    def _pieces(self, units: Tensor, adv: Tensor, feed: Iterator[Tensor]) -> Iterator[Piece]:
+        rollout, burnt = self._rollout, self._config.burn_in if self._recurrent else 0
+        parts = units.split(self._per_piece)
+        learnt = [self._flat(part)[burnt * len(part) :] for part in parts]
+        chosen = [adv.index_select(0, idx) for idx in learnt]
+        if self._normalise:
+            every = normalised(torch.cat(chosen) if len(chosen) > 1 else chosen[0])
+            chosen = list(every.split(len(learnt[0])))
+        total = sum(map(len, learnt))
+        for part, idx, advantage in zip(parts, learnt, chosen, strict=True):
+            piece = Piece(next(feed), rollout.samples(idx, advantage), total)
+            if self._recurrent:
+                shape = (self._length, len(part))
+                done = rollout.done.view(-1).index_select(0, self._flat(part)).view(shape)
+                states = rollout.states.flatten(0, 1).index_select(0, part)
+                piece = piece._replace(obs=piece.obs.unflatten(0, shape), states=states, done=done)
+            yield piece
+
+    def _flat(self, units: Tensor) -> Tensor:
+        """Return the decisions of units, time-major within them: shape (length * k,)."""
+        if not self._recurrent:
+            return units
+        lanes = self._rollout.lanes
+        first = (units // lanes) * (self._length * lanes) + units % lanes
+        steps = torch.arange(self._length, device=units.device) * lanes
+        return (steps.unsqueeze(1) + first).view(-1)
+
+
+def cached_rows(width: int) -> int:
+    """Return how many rows of activations of a layer stay in the cache between two operations.
+
+    About a megabyte of them; not fewer than 512, as weights have to be read for every piece. Larger
+    tensors are also slower to get: each is new memory whose pages the system has to clear.
+    """
+    return min(max(2**18 // width, 512), 4096) * torch.get_num_threads()
+
+
+def divisor(number: int, limit: int) -> int:
+    """Return the largest divisor of ``number`` that is not above ``limit``."""
+    return next(d for d in range(min(number, limit), 0, -1) if number % d == 0)

@@ -1,0 +1,165 @@
+"""How matrix products are computed: float32, bfloat16 or float16, or whichever proves faster here.
+
+Parameters, optimizer state, advantages, log-probabilities and losses stay float32 in every case.
+Rollout and update use the same precision, so that the ratio is 1 at the first minibatch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from fastenv.errors import ConfigError
+
+LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device of a name; ``auto`` takes CUDA if there is one, else the CPU.
+
+    Raises
+    ------
+    ConfigError
+        If it is not there.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there.get(name, True):
+        raise ConfigError(f"device={name!r}: this machine has none; choose device=cpu.")
+    return torch.device(name)
+
+
+def cpu_has_bf16() -> bool:
+    """Tell whether the processor multiplies bfloat16 itself; otherwise it is emulated, slowly."""
+    found = torch.cpu.get_capabilities()
+    return bool(found.get("avx512_bf16") or found.get("amx_bf16"))
+
+
+def check(name: str, device: torch.device) -> None:
+    """Refuse a precision that the device lacks.
+
+    Raises
+    ------
+    ConfigError
+        Says what to choose instead.
+    """
+    kind, reason = device.type, ""
+    if name == "fp16" and kind != "cuda":
+        other = "bf16 or fp32" if kind == "cpu" else "fp32"
+        reason = f"float16 needs a CUDA device, here it is {kind}; choose {other}."
+    elif name == "bf16" and kind == "mps":
+        reason = "bfloat16 is not used on mps; choose fp32."
+    elif name == "bf16" and kind == "cuda" and not torch.cuda.is_bf16_supported():
+        reason = "this CUDA device has no bfloat16; choose fp16 or fp32."
+    if reason:
+        raise ConfigError(f"precision={name!r} is not possible: {reason}")
+
+
+def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> str:
+    """Return the precision to use.
+
+    Parameters
+    ----------
+    name : {"auto", "fp32", "bf16", "fp16"}
+    device : torch.device
+    seconds : callable
+        Measures one real minibatch in a precision; asked only where the answer is open.
+
+    Raises
+    ------
+    ConfigError
+        If the device lacks what was asked for by name.
+    """
+    if name != "auto":
+        check(name, device)
+        return name
+    if device.type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+    if device.type == "cpu" and cpu_has_bf16():
+        return "bf16" if seconds("bf16") < seconds("fp32") else "fp32"
+    return "fp32"
+
+
+class Precision:
+    """Autocast and loss scaling of one precision.
+
+    Parameters
+    ----------
+    name : {"fp32", "bf16", "fp16"}
+    device : torch.device
+
+    Attributes
+    ----------
+    skipped : int
+        Optimizer steps that the scaler left out because a gradient had overflowed.
+    """
+
+    def __init__(self, name: str, device: torch.device) -> None:
+        check(name, device)
+        self.name, self._device = name, device
+        self._scaler = torch.amp.GradScaler("cuda") if name == "fp16" else None
+        self.skipped = 0
+
+    def autocast(self) -> AbstractContextManager[Any]:
+        """Return the context for forward passes; it keeps the cast weights until it ends."""
+        if self.name == "fp32":
+            return nullcontext()
+        return torch.autocast(self._device.type, LOW[self.name])
+
+    def scale(self, x: Tensor) -> Tensor:
+        """Return a loss, or the gradient to start from, as it goes into the backward pass."""
+        return x if self._scaler is None else self._scaler.scale(x)
+
+    def unscale(self, optimizer: torch.optim.Optimizer) -> None:
+        """Bring the gradients back to their size; before they are clipped."""
+        if self._scaler is not None:
+            self._scaler.unscale_(optimizer)
+
+    def step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Let the optimizer step, unless a gradient overflowed."""
+        if self._scaler is None:
+            optimizer.step()
+            return
+        self._scaler.step(optimizer)
+        self._scaler.update()
+
+    def count_skipped(self, updates: int, optimizer: torch.optim.Optimizer) -> None:
+        """Find out, once an iteration, how many of all ``updates`` so far were left out."""
+        if self._scaler is not None:
+            states = iter(optimizer.state.values())
+            taken = int(next(states, {"step": torch.tensor(0)})["step"])
+            self.skipped = updates - taken
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the scaler; empty without one."""
+        return {} if self._scaler is None else self._scaler.state_dict()
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        if self._scaler is not None and saved:
+            self._scaler.load_state_dict(saved)
+
+
+def configure_torch(device: torch.device, deterministic: bool) -> None:
+    """Set the switches of torch that belong to the process, not to a tensor.
+
+    Parameters
+    ----------
+    device : torch.device
+    deterministic : bool
+        Only algorithms that give the same bits every time, on the device too.
+    """
+    if deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        # It would fill every new tensor to show reads of what was never written: we have none.
+        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+        torch.backends.cudnn.benchmark = False
+    torch.use_deterministic_algorithms(deterministic)
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("highest" if deterministic else "high")

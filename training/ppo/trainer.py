@@ -1,0 +1,493 @@
+"""Native PPO. An iteration is: collect, bootstrap, advantages, update; read it top to bottom."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fastenv.errors import FastEnvError
+from training.envs import stream_seed, training_seed
+from training.ppo.buffer import Rollout
+from training.ppo.compiled import Compiled
+from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
+from training.ppo.distribution import Sampler, log_prob_of, masked_log_probs
+from training.ppo.gae import gae_many, gae_torch
+from training.ppo.lanes import CutOff, lanes_of
+from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
+from training.ppo.minibatch import Minibatches
+from training.ppo.policy import ActorCritic
+from training.ppo.precision import Precision, choose, choose_device, configure_torch
+from training.ppo.recurrent import forget
+from training.ppo.stepper import Stepper, ThreadedStepper
+from training.ppo.tiers import obs_layout
+from training.ppo.timing import Phases
+
+# Called after every step of an engine, before its reward is stored, with the actions taken, and
+# after a reset with None; may write reward and mask.
+OnStep = Callable[[Any, np.ndarray | None, np.ndarray, np.ndarray], None]
+CHECK_MASKS_EVERY = 1000  # rollouts
+
+
+class TrainingError(FastEnvError, RuntimeError):
+    """A training cannot go on; the message says why. What was saved before is as it was."""
+
+
+class PPOTrainer:
+    """PPO on one engine, or on two that take turns.
+
+    Parameters
+    ----------
+    engines : BatchEngine or sequence of BatchEngine
+        Not reset yet: that happens at the first iteration, unless a state is loaded. With two,
+        a worker thread steps one while the network handles the other.
+    config : PPOConfig
+    execution : ExecutionConfig
+    total_steps : int
+        Decisions of the whole run; schedules end there.
+    seed : int
+        All generators derive from it.
+    on_step : callable, optional
+        See :data:`OnStep`.
+
+    Attributes
+    ----------
+    steps, iteration, updates : int
+        Decisions, iterations and optimizer steps until now.
+    net : ActorCritic
+    rollout : Rollout
+
+    Raises
+    ------
+    ConfigError
+        A minibatch that does not divide the rollout, a network that does not fit the environment,
+        a device or precision that is not there.
+    """
+
+    def __init__(
+        self,
+        engines: Any,
+        config: PPOConfig,
+        execution: ExecutionConfig | None = None,
+        *,
+        total_steps: int,
+        seed: int = 1,
+        on_step: OnStep | None = None,
+    ) -> None:
+        execution = execution or ExecutionConfig()
+        self.engines = list(engines) if isinstance(engines, Sequence) else [engines]
+        require(len(self.engines) in (1, 2), "env_groups", len(self.engines), "1 or 2")
+        self.config, self.execution = config, execution
+        self.total_steps, self.seed = total_steps, seed
+        self.num_envs = sum(engine.num_envs for engine in self.engines)
+        config.check_rollout(self.num_envs)
+        self.steps = self.iteration = self.updates = 0
+        self._on_step = on_step
+        self._started = False
+
+        self.device = device = choose_device(execution.device)
+        configure_torch(device, execution.deterministic)
+        self.net = ActorCritic(obs_layout(self.engines[0]), config, stream_seed(seed, "init"))
+        self.net.to(device)
+        self.optimizer = torch.optim.Adam(
+            self.net.parameters(),
+            lr=config.learning_rate,
+            betas=(config.adam_betas[0], config.adam_betas[1]),
+            eps=config.adam_eps,
+            fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
+        )
+        self._sampler = Sampler(stream_seed(seed, "sampler"), device)
+        self.phases = Phases(execution.timers, device)
+        self._make_rollout()
+        self.minibatches = Minibatches(self.rollout, config, execution.micro_batch)
+        self.minibatches.generator.manual_seed(stream_seed(seed, "minibatch"))
+        self._precision: Precision | None = None
+        if execution.precision != "auto":
+            self._precision = Precision(execution.precision, device)
+        self._forward = self.net.step
+        self._closed_form = device.type == "cpu" and execution.compile == "off"
+        self._loss = self._forward_and_loss
+        if execution.compile != "off" and device.type != "mps":
+            self._forward = Compiled(self._forward, execution.compile)
+            self._loss = Compiled(self._loss, execution.compile)
+
+    def _make_rollout(self) -> None:
+        config, engines, device = self.config, self.engines, self.device
+        on_host = self.execution.obs_device == "cpu"
+        self.rollout = Rollout(
+            config.rollout_steps,
+            self.num_envs,
+            engines[0],
+            device,
+            obs_device=torch.device("cpu") if on_host else None,
+            varying_tau=getattr(engines[0], "varying_tau", False),
+            state_size=self.net.state_size,
+            chunk=config.seq_len if self.net.is_recurrent else config.rollout_steps,
+        )
+        firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
+        self._lanes = [
+            lanes_of(self.rollout, first, engine, config.gamma)
+            for first, engine in zip(firsts, engines, strict=False)
+        ]
+        self._cut_off = CutOff(engines[0])
+        self._state = self.net.initial_state(self.num_envs)
+        self._stepper = ThreadedStepper() if len(engines) == 2 else Stepper()
+        pinned = device.type == "cuda"
+        self._actions = [  # what is on the way to an engine
+            torch.zeros(engine.num_envs, dtype=torch.int64, pin_memory=pinned) for engine in engines
+        ]
+        self._next_states = [self._state[lanes.slice] for lanes in self._lanes]
+
+    @property
+    def precision(self) -> Precision:
+        """How matrix products are computed; ``auto`` has chosen once the lanes have begun."""
+        if self._precision is None:
+            raise RuntimeError("precision=auto chooses at the first iteration")
+        return self._precision
+
+    def close(self) -> None:
+        """End the worker thread, if there is one."""
+        self._stepper.close()
+
+    # -- an iteration ----------------------------------------------------------------------------
+
+    def iterate(self) -> dict[str, Any]:
+        """Collect a rollout and learn from it; return what there is to say about it.
+
+        Returns
+        -------
+        dict
+            ``step``, ``iter``, ``train`` (terms of the loss and what decides the update),
+            ``phases`` in seconds, ``precision``.
+
+        Raises
+        ------
+        TrainingError
+            The loss is not finite, or a lane has no legal action.
+        """
+        self._start()
+        done = self.steps / self.total_steps
+        config, begin = self.config, time.perf_counter()
+        lr = scheduled(config.learning_rate, config.lr_schedule, done)
+        clip_left = scheduled(1.0, config.clip_schedule, done)
+        ent_left = scheduled(1.0, config.ent_schedule, done)
+        objective = Objective.of(config, clip_left, ent_left)
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+
+        self.phases.start()
+        self.collect()
+        collected = time.perf_counter()
+        self.bootstrap()
+        self.advantages()
+        train = self.update(objective)
+
+        self.steps += self.rollout.steps * self.num_envs
+        self.iteration += 1
+        now = time.perf_counter()
+        coarse = {"collect": collected - begin, "update": now - collected}
+        return {
+            "step": self.steps,
+            "iter": self.iteration,
+            "train": {**train, "lr": lr, "clip_range": objective.clip},
+            "phases": dict(self.phases.seconds) if self.phases.on else coarse,
+            "precision": self.precision.name,
+        }
+
+    def _start(self) -> None:
+        """Reset the lanes and choose the precision, once."""
+        if not self._started:
+            base = training_seed(self.seed)
+            for lanes in self._lanes:
+                obs, mask = lanes.destination(self.rollout.steps)
+                lanes.engine.reset_many(seeds=base + lanes.first, obs_out=obs, mask_out=mask)
+                if self._on_step is not None:
+                    self._on_step(lanes.engine, None, obs, mask)
+                lanes.store_observation(self.rollout.steps)
+            self._started = True
+        if self._precision is None:
+            name = choose(self.execution.precision, self.device, self._seconds)
+            self._precision = Precision(name, self.device)
+
+    # -- 1: collect ------------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Take T decisions in every lane; each group's step runs while the next one is thought."""
+        rollout = self.rollout
+        rollout.begin()
+        self._cut_off.clear()
+        with torch.inference_mode(), self.precision.autocast():
+            for t in range(rollout.steps):
+                for group in range(len(self._lanes)):
+                    if t > 0:
+                        self._finish(t - 1, group)
+                    self._decide(t, group)
+            for group in range(len(self._lanes)):
+                self._finish(rollout.steps - 1, group)
+        if self.iteration % CHECK_MASKS_EVERY == 0 and not bool(rollout.mask.any(-1).all()):
+            raise TrainingError(
+                "a lane has no legal action: the environment's mask must allow at least one."
+            )
+
+    def _decide(self, t: int, group: int) -> None:
+        """Choose the actions of a group and start its step."""
+        lanes, rollout = self._lanes[group], self.rollout
+        here = lanes.slice
+        state = self._state[here]
+        if rollout.states.shape[2] and t % self.config.seq_len == 0:
+            rollout.states[t // self.config.seq_len, here] = state
+        obs = rollout.obs[t, here].to(self.device, non_blocking=True)
+        mask = rollout.mask[t, here]
+        logits, value, self._next_states[group] = self._forward(obs, state=state)
+        log_probs = masked_log_probs(logits, mask)
+        action = self._sampler(log_probs, mask)
+        rollout.value[t, here] = value
+        rollout.logp[t, here] = log_prob_of(log_probs, action)
+        rollout.action[t, here] = action
+        sent = self._actions[group]
+        sent.copy_(action, non_blocking=True)
+        if self.device.type == "cuda":
+            torch.cuda.current_stream().synchronize()  # the one point of a step that waits
+        self.phases.mark("forward")
+        self._stepper.start(lanes.engine, sent.numpy(), *lanes.destination(t + 1))
+
+    def _finish(self, t: int, group: int) -> None:
+        """Take over what a group's step has brought."""
+        self._stepper.wait()
+        self.phases.mark("env")
+        lanes, rollout = self._lanes[group], self.rollout
+        if self._on_step is not None:
+            actions = self._actions[group].numpy()
+            self._on_step(lanes.engine, actions, *lanes.destination(t + 1))
+        lanes.store(t)
+        state = self._next_states[group]
+        self._cut_off.add(t, lanes, state)
+        if state.shape[1]:
+            self._state[lanes.slice] = forget(state.float(), rollout.done[t, lanes.slice])
+        self.phases.mark("store")
+
+    # -- 2: bootstrap ----------------------------------------------------------------------------
+
+    def bootstrap(self) -> None:
+        """Give a value to what follows the rollout, and to what truncation cut off inside it."""
+        rollout, cut = self.rollout, self._cut_off
+        with torch.inference_mode(), self.precision.autocast():
+            last = rollout.obs[-1].to(self.device)
+            rollout.value[-1] = self.net.value(last, state=self._state)
+            states = cut.states(self.net.state_size, self.device)
+            parts = zip(cut.obs().split(8192), states.split(8192), strict=True)
+            values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
+            cut.write(torch.cat(values), rollout.boot)
+        self.phases.mark("forward")
+
+    # -- 3: advantages ---------------------------------------------------------------------------
+
+    def advantages(self) -> None:
+        """Write advantages and returns into the rollout."""
+        r, config = self.rollout, self.config
+        gamma = config.gamma if r.gamma is None else r.gamma
+        inputs = (r.reward, r.value, r.done, r.boot)
+        if self.device.type == "cpu":
+            discount = gamma if isinstance(gamma, float) else gamma.numpy()
+            reward, value, done, boot, adv, ret = (x.numpy() for x in (*inputs, r.adv, r.ret))
+            gae_many(reward, value, done, boot, discount, config.gae_lambda, adv, ret)
+        else:
+            gae_torch(*inputs, gamma, config.gae_lambda, r.adv, r.ret)
+        self.phases.mark("gae")
+
+    # -- 4: update -------------------------------------------------------------------------------
+
+    def update(self, objective: Objective) -> dict[str, float]:
+        """Learn from the rollout; return the mean terms of the loss over the minibatches.
+
+        Raises
+        ------
+        TrainingError
+            The loss is not finite.
+        """
+        rollout, config = self.rollout, self.config
+        sums = torch.zeros(len(TERMS) + 1, dtype=torch.float64, device=self.device)
+        adv = normalised(rollout.adv) if config.norm_adv == "batch" else rollout.adv
+        minibatches = 0
+        going = True
+        for epoch in range(config.epochs):
+            if epoch and config.refresh_states and self.net.is_recurrent:
+                self.refresh_states()
+            for pieces in self.minibatches.epoch(adv):
+                terms = self._gradient(pieces, objective)
+                minibatches += 1
+                sums[:-1] += terms
+                # Asking for the value waits for the device, so it is asked only if it decides.
+                if config.target_kl is not None and float(terms[KL]) > 1.5 * config.target_kl:
+                    self.optimizer.zero_grad(set_to_none=True)
+                    going = False
+                    break
+                sums[-1] += self._optimizer_step()
+            if not going:
+                break
+        seen = explained_variance(rollout.value[:-1], rollout.ret)
+        *means, norm = (sums / minibatches).tolist()
+        if not all(map(math.isfinite, means)):
+            raise TrainingError(
+                f"the loss became {means[0]} in iteration {self.iteration + 1}: nothing of this "
+                "iteration is saved; lower ppo.learning_rate or choose precision=fp32, and go on "
+                "from the last checkpoint."
+            )
+        self.precision.count_skipped(self.updates, self.optimizer)
+        self.phases.mark("other")
+        return {
+            **dict(zip(TERMS, means, strict=True)),
+            "grad_norm": norm,
+            "explained_variance": float(seen),
+            "minibatches": minibatches,
+            "skipped_steps": self.precision.skipped,
+        }
+
+    def _gradient(self, pieces: Any, objective: Objective) -> Tensor:
+        """Add the gradients of the pieces of a minibatch up; return its terms of the loss."""
+        mark = self.phases.mark
+        sums = np.zeros(len(TERMS))
+        terms = torch.from_numpy(sums)
+        for piece in pieces:
+            mark("gather")
+            if self._closed_form:
+                with self.precision.autocast():
+                    logits, value = self._evaluate(piece)
+                logits, value = logits.float().contiguous(), value.float().contiguous()
+                mark("forward")
+                slopes = objective.gradients(logits, value, piece.samples, piece.total, sums)
+                mark("loss")
+                torch.autograd.backward((logits, value), slopes)
+            else:
+                loss, terms = self._loss(piece, objective)
+                mark("loss")
+                self.precision.scale(loss).backward()
+            mark("backward")
+        return terms
+
+    def _forward_and_loss(self, piece: Any, objective: Objective) -> tuple[Tensor, Tensor]:
+        with self.precision.autocast():
+            logits, value = self._evaluate(piece)
+        return objective.loss(logits, value, piece.samples)
+
+    def _evaluate(self, piece: Any) -> tuple[Tensor, Tensor]:
+        """Return logits (k, A) and values (k,) of the decisions of a piece."""
+        if piece.states is None:
+            return self.net(piece.obs)
+        burn_in = self.config.burn_in
+        logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done, burn_in)
+        return logits[burn_in:].flatten(0, 1), value[burn_in:].flatten(0, 1)
+
+    def _optimizer_step(self) -> Tensor:
+        """Clip the gradients and step; return their norm before."""
+        self.precision.unscale(self.optimizer)
+        parameters = self.net.parameters()
+        norm = torch.nn.utils.clip_grad_norm_(parameters, self.config.max_grad_norm)
+        self.precision.step(self.optimizer)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.updates += 1
+        self.phases.mark("optimizer")
+        return norm.detach()
+
+    def refresh_states(self) -> None:
+        """Compute the states at chunk starts with the parameters as they are now."""
+        rollout, length = self.rollout, self.config.seq_len
+        with torch.inference_mode(), self.precision.autocast():
+            for k in range(len(rollout.states) - 1):
+                part = slice(k * length, (k + 1) * length)
+                obs = rollout.obs[part].to(self.device)
+                states = self.net.unroll(obs, rollout.states[k], rollout.done[part])[2]
+                rollout.states[k + 1] = states
+        self.phases.mark("forward")
+
+    def _seconds(self, precision: str) -> float:
+        """Measure forward and backward pass of a minibatch of the first observations."""
+        rollout, config = self.rollout, self.config
+        lanes = torch.arange(config.minibatch_size) % self.num_envs
+        obs = rollout.obs[-1].index_select(0, lanes.to(rollout.obs_device)).to(self.device)
+        state = self.net.initial_state(len(obs))
+        context, best = Precision(precision, self.device), math.inf
+        began = time.perf_counter()
+        while time.perf_counter() - began < 0.5 or math.isinf(best):
+            before = time.perf_counter()
+            with context.autocast():
+                logits, value, _ = self.net.step(obs, state=state)
+            (logits.float().square().mean() + value.float().square().mean()).backward()
+            best = min(best, time.perf_counter() - before)
+        self.optimizer.zero_grad(set_to_none=True)
+        return best
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return, between two iterations, everything that decides how the training goes on.
+
+        Returns
+        -------
+        dict
+            ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
+            ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
+        """
+        self._start()
+        copied = {
+            "policy": self.net.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.precision.state_dict(),
+            "sampler": self._sampler.state_dict(),
+            "minibatch": {"generator": self.minibatches.generator.get_state()},
+            "state": self._state,
+        }
+        return {
+            "model": _to_host(copied),
+            "counters": {
+                "steps": self.steps,
+                "iteration": self.iteration,
+                "updates": self.updates,
+                "skipped_steps": self.precision.skipped,
+                "precision": self.precision.name,
+            },
+            "rows": np.concatenate([engine.get_state() for engine in self.engines]),
+            "arrays": {
+                "obs": self.rollout.obs[-1].cpu().numpy().copy(),
+                "mask": self.rollout.mask[-1].cpu().numpy().copy(),
+            },
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
+
+        Raises
+        ------
+        KeyError, RuntimeError, ValueError, StateError
+            Something is missing or of another shape.
+        """
+        model, counters = saved["model"], saved["counters"]
+        self.net.load_state_dict(model["policy"])
+        self.optimizer.load_state_dict(model["optimizer"])
+        self._precision = Precision(counters["precision"], self.device)
+        self.precision.load_state_dict(model["scaler"])
+        self.precision.skipped = int(counters["skipped_steps"])
+        self._sampler.load_state_dict(model["sampler"])
+        self.minibatches.generator.set_state(model["minibatch"]["generator"])
+        self._state.copy_(model["state"])
+        for lanes in self._lanes:
+            lanes.engine.set_state(None, saved["rows"][lanes.slice])
+        self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
+        self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))
+        self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
+        self.updates = int(counters["updates"])
+        self._started = True
+
+
+def _to_host(value: Any) -> Any:
+    """Return nested dicts and lists with every tensor copied to host memory."""
+    if isinstance(value, Tensor):
+        return value.detach().to("cpu", copy=True)
+    if isinstance(value, dict):
+        return {key: _to_host(item) for key, item in value.items()}
+    return [_to_host(item) for item in value] if isinstance(value, list) else value
