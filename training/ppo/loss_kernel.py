@@ -56,10 +56,8 @@ def loss_rows(
                 chosen = 1.0 if j == action[i] else 0.0
                 slope = pull * (chosen - p) + ent_coef * p * (log_prob[j] + disorder)
             grad_logits_out[i, j] = slope * share
-        error, slope = _value_error(
-            *(np.float64(value[i]), np.float64(ret[i]), np.float64(old_value[i])),
-            *(clip_vf, value_max, huber),
-        )
+        v, target, old = np.float64(value[i]), np.float64(ret[i]), np.float64(old_value[i])
+        error, slope = _value_error(v, target, old, clip_vf, value_max, huber)
         grad_value_out[i] = vf_coef * slope * share
 
         lost = -min(free, held)
