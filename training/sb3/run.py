@@ -200,6 +200,7 @@ def _saver(
 ) -> Callable[[int], None]:
     def save(steps: int) -> None:
         progress = {"iteration": loop().iteration, "wall_s": loop().wall_s}
+        windows = loop().windows
         checkpoint.save(
             run.checkpoints,
             steps,
@@ -213,7 +214,7 @@ def _saver(
             trainer={
                 "counters": {"num_timesteps": steps, "n_updates": model._n_updates},
                 "progress": progress,
-                "windows": loop().windows.state() if loop().windows is not None else None,
+                "windows": None if windows is None else windows.state(),
                 "generators": checkpoint.global_generators(),
                 "config": run.config.to_dict(),
                 "config_sha256": run.config.sha256(),

@@ -1,0 +1,226 @@
+"""Episodes of Prospector: the runner, its aggregates against published ones, the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from training.envs import TRAINING_BIT, make_engine
+from training.evaluate import main
+from training.evaluation import episodes, prospector
+from training.evaluation.episodes import Episodes
+from training.evaluation.policies import Bot
+from training.evaluation.prospector import BOTS, REFERENCE_LINES, Protocol
+
+ENV = "Prospector-v0"
+
+# What the published runner found for seeds 7 to 306, time_max 20000.
+PUBLISHED = {
+    "greedy_miner": {
+        "steps_total": 17018,
+        "dt_total": 29056,
+        "return_mean": -104.985215,
+        "return_median": -111.667929,
+        "net_profit_mean": 181.429503,
+        "survival_rate": 0,
+        "pirate_encounters_mean": 14.793333,
+        "value_lost_to_pirates_mean": 1239.060240,
+        "scan_count_mean": 0,
+        "mining_ticks_mean": 14.97,
+        "invalid_action_rate_global": 0.000822658,
+    },
+    "cautious_scanner": {
+        "steps_total": 19083,
+        "dt_total": 39774,
+        "return_mean": -89.415782,
+        "return_median": -65.742099,
+        "net_profit_mean": -92.642394,
+        "survival_rate": 0,
+        "pirate_encounters_mean": 20.426667,
+        "value_lost_to_pirates_mean": 1771.272898,
+        "scan_count_mean": 5.573333,
+        "mining_ticks_mean": 32.916667,
+        "invalid_action_rate_global": 0,
+    },
+    "market_timer": {
+        "steps_total": 15917,
+        "dt_total": 17592,
+        "return_mean": -112.575687,
+        "return_median": -112.633214,
+        "net_profit_mean": 16.995676,
+        "survival_rate": 0,
+        "pirate_encounters_mean": 12.113333,
+        "value_lost_to_pirates_mean": 2336.837255,
+        "scan_count_mean": 0,
+        "mining_ticks_mean": 37.893333,
+        "invalid_action_rate_global": 0.061569391,
+    },
+}
+SEED_7 = {
+    "greedy_miner": (69, -62.953980),
+    "cautious_scanner": (69, -60.397017),
+    "market_timer": (57, -113.702679),
+}
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return make_engine(ENV, 300)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_bot_plays_as_published(engine, name):
+    found = episodes.play(engine, prospector.bot(name), 300, 7, 30_000)
+    summary = found.summary()
+    assert (summary["episode_count"], summary["guard_truncated_count"]) == (300, 0)
+    for key, value in PUBLISHED[name].items():
+        assert summary[key] == pytest.approx(value, abs=2e-6), key
+    row = found.rows(name)[0]
+    assert (row["bot"], row["seed"]) == (name, 7)
+    assert (row["steps"], row["return_total"]) == pytest.approx(SEED_7[name], abs=1e-6)
+
+
+def test_cashing_out_is_one_step_and_nearly_nothing(engine):
+    found = episodes.play(engine, prospector.bot("cash_out"), 20, 7, 30_000)
+    assert set(found.columns["steps"]) == {1}
+    assert found.summary()["return_mean"] == pytest.approx(-0.001)
+    assert found.columns["terminated"].all()
+
+
+@pytest.mark.parametrize("name", ["masked_random", "market_timer"])
+def test_result_does_not_depend_on_how_many_play_at_once(name):
+    one, many = (
+        episodes.play(make_engine(ENV, n), prospector.bot(name), 23, 7, 500, keep_actions=True)
+        for n in (5, 32)
+    )
+    assert len(one) == 23
+    for key, column in one.columns.items():
+        np.testing.assert_array_equal(column, many.columns[key], err_msg=key)
+    for a, b in zip(one.actions, many.actions, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert [len(a) for a in one.actions] == one.columns["steps"].tolist()
+
+
+def test_rows_equal_a_loop_over_single_episodes():
+    found = episodes.play(make_engine(ENV, 8), prospector.bot("greedy_miner"), 8, 40, 30)
+    for e, row in enumerate(found.rows("x")):
+        engine = make_engine(ENV, 1)
+        engine.reset_many(seeds=40 + e)
+        policy, ticks, total, invalid, steps = Bot("greedy_miner", 1, 40 + e), 0, 0.0, 0, 0
+        while not engine.ended[0] and steps < 30:
+            engine.step_many(policy.act(engine), autoreset=False)
+            steps += 1
+            ticks += int(engine.info["dt"][0])
+            total += engine.reward[0]
+            invalid += bool(engine.info["invalid_action"][0])
+        assert (row["seed"], row["steps"], row["dt_total"]) == (40 + e, steps, ticks)
+        assert (row["return_total"], row["invalid_actions"]) == (pytest.approx(total), invalid)
+        assert row["terminated"] == bool(engine.terminated[0])
+        assert row["guard_truncated"] == (not engine.ended[0])
+        assert row["net_profit"] == engine.info["net_profit"][0]
+        assert row["time_remaining"] == engine.info["time_remaining"][0]
+
+
+def test_step_limit_and_time_limit_are_told_apart():
+    engine = make_engine(ENV, 3, {"time_max": 10})
+    hold = prospector.bot("hold")
+    stopped, timed_out = (episodes.play(engine, hold, 3, 0, limit) for limit in (9, 30))
+    assert stopped.columns["guard_truncated"].all()
+    assert not (stopped.columns["truncated"] | stopped.columns["terminated"]).any()
+    assert timed_out.columns["truncated"].all()
+    assert not timed_out.columns["guard_truncated"].any()
+    assert stopped.summary()["guard_truncated_count"] == 3
+
+
+def test_other_games_have_the_columns_they_know():
+    engine = make_engine("SkullKingWorker-v0", 4)
+    found = episodes.play(engine, prospector.bot("rule_easy"), 6, 5, 100)
+    np.testing.assert_array_equal(found.columns["dt_total"], found.columns["steps"])
+    assert "net_profit" not in found.columns
+    assert "net_profit_mean" not in found.summary()
+    assert set(episodes.compare({"x": found}, "x", 50).means["x"]) == {
+        *("return", "steps", "ticks", "invalid_action_rate")
+    }
+
+
+def test_comparison_is_paired():
+    def made(returns):
+        n = len(returns)
+        columns = {"steps": np.ones(n), "return_total": np.array(returns, float)}
+        return Episodes(columns)
+
+    luck = np.random.default_rng(0).normal(size=50)
+    found = episodes.compare({"a": made(luck + 1), "b": made(luck)}, "b", 200)
+    gap = found.gaps["a"]
+    assert (gap.low, gap.value, gap.high) == pytest.approx((1, 1, 1))
+    assert found.means["a"]["return"].value == pytest.approx((luck + 1).mean())
+    assert list(found.gaps) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({"count": 0}, "episodes=0"),
+        ({"max_steps": 0}, "max_steps=0"),
+        ({"base_seed": -1}, "base_seed=-1"),
+        ({"base_seed": 2**40}, "base_seed"),
+    ],
+)
+def test_impossible_protocol_is_refused(values, named):
+    with pytest.raises(ConfigError, match=named):
+        Protocol(**values)
+
+
+def test_no_evaluation_seed_is_a_training_seed():
+    assert TRAINING_BIT > 2**41
+
+
+# -- command line ----------------------------------------------------------------------------------
+
+
+def test_bots_alone_are_printed_and_written(tmp_path, capsys):
+    out = tmp_path / "deep" / "bots.json"
+    flags = ["--bots", "--episodes", "6", "--base-seed", "9", "--time-max", "300"]
+    assert main([*flags, "--output-path", str(out), "--run-id", "x"]) == 0
+    printed = capsys.readouterr().out
+    report = json.loads(out.read_text())
+    assert list(report["policies"]) == [*REFERENCE_LINES, *BOTS]
+    for name, found in report["policies"].items():
+        assert name in printed
+        value, low, high = found["intervals"]["return"]
+        assert low <= value <= high
+        assert value == pytest.approx(found["summary"]["return_mean"])
+    assert report["run_id"] == "x"
+    assert report["time_max"] == 300
+    assert report["policies"]["hold"]["summary"]["dt_total"] == 6 * 300
+    assert report["policies"]["cash_out"]["kind"] == "reference_line"
+    assert report["policies"]["greedy_miner"]["kind"] == "bot"
+    rows = report["episodes"]
+    assert [r["seed"] for r in rows if r["bot"] == "hold"] == list(range(9, 15))
+
+
+def test_only_some_bots_may_be_asked_for(tmp_path):
+    out = tmp_path / "bots.json"
+    flags = ["--bots", "--bot", "hold", "--bot", "cash_out", "--episodes", "2", "--max-steps", "5"]
+    assert main([*flags, "--output-path", str(out)]) == 0
+    report = json.loads(out.read_text())
+    assert list(report["policies"]) == ["hold", "cash_out"]
+    assert report["policies"]["hold"]["summary"]["guard_truncated_count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--bots", "--episodes", "0"], "episodes=0"),
+        (["--bots", "--time-max", "-1"], "time_max"),
+        (["--bots", "--bot", "pirate"], "pirate"),
+        (["--bots", "--env", "SkullKingFlat-v0"], "SkullKingFlat-v0"),
+        (["--bots", "--env", "Chess-v0"], "Chess-v0"),
+        (["--bots", "some-run"], "either"),
+        ([], "either"),
+    ],
+)
+def test_bad_request_is_refused(capsys, flags, says):
+    assert main(flags) == 2
+    assert says in capsys.readouterr().err
