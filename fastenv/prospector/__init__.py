@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
 from fastenv.game import Core, Game, Kernels
 from fastenv.prospector import bots, encoding, position, reference, render, view
 from fastenv.prospector import tables as t
@@ -124,17 +123,19 @@ class ProspectorGame(Game):
         return draw(row, self.config.time_max)
 
     def bot_kind(self, name: str) -> int:
-        try:
-            return bots.bot_kind(name)
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
+        """Return a ``Bot``; ``market_timer_<commodity>`` is one that deals in another."""
+        commodity = name.removeprefix("market_timer_")
+        if commodity != name and commodity in t.COMMODITIES:
+            return _TIMER_OF + t.COMMODITIES.index(commodity)
+        return bots.bot_kind(name)
 
     def bot_action_seen(
         self, obs: Array, mask: Array, kind: int, rng_state: npt.NDArray[np.uint64]
     ) -> int:
         rng = Rng()
         rng.state = rng_state.tolist()
-        action = bots.bot_action(kind, obs, mask, rng)
+        bot, target = _player(kind)
+        action = bots.bot_action(bot, obs, mask, rng, target)
         rng_state[:] = rng.state
         return action
 
@@ -147,11 +148,26 @@ class _Kernels:
         self._rules = rules
         self.reward_many = self._module.reward_many
         self.info_many = self._module.info_many
-        self.bot_many = self._module.bot_many
         self.addresses = self._module.addresses
+
+    def bot_many(
+        self, kind: int, obs: Array, mask: Array, select: Array, rng_states: Array, out: Array
+    ) -> None:
+        bot, target = _player(kind)
+        self._module.bot_many(bot, obs, mask, select, rng_states, out, target)
 
     def observe_many(self, rows: Array, select: Array, obs: Array, mask: Array) -> None:
         self._module.observe_many(rows, self._rules, t.TABLES, select, obs, mask)
+
+
+_TIMER_OF = 16  # + commodity: numbers of market timers
+
+
+def _player(kind: int) -> tuple[int, int]:
+    """Return the bot of a number, and the commodity it deals in."""
+    if kind >= _TIMER_OF:
+        return bots.Bot.MARKET_TIMER, kind - _TIMER_OF
+    return kind, bots.TARGET
 
 
 def random_options(rng: np.random.Generator) -> dict[str, Any]:

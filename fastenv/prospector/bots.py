@@ -43,6 +43,7 @@ class Bot(IntEnum):
     HOLD = 4
     RANDOM = 5
     MASKED_RANDOM = 6
+    SHORT_HAUL = 7
 
 
 TARGET = 3  # pge: what the market timer deals in
@@ -94,6 +95,8 @@ def bot_action(kind: int, obs: Any, mask: Any, rng: Rng, target: int = TARGET) -
         return greedy_miner(view)
     if kind == Bot.CAUTIOUS_SCANNER:
         return cautious_scanner(view)
+    if kind == Bot.SHORT_HAUL:
+        return short_haul(view)
     if not 0 <= target < NUM_COMMODITIES:
         raise ConfigError(f"target={target!r}: must be a commodity from 0 to {NUM_COMMODITIES - 1}")
     return market_timer(view, target)
@@ -109,7 +112,7 @@ class View:
     """
 
     def __init__(self, obs: list[float]) -> None:
-        self.fuel, self.hull, self.heat, self.tool, self.cargo, _, self.time = obs[:7]
+        self.fuel, self.hull, self.heat, self.tool, self.cargo, self.alert, self.time = obs[:7]
         self.credits = math.expm1(clamp(obs[7], 0.0, 1.0) * math.log1p(CREDITS_CAP))
         self.load = obs[8:14]  # of each commodity
         self.kits, self.stabilizers = obs[14:16]
@@ -145,6 +148,11 @@ class View:
     def back(self) -> int:
         """Return the way to the station, else anywhere, else hold."""
         return next(iter([*self.slots(1), *self.slots()]), int(Action.HOLD))
+
+    def risk(self, k: int) -> float:
+        """Return how dangerous and dear the way through a slot is."""
+        _, _, _, hazard, time, fuel, threat = self.neighbors[k]
+        return 8.0 * time * (0.1 + threat) + 1.5 * fuel + 0.5 * hazard
 
     # -- asteroids ------------------------------------------------------------------------------
 
@@ -274,3 +282,40 @@ def market_timer_trade(o: View, t: int) -> int:
     if o.fuel < 0.50 and o.credits >= 120.0:
         return Action.BUY_FUEL_MEDIUM
     return o.to_field()
+
+
+def short_haul(o: View) -> int:
+    """Survive with a profit: one trip to the least risky neighbour, a few units, then cash out.
+
+    Danger grows with time in the field, noise and cargo, so it stays briefly, mines gently and
+    drops what it has not loaded, which quiets the ship for nothing. How much of an asteroid one
+    careful tick took tells how rich it is, which no scan does.
+    """
+    if o.at_station:
+        return short_haul_trade(o)
+    if o.to_station() == NONE:
+        return Action.HOLD
+    if o.cargo > 0.01 or o.hull < 0.90:
+        return o.to_station()
+    empty = [c for c in range(NUM_COMMODITIES) if o.load[c] <= 0.0]
+    if o.alert > 0.19 and empty:
+        return Action.JETTISON + empty[0]
+    workable = [a for a in o.valid() if o.asteroids[a].depletion < 1.0]
+    if not workable:
+        return o.to_station()
+    fresh = [a for a in workable if o.asteroids[a].depletion <= 0.0]
+    a = fresh[0] if fresh else max(workable, key=lambda a: o.asteroids[a].depletion)
+    return Action.MINE_CONSERVATIVE if o.asteroids[a].selected else Action.SELECT + a
+
+
+def short_haul_trade(o: View) -> int:
+    """Return what the short hauler does at the station."""
+    if o.held(0.004):
+        return sell(o.held(0.004)[0], QUARTER)  # little by little costs less than all at once
+    if o.held(0.0):
+        return sell(o.held(0.0)[0], ALL)
+    if o.credits > 0.0 or o.hull < 0.50 or o.fuel < 0.40:
+        return Action.CASH_OUT
+    if any(o.neighbors[k][6] == 0.5 for k in o.slots()):
+        return Action.LISTEN  # a way nobody has listened to
+    return min(o.slots(), key=o.risk, default=int(Action.CASH_OUT))

@@ -45,11 +45,12 @@ LOG_CAP = math.log1p(1e7)
 
 # Bot (bots.py)
 GREEDY_MINER, CAUTIOUS_SCANNER, MARKET_TIMER, CASH_OUT, HOLD, RANDOM, MASKED_RANDOM = range(7)
+SHORT_HAUL = 7
 
 # Action (tables.py)
-A_HOLD, A_WIDE, A_DEEP, A_SELECT = 6, 8, 10, 12
+A_HOLD, A_WIDE, A_DEEP, A_LISTEN, A_SELECT = 6, 8, 10, 11, 12
 A_CONSERVATIVE, A_STANDARD, A_AGGRESSIVE, A_STABILIZE, A_COOLDOWN = 28, 29, 30, 31, 33
-A_SELL, A_FUEL_MEDIUM, A_FUEL_LARGE, A_KIT, A_CASH_OUT = 43, 62, 63, 64, 68
+A_JETTISON, A_SELL, A_FUEL_MEDIUM, A_FUEL_LARGE, A_KIT, A_CASH_OUT = 36, 43, 62, 63, 64, 68
 
 ZERO, ONE, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
 BELOW_ONE = np.nextafter(ONE, ZERO)
@@ -683,6 +684,56 @@ def _time_the_market(o, target, change, cargo):
 
 
 @njit(**_HELPER)
+def _short_haul(o):
+    if o.obs[17] > HALF:
+        return _short_haul_trade(o)
+    home = _home(o)
+    if home == A_HOLD:
+        return A_HOLD
+    if np.float64(o.obs[4]) > 0.01 or np.float64(o.obs[1]) < 0.90:
+        return home
+    if np.float64(o.obs[5]) > 0.19:
+        for c in range(NUM_COMMODITIES):
+            if o.obs[8 + c] <= 0.0:
+                return A_JETTISON + c
+    best, most = -1, -1.0
+    for a in range(MAX_ASTEROIDS):
+        depletion = np.float64(o.asteroids[a, 8])
+        if o.asteroids[a, 0] > HALF and depletion < 1.0:
+            if depletion <= 0.0:
+                best = a
+                break
+            if depletion > most:
+                best, most = a, depletion
+    if best < 0:
+        return home
+    return A_CONSERVATIVE if o.asteroids[best, 10] > HALF else A_SELECT + best
+
+
+@njit(**_HELPER)
+def _short_haul_trade(o):
+    for c in range(NUM_COMMODITIES):
+        if np.float64(o.obs[8 + c]) > 0.004:
+            return A_SELL + 3 * c
+    for c in range(NUM_COMMODITIES):
+        if o.obs[8 + c] > 0.0:
+            return A_SELL + 3 * c + 2
+    if _credits(o) > 0.0 or np.float64(o.obs[1]) < 0.50 or np.float64(o.obs[0]) < 0.40:
+        return A_CASH_OUT
+    best, least = A_CASH_OUT, np.inf
+    for k in range(MAX_NEIGHBORS):
+        if o.neighbors[k, 0] > HALF:
+            threat = np.float64(o.neighbors[k, 6])
+            if threat == 0.5:
+                return A_LISTEN
+            time, fuel = np.float64(o.neighbors[k, 4]), np.float64(o.neighbors[k, 5])
+            risk = 8.0 * time * (0.1 + threat) + 1.5 * fuel + 0.5 * np.float64(o.neighbors[k, 3])
+            if risk < least:
+                best, least = k, risk
+    return best
+
+
+@njit(**_HELPER)
 def _next(rng):
     """Return the next 64 bits of the engine generator (``fastenv/rng.py``)."""
     s = rng.s
@@ -738,6 +789,8 @@ def _bot(kind, target, o, mask, rng):
         return _bounded(rng, NUM_ACTIONS)
     if kind == MASKED_RANDOM:
         return _masked_random(mask, rng)
+    if kind == SHORT_HAUL:
+        return _short_haul(o)
     return A_CASH_OUT if kind == CASH_OUT else A_HOLD
 
 
@@ -921,8 +974,8 @@ def bot_many(kind, obs, mask, select, rng_states, actions_out, target=3):
     _require(select, np.uint8, n)
     _require(rng_states, np.uint64, n, 4)
     _require(actions_out, np.int32, n)
-    if not GREEDY_MINER <= kind <= MASKED_RANDOM:
-        raise ValueError(f"expected a bot from 0 to {MASKED_RANDOM}, got {kind}")
+    if not GREEDY_MINER <= kind <= SHORT_HAUL:
+        raise ValueError(f"expected a bot from 0 to {SHORT_HAUL}, got {kind}")
     if not 0 <= target < NUM_COMMODITIES:
         raise ValueError(f"expected a target commodity from 0 to 5, got {target}")
     _bot_many(int(kind), int(target), obs, mask, select, rng_states, actions_out)

@@ -390,7 +390,7 @@ def test_bots_that_are_not_selected_keep_their_generator():
     assert ((states == before).all(axis=1) == (select == 0)).all()
 
 
-@pytest.mark.parametrize(("kind", "target"), [(-1, 3), (7, 3), (2, -1), (2, 6)])
+@pytest.mark.parametrize(("kind", "target"), [(-1, 3), (8, 3), (2, -1), (2, 6)])
 def test_unknown_bots_and_targets_are_refused(kind, target):
     obs, mask, select = np.zeros((1, 260), np.float32), np.ones((1, 69), np.uint8), np.ones(1, "u1")
     with pytest.raises(ValueError, match="expected a"):

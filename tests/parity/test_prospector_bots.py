@@ -1,0 +1,62 @@
+"""Scripted players of Prospector through the engine: alike in every backend, and what they earn."""
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.engine import rng_streams
+from fastenv.prospector.bots import Bot
+from fastenv.verify import available
+
+pytestmark = pytest.mark.parity
+
+RUNNABLE = [n for n, why in available(fastenv.make_game("Prospector-v0")).items() if why is None]
+NAMES = [*(bot.name.lower() for bot in Bot), "market_timer_iron"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_players_act_alike_in_every_backend(name):
+    lanes = 3
+    engines = [
+        fastenv.make_engine("Prospector-v0", lanes, backend=b, time_max=200.0) for b in RUNNABLE
+    ]
+    streams = [rng_streams(1, lanes) for _ in engines]
+    for engine in engines:
+        engine.reset_many(seeds=1)
+    for _ in range(40):
+        chosen = [e.bot_actions(name, s) for e, s in zip(engines, streams, strict=True)]
+        for engine, actions, stream in zip(engines, chosen, streams, strict=True):
+            np.testing.assert_array_equal(actions, chosen[0])
+            np.testing.assert_array_equal(stream, streams[0])
+            engine.step_many(actions)
+
+
+def test_ended_lanes_get_no_action_and_draw_nothing():
+    engine = fastenv.make_engine("Prospector-v0", 2)
+    engine.reset_many(seeds=1)
+    engine.step_many(np.array([68, 6]), autoreset=False)
+    streams = rng_streams(1, 2)
+    actions = engine.bot_actions("random", streams)
+    assert actions[0] == 0
+    np.testing.assert_array_equal(streams[0], rng_streams(1, 2)[0])
+    assert (streams[1] != rng_streams(1, 2)[1]).any()
+
+
+def test_the_short_hauler_survives_with_a_profit():
+    worlds = 200
+    engine = fastenv.make_engine("Prospector-v0", worlds)
+    engine.reset_many(seeds=1000)
+    streams = rng_streams(0, worlds)
+    running = np.ones(worlds, np.bool_)
+    survival, credits = np.zeros(worlds), np.zeros(worlds)
+    for _ in range(500):
+        actions = engine.bot_actions("short_haul", streams)
+        engine.step_many(actions, select=running, autoreset=False)
+        over = (engine.terminated | engine.truncated) != 0
+        survival[over], credits[over] = engine.info["survival"][over], engine.info["credits"][over]
+        running &= ~over
+        if not running.any():
+            break
+    assert not running.any()
+    assert survival.all()
+    assert (credits > 0).mean() > 0.98  # the game starts with none
