@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
-from training import checkpoint, files, machine, replay
+from training import checkpoint, files, late_actions, machine, replay
 from training.config import EvaluationConfig, RunConfig
 from training.envs import make_engine
 from training.evaluation import episodes, goals, matches, prospector, tables
@@ -35,6 +36,7 @@ from training.evaluation.policies import Bot, Net, NetInGame, Policy
 from training.runs import RunError, RunFolder
 
 AGENT = "trained"
+HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
 MATCH_BASELINES = ("random", "rule_hard", "heuristic")
 GOAL_BASELINES = ("random", "rule_hard", "heuristic")
 GOAL_TIERS = ("worker", "ability")
@@ -80,9 +82,17 @@ class Trained:
         """Return the player of its own environment."""
         return Net(self.logits)
 
-    def player(self) -> episodes.Player:
-        """Return the same as :meth:`goal_policy` for any episodes: the network draws nothing."""
-        return lambda first_seed, lanes: self.goal_policy()
+    def players(self) -> dict[str, episodes.Player]:
+        """Return who plays episodes: the agent, twice if its training still holds actions back.
+
+        The second time they are held back here too, which is what it has learnt to play.
+        """
+        found: dict[str, episodes.Player] = {AGENT: lambda seed, lanes: Net(self.logits)}
+        rules, steps = self.config.mask_schedule, self.steps
+        if any(rule.ticks_at(steps) for rule in rules):
+            legal = partial(late_actions.masks, rules=rules, steps=steps)
+            found[HELD_BACK] = lambda seed, lanes: Net(self.logits, legal)
+        return found
 
     def match_policy(self, num_envs: int, bids: str, seed: int) -> Policy:
         """Return the player of whole games: bids by rule for a Worker, cards for a Manager."""
@@ -170,7 +180,7 @@ def compare_episodes(
 ) -> tuple[BatchEngine, dict[str, Episodes]]:
     """Let the agent, the reference lines and all bots of Prospector play the same episodes."""
     engine = protocol.engine(trained.config.env, trained.config.env_options)
-    players = {AGENT: trained.player(), **prospector.scripted()}
+    players = {**trained.players(), **prospector.scripted()}
     return engine, prospector.play(engine, players, protocol, keep_actions=(AGENT,))
 
 
@@ -179,7 +189,7 @@ def own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
     count = max(100, options.replays)
     engine = make_engine(trained.config.env, count, trained.config.env_options)
     first = MATCH_SEEDS + options.seed
-    player = trained.player()
+    player = trained.players()[AGENT]
     return episodes.play(engine, player, count, first, options.max_steps, keep_actions=True)
 
 

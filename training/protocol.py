@@ -189,7 +189,7 @@ def run_protocol(
     dict
         The report.
     """
-    from training.evaluate import load
+    from training.evaluate import AGENT, load
     from training.sb3.run import train
 
     check_environment(config)
@@ -210,7 +210,7 @@ def run_protocol(
             raise KeyboardInterrupt
         agent = load(run)
         first = protocol.base_seed + block * protocol.count
-        players = {POLICY: agent.player(), **prospector.scripted()}
+        players = {POLICY: agent.players()[AGENT], **prospector.scripted()}
         part = replace(protocol, base_seed=first)
         for name, episodes in prospector.play(engine, players, part).items():
             played.setdefault(name, {})[seed] = episodes

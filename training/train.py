@@ -86,13 +86,13 @@ def prepare(args: argparse.Namespace) -> RunFolder:
 
 def check_environment(config: RunConfig) -> None:
     """Let the environment refuse what it cannot do before anything is written."""
+    from training import late_actions
     from training.envs import Knobs, trial_engine
-    from training.sb3.vec import check_late_actions
     from training.windows import EngineWindows
 
     engine = trial_engine(config)
     Knobs(engine, config.schedules)
-    check_late_actions(engine, config.mask_schedule)
+    late_actions.check(engine, config.mask_schedule)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
 

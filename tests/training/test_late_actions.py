@@ -187,6 +187,17 @@ def test_evaluation_shows_reference_lines_and_bots_beside_the_agent(run):
     assert len(rows) == 4 * len(record["policies"])
 
 
+def test_agent_whose_training_held_back_to_the_end_is_shown_both_ways(train, tmp_path):
+    path = tmp_path / "config.json"
+    rule = {"action": 68, "ticks": 20}
+    path.write_text(json.dumps(CONFIG | {"mask_schedule": [rule], "total_steps": 128}))
+    assert train(tmp_path, "kept", config=path, evaluation=True) == 0
+    found = json.loads((tmp_path / "kept/evaluation.json").read_text())["episodes"]["policies"]
+    assert list(found)[:3] == ["trained", "trained, held back", "cash_out"]
+    rows = lines(tmp_path / "kept/episodes.jsonl")
+    assert min(r["dt_total"] for r in rows if r["bot"] == "trained, held back") >= 20
+
+
 def test_best_episodes_are_kept_and_play_again(run, capsys):
     index = replay.load_index(run)
     assert len(index) == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import numpy as np
@@ -43,14 +43,24 @@ class Bot:
 
 
 class Net:
-    """A network that was trained on the kind of engine it plays in; the best legal action."""
+    """A network that was trained on the kind of engine it plays in; the best legal action.
 
-    def __init__(self, logits: Logits) -> None:
+    Parameters
+    ----------
+    logits : callable
+    legal : callable, optional
+        Returns the masks to obey; default those of the engine.
+    """
+
+    def __init__(
+        self, logits: Logits, legal: Callable[[BatchEngine], np.ndarray] | None = None
+    ) -> None:
         self._logits = logits
+        self._legal = legal or (lambda engine: engine.mask)
 
     def act(self, engine: BatchEngine) -> np.ndarray:
         """See :class:`Policy`."""
-        return best_legal(self._logits(engine.obs), engine.mask)
+        return best_legal(self._logits(engine.obs), self._legal(engine))
 
 
 class NetInGame:

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
-from fastenv.errors import ConfigError
+from training import late_actions
 from training.config import LateAction
 
 
 class LateActionVecEnv(VecEnvWrapper):
     """Holds actions back at the start of episodes: takes them out of the masks the trainer sees.
 
-    The environment is left as it is. An action that is the only legal one is always offered.
+    The environment is left as it is.
 
     Parameters
     ----------
     venv : BatchVecEnv
     rules : sequence of LateAction
+        See :func:`training.late_actions.masks`.
 
     Attributes
     ----------
@@ -33,14 +33,14 @@ class LateActionVecEnv(VecEnvWrapper):
     Raises
     ------
     ConfigError
-        If the game does not say how much time remains, or has no such action.
+        From :func:`training.late_actions.check`.
     """
 
     def __init__(self, venv: BatchVecEnv, rules: Sequence[LateAction]) -> None:
         super().__init__(venv)
         self._rules = tuple(rules)
         self._engine: BatchEngine = venv.engine
-        check_late_actions(self._engine, self._rules)
+        late_actions.check(self._engine, self._rules)
         self.steps = 0
 
     def ticks(self) -> dict[str, float]:
@@ -62,37 +62,12 @@ class LateActionVecEnv(VecEnvWrapper):
             return result
         if kwargs.get("indices") is not None:
             raise ValueError("masks are scheduled for all lanes at once")
-        block = self._masks()
+        block = late_actions.masks(self._engine, self._rules, self.steps)
         return list(block) if len(result) == len(block) else [block]
-
-    def _masks(self) -> np.ndarray:
-        """Return the scheduled masks, a new array of bool, shape (n, A)."""
-        engine = self._engine
-        masks = engine.mask != 0
-        elapsed = engine.game.config.time_max - engine.info["time_remaining"]
-        for rule in self._rules:
-            early = elapsed < rule.ticks_at(self.steps)
-            early &= masks.sum(1) > masks[:, rule.action]  # something else is legal
-            masks[early, rule.action] = False
-        return masks
 
     def has_attr(self, attr_name: str) -> bool:
         """Tell whether the lanes have an attribute."""
         return self.venv.has_attr(attr_name)
-
-
-def check_late_actions(engine: BatchEngine, rules: Sequence[LateAction]) -> None:
-    """Refuse a ``mask_schedule`` that the game cannot follow; see :class:`LateActionVecEnv`."""
-    for rule in rules:
-        if rule.action >= engine.num_actions:
-            raise ConfigError(
-                f"mask_schedule.action={rule.action} is not possible: mask_schedule.action must "
-                f"be from 0 to {engine.num_actions - 1}."
-            )
-        if "time_remaining" not in engine.info:
-            raise ConfigError(
-                "mask_schedule is not possible here: this game has no info column 'time_remaining'."
-            )
 
 
 class TimedVecEnv(VecEnvWrapper):
