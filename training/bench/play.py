@@ -1,8 +1,8 @@
 """Play whose actions were made beforehand: nothing but the environment is in the timed region.
 
 A workload says which actions. Where they depend on the masks they are recorded once and replayed:
-the engine is deterministic, so they are legal again whenever the same state rows are loaded. All
-others are simply played on, round and round, with episodes ending where they will. What is timed is
+the engine is deterministic, so they are legal again from the same position on. All others are
+simply played on, round and round, with episodes ending where they will. What is timed is
 ``step_many`` alone, exactly as a trainer calls it: checks, opponents, rules, rewards, automatic
 resets, observations, masks and info columns.
 """
@@ -30,7 +30,7 @@ BACKENDS = ("auto", "native", "fast", "cython", "numba", "reference")  # native:
 # What a backend is called in a run. The halves of fast are for finding faults, not for training.
 ENV_IMPL_OF = {"auto": "auto", "native": "native", "fast": "native", "reference": "reference"}
 METHOD = (
-    "random legal actions recorded beforehand and replayed from the same state rows; timed: "
+    "random legal actions recorded beforehand and replayed from the same positions; timed: "
     "step_many with checks, opponents, autoreset, observation, mask, reward, info"
 )
 METHOD_ON = (
@@ -128,26 +128,42 @@ class Playback:
         if backend in ("reference", "numba", "cython"):
             player = make_engine(env, num_envs, options, "auto", 1)
         rng = np.random.default_rng(seed)
-        lanes = np.arange(num_envs)
+        self._lead: list[np.ndarray] = []
         player.reset_many(seeds=seed)
         for t in range(stagger):
-            player.step_many(_actions(player, env, workload, rng))
-            player.reset_many(lanes % stagger == t)
-        rows = player.get_states()
-        self._start = rows if workload == "masked_uniform" else None
+            self._lead.append(_actions(player, env, workload, rng))
+            self._lead_step(player, t)
+        self._replays = workload == "masked_uniform"
+        # Rows that are read out are complete, so a game that completes them as it goes begins anew.
+        anew = player is self.engine and player.game.lazy
+        self._rows = None if anew else player.get_states()
         self._actions = []
         for _ in range(steps):
             self._actions.append(_actions(player, env, workload, rng))
-            if self._start is not None:  # the next mask depends on it
+            if self._replays:  # the next mask depends on it
                 player.step_many(self._actions[-1])
         if player is not self.engine:
             self.engine.reset_many(seeds=seed)
-            self.engine.set_states(rows)
+            self.rewind()
+
+    def _lead_step(self, engine: BatchEngine, t: int) -> None:
+        """Take step ``t`` of those before the stretch, in which each lane is reset once."""
+        engine.step_many(self._lead[t])
+        engine.reset_many(np.arange(engine.num_envs) % self._chosen["stagger"] == t)
+
+    def rewind(self) -> None:
+        """Go back to where the stretch begins."""
+        if self._rows is not None:
+            self.engine.set_states(self._rows)
+            return
+        self.engine.reset_many(seeds=self._chosen["seed"])
+        for t in range(len(self._lead)):
+            self._lead_step(self.engine, t)
 
     @property
     def method(self) -> str:
         """How it is timed, in words."""
-        return METHOD if self._start is not None else METHOD_ON
+        return METHOD if self._replays else METHOD_ON
 
     def work(self) -> Work:
         """Return the play as something to time."""
@@ -158,9 +174,7 @@ class Playback:
                 engine.step_many(batch)
 
         steps = engine.num_envs * len(actions)
-        if self._start is None:
-            return Work(run, steps)
-        return Work(run, steps, lambda: engine.set_states(self._start))
+        return Work(run, steps, self.rewind if self._replays else None)
 
     def ticks_per_step(self) -> float:
         """Return how many ticks of the game a step takes on average; untimed.
@@ -169,11 +183,8 @@ class Playback:
         """
         if "dt" not in self.engine.game.info_columns:
             return 1.0
-        twin = Playback(
-            *self._built_with, backend=self.engine.backend, info_columns=("dt",), **self._chosen
-        )
-        if twin._start is not None:
-            twin.engine.set_states(twin._start)
+        twin = Playback(*self._built_with, backend="auto", info_columns=("dt",), **self._chosen)
+        twin.rewind()
         total = 0.0
         for batch in twin._actions:
             twin.engine.step_many(batch)
