@@ -342,7 +342,7 @@ cdef class BatchCore:
         with nogil:
             for i in range(self.num_envs):
                 if select[i]:
-                    materialise_row(self.states + i)
+                    materialise_row(self.states + i, self.tables)
 
     def first_illegal(
         self, const int32_t[::1] actions not None, const uint8_t[::1] select not None

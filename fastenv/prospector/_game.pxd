@@ -158,7 +158,7 @@ cdef inline void pirates(State* s, int dt, double intensity) noexcept nogil:
     s.alert += 8.0
 
 
-cdef inline int travel(State* s, int slot) noexcept nogil:
+cdef inline int travel(State* s, const Tables* tb, int slot) noexcept nogil:
     cdef int node = s.current_node, dt = s.edge_time[node][slot]
     cdef double threat = s.edge_threat[node][slot]
     s.fuel -= s.edge_fuel[node][slot] * (1.0 + 0.5 * (cargo_sum(s) / 200.0))
@@ -166,7 +166,7 @@ cdef inline int travel(State* s, int slot) noexcept nogil:
     s.current_node = node
     s.selected = -1
     if (s.pending >> node) & 1:
-        generate_asteroids(s, node)
+        generate_asteroids(s, tb, node)
     s.hull -= ((dt * threat) * 0.7) * uni(&s.rng, 0.85, 1.15)
     s.heat += (dt * threat) * 0.5
     s.alert += (dt * threat) * 0.8
@@ -181,14 +181,14 @@ cdef inline void scan(State* s, int a, const Scan* mode) noexcept nogil:
     cdef double x[6]
     cdef double blend[6]
     for c in range(6):
-        x[c] = s.true_comp[node][a][c] + normal(&s.rng, 0.0, sigma)
+        x[c] = s.true_comp[node][a][c] + normal(&s.rng, sigma)
     norm6(x)
     for c in range(6):
         blend[c] = rest * s.comp_est[node][a][c] + mode.blend * x[c]
     norm6(blend)
     for c in range(6):
         s.comp_est[node][a][c] = <float>blend[c]
-    stability = clamp(s.stability[node][a] + normal(&s.rng, 0.0, sigma), 0.0, 1.0)
+    stability = clamp(s.stability[node][a] + normal(&s.rng, sigma), 0.0, 1.0)
     stability = rest * s.stability_est[node][a] + mode.blend * stability
     s.stability_est[node][a] = <float>clamp(stability, 0.0, 1.0)
     s.scan_conf[node][a] = <float>clamp(conf + mode.gain, 0.0, 1.0)
@@ -222,7 +222,7 @@ cdef inline void mine(State* s, const Mine* mode) noexcept nogil:
         too_hot = 1.0 - (heat - 0.7) / 0.3
         too_hot = too_hot if too_hot > 0.1 else 0.1
     k = s.richness[node][a] * positive(1.0 - depletion)
-    k = k * (0.4 + 0.6 * tool) * too_hot * mode.factor * exp(normal(&s.rng, 0.0, mode.sigma))
+    k = k * (0.4 + 0.6 * tool) * too_hot * mode.factor * exp(normal(&s.rng, mode.sigma))
     for c in range(6):
         x[c] = k * s.true_comp[node][a][c]
         total += x[c]
@@ -253,7 +253,7 @@ cdef inline void listen(State* s) noexcept nogil:
     cdef double heard
     for k in range(MAX_NEIGHBORS):
         if s.neighbor[node][k] >= 0:
-            heard = clamp(s.edge_threat[node][k] + normal(&s.rng, 0.0, 0.08), 0.0, 1.0)
+            heard = clamp(s.edge_threat[node][k] + normal(&s.rng, 0.08), 0.0, 1.0)
             s.edge_threat_est[node][k] = <float>(
                 0.25 * s.edge_threat_est[node][k] + 0.75 * heard
             )
@@ -340,7 +340,9 @@ cdef inline int work(State* s, int action) noexcept nogil:
     return 2
 
 
-cdef inline int apply_action(State* s, int action, bint valid) noexcept nogil:
+cdef inline int apply_action(
+    State* s, const Tables* tb, int action, bint valid
+) noexcept nogil:
     # Section 8; returns dt.
     if SCAN_WIDE <= action <= SCAN_DEEP:
         return scan_node(s, action, valid)
@@ -349,7 +351,7 @@ cdef inline int apply_action(State* s, int action, bint valid) noexcept nogil:
     if action == HOLD:
         hold(s)
     elif action < HOLD:
-        return travel(s, action)
+        return travel(s, tb, action)
     elif action == LISTEN:
         listen(s)
         return 2
@@ -461,7 +463,7 @@ cdef inline bint step_row(State* s, const Rules* r, const Tables* tb, int action
     valid = is_legal(s, action)
     if action < 0 or action >= NUM_ACTIONS:
         resolved = HOLD  # and once more below: the rules say so
-    dt = apply_action(s, resolved, valid or resolved != action)
+    dt = apply_action(s, tb, resolved, valid or resolved != action)
     if not valid:
         dt = 1
         hold(s)

@@ -4,8 +4,9 @@
    library's double functions give. Here an approximation A of F is computed in loops that the
    compiler turns into vector code, with a proven bound E of |A - F|. If f32(A - E) and f32(A + E)
    are the same number, it is also f32(F), for rounding is monotone (Ziv's test). If they are not,
-   which is rare, or if anything is not a number, the caller uses the library. So the bits are always
-   those of the library, on every machine; a wrong bound would be a bug, a loose one costs time.
+   which is rare, the caller uses the library. So the bits are always those of the library, on every
+   machine; a wrong bound would be a bug, a loose one costs time. The loops take any draws and any
+   row that validate.py lets in; nothing that is not a number comes up.
 
    Bounds. The library is taken to be right to 1 unit in the last place (u = 2^-52 relative); glibc
    promises less than that for log, exp, sin and cos. The polynomials are Chebyshev fits; what they
@@ -136,14 +137,97 @@ FASTENV_INLINE int fastenv_prices(const uint32_t *draws, double t, const float *
         double w = t / q[c] + turn[c] * 0.15915494309189535;
         double x = base[c] + a[c] * fastenv_sine(fastenv_fold(w)) - 0.04 * stock[c] -
                    0.05 * sold[c] + sigma[c] * fastenv_normal(first[c], second[c]);
-        double error = fabs(a[c]) * (3e-13 + 1e-14 * fabs(w)) + sigma[c] * FASTENV_NORMAL_ERROR +
+        double error = a[c] * (3e-13 + 1e-14 * fabs(w)) + sigma[c] * FASTENV_NORMAL_ERROR +
                        (base[c] + stock[c] + sold[c]) * 1e-15;
         below[c] = fastenv_clamp(x - slack * error, low[c], high[c]);
         above[c] = fastenv_clamp(x + slack * error, low[c], high[c]);
     }
     for (c = 0; c < 6; c++) {
         price[c] = (float)below[c];
-        doubt |= !(price[c] == (float)above[c]);
+        doubt |= price[c] != (float)above[c];
+    }
+    return !doubt;
+}
+
+/* Prices of a new world. */
+FASTENV_INLINE int fastenv_first_prices(const float *phase, const float *amp, const double *base,
+                                        const double *low, const double *high, double slack,
+                                        float *price) {
+    int c, doubt = 0;
+    for (c = 0; c < 6; c++) {
+        double a = amp[c];
+        double x = base[c] + a * fastenv_sine(fastenv_fold(phase[c] * 0.15915494309189535));
+        double error = slack * (a * 4e-13 + base[c] * 1e-15);
+        price[c] = (float)fastenv_clamp(x - error, low[c], high[c]);
+        doubt |= price[c] != (float)fastenv_clamp(x + error, low[c], high[c]);
+    }
+    return !doubt;
+}
+
+/* -- asteroids -------------------------------------------------------------------------------- */
+
+#define FASTENV_BLOCK 4 /* asteroids worked on at once: element 4 i + j is number i of asteroid j */
+
+/* Where the twenty draws of an asteroid go, so that those that need a logarithm are together. */
+static const unsigned char FASTENV_ORDER[20] = {0,  1,  2,  3,  4,  5,        /* true composition */
+                                                17, 18,                       /* richness */
+                                                12, 13, 14, 15, 16,           /* stability */
+                                                19,                           /* noise */
+                                                6,  7,  8,  9,  10, 11};      /* first estimate */
+
+/* Shares of six positive numbers, rounded with the bound taken off and added. */
+FASTENV_INLINE void fastenv_shares(const double *e, double error, float *below, float *above) {
+    double total[FASTENV_BLOCK];
+    int i, j;
+    for (j = 0; j < FASTENV_BLOCK; j++)
+        total[j] = e[j] + e[4 + j] + e[8 + j] + e[12 + j] + e[16 + j] + e[20 + j];
+    for (i = 0; i < 6 * FASTENV_BLOCK; i++) {
+        double share = e[i] / total[i % FASTENV_BLOCK];
+        below[i] = (float)(share - share * error);
+        above[i] = (float)(share + share * error);
+    }
+}
+
+/* What the maths library is needed for in four asteroids, from draws in FASTENV_ORDER. Numbers of
+   out: 0-5 true composition, 6-11 first estimate, 12 stability, 13 richness. Returns 0 if anything
+   is in doubt. */
+FASTENV_INLINE int fastenv_asteroids(const uint32_t *draws, double slack, float *out) {
+    double e[18 * FASTENV_BLOCK];
+    float above[14 * FASTENV_BLOCK];
+    /* a quotient of sums of logarithms is off by twice their error */
+    const double error = slack * 2 * 6e-13, expo = slack * (0.65 * FASTENV_NORMAL_ERROR + 6e-13);
+    int i, j, doubt = 0;
+    for (i = 0; i < 18 * FASTENV_BLOCK; i++)
+        e[i] = fastenv_neglog(fastenv_widen(draws[i]));
+    fastenv_shares(e, error, out, above);
+    fastenv_shares(e + 24, error, out + 24, above + 24);
+    for (j = 0; j < FASTENV_BLOCK; j++) {
+        double a = e[48 + j] + e[52 + j] + e[56 + j], b = e[60 + j] + e[64 + j];
+        double share = a / (a + b);
+        double fold = fastenv_fold_draw(fastenv_widen(draws[72 + j]));
+        double x = -0.2 + 0.65 * (sqrt(2.0 * e[68 + j]) * fastenv_sine(fold));
+        x = fastenv_expo(fastenv_clamp(x, -1.7, 1.5)); /* what is cut off here is clamped below */
+        out[48 + j] = (float)(share - share * error);
+        above[48 + j] = (float)(share + share * error);
+        out[52 + j] = (float)fastenv_clamp(x - x * expo, 0.2, 4.0);
+        above[52 + j] = (float)fastenv_clamp(x + x * expo, 0.2, 4.0);
+    }
+    for (i = 0; i < 14 * FASTENV_BLOCK; i++)
+        doubt |= out[i] != above[i];
+    return !doubt;
+}
+
+/* -- edges ------------------------------------------------------------------------------------ */
+
+/* f32(0.05 z) for n pairs of draws; returns 0 if one is in doubt. */
+FASTENV_INLINE int fastenv_noises(const uint32_t *first, const uint32_t *second, int n,
+                                  double slack, float *out) {
+    const double error = slack * 0.05 * FASTENV_NORMAL_ERROR;
+    int i, doubt = 0;
+    for (i = 0; i < n; i++) {
+        double x = fastenv_normal(fastenv_widen(first[i]), fastenv_widen(second[i]));
+        out[i] = (float)(0.05 * x - error);
+        doubt |= out[i] != (float)(0.05 * x + error);
     }
     return !doubt;
 }

@@ -17,8 +17,17 @@ cdef inline void pcg_seed(uint64_t* rng, uint64_t seed) noexcept nogil:
     next_u32(rng)
 
 
+cdef inline void skip_four(uint64_t* rng) noexcept nogil:
+    cdef uint64_t mul = 6364136223846793005, add = 109
+    add *= mul + 1
+    mul *= mul
+    add *= mul + 1
+    mul *= mul
+    rng[0] = rng[0] * mul + add
+
+
 cdef inline double uniform(uint64_t* rng) noexcept nogil:
-    return <double>next_u32(rng) * (1.0 / 4294967296.0)
+    return next_u32(rng) * (1.0 / 4294967296.0)
 
 
 cdef inline double uni(uint64_t* rng, double low, double high) noexcept nogil:
@@ -29,38 +38,20 @@ cdef inline uint32_t below(uint64_t* rng, uint32_t low, uint32_t high) noexcept 
     return low + next_u32(rng) % (high - low)
 
 
-cdef inline double exponential(uint64_t* rng) noexcept nogil:
-    cdef double u = uniform(rng)
-    return -log(u if u >= 1e-8 else 1e-8)
+# From draws: the rules as they are written, with the maths library.
+
+cdef inline double unit(uint32_t draw) noexcept nogil:
+    return draw * (1.0 / 4294967296.0)
+
+
+cdef inline double exponential_of(uint32_t draw) noexcept nogil:
+    return -log(unit(draw) if unit(draw) >= 1e-8 else 1e-8)
 
 
 cdef inline double normal_of(uint32_t first, uint32_t second) noexcept nogil:
-    # A standard normal number from two draws.
-    cdef double u1 = first * (1.0 / 4294967296.0), u2 = second * (1.0 / 4294967296.0)
-    return sqrt(-2.0 * log(u1 if u1 >= 1e-8 else 1e-8)) * cos(6.283185307179586 * u2)
+    return sqrt(2.0 * exponential_of(first)) * cos(6.283185307179586 * unit(second))
 
 
-cdef inline double normal(uint64_t* rng, double mean, double sigma) noexcept nogil:
+cdef inline double normal(uint64_t* rng, double sigma) noexcept nogil:
     cdef uint32_t first = next_u32(rng), second = next_u32(rng)
-    return mean + sigma * normal_of(first, second)
-
-
-cdef inline double beta32(uint64_t* rng) noexcept nogil:
-    cdef double a = 0.0, b = 0.0
-    for _ in range(3):
-        a += exponential(rng)
-    for _ in range(2):
-        b += exponential(rng)
-    return a / (a + b) if a + b > 0.0 else 0.5
-
-
-cdef inline void dir6(uint64_t* rng, float* out) noexcept nogil:
-    # Six shares, stored in f32.
-    cdef double share[6]
-    cdef double total = 0.0
-    cdef int c
-    for c in range(6):
-        share[c] = exponential(rng)
-        total += share[c]
-    for c in range(6):
-        out[c] = <float>(share[c] / total)
+    return sigma * normal_of(first, second)

@@ -2,7 +2,7 @@
 # but asteroids wait until the ship comes: 20 draws each, so the generator can jump over them.
 from libc.math cimport exp, sin
 from libc.stdint cimport int8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from fastenv.prospector._pcg cimport *
 from fastenv.prospector._state cimport *
@@ -13,33 +13,89 @@ cdef inline double clamp(double x, double low, double high) noexcept nogil:
     return x if x < high else high
 
 
+cdef extern from *:
+    """
+    static inline int fastenv_first_bit(unsigned x) { return __builtin_ctz(x); }
+    """
+    int fastenv_first_bit(unsigned x) noexcept nogil
+
+cdef extern from "_maths.h":
+    const unsigned char FASTENV_ORDER[20]
+    bint fastenv_noises(
+        const uint32_t* first, const uint32_t* second, int n, double slack, float* out
+    ) noexcept nogil
+    bint fastenv_asteroids(const uint32_t* draws, double slack, float* out) noexcept nogil
+    bint fastenv_first_prices(
+        const float* phase, const float* amp, const double* base, const double* low,
+        const double* high, double slack, float* price,
+    ) noexcept nogil
+
+
+# -- nodes and edges ----------------------------------------------------------------------------
+
+cdef enum:
+    MAX_EDGES = 63  # a tree and one more for each node
+    BLOCK = 4  # FASTENV_BLOCK
+
+
 cdef struct Graph:
-    # What the edges drawn so far forbid and where the next one goes.
     uint32_t neighbors[MAX_NODES]  # bit sets
     int degree[MAX_NODES]
+    int num_edges
+    int8_t node[2][MAX_EDGES]  # the two ends of an edge
+    int8_t slot[2][MAX_EDGES]
+    uint64_t rng[MAX_EDGES]  # where its four draws begin
 
 
-cdef inline void add_edge(
-    State* s, Graph* g, uint64_t* rng, uint32_t u, uint32_t v
-) noexcept nogil:
-    cdef int i = g.degree[u], j = g.degree[v], time
-    cdef float fuel, noise, hazard, pirate, threat
-    if (g.neighbors[u] >> v) & 1 or i == MAX_NEIGHBORS or j == MAX_NEIGHBORS:
+cdef inline void add_edge(Graph* g, uint64_t* rng, uint32_t u, uint32_t v) noexcept nogil:
+    cdef int e = g.num_edges
+    if (g.neighbors[u] >> v) & 1 or g.degree[u] == MAX_NEIGHBORS or g.degree[v] == MAX_NEIGHBORS:
         return
-    time = below(rng, 1, 9)
-    fuel = <float>uni(rng, 20.0, 160.0 * 0.7)
-    noise = <float>normal(rng, 0.0, 0.05)
-    hazard = <float>0.5 * (s.node_hazard[u] + s.node_hazard[v])
-    pirate = <float>0.5 * (s.node_pirate[u] + s.node_pirate[v])
-    threat = <float>clamp((hazard + pirate) + noise, 0.0, 1.0)
-    s.neighbor[u][i], s.neighbor[v][j] = <int8_t>v, <int8_t>u
-    s.edge_time[u][i] = s.edge_time[v][j] = time
-    s.edge_fuel[u][i] = s.edge_fuel[v][j] = fuel
-    s.edge_threat[u][i] = s.edge_threat[v][j] = threat
+    g.node[0][e], g.node[1][e] = <int8_t>u, <int8_t>v
+    g.slot[0][e], g.slot[1][e] = <int8_t>g.degree[u], <int8_t>g.degree[v]
+    g.rng[e] = rng[0]
+    skip_four(rng)
+    g.num_edges += 1
     g.neighbors[u] |= (<uint32_t>1) << v
     g.neighbors[v] |= (<uint32_t>1) << u
     g.degree[u] += 1
     g.degree[v] += 1
+
+
+cdef inline void exact_noises(
+    const uint32_t* first, const uint32_t* second, int n, float* out
+) noexcept nogil:
+    cdef int e
+    for e in range(n):
+        out[e] = <float>(0.05 * normal_of(first[e], second[e]))
+
+
+cdef inline void write_edges(State* s, Graph* g) noexcept nogil:
+    # All edges at once: only where they are depends on those before them.
+    cdef uint32_t first[MAX_EDGES]
+    cdef uint32_t second[MAX_EDGES]
+    cdef int8_t time[MAX_EDGES]
+    cdef float fuel[MAX_EDGES]
+    cdef float noise[MAX_EDGES]
+    cdef float hazard, pirate, threat
+    cdef int e, end, node, slot
+    for e in range(g.num_edges):
+        time[e] = below(&g.rng[e], 1, 9)
+        fuel[e] = <float>uni(&g.rng[e], 20.0, 160.0 * 0.7)
+        first[e] = next_u32(&g.rng[e])
+        second[e] = next_u32(&g.rng[e])
+    if not fastenv_noises(first, second, g.num_edges, 1.0, noise):
+        exact_noises(first, second, g.num_edges, noise)
+    for e in range(g.num_edges):
+        hazard = <float>0.5 * (s.node_hazard[g.node[0][e]] + s.node_hazard[g.node[1][e]])
+        pirate = <float>0.5 * (s.node_pirate[g.node[0][e]] + s.node_pirate[g.node[1][e]])
+        threat = <float>clamp((hazard + pirate) + noise[e], 0.0, 1.0)
+        for end in range(2):
+            node, slot = g.node[end][e], g.slot[end][e]
+            s.neighbor[node][slot] = g.node[1 - end][e]
+            s.edge_time[node][slot] = time[e]
+            s.edge_fuel[node][slot] = fuel[e]
+            s.edge_threat[node][slot] = threat
 
 
 cdef inline void clear_edges(State* s) noexcept nogil:
@@ -60,10 +116,11 @@ cdef inline void count_hops(State* s, const Graph* g) noexcept nogil:
     memset(s.steps_to_station, UNREACHABLE, sizeof(s.steps_to_station))
     while ring:
         reached = 0
-        for node in range(s.node_count):
-            if (ring >> node) & 1:
-                s.steps_to_station[node] = hops
-                reached |= g.neighbors[node]
+        while ring:
+            node = fastenv_first_bit(ring)
+            ring &= ring - 1
+            s.steps_to_station[node] = hops
+            reached |= g.neighbors[node]
         ring = reached & ~seen
         seen |= ring
         hops += 1
@@ -74,7 +131,9 @@ cdef inline void generate_graph(State* s, uint64_t* rng) noexcept nogil:
     cdef int node, n = below(rng, 8, 33)
     cdef uint32_t u, v
     cdef bint dangerous
-    memset(&g, 0, sizeof(g))
+    memset(g.neighbors, 0, sizeof(g.neighbors))
+    memset(g.degree, 0, sizeof(g.degree))
+    g.num_edges = 0
     memset(s.node_type, CLUSTER, sizeof(s.node_type))
     memset(s.node_hazard, 0, sizeof(s.node_hazard))
     memset(s.node_pirate, 0, sizeof(s.node_pirate))
@@ -90,14 +149,17 @@ cdef inline void generate_graph(State* s, uint64_t* rng) noexcept nogil:
             s.node_hazard[node] = <float>clamp(s.node_hazard[node] + 0.25, 0.0, 1.0)
             s.node_pirate[node] = <float>clamp(s.node_pirate[node] + 0.12, 0.0, 1.0)
     for node in range(1, n):
-        add_edge(s, &g, rng, node, below(rng, 0, node))
+        add_edge(&g, rng, node, below(rng, 0, node))
     for _ in range(n):
         u = below(rng, 0, n)
         v = below(rng, 0, n)
         if u != v:
-            add_edge(s, &g, rng, u, v)
+            add_edge(&g, rng, u, v)
+    write_edges(s, &g)
     count_hops(s, &g)
 
+
+# -- asteroids ----------------------------------------------------------------------------------
 
 cdef inline void postpone_asteroids(State* s, const Tables* tb, uint64_t* rng) noexcept nogil:
     # Remember where each node's asteroids begin in the stream and jump over them.
@@ -112,10 +174,66 @@ cdef inline void postpone_asteroids(State* s, const Tables* tb, uint64_t* rng) n
         rng[0] = rng[0] * tb.jump_mul[count] + tb.jump_add[count]
 
 
-cdef inline void generate_asteroids(State* s, int node) noexcept nogil:
+cdef inline void draw_block(const Tables* tb, uint64_t* rng, uint32_t* draws) noexcept nogil:
+    # The draws of four asteroids, each from a generator of its own.
+    cdef uint64_t state[BLOCK]
+    cdef int i, j
+    for j in range(BLOCK):
+        state[j] = rng[0]
+        rng[0] = rng[0] * tb.jump_mul[1] + tb.jump_add[1]
+    for i in range(20):
+        for j in range(BLOCK):
+            draws[BLOCK * FASTENV_ORDER[i] + j] = next_u32(&state[j])
+
+
+cdef inline void exact_shares(const uint32_t* draws, float* out) noexcept nogil:
+    cdef double share[6]
+    cdef double total = 0.0
+    cdef int c
+    for c in range(6):
+        share[c] = exponential_of(draws[BLOCK * c])
+        total += share[c]
+    for c in range(6):
+        out[BLOCK * c] = <float>(share[c] / total)
+
+
+cdef inline void exact_asteroids(const uint32_t* draws, float* out) noexcept nogil:
+    # The rules as they are written; the other way to the same bits is fastenv_asteroids.
+    cdef int i, j
+    cdef double a, b, x
+    for j in range(BLOCK):
+        exact_shares(draws + j, out + j)
+        exact_shares(draws + 6 * BLOCK + j, out + 6 * BLOCK + j)
+        a = b = 0.0
+        for i in range(12, 15):
+            a += exponential_of(draws[BLOCK * i + j])
+        for i in range(15, 17):
+            b += exponential_of(draws[BLOCK * i + j])
+        out[12 * BLOCK + j] = <float>(a / (a + b))
+        x = normal_of(draws[17 * BLOCK + j], draws[18 * BLOCK + j])
+        out[13 * BLOCK + j] = <float>clamp(exp(-0.2 + 0.65 * x), 0.2, 4.0)
+
+
+cdef inline void write_asteroid(
+    State* s, int node, int a, const uint32_t* draws, const float* found
+) noexcept nogil:
+    cdef int c
+    for c in range(NUM_COMMODITIES):
+        s.true_comp[node][a][c] = found[BLOCK * c]
+        s.comp_est[node][a][c] = found[BLOCK * (6 + c)]
+    s.stability[node][a] = found[BLOCK * 12]
+    s.richness[node][a] = found[BLOCK * 13]
+    s.noise[node][a] = <float>(0.04 + (0.22 - 0.04) * unit(draws[BLOCK * 19]))
+    s.stability_est[node][a] = 0.5
+    s.scan_conf[node][a] = <float>0.10
+
+
+cdef inline void generate_asteroids(State* s, const Tables* tb, int node) noexcept nogil:
     # Fill the block of a pending node; what lies there is of an earlier episode.
+    cdef uint32_t draws[20 * BLOCK]
+    cdef float found[14 * BLOCK]
     cdef uint64_t rng = s.asteroid_rng[node]
-    cdef int a
+    cdef int a, k, first, count = s.asteroid_count[node]
     memset(s.depletion[node], 0, sizeof(s.depletion[node]))
     memset(s.scan_conf[node], 0, sizeof(s.scan_conf[node]))
     memset(s.stability_est[node], 0, sizeof(s.stability_est[node]))
@@ -124,38 +242,50 @@ cdef inline void generate_asteroids(State* s, int node) noexcept nogil:
     memset(s.richness[node], 0, sizeof(s.richness[node]))
     memset(s.stability[node], 0, sizeof(s.stability[node]))
     memset(s.noise[node], 0, sizeof(s.noise[node]))
-    for a in range(s.asteroid_count[node]):
-        dir6(&rng, s.true_comp[node][a])
-        s.richness[node][a] = <float>clamp(exp(normal(&rng, -0.2, 0.65)), 0.2, 4.0)
-        s.stability[node][a] = <float>beta32(&rng)
-        s.noise[node][a] = <float>uni(&rng, 0.04, 0.22)
-        dir6(&rng, s.comp_est[node][a])
-        s.stability_est[node][a] = 0.5
-        s.scan_conf[node][a] = <float>0.10
+    for k in range((count + BLOCK - 1) // BLOCK):
+        first = k * BLOCK
+        draw_block(tb, &rng, draws)
+        if not fastenv_asteroids(draws, 1.0, found):
+            exact_asteroids(draws, found)
+        for a in range(first, min(first + BLOCK, count)):
+            write_asteroid(s, node, a, draws + a - first, found + a - first)
     s.pending &= ~((<uint32_t>1) << node)
     s.asteroid_rng[node] = 0
 
 
-cdef inline void materialise_row(State* s) noexcept nogil:
+cdef inline void materialise_row(State* s, const Tables* tb) noexcept nogil:
     cdef int node
     for node in range(MAX_NODES):
         if (s.pending >> node) & 1:
-            generate_asteroids(s, node)
+            generate_asteroids(s, tb, node)
+
+
+# -- the market ---------------------------------------------------------------------------------
+
+cdef inline void exact_first_prices(State* s, const Tables* tb) noexcept nogil:
+    cdef int c
+    cdef double price
+    for c in range(NUM_COMMODITIES):
+        price = tb.price_base[c] + s.price_amp[c] * sin(s.price_phase[c])
+        s.price[c] = <float>clamp(price, tb.price_min[c], tb.price_max[c])
 
 
 cdef inline void generate_market(State* s, const Tables* tb, uint64_t* rng) noexcept nogil:
     cdef int c
-    cdef double base, price
     for c in range(NUM_COMMODITIES):
-        base = tb.price_base[c]
         s.station_inventory[c] = <float>uni(rng, 20.0, 120.0)
         s.price_phase[c] = <float>uni(rng, 0.0, 6.283185307179586)
         s.price_period[c] = <float>uni(rng, 180.0, 380.0)
-        s.price_amp[c] = <float>(base * uni(rng, 0.10, 0.30))
-        price = base + s.price_amp[c] * sin(s.price_phase[c])
-        s.price[c] = s.prev_price[c] = <float>clamp(price, tb.price_min[c], tb.price_max[c])
+        s.price_amp[c] = <float>(tb.price_base[c] * uni(rng, 0.10, 0.30))
         s.recent_sales[c] = 0
+    if not fastenv_first_prices(
+        s.price_phase, s.price_amp, tb.price_base, tb.price_min, tb.price_max, 1.0, s.price
+    ):
+        exact_first_prices(s, tb)
+    memcpy(s.prev_price, s.price, sizeof(s.price))
 
+
+# -- an episode ---------------------------------------------------------------------------------
 
 cdef inline void reset_row(
     State* s, const Rules* r, const Tables* tb, const uint64_t* seed
