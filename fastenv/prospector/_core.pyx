@@ -7,11 +7,14 @@ most actions leave that as it is: the core keeps the part ``places`` of each lan
 """
 from cython.parallel cimport prange
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from fastenv.prospector._game cimport is_legal, materialise_row, reset_row, step_row
+from fastenv.prospector._game cimport (
+    find_asteroids, find_first_prices, find_noises, find_prices, is_legal, materialise_row,
+    reset_row, step_row,
+)
 from fastenv.prospector._state cimport NUM_ACTIONS, OBS_DIM, Rules, State, Tables
 
 cdef enum:
@@ -30,6 +33,11 @@ cdef extern from *:
     #endif
     """
     const bint FASTENV_IS_DEBUG
+
+cdef extern from "_maths.h":
+    double fastenv_neglog(double draw) noexcept nogil
+    double fastenv_sine(double y) noexcept nogil
+    double fastenv_expo(double x) noexcept nogil
 
 ctypedef void (*head_fn)(const State*, const Rules*, const Tables*, float*) noexcept nogil
 ctypedef void (*places_fn)(const State*, float*) noexcept nogil
@@ -132,6 +140,59 @@ def record_offsets():
         "unused": <size_t>&s.unused - base,
     }
 
+
+# -- for the tests of _maths.h: what the core computes with it, with bounds `slack` times as wide ------
+
+
+def _approximate(str name, const double[::1] x not None, double[::1] out not None):
+    """Write an approximation: ``neglog`` of draws, ``sine`` of quarter turns, or ``expo``."""
+    cdef Py_ssize_t i
+    for i in range(x.shape[0]):
+        if name == "neglog":
+            out[i] = fastenv_neglog(x[i])
+        elif name == "sine":
+            out[i] = fastenv_sine(x[i])
+        else:
+            out[i] = fastenv_expo(x[i])
+
+
+def _noises(
+    const uint32_t[::1] first not None, const uint32_t[::1] second not None, double slack,
+    float[::1] out not None,
+):
+    """Write the noise of edge threats, one at a time; return how many needed the library."""
+    cdef Py_ssize_t i, doubts = 0
+    for i in range(first.shape[0]):
+        doubts += not find_noises(&first[i], &second[i], 1, slack, &out[i])
+    return doubts
+
+
+def _asteroids(const uint32_t[:, ::1] draws not None, double slack, float[:, ::1] out not None):
+    """Write blocks of asteroids, 80 draws to 56 numbers; return how many needed the library."""
+    cdef Py_ssize_t i, doubts = 0
+    for i in range(draws.shape[0]):
+        doubts += not find_asteroids(&draws[i, 0], slack, &out[i, 0])
+    return doubts
+
+
+def _prices(
+    uint8_t[:, ::1] states not None, const uint8_t[::1] tables not None,
+    const uint32_t[:, ::1] draws not None, int dt, double slack,
+):
+    """Give rows new prices, first ones if ``dt`` is 0; return how many needed the library."""
+    cdef Py_ssize_t i, doubts = 0
+    cdef State* s
+    cdef const Tables* tb = <const Tables*>&tables[0]
+    for i in range(states.shape[0]):
+        s = <State*>&states[i, 0]
+        if dt:
+            doubts += not find_prices(s, tb, dt, &draws[i, 0], slack)
+        else:
+            doubts += not find_first_prices(s, tb, slack)
+    return doubts
+
+
+# -- the batch ----------------------------------------------------------------------------------
 
 cdef struct Columns:
     # Where the wanted ones of a kernel's columns go.

@@ -374,18 +374,23 @@ cdef inline int apply_action(
 
 # -- 10 global dynamics -------------------------------------------------------------------------
 
-cdef inline void exact_prices(
-    State* s, const Tables* tb, int dt, const uint32_t* draws
+cdef inline bint find_prices(
+    State* s, const Tables* tb, int dt, const uint32_t* draws, double slack
 ) noexcept nogil:
-    # The rule as it is written; the other way to the same bits is fastenv_prices.
     cdef double t = <double>(s.ticks_elapsed + dt), cycle, noise, price
     cdef int c
+    if fastenv_prices(
+        draws, t, s.price_phase, s.price_period, s.price_amp, s.station_inventory, s.recent_sales,
+        tb.price_base, tb.price_sigma[dt], tb.price_min, tb.price_max, slack, s.price,
+    ):
+        return True
     for c in range(NUM_COMMODITIES):
         cycle = s.price_amp[c] * sin(6.283185307179586 * (t / s.price_period[c]) + s.price_phase[c])
         noise = tb.price_sigma[dt][c] * normal_of(draws[2 * c], draws[2 * c + 1])
         price = tb.price_base[c] + cycle - 0.04 * s.station_inventory[c]
         price = price - 0.05 * s.recent_sales[c] + noise
         s.price[c] = <float>clamp(price, tb.price_min[c], tb.price_max[c])
+    return False
 
 
 cdef inline void market(State* s, const Tables* tb, int dt) noexcept nogil:
@@ -396,12 +401,7 @@ cdef inline void market(State* s, const Tables* tb, int dt) noexcept nogil:
         draws[c] = next_u32(&rng)
     s.rng = rng
     memcpy(s.prev_price, s.price, sizeof(s.price))
-    if not fastenv_prices(
-        draws, <double>(s.ticks_elapsed + dt), s.price_phase, s.price_period, s.price_amp,
-        s.station_inventory, s.recent_sales, tb.price_base, tb.price_sigma[dt], tb.price_min,
-        tb.price_max, 1.0, s.price,
-    ):
-        exact_prices(s, tb, dt, draws)
+    find_prices(s, tb, dt, draws, 1.0)
     for c in range(NUM_COMMODITIES):
         s.recent_sales[c] *= tb.sales_decay[dt]
         s.station_inventory[c] *= <float>0.998

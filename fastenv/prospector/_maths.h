@@ -15,7 +15,7 @@
      neglog   5e-13 relative, against 7.3e-12 * z / 2 with z <= 0.0295 left out: 1.1e-13
      sine     2e-13 absolute, against 3.2e-13 * y with |y| <= 1/4 left out: 8e-14
      expo     5e-13 relative, against 8 * 1.3e-14 left out: 1.0e-13
-     normal   sqrt(-2 log(1e-8)) = 6.07 at most, times (sine + neglog / 2): 3e-12 absolute
+     normal   3e-12 absolute, against sqrt(-2 log(1e-8)) = 6.07 at most, times (sine + neglog / 2)
 
    The cosine's argument 2 pi u is rounded in the library's formula and exact here; that moves the
    result by less than 1e-15. `slack` widens a bound; 1 but in tests. */

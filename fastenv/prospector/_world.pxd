@@ -62,12 +62,17 @@ cdef inline void add_edge(Graph* g, uint64_t* rng, uint32_t u, uint32_t v) noexc
     g.degree[v] += 1
 
 
-cdef inline void exact_noises(
-    const uint32_t* first, const uint32_t* second, int n, float* out
+cdef inline bint find_noises(
+    const uint32_t* first, const uint32_t* second, int n, double slack, float* out
 ) noexcept nogil:
+    # This and the other functions find_*: return whether vector code was enough, else the rule is
+    # followed as it is written.
     cdef int e
+    if fastenv_noises(first, second, n, slack, out):
+        return True
     for e in range(n):
         out[e] = <float>(0.05 * normal_of(first[e], second[e]))
+    return False
 
 
 cdef inline void write_edges(State* s, Graph* g) noexcept nogil:
@@ -84,8 +89,7 @@ cdef inline void write_edges(State* s, Graph* g) noexcept nogil:
         fuel[e] = <float>uni(&g.rng[e], 20.0, 160.0 * 0.7)
         first[e] = next_u32(&g.rng[e])
         second[e] = next_u32(&g.rng[e])
-    if not fastenv_noises(first, second, g.num_edges, 1.0, noise):
-        exact_noises(first, second, g.num_edges, noise)
+    find_noises(first, second, g.num_edges, 1.0, noise)
     for e in range(g.num_edges):
         hazard = <float>0.5 * (s.node_hazard[g.node[0][e]] + s.node_hazard[g.node[1][e]])
         pirate = <float>0.5 * (s.node_pirate[g.node[0][e]] + s.node_pirate[g.node[1][e]])
@@ -197,10 +201,11 @@ cdef inline void exact_shares(const uint32_t* draws, float* out) noexcept nogil:
         out[BLOCK * c] = <float>(share[c] / total)
 
 
-cdef inline void exact_asteroids(const uint32_t* draws, float* out) noexcept nogil:
-    # The rules as they are written; the other way to the same bits is fastenv_asteroids.
+cdef inline bint find_asteroids(const uint32_t* draws, double slack, float* out) noexcept nogil:
     cdef int i, j
     cdef double a, b, x
+    if fastenv_asteroids(draws, slack, out):
+        return True
     for j in range(BLOCK):
         exact_shares(draws + j, out + j)
         exact_shares(draws + 6 * BLOCK + j, out + 6 * BLOCK + j)
@@ -212,6 +217,7 @@ cdef inline void exact_asteroids(const uint32_t* draws, float* out) noexcept nog
         out[12 * BLOCK + j] = <float>(a / (a + b))
         x = normal_of(draws[17 * BLOCK + j], draws[18 * BLOCK + j])
         out[13 * BLOCK + j] = <float>clamp(exp(-0.2 + 0.65 * x), 0.2, 4.0)
+    return False
 
 
 cdef inline void write_asteroid(
@@ -245,8 +251,7 @@ cdef inline void generate_asteroids(State* s, const Tables* tb, int node) noexce
     for k in range((count + BLOCK - 1) // BLOCK):
         first = k * BLOCK
         draw_block(tb, &rng, draws)
-        if not fastenv_asteroids(draws, 1.0, found):
-            exact_asteroids(draws, found)
+        find_asteroids(draws, 1.0, found)
         for a in range(first, min(first + BLOCK, count)):
             write_asteroid(s, node, a, draws + a - first, found + a - first)
     s.pending &= ~((<uint32_t>1) << node)
@@ -262,12 +267,17 @@ cdef inline void materialise_row(State* s, const Tables* tb) noexcept nogil:
 
 # -- the market ---------------------------------------------------------------------------------
 
-cdef inline void exact_first_prices(State* s, const Tables* tb) noexcept nogil:
+cdef inline bint find_first_prices(State* s, const Tables* tb, double slack) noexcept nogil:
     cdef int c
     cdef double price
+    if fastenv_first_prices(
+        s.price_phase, s.price_amp, tb.price_base, tb.price_min, tb.price_max, slack, s.price
+    ):
+        return True
     for c in range(NUM_COMMODITIES):
         price = tb.price_base[c] + s.price_amp[c] * sin(s.price_phase[c])
         s.price[c] = <float>clamp(price, tb.price_min[c], tb.price_max[c])
+    return False
 
 
 cdef inline void generate_market(State* s, const Tables* tb, uint64_t* rng) noexcept nogil:
@@ -278,10 +288,7 @@ cdef inline void generate_market(State* s, const Tables* tb, uint64_t* rng) noex
         s.price_period[c] = <float>uni(rng, 180.0, 380.0)
         s.price_amp[c] = <float>(tb.price_base[c] * uni(rng, 0.10, 0.30))
         s.recent_sales[c] = 0
-    if not fastenv_first_prices(
-        s.price_phase, s.price_amp, tb.price_base, tb.price_min, tb.price_max, 1.0, s.price
-    ):
-        exact_first_prices(s, tb)
+    find_first_prices(s, tb, 1.0)
     memcpy(s.prev_price, s.price, sizeof(s.price))
 
 
