@@ -1,6 +1,6 @@
-"""Write the observation tables of ``docs/skullking.md`` from ``fastenv/skullking/layout.py``.
+"""Write the observation tables of the games' pages from their ``layout.py``.
 
-Run ``python docs/generate.py`` after a change of the layout. A test compares.
+Run ``python docs/generate.py`` after a change of a layout. A test compares.
 """
 
 from __future__ import annotations
@@ -8,23 +8,41 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fastenv.prospector.layout import OBS_LAYOUT
 from fastenv.skullking.layout import layout_table
 from fastenv.skullking.tables import Tier
 
-PAGE = Path(__file__).with_name("skullking.md")
+FOLDER = Path(__file__).parent
 
 
-def with_tables(text: str) -> str:
-    """Return the page with the table of every tier between its two marks."""
-    for tier in Tier:
-        begin, end = (f"<!-- layout_table({tier.name}) {edge} -->" for edge in ("begin", "end"))
+def prospector_table() -> str:
+    """Return the observation of Prospector as a Markdown table."""
+    lines = ["| index | block | content |", "|---|---|---|"]
+    for name, offset, length, text in OBS_LAYOUT:
+        index = str(offset) if length == 1 else f"{offset}..{offset + length - 1}"
+        lines.append(f"| {index} | `{name}` | {text} |")
+    return "\n".join(lines)
+
+
+def tables() -> dict[str, dict[str, str]]:
+    """Return page -> mark -> table."""
+    skullking = {f"layout_table({tier.name})": layout_table(tier) for tier in Tier}
+    return {"skullking.md": skullking, "prospector.md": {"layout_table": prospector_table()}}
+
+
+def with_tables(name: str) -> str:
+    """Return a page with its tables between their marks."""
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    for mark, table in tables()[name].items():
+        begin, end = f"<!-- {mark} begin -->", f"<!-- {mark} end -->"
         pattern = re.escape(begin) + ".*?" + re.escape(end)
-        table = f"{begin}\n{layout_table(tier)}\n{end}"
-        text, count = re.subn(pattern, lambda _, table=table: table, text, flags=re.DOTALL)
+        block = f"{begin}\n{table}\n{end}"
+        text, count = re.subn(pattern, lambda _, block=block: block, text, flags=re.DOTALL)
         if count != 1:
-            raise SystemExit(f"{PAGE.name} must have one pair of marks {begin} and {end}")
+            raise SystemExit(f"{name} must have one pair of marks {begin} and {end}")
     return text
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in tables():
+        (FOLDER / page).write_text(with_tables(page), encoding="utf-8")

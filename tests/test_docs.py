@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 import fastenv
+from fastenv.prospector import layout as prospector
+from fastenv.prospector.bots import Bot
+from fastenv.prospector.config import ProspectorConfig
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
@@ -17,7 +20,11 @@ from fastenv.skullking.tables import Phase
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-SKULL_KING = (ROOT / "docs" / "skullking.md").read_text(encoding="utf-8")
+GAMES = {
+    name: (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("skullking.md", "prospector.md")
+}
+SKULL_KING = GAMES["skullking.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -36,13 +43,15 @@ def rows(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def test_observation_tables_are_those_of_the_layout() -> None:
+@pytest.mark.parametrize("page", GAMES)
+def test_observation_tables_are_those_of_the_layout(page: str) -> None:
     with_tables = runpy.run_path(str(ROOT / "docs" / "generate.py"))["with_tables"]
-    assert with_tables(SKULL_KING) == SKULL_KING, "run python docs/generate.py"
+    assert with_tables(page) == GAMES[page], "run python docs/generate.py"
 
 
-def test_sections_of_the_environments_come_in_the_agreed_order() -> None:
-    headings = re.findall(r"^## (\D.*)$", SKULL_KING, flags=re.MULTILINE)
+@pytest.mark.parametrize("page", GAMES)
+def test_sections_of_the_environments_come_in_the_agreed_order(page: str) -> None:
+    headings = re.findall(r"^## (\D.*)$", GAMES[page], flags=re.MULTILINE)
     agreed = [
         *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
         *("End of an episode", "Illegal actions", "Arguments", "Version history"),
@@ -67,6 +76,21 @@ def test_every_info_column_is_documented() -> None:
     assert re.findall(r"`(\w+)`", "".join(row[0] for row in rows(text)[2:])) == list(INFO_COLUMNS)
     for name in REWARD_COLUMNS:
         assert f"`{name}`" in text
+
+
+def test_prospector_is_documented() -> None:
+    page = GAMES["prospector.md"]
+    listed = {row[0].strip("`"): row[1] for row in rows(section(page, "## Arguments"))[2:]}
+    config = ProspectorConfig()
+    assert listed == {name: f"`{getattr(config, name)!r}`" for name in listed}
+    assert set(listed) == set(ProspectorConfig.__dataclass_fields__)
+    text = section(page, "## Info")
+    named = re.findall(r"`(\w+)`", "".join(row[0] for row in rows(text)[2:]))
+    assert named == list(prospector.INFO_COLUMNS)
+    for name in prospector.REWARD_TERMS:
+        assert f"`{name}`" in text
+    for bot in Bot:
+        assert bot.name.lower() in section(page, "## 17 Bots")
 
 
 def test_every_phase_is_documented() -> None:
