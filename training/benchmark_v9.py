@@ -22,7 +22,7 @@ from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training import files, machine, runs_md
-from training.bench import bars as bench_bars
+from training.bench import bars, bars_prospector
 from training.bench.trainer import CONFIGS, Flags, row
 from training.evaluation import tables
 
@@ -39,9 +39,10 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--repeats", type=int, default=3)
     parse.add_argument("--seconds", type=float, help="timed seconds of a repeat of a bar")
     parse.add_argument("--games", type=int, help="whole games before and after; 0 for none")
-    parse.add_argument("--lanes", type=int, default=bench_bars.LANES, help="lanes of the bars")
+    parse.add_argument("--lanes", type=int, default=bars.LANES, help="of Skull King's bars")
     parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
     parse.add_argument("--short", action="store_true", help="under three minutes")
+    parse.add_argument("--game", choices=("skullking", "prospector"), help="only its bars")
     parse.add_argument("--only", choices=("configs", "bars"), help="only this part")
     parse.add_argument("--runs-md", type=Path, help="log the rows there, such as RUNS.md")
     parse.add_argument("--allow-dirty", action="store_true", help="log uncommitted changes too")
@@ -122,9 +123,8 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     # Without --config the bars belong to the run; --config asks for configurations.
     if args.only == "bars" or (args.only is None and args.config is None):
         seconds = args.seconds or (1.0 if args.short else 2.0)
-        found = bench_bars.all_rows(args.repeats, seconds, 16_384, args.lanes)
+        found, judged = measure_bars(args, seconds)
         console.print(_env_table(found))
-        judged = bench_bars.bars(found)
         console.print(_bar_table(judged, args.repeats, args.lanes))
         rows += found + judged
     if args.only != "bars":
@@ -137,6 +137,23 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
     console.print(f"measured in {rows[0]['wall_s']} s, load {machine.load()}")
     return rows
+
+
+def measure_bars(
+    args: argparse.Namespace, seconds: float
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the rows that the bars of the chosen games need, and the bars."""
+    found: list[dict[str, Any]] = []
+    judged: list[dict[str, Any]] = []
+    if args.game in (None, "skullking"):
+        rows = bars.all_rows(args.repeats, seconds, 16_384, args.lanes)
+        found += rows
+        judged += bars.bars(rows)
+    if args.game in (None, "prospector"):
+        rows = bars_prospector.all_rows(args.repeats, seconds)
+        found += rows
+        judged += bars_prospector.bars(rows)
+    return found, judged
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -165,7 +182,7 @@ def _table(title: str, columns: str, left: int = 1) -> Table:
 
 def _env_table(rows: list[dict[str, Any]]) -> Table:
     heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, floor ns"
-    table = _table("Environment alone, random legal play; medians", heads, left=3)
+    table = _table("Environment alone, random legal play unless said; medians", heads, left=3)
     for r in rows:
         if r["kind"] != "env":
             continue
@@ -173,7 +190,7 @@ def _env_table(rows: list[dict[str, Any]]) -> Table:
         floor = r.get("floor_steps_per_cpu_s")
         figures = (r["steps_per_s"], r["steps_per_cpu_s"], min(every), max(every))
         table.add_row(
-            *(r["what"], r["tier"], r["backend"]),
+            *(r["what"], f"{r['tier']} {r.get('workload', '')}", r["backend"]),
             *(f"{r['num_envs']:,}", str(r["num_threads"])),
             *(f"{x:,.0f}" for x in figures),
             f"{1e9 / r['steps_per_cpu_s']:,.0f}",
@@ -183,15 +200,26 @@ def _env_table(rows: list[dict[str, Any]]) -> Table:
 
 
 def _bar_table(judged: list[dict[str, Any]], repeats: int, lanes: int) -> Table:
-    title = f"Bars: {lanes:,} lanes, 3 rule_medium opponents, medians of {repeats}"
-    table = _table(title, "bar, asked, measured, pass")
+    title = (
+        f"Bars: Skull King {lanes:,} lanes, 3 rule_medium opponents; Prospector "
+        f"{bars_prospector.LANES:,} lanes; medians of {repeats}"
+    )
+    table = _table(title, "bar, asked, measured, min..max, wall steps/s, pass")
     for bar in judged:
-        small = bar["measured"] < 1
-        shown = f"{bar['measured']:.1%}" if small else f"{bar['measured']:,.4g}"
-        if bar["measured"] >= 1000:
-            shown = f"{bar['measured']:,.0f}"
-        table.add_row(bar["what"], bar["asked"], shown, "yes" if bar["pass"] else "NO")
+        every, wall = bar["all"], bar["wall"]
+        table.add_row(
+            *(bar["what"], bar["asked"], _shown(bar["measured"])),
+            f"{_shown(min(every))}..{_shown(max(every))}" if every else "-",
+            "-" if wall is None else f"{wall:,.0f}",
+            "yes" if bar["pass"] else "NO",
+        )
     return table
+
+
+def _shown(value: float) -> str:
+    if value < 1:
+        return f"{value:.1%}"
+    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:

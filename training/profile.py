@@ -22,7 +22,7 @@ from typing import Any
 from fastenv.errors import ConfigError, FastEnvError
 from training import machine, runs_md
 from training.bench import floors, record, show
-from training.bench.env_modes import EnvPlan, env_only
+from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.play import BACKENDS, ENV_IMPL_OF, WORKLOADS, check_workload
 from training.config import PPOConfig, RunConfig, merge, parse_assignments
 from training.evaluation import tables
@@ -31,7 +31,6 @@ MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
 SMALL_EVALUATION = {"games": 16, "episodes": 256, "opponents": ["rule_medium"], "bootstrap": 100}
 MINIBATCHES = 16
-REFERENCE_LANES = 64  # its speed does not depend on their number
 
 
 def parser() -> argparse.ArgumentParser:

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from training import benchmark_v9, runs_md
-from training.bench import bars, play
+from training.bench import bars, bars_prospector, floors, play
+from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import MEASURED, NOT_BUILT
 
@@ -84,6 +85,43 @@ def test_bars_are_all_judged(bar_rows):
         assert bar["measured"] > 0
         assert isinstance(bar["pass"], bool)
     assert {"worker", "ability", "flat", "manager"} <= {r["tier"] for r in bar_rows if "tier" in r}
+
+
+@pytest.fixture(scope="module")
+def prospector_rows():
+    small = {"num_envs": 8, "torch_threads": 1}
+    small["ppo"] = {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "net_arch": [8]}
+    return [
+        *bars_prospector.env_rows(repeats=1, seconds=0.001, lanes=8),
+        *bars_prospector.thread_rows(repeats=1, seconds=0.001, lanes=8),
+        bars_prospector.trainer_row(1, 0.001, small),
+    ]
+
+
+def test_bars_of_prospector_are_all_judged(prospector_rows):
+    judged = bars_prospector.bars(prospector_rows)
+    assert [bar["asked"] for bar in judged] == [
+        *("at least 1.5e+06", "at least 300,000", "at least 3.5e+06"),
+        *("at least 1.8", "at least 300", "at least 150,000", "at most 0.05"),
+    ]
+    for bar in judged:
+        assert bar["measured"] > 0
+        assert bar["all"]
+
+
+def test_rows_of_prospector_can_be_written_logged_and_be_a_floor(prospector_rows, tmp_path):
+    host = {"cpu_model": "C"}
+    head = {"kind": "head", "created": "2026-01-02T03:04:05Z", "git_rev": "abc", "dirty": False}
+    rows = [{**head, "host": host}, *prospector_rows, *bars_prospector.bars(prospector_rows)]
+    benchmark_v9.write(tmp_path / "rows.jsonl", rows)
+    assert runs_md.main([str(tmp_path / "rows.jsonl"), "--to", str(tmp_path / "RUNS.md")]) == 0
+    logged = (tmp_path / "RUNS.md").read_text()
+    assert "| env_only cash_out | 8 | 1 |" in logged
+    assert "| gymnasium step uniform | 1 | 1 |" in logged
+    plan = EnvPlan(bars_prospector.ENV, num_envs=8, workload="hold", batches=1, stagger=1)
+    entry = env_only({"x": plan}, 1, 1e-9, memory=False)["x"]
+    hold = next(r for r in prospector_rows if r.get("workload") == "hold")
+    assert floors.find(entry, tmp_path).recorded == hold["steps_per_cpu_s"]
 
 
 def test_bar_rows_say_how_they_were_taken(bar_rows):

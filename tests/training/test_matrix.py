@@ -223,7 +223,7 @@ def test_resume_keeps_what_was_measured(measured, capsys):
     assert found["mode_summaries"]["env_only"]["best_candidate_id"] == "env_only-auto-ne8-et1"
     assert found["mode_summaries"]["env_only"]["best_min_steps_per_sec"] == 800
     assert found["summary"]["successful_candidates"] == 4
-    rows = list(csv.DictReader((measured / "m" / "matrix.csv").open()))
+    rows = list(csv.DictReader((measured / "m" / "matrix.csv").read_text().splitlines()))
     assert [row["id"] for row in rows] == [cell["id"] for cell in found["cells"]]
     assert rows[0]["mean"] == "400.5"
     assert "recommended floor 720" in capsys.readouterr().out

@@ -9,6 +9,7 @@ from training.bench.floor import floor_work
 from training.bench.play import METHOD, METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import interleaved, summary
 from training.bench.trainer import TIERS, Flags, measure
+from training.bench.verdicts import bar, ratio_bar, speed_bar
 from training.envs import make_engine
 
 LANES = 4096
@@ -154,44 +155,37 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     trainer = next(r for r in rows if r["kind"] == "trainer")
     state_bytes = make_engine(TIERS["worker"], 1).game.state_dtype.itemsize
     found = [
-        _bar(f"{tier}: steps a CPU second, one core", asked, first[tier]["steps_per_cpu_s"])
+        speed_bar(f"{tier}: steps a CPU second, one core", asked, first[tier])
         for tier, asked in ASKED.items()
     ]
-    found += [
-        _bar(f"{tier}: step over floor", FLOOR_TIMES, first[tier]["step_over_floor"], most=True)
-        for tier in ("worker", "ability")
-    ]
+    found += [_floor_bar(tier, first[tier]) for tier in ("worker", "ability")]
     fast = first["worker"]["steps_per_cpu_s"]
     return [
         *found,
-        _bar("2 threads over 1, wall", 1.8, two["steps_per_s"] / one["steps_per_s"]),
-        _bar("worker: fast over reference", 150, fast / slow["steps_per_cpu_s"]),
-        _bar("state row of 4 players, bytes", 512, state_bytes, most=True),
-        _bar(
+        ratio_bar("2 threads over 1, wall", 1.8, two, one, "steps_per_s"),
+        bar("worker: fast over reference", 150, fast / slow["steps_per_cpu_s"]),
+        bar("state row of 4 players, bytes", 512, state_bytes, most=True),
+        ratio_bar(
             "one env through Gymnasium: fast over reference",
-            10,
-            single["fast"]["steps_per_cpu_s"] / single["reference"]["steps_per_cpu_s"],
+            *(10, single["fast"], single["reference"], "steps_per_cpu_s"),
         ),
-        _bar(
+        bar(
             "stock MaskablePPO, 256 lanes, 256x256: env share of wall time",
-            ENV_SHARE,
-            trainer["share_env"],
+            *(ENV_SHARE, trainer["share_env"]),
             most=True,
+            every=trainer["share_env_all"],
         ),
     ]
+
+
+def _floor_bar(tier: str, row: dict[str, Any]) -> dict[str, Any]:
+    floor, step = row["floor_steps_per_cpu_s_all"], row["steps_per_cpu_s_all"]
+    every = [a / b for a, b in zip(floor, step, strict=True)]
+    return bar(
+        f"{tier}: step over floor", FLOOR_TIMES, row["step_over_floor"], most=True, every=every
+    )
 
 
 def _is_thread_row(row: dict[str, Any], threads: int) -> bool:
     batch = row["tier"] == "worker" and row["num_envs"] > 1 and row["backend"] != "reference"
     return batch and row["num_threads"] == threads and "step_over_floor" not in row
-
-
-def _bar(what: str, asked: float, measured: float, most: bool = False) -> dict[str, Any]:
-    passed = measured <= asked if most else measured >= asked
-    return {
-        "kind": "bar",
-        "what": what,
-        "asked": f"{'at most' if most else 'at least'} {asked:,g}",
-        "measured": measured,
-        "pass": bool(passed),
-    }

@@ -14,6 +14,7 @@ from training.bench.timing import Sample, Work, interleaved, noisy, rss_mb, spre
 
 PIECE_STEPS = 1 << 18  # of a compiled backend: a good tenth of a second
 SLOW_PIECE_STEPS = 1 << 10  # of one that steps in Python
+REFERENCE_LANES = 64  # its speed does not depend on their number
 
 
 @dataclass(frozen=True)

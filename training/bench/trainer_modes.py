@@ -228,6 +228,7 @@ def _entry(
         "method": METHOD[mode],
         **measured(samples, ticks_per_step, single_thread),
         "share_env": spread(shares),
+        "share_env_all": shares,
         "phases_us_per_step": {k: sum(one[k] for one in phases) / steps * 1e6 for k in phases[0]},
     }
 

@@ -1,0 +1,54 @@
+"""Rows that say what was asked, what was measured, and whether that is enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def bar(
+    what: str,
+    asked: float,
+    measured: float,
+    *,
+    most: bool = False,
+    every: Sequence[float] = (),
+    wall: float | None = None,
+) -> dict[str, Any]:
+    """Return the row of a bar.
+
+    Parameters
+    ----------
+    what : str
+    asked, measured : float
+    most : bool
+        ``measured`` may not be above ``asked``; else not below.
+    every : sequence of float
+        The value of each repeat.
+    wall : float, optional
+        Steps a second of wall time, beside a bar that is judged by CPU time.
+    """
+    passed = measured <= asked if most else measured >= asked
+    return {
+        "kind": "bar",
+        "what": what,
+        "asked": f"{'at most' if most else 'at least'} {asked:,g}",
+        "measured": measured,
+        "all": list(every),
+        "wall": wall,
+        "pass": bool(passed),
+    }
+
+
+def speed_bar(what: str, asked: float, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the bar of a speed of one core, judged by CPU time."""
+    every = row["steps_per_cpu_s_all"]
+    return bar(what, asked, row["steps_per_cpu_s"], every=every, wall=row["steps_per_s"])
+
+
+def ratio_bar(
+    what: str, asked: float, over: dict[str, Any], under: dict[str, Any], figure: str
+) -> dict[str, Any]:
+    """Return the bar of a ratio between two things that were timed in turns."""
+    pairs = zip(over[f"{figure}_all"], under[f"{figure}_all"], strict=True)
+    return bar(what, asked, over[figure] / under[figure], every=[a / b for a, b in pairs])
