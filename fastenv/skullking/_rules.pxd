@@ -24,9 +24,10 @@ cdef extern from *:
     int fastenv_ctz(unsigned x) noexcept nogil
 
 cdef extern from "_lanes.h":
-    void fastenv_close_gap(int8_t* hand, int slot) noexcept nogil
+    void fastenv_remove(int8_t* hand, int card) noexcept nogil
+    int fastenv_lowest(uint64_t low, uint64_t high) noexcept nogil
+    int fastenv_middle(uint64_t low, uint64_t high) noexcept nogil
     void fastenv_sort_hand(int8_t* hand, const int8_t* cards, int n) noexcept nogil
-    int fastenv_nth(const int16_t* keys, int k, int index) noexcept nogil
 
 
 cdef inline void set_add(uint64_t* words, int card) noexcept nogil:
@@ -104,6 +105,14 @@ cdef inline unsigned legal_slots(
         follow |= bit & (1 << lead)
         free |= (<unsigned>((bit & allowed) != 0)) << i
     return free if follow else held
+
+
+cdef inline int slot_of(const State* s, int seat, int card) noexcept nogil:
+    # Where a hand holds a card that is in it.
+    cdef int i = 0
+    while s.hand[seat][i] != card:
+        i += 1
+    return i
 
 
 cdef inline int count_bits(unsigned bits) noexcept nogil:

@@ -165,6 +165,12 @@ TABLES_DTYPE = np.dtype(
         ("bid_value", "i2", (t.NUM_CARDS,)),
         ("play_rank", "i2", (t.NUM_CARDS,)),  # order of play_strength, equal where it is equal
         ("whale_high_rank", "i2"),  # of the Whale's PLAY_STRENGTH_WHALE_HIGH
+        # Cards by play strength: [0] strongest first, [1] weakest first, equals as in a hand, and
+        # the Whale twice, with her two strengths. A set of cards is then two words of bits whose
+        # lowest is the card to play; `order_bit` is the bit of a card, see ORDER_* for the rest.
+        ("order", "i1", (2, t.NUM_CARDS + 1)),
+        ("order_bit", "u8", (2, 2, t.NUM_CARDS + 2)),  # [order, word, card]
+        ("order_suit", "u8", (2, 2, 6)),  # [order, word, suit]: its cards; specials; numbers >= 12
         ("card_class", "i1", (t.NUM_CARDS + 2,)),
         ("suit", "i1", (t.NUM_CARDS + 2,)),
         ("number", "i1", (t.NUM_CARDS + 2,)),
@@ -196,6 +202,30 @@ def _trick_key(card: int) -> int:
         t.CardClass.KRAKEN: 0,
         t.CardClass.WHALE: 0,
     }.get(t.CLASS[card], 1)
+
+
+# The entry of card 0 in `order_bit` is empty, because unused slots of a hand are 0: the King, and
+# the Whale with two high numbers, have entries behind the cards. Behind the four suits of
+# `order_suit` are the specials and the high numbers.
+ORDER_KING, ORDER_WHALE_HIGH = t.NUM_CARDS, t.NUM_CARDS + 1
+ORDER_SPECIALS, ORDER_HIGH = 4, 5
+
+
+def _order(row: np.ndarray) -> None:
+    """Fill the tables of cards by play strength."""
+    entries = [(t.PLAY_STRENGTH[card], card, card) for card in range(t.NUM_CARDS)]
+    entries[t.KING] = (t.PLAY_STRENGTH[t.KING], t.KING, ORDER_KING)
+    entries.append((t.PLAY_STRENGTH_WHALE_HIGH, t.WHALE, ORDER_WHALE_HIGH))
+    for order, sign in enumerate((-1, 1)):
+        for place, (_, card, entry) in enumerate(sorted((sign * s, c, e) for s, c, e in entries)):
+            word, bit = place // 64, np.uint64(1 << place % 64)
+            row["order"][0, order, place] = card
+            row["order_bit"][0, order, word, entry] = bit
+            if entry != ORDER_WHALE_HIGH:
+                suit = t.SUIT[card] if t.SUIT[card] >= 0 else ORDER_SPECIALS
+                row["order_suit"][0, order, word, suit] |= bit
+                if t.NUMBER[card] >= 12:
+                    row["order_suit"][0, order, word, ORDER_HIGH] |= bit
 
 
 TALLY = ("fourteen", "trump_fourteen", "mermaid", "pirate", "king", "loot", "kraken", "whale")
@@ -237,6 +267,7 @@ def _tables() -> np.ndarray:
     row["card_class"] = (*t.CLASS, *tigress)
     row["suit"] = (*t.SUIT, -1, -1)
     row["number"] = (*t.NUMBER, 0, 0)
+    _order(row)
     row["suit_bit"] = [1 << (suit if suit >= 0 else 4) for suit in t.SUIT]
     row["lead"] = [_lead(c) for c in range(t.NUM_CARDS + 2)]
     row["trick_key"] = [_trick_key(c) for c in range(t.NUM_CARDS + 2)]
