@@ -196,6 +196,6 @@ cdef struct Tables:
     int8_t number[NUM_FACES]
     int16_t suit_bit[NUM_CARDS]
     int8_t lead[NUM_FACES]
-    int8_t trick_key[NUM_FACES]
+    int16_t trick_key[5][NUM_FACES]
     uint64_t tally[NUM_FACES]
     uint8_t count[NUM_CARDS][8]

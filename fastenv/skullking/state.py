@@ -177,9 +177,9 @@ TABLES_DTYPE = np.dtype(
         ("suit_bit", "i2", (t.NUM_CARDS,)),  # 1 << suit, and 1 << 4 for specials
         ("lead", "i1", (t.NUM_CARDS + 2,)),  # what a first card decides (3.5): its suit,
         #   -1 nothing (escape-like), -2 that the trick is free of suit
-        # Who wins without beasts is who has the highest key (spec 4.1); standard suits count only
-        # if they are led, a mermaid outranks the King.
-        ("trick_key", "i1", (t.NUM_CARDS + 2,)),
+        # [suit of the first number + 1, card]: who wins without beasts and without both King and
+        # mermaid is who has the highest key less his place in the trick; 0 never wins (spec 4.1)
+        ("trick_key", "i2", (5, t.NUM_CARDS + 2)),
         # What the compiled code counts in a trick: TALLY in 4-bit fields, so that one addition
         # counts all; and the entries of STATE_DTYPE `counts` as the bytes of one word.
         ("tally", "u8", (t.NUM_CARDS + 2,)),
@@ -189,19 +189,23 @@ TABLES_DTYPE = np.dtype(
 )
 
 
-def _trick_key(card: int) -> int:
-    """Order of effective classes in a trick; 0 never wins."""
+def _trick_key(card: int, led: int) -> int:
+    """Order of effective classes in a trick, with room below for the place; 0 never wins."""
     if card in (t.TIGRESS_AS_ESCAPE, t.TIGRESS_AS_PIRATE):
-        return 70 if card == t.TIGRESS_AS_PIRATE else 1
-    if t.CLASS[card] == t.CardClass.NUMBER:
-        return (40 if t.SUIT[card] == t.TRUMP else 20) + t.NUMBER[card]
-    return {
-        t.CardClass.MERMAID: 60,
-        t.CardClass.PIRATE: 70,
-        t.CardClass.KING: 80,
-        t.CardClass.KRAKEN: 0,
-        t.CardClass.WHALE: 0,
-    }.get(t.CLASS[card], 1)
+        rank = 70 if card == t.TIGRESS_AS_PIRATE else 1
+    elif t.SUIT[card] == t.TRUMP:
+        rank = 40 + t.NUMBER[card]
+    elif t.CLASS[card] == t.CardClass.NUMBER:
+        rank = 20 + t.NUMBER[card] if t.SUIT[card] == led else 0
+    else:
+        rank = {
+            t.CardClass.MERMAID: 60,
+            t.CardClass.PIRATE: 70,
+            t.CardClass.KING: 80,
+            t.CardClass.KRAKEN: 0,
+            t.CardClass.WHALE: 0,
+        }.get(t.CLASS[card], 1)
+    return 8 * rank + 7 if rank else 0
 
 
 # The entry of card 0 in `order_bit` is empty, because unused slots of a hand are 0: the King, and
@@ -270,7 +274,8 @@ def _tables() -> np.ndarray:
     _order(row)
     row["suit_bit"] = [1 << (suit if suit >= 0 else 4) for suit in t.SUIT]
     row["lead"] = [_lead(c) for c in range(t.NUM_CARDS + 2)]
-    row["trick_key"] = [_trick_key(c) for c in range(t.NUM_CARDS + 2)]
+    for led in range(-1, 4):
+        row["trick_key"][0, led + 1] = [_trick_key(c, led) for c in range(t.NUM_CARDS + 2)]
     row["tally"] = [_tally(c) for c in range(t.NUM_CARDS + 2)]
     row["count"] = [_count(c) for c in range(t.NUM_CARDS)]
     row.flags.writeable = False
