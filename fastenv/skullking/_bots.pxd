@@ -2,14 +2,10 @@
 # `rng` is the row's generator inside a game and the policy's own for `bot_actions`.
 from libc.math cimport rint
 from libc.stdint cimport int8_t, int16_t, uint64_t
-from libc.string cimport memset
 
 from fastenv._rng cimport rng_bounded, rng_uniform
 from fastenv.skullking._rules cimport *
 from fastenv.skullking._state cimport *
-
-cdef enum:
-    ANY_SUIT = 31  # all suit bits
 
 
 cdef enum Plan:
@@ -58,14 +54,11 @@ cdef inline int tigress_mode(const State* s, int seat, int card) noexcept nogil:
 
 # -- cards --------------------------------------------------------------------------------------
 
-cdef inline int whale_rank(
-    const State* s, const Tables* tb, int seat, int allowed
-) noexcept nogil:
-    # Stronger with two high numbers among the legal cards, those with a `suit_bit` in `allowed`.
-    cdef int i, card, high = 0
+cdef inline int whale_rank(const State* s, const Tables* tb, int seat) noexcept nogil:
+    # Stronger with two high numbers among the cards to choose from, here all of the hand.
+    cdef int i, high = 0
     for i in range(s.hand_len[seat]):
-        card = s.hand[seat][i]
-        high += tb.number[card] >= 12 and (tb.suit_bit[card] & allowed) != 0
+        high += tb.number[s.hand[seat][i]] >= 12
     return tb.whale_high_rank if high >= 2 else tb.play_rank[CARD_WHALE]
 
 
@@ -75,7 +68,7 @@ cdef inline void rank_hand(const State* s, const Tables* tb, int seat, int16_t* 
     for i in range(MAX_HAND):
         rank[i] = tb.play_rank[s.hand[seat][i]]
         if s.hand[seat][i] == CARD_WHALE:
-            rank[i] = whale_rank(s, tb, seat, ANY_SUIT)
+            rank[i] = whale_rank(s, tb, seat)
 
 
 cdef inline int extreme_slot(const int16_t* rank, unsigned slots, bint strongest) noexcept nogil:
@@ -104,33 +97,41 @@ cdef inline int rule_card(
 cdef inline int planned_card(
     const State* s, const Rules* r, const Tables* tb, int seat, int lead, int plan
 ) noexcept nogil:
-    # The first weakest, first strongest or middle legal card: one element of the ascending order
-    # by strength and slot, or, to win, by the flipped strength.
-    cdef int16_t key[16]
-    cdef int16_t legal[16]
-    cdef int16_t* chosen = <int16_t*>key
+    # The first strongest, first weakest or middle legal card. Hands are short and of random
+    # length, so that a mispredicted branch costs more than it saves: all slots are looked up.
+    cdef int order = plan != PLAN_WIN, i, card
     cdef const int8_t* hand = s.hand[seat]
-    cdef int follows = lead >= 0
-    cdef int follow_bit = follows << (lead & 3)
-    cdef int allowed = free_bits(r, lead & 3)
-    cdef int flip = 63 * (plan == PLAN_WIN)
-    cdef int i, bit, follow = 0, k = 0, n = s.hand_len[seat]
-    memset(key, 0, sizeof(key))
-    memset(legal, 0, sizeof(legal))
-    for i in range(n):
-        bit = tb.suit_bit[hand[i]]
-        follow |= bit & follow_bit
-        key[i] = legal[k] = ((tb.play_rank[hand[i]] ^ flip) << 4) + i
-        k += (bit & allowed) != 0
-    if follow:
-        chosen = <int16_t*>legal
-    else:
-        k = n
-    if hand[0] == CARD_WHALE or hand[1] == CARD_WHALE:  # sorted: only the King can lie before her
-        i = hand[1] == CARD_WHALE
-        bit = ((whale_rank(s, tb, seat, allowed if follow else ANY_SUIT) ^ flip) << 4) + i
-        chosen[i] = bit  # specials are always legal, so that she has the same place in both
-    return fastenv_nth(chosen, k, (k >> 1) * (plan == PLAN_MEDIUM)) & 15
+    cdef const uint64_t* low_bit = tb.order_bit[order][0]
+    cdef const uint64_t* high_bit = tb.order_bit[order][1]
+    cdef const uint64_t* low_suit = tb.order_suit[order][0]
+    cdef const uint64_t* high_suit = tb.order_suit[order][1]
+    cdef uint64_t low_legal, high_legal, low, high, free
+    card = hand[0] if hand[0] else ORDER_KING
+    low, high = low_bit[card], high_bit[card]
+    for i in range(1, MAX_CARDS):
+        low |= low_bit[hand[i]]
+        high |= high_bit[hand[i]]
+    # 3.5
+    i = lead & 3
+    free = (lead < 0) | (((low & low_suit[i]) | (high & high_suit[i])) == 0)
+    free = 0 - free
+    low_legal = free | low_suit[i] | low_suit[<int>ORDER_SPECIALS]
+    high_legal = free | high_suit[i] | high_suit[<int>ORDER_SPECIALS]
+    if r.trump_any_time:
+        low_legal |= low_suit[<int>TRUMP]
+        high_legal |= high_suit[<int>TRUMP]
+    low &= low_legal
+    high &= high_legal
+    if hand[0] == CARD_WHALE or hand[1] == CARD_WHALE:  # only the King can lie before her
+        low_legal, high_legal = low & low_suit[<int>ORDER_HIGH], high & high_suit[<int>ORDER_HIGH]
+        if low_legal & (low_legal - 1) or high_legal & (high_legal - 1) or (
+            low_legal and high_legal
+        ):
+            low = low & ~low_bit[<int>CARD_WHALE] | low_bit[<int>ORDER_WHALE_HIGH]
+            high = high & ~high_bit[<int>CARD_WHALE] | high_bit[<int>ORDER_WHALE_HIGH]
+    if plan == PLAN_MEDIUM:
+        return tb.order[order][fastenv_middle(low, high)]
+    return tb.order[order][fastenv_lowest(low, high)]
 
 
 cdef inline double win_chance(
@@ -174,14 +175,14 @@ cdef inline int heuristic_card(
 cdef inline int bot_card(
     const State* s, const Rules* r, const Tables* tb, int seat, int lead, int kind, uint64_t* rng
 ) noexcept nogil:
-    # The hand slot the bot plays when `lead` is the lead suit.
+    # The card the bot plays when `lead` is the lead suit.
     cdef unsigned slots
     if kind != RANDOM and kind != HEURISTIC:
         return rule_card(s, r, tb, seat, lead, kind, rng)
     slots = legal_slots(s, r, tb, seat, lead)
     if kind == RANDOM:
-        return nth_bit(slots, rng_bounded(rng, count_bits(slots)))
-    return heuristic_card(s, r, tb, seat, slots)
+        return s.hand[seat][nth_bit(slots, rng_bounded(rng, count_bits(slots)))]
+    return s.hand[seat][heuristic_card(s, r, tb, seat, slots)]
 
 
 # -- abilities ----------------------------------------------------------------------------------
@@ -245,7 +246,7 @@ cdef inline int bot_action(
     if s.phase == CANNON:
         return bot_cannon(kind, rng)
     if s.phase == PLAY:
-        return bot_card(s, r, tb, agent, lead_suit(s, r, tb), kind, rng)
+        return slot_of(s, agent, bot_card(s, r, tb, agent, lead_suit(s, r, tb), kind, rng))
     if s.phase == TIGRESS_MODE:
         return s.bid[agent] > s.won[agent]
     if s.phase == ROSIE:

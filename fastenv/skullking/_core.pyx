@@ -291,6 +291,19 @@ cdef class BatchCore:
             raise ValueError(f"an argument has {n} rows, the batch has {self.num_envs}")
         return 0
 
+    cdef int _check_outputs(
+        self, const uint8_t[::1] select, float[:, ::1] obs, uint8_t[:, ::1] mask
+    ) except -1:
+        self._check_rows(obs.shape[0])
+        self._check_rows(mask.shape[0])
+        if select is not None:
+            self._check_rows(select.shape[0])
+        if self.observe_row == NULL:
+            raise RuntimeError("bind has not been called")
+        if obs.shape[1] != self.obs_dim or mask.shape[1] != self.num_actions:
+            raise ValueError("obs or mask does not have the bound width")
+        return 0
+
     # -- plain stepping -------------------------------------------------------------------------
 
     def reset(self, const uint8_t[::1] select not None, const uint64_t[::1] seeds=None):
@@ -437,15 +450,9 @@ cdef class BatchCore:
         cdef Py_ssize_t n = self.num_envs, chunk
         cdef int k, threads = self.num_threads
         self._check_rows(actions.shape[0])
-        self._check_rows(obs.shape[0])
-        self._check_rows(mask.shape[0])
-        if self.observe_row == NULL:
-            raise RuntimeError("bind has not been called")
-        if obs.shape[1] != self.obs_dim or mask.shape[1] != self.num_actions:
-            raise ValueError("obs or mask does not have the bound width")
+        self._check_outputs(select, obs, mask)
         cdef const uint8_t* active = NULL
         if select is not None:
-            self._check_rows(select.shape[0])
             active = &select[0]
         cdef const int32_t* action = &actions[0]
         cdef float* obs_out = &obs[0, 0]
@@ -481,15 +488,9 @@ cdef class BatchCore:
     ):
         """Encode the selected rows (None: all) as they are; with ``write_info`` also their info."""
         cdef Py_ssize_t i
-        self._check_rows(obs.shape[0])
-        self._check_rows(mask.shape[0])
-        if self.observe_row == NULL:
-            raise RuntimeError("bind has not been called")
-        if obs.shape[1] != self.obs_dim or mask.shape[1] != self.num_actions:
-            raise ValueError("obs or mask does not have the bound width")
+        self._check_outputs(select, obs, mask)
         cdef const uint8_t* active = NULL
         if select is not None:
-            self._check_rows(select.shape[0])
             active = &select[0]
         cdef float* obs_out = &obs[0, 0]
         cdef uint8_t* mask_out = &mask[0, 0]

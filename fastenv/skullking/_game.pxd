@@ -1,7 +1,7 @@
 # The state machine of spec section 8 as inline functions on one row; the readable twin is the
 # class SkullKing of reference.py. Same steps, same names, same order of draws.
 from libc.stdint cimport int8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform, splitmix64
 from fastenv.skullking._bots cimport *
@@ -181,16 +181,10 @@ cdef inline int next_seat(const State* s, const Rules* r) noexcept nogil:
     return GRAYBEARD if s.table_len == 1 else 1 - s.leader
 
 
-cdef inline void remove_card(State* s, int seat, int slot) noexcept nogil:
-    # Close the gap; what lies behind the hand is 0 and moves up with it.
-    fastenv_close_gap(s.hand[seat], slot)
-    s.hand_len[seat] -= 1
-
-
-cdef inline void lay(State* s, const Tables* tb, int seat, int slot, int mode) noexcept nogil:
-    cdef int card = s.hand[seat][slot]
+cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
+    # Put a card on the table that has left the hand.
     cdef uint64_t counts, more
-    remove_card(s, seat, slot)
+    s.hand_len[seat] -= 1
     s.table_card[s.table_len] = card
     s.table_seat[s.table_len] = seat
     s.table_mode[s.table_len] = mode
@@ -209,12 +203,16 @@ cdef inline int play_bot(
     State* s, const Rules* r, const Tables* tb, int seat, int lead
 ) noexcept nogil:
     # Returns the face of the card on the table.
-    cdef int slot = 0, mode = 0, card
+    cdef int mode = 0, card
     if seat < r.num_players:
-        slot = bot_card(s, r, tb, seat, lead, s.bots[seat], s.rng)
-        mode = tigress_mode(s, seat, s.hand[seat][slot])
-    card = s.hand[seat][slot]
-    lay(s, tb, seat, slot, mode)
+        card = bot_card(s, r, tb, seat, lead, s.bots[seat], s.rng)
+        mode = tigress_mode(s, seat, card)
+        fastenv_remove(s.hand[seat], card)
+    else:  # the top of Graybeard's pile
+        card = s.hand[seat][0]
+        memmove(s.hand[seat], s.hand[seat] + 1, MAX_HAND - 1)
+        s.hand[seat][MAX_HAND - 1] = 0
+    lay(s, tb, seat, card, mode)
     return face(card, mode)
 
 
@@ -498,10 +496,11 @@ cdef inline void apply_action(
                 s.ev_card = -1  # she stays in the hand until her mode is chosen
                 s.phase = TIGRESS_MODE
                 return
-            lay(s, tb, agent, a, tigress_mode(s, agent, s.ev_card))
+            a = tigress_mode(s, agent, s.ev_card)
         else:
             s.ev_card = CARD_TIGRESS
-            lay(s, tb, agent, tigress_slot(s), a)
+        fastenv_remove(s.hand[agent], s.ev_card)
+        lay(s, tb, agent, s.ev_card, a)
     elif phase == BID:
         s.ev_estimate = estimate(s, tb, agent)
         s.bid[agent] = a
@@ -524,13 +523,6 @@ cdef inline void apply_action(
             return
         use_bendt(s, agent, a)
     advance(s, r, tb, k)
-
-
-cdef inline int tigress_slot(const State* s) noexcept nogil:
-    cdef int i = 0
-    while s.hand[s.agent][i] != CARD_TIGRESS:
-        i += 1
-    return i
 
 
 cdef inline void step_row(

@@ -10,19 +10,20 @@
 #define FASTENV_HAND 11 /* MAX_HAND */
 
 typedef int8_t fastenv_bytes __attribute__((vector_size(16)));
-typedef int16_t fastenv_words __attribute__((vector_size(16)));
 
-/* Remove byte `slot` of a hand and move the rest up; the last slot becomes 0.
+/* Remove a card from a sorted hand and move the ones above it up; the last slot becomes 0.
    Reads 17 bytes from `hand`, writes 11. */
-static inline void fastenv_close_gap(int8_t *hand, int slot) {
-    const fastenv_bytes place = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static inline void fastenv_remove(int8_t *hand, int card) {
     fastenv_bytes here, above, moves;
+    uint64_t words[2];
     memcpy(&here, hand, 16);
     memcpy(&above, hand + 1, 16);
-    moves = place >= (int8_t)slot;
+    moves = here >= (int8_t)card;
     here = (above & moves) | (here & ~moves);
-    here[FASTENV_HAND - 1] = 0;
-    memcpy(hand, &here, FASTENV_HAND);
+    memcpy(words, &here, 16); /* whole words: vectors of odd lengths would go through memory */
+    memcpy(hand, &words[0], 8);
+    memcpy(hand + 8, &words[1], 2);
+    hand[FASTENV_HAND - 1] = 0;
 }
 
 /* Write the first n of 16 readable cards in ascending order: a card's place is the number of
@@ -37,30 +38,32 @@ static inline void fastenv_sort_hand(int8_t *hand, const int8_t *cards, int n) {
         hand[place[i]] = cards[i];
 }
 
-/* Return element `index` in ascending order of k distinct positive keys, k <= 11; keys[k .. 15]
-   must be readable. */
-static inline int fastenv_nth(const int16_t *keys, int k, int index) {
-    const fastenv_words none = {INT16_MAX, INT16_MAX, INT16_MAX, INT16_MAX,
-                                INT16_MAX, INT16_MAX, INT16_MAX, INT16_MAX};
-    const fastenv_words place = {0, 1, 2, 3, 4, 5, 6, 7};
-    fastenv_words low, high, used, below_low = {0}, below_high = {0};
-    uint64_t part[2], found;
-    int i;
-    memcpy(&low, keys, 16);
-    memcpy(&high, keys + 8, 16);
-    used = place < (int16_t)k;
-    low = (low & used) | (none & ~used);
-    used = place < (int16_t)(k - 8);
-    high = (high & used) | (none & ~used);
-    for (i = 0; i < k; i++) {
-        below_low -= low > keys[i];
-        below_high -= high > keys[i];
+/* Number of bits set in two words together, at most 15 in every eight bits of both. */
+static inline int fastenv_count(uint64_t low, uint64_t high) {
+    const uint64_t pairs = 0x5555555555555555, fours = 0x3333333333333333;
+    low -= (low >> 1) & pairs;
+    high -= (high >> 1) & pairs;
+    low = (low & fours) + ((low >> 2) & fours) + (high & fours) + ((high >> 2) & fours);
+    low = (low & 0x0F0F0F0F0F0F0F0F) + ((low >> 4) & 0x0F0F0F0F0F0F0F0F);
+    return (int)((low * 0x0101010101010101) >> 56);
+}
+
+/* Position of the lowest bit set in two words, one of which is not 0, and without branches. */
+static inline int fastenv_lowest(uint64_t low, uint64_t high) {
+    int empty = low == 0;
+    return 64 * empty + __builtin_ctzll(low | (high & -(uint64_t)empty));
+}
+
+/* Position of the middle bit set in two words: of k, k / 2 lie below. Up to eleven are set. */
+static inline int fastenv_middle(uint64_t low, uint64_t high) {
+    int i, below = fastenv_count(low, high) >> 1;
+    for (i = 0; i < 5; i++) {
+        uint64_t drop = -(uint64_t)(i < below);
+        uint64_t bit = low & -low;
+        high ^= high & -high & drop & -(uint64_t)(bit == 0);
+        low ^= bit & drop;
     }
-    low = (low & (below_low == (int16_t)index)) | (high & (below_high == (int16_t)index));
-    memcpy(part, &low, 16);
-    found = part[0] | part[1];
-    found |= found >> 32;
-    return (int)((found | found >> 16) & 0xFFFF);
+    return fastenv_lowest(low, high);
 }
 
 #endif

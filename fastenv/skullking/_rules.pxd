@@ -24,9 +24,10 @@ cdef extern from *:
     int fastenv_ctz(unsigned x) noexcept nogil
 
 cdef extern from "_lanes.h":
-    void fastenv_close_gap(int8_t* hand, int slot) noexcept nogil
+    void fastenv_remove(int8_t* hand, int card) noexcept nogil
+    int fastenv_lowest(uint64_t low, uint64_t high) noexcept nogil
+    int fastenv_middle(uint64_t low, uint64_t high) noexcept nogil
     void fastenv_sort_hand(int8_t* hand, const int8_t* cards, int n) noexcept nogil
-    int fastenv_nth(const int16_t* keys, int k, int index) noexcept nogil
 
 
 cdef inline void set_add(uint64_t* words, int card) noexcept nogil:
@@ -48,8 +49,9 @@ cdef inline int clamp(int x, int low, int high) noexcept nogil:
 # -- 3.5 which cards may be played --------------------------------------------------------------
 
 cdef inline int face(int card, int mode) noexcept nogil:
-    # Index of a card on the table: the Tigress has one for each mode.
-    return card + (card == CARD_TIGRESS) * (NUM_CARDS - CARD_TIGRESS + mode)
+    # Index of a card on the table: the Tigress has one for each mode. As an escape she may keep
+    # her own, for which the tables of tricks hold the same.
+    return card + mode * (NUM_FACES - 1 - CARD_TIGRESS)
 
 
 cdef inline int next_lead(const Rules* r, const Tables* tb, int lead, int f) noexcept nogil:
@@ -106,6 +108,14 @@ cdef inline unsigned legal_slots(
     return free if follow else held
 
 
+cdef inline int slot_of(const State* s, int seat, int card) noexcept nogil:
+    # Where a hand holds a card that is in it.
+    cdef int i = 0
+    while s.hand[seat][i] != card:
+        i += 1
+    return i
+
+
 cdef inline int count_bits(unsigned bits) noexcept nogil:
     cdef int n = 0
     while bits:
@@ -127,25 +137,21 @@ cdef inline Outcome resolve(
     const Tables* tb, const int8_t* cards, const int8_t* modes, int n
 ) noexcept nogil:
     # 4.1 is one maximum over keys: class first, then number, then who played earlier.
-    cdef int i, f, suit, key, out, mermaid, lead = -1, best = 0, best_mermaid = 0, highest = 0
-    cdef uint64_t tally = 0, one
+    cdef int i, f, suit, key, led = -1, best = 0, highest = 0
+    cdef uint64_t tally = 0
     cdef Outcome outcome
     for i in range(n):
         f = face(cards[i], modes[i])
-        one = tb.tally[f]
         suit = tb.suit[f]
-        tally += one
-        lead = suit if lead < 0 else lead
-        # beasts and standard suits that were not led cannot win
-        out = (tb.trick_key[f] == 0) | ((suit >= 0) & (suit != TRUMP) & (suit != lead))
-        key = ((tb.trick_key[f] << 3) + 7 - i) * (1 - out)
+        led = suit if led < 0 else led
+        key = tb.trick_key[led + 1][f] - i
         best = key if key > best else best
-        mermaid = (15 - i) * <int>((one >> <int>MERMAIDS) & 1)
-        best_mermaid = mermaid if mermaid > best_mermaid else best_mermaid
-        key = (tb.number[f] << 3) + 7 - i
-        highest = key if key > highest else highest
-    best = best_mermaid if (tally >> <int>KINGS) & 1 and best_mermaid else best
-    outcome.base = 7 - (best & 7) if best else -1
+        tally += tb.tally[f]
+    outcome.base = 7 - (best & 7) if best > 7 else -1
+    if (tally >> <int>KINGS) & 1 and (tally >> <int>MERMAIDS) & 15:
+        for i in range(n - 1, -1, -1):
+            if tb.card_class[cards[i]] == MERMAID:
+                outcome.base = i
     outcome.winner = outcome.base
     outcome.beast = 0
     outcome.beast_position = -1
@@ -155,6 +161,8 @@ cdef inline Outcome resolve(
             if tb.card_class[cards[i]] == KRAKEN or tb.card_class[cards[i]] == WHALE:
                 outcome.beast = tb.card_class[cards[i]]
                 outcome.beast_position = i
+            key = (tb.number[cards[i]] << 3) + 7 - i
+            highest = key if key > highest else highest
         outcome.winner = -1  # 4.2
         if outcome.beast == WHALE and highest > 7:  # 4.3
             outcome.winner = 7 - (highest & 7)

@@ -6,6 +6,7 @@ cdef enum:
     MAX_HAND = 11
     NUM_CARDS = 74
     MAX_ROUNDS = 20
+    NUM_PLACES = 75  # cards by play strength, the Whale with both of hers
     NUM_FACES = 76  # cards, and the Tigress on the table as escape and as pirate
 
 # The enumerations of tables.py.
@@ -41,6 +42,13 @@ cdef enum Tally:  # bit positions of the 4-bit fields of Tables.tally
     WHALES = 28
 
 cdef enum:
+    ORDER_KING = 74  # entries of Tables.order_bit and Tables.order_suit behind cards and suits
+    ORDER_WHALE_HIGH = 75
+    ORDER_SPECIALS = 4
+    ORDER_HIGH = 5
+
+cdef enum:
+    MAX_CARDS = 10
     NUM_ACTIONS = 11
     INVALID_LIMIT = 50
     BID_SHARE_UNIT = 2520
@@ -180,11 +188,14 @@ cdef struct Tables:
     int16_t bid_value[NUM_CARDS]
     int16_t play_rank[NUM_CARDS]
     int16_t whale_high_rank
+    int8_t order[2][NUM_PLACES]
+    uint64_t order_bit[2][2][NUM_FACES]
+    uint64_t order_suit[2][2][6]
     int8_t card_class[NUM_FACES]
     int8_t suit[NUM_FACES]
     int8_t number[NUM_FACES]
     int16_t suit_bit[NUM_CARDS]
     int8_t lead[NUM_FACES]
-    int8_t trick_key[NUM_FACES]
+    int16_t trick_key[5][NUM_FACES]
     uint64_t tally[NUM_FACES]
     uint8_t count[NUM_CARDS][8]

@@ -165,15 +165,21 @@ TABLES_DTYPE = np.dtype(
         ("bid_value", "i2", (t.NUM_CARDS,)),
         ("play_rank", "i2", (t.NUM_CARDS,)),  # order of play_strength, equal where it is equal
         ("whale_high_rank", "i2"),  # of the Whale's PLAY_STRENGTH_WHALE_HIGH
+        # Cards by play strength: [0] strongest first, [1] weakest first, equals as in a hand, and
+        # the Whale twice, with her two strengths. A set of cards is then two words of bits whose
+        # lowest is the card to play; `order_bit` is the bit of a card, see ORDER_* for the rest.
+        ("order", "i1", (2, t.NUM_CARDS + 1)),
+        ("order_bit", "u8", (2, 2, t.NUM_CARDS + 2)),  # [order, word, card]
+        ("order_suit", "u8", (2, 2, 6)),  # [order, word, suit]: its cards; specials; numbers >= 12
         ("card_class", "i1", (t.NUM_CARDS + 2,)),
         ("suit", "i1", (t.NUM_CARDS + 2,)),
         ("number", "i1", (t.NUM_CARDS + 2,)),
         ("suit_bit", "i2", (t.NUM_CARDS,)),  # 1 << suit, and 1 << 4 for specials
         ("lead", "i1", (t.NUM_CARDS + 2,)),  # what a first card decides (3.5): its suit,
         #   -1 nothing (escape-like), -2 that the trick is free of suit
-        # Who wins without beasts is who has the highest key (spec 4.1); standard suits count only
-        # if they are led, a mermaid outranks the King.
-        ("trick_key", "i1", (t.NUM_CARDS + 2,)),
+        # [suit of the first number + 1, card]: who wins without beasts and without both King and
+        # mermaid is who has the highest key less his place in the trick; 0 never wins (spec 4.1)
+        ("trick_key", "i2", (5, t.NUM_CARDS + 2)),
         # What the compiled code counts in a trick: TALLY in 4-bit fields, so that one addition
         # counts all; and the entries of STATE_DTYPE `counts` as the bytes of one word.
         ("tally", "u8", (t.NUM_CARDS + 2,)),
@@ -183,19 +189,47 @@ TABLES_DTYPE = np.dtype(
 )
 
 
-def _trick_key(card: int) -> int:
-    """Order of effective classes in a trick; 0 never wins."""
+def _trick_key(card: int, led: int) -> int:
+    """Order of effective classes in a trick, with room below for the place; 0 never wins."""
     if card in (t.TIGRESS_AS_ESCAPE, t.TIGRESS_AS_PIRATE):
-        return 70 if card == t.TIGRESS_AS_PIRATE else 1
-    if t.CLASS[card] == t.CardClass.NUMBER:
-        return (40 if t.SUIT[card] == t.TRUMP else 20) + t.NUMBER[card]
-    return {
-        t.CardClass.MERMAID: 60,
-        t.CardClass.PIRATE: 70,
-        t.CardClass.KING: 80,
-        t.CardClass.KRAKEN: 0,
-        t.CardClass.WHALE: 0,
-    }.get(t.CLASS[card], 1)
+        rank = 70 if card == t.TIGRESS_AS_PIRATE else 1
+    elif t.SUIT[card] == t.TRUMP:
+        rank = 40 + t.NUMBER[card]
+    elif t.CLASS[card] == t.CardClass.NUMBER:
+        rank = 20 + t.NUMBER[card] if t.SUIT[card] == led else 0
+    else:
+        rank = {
+            t.CardClass.MERMAID: 60,
+            t.CardClass.PIRATE: 70,
+            t.CardClass.KING: 80,
+            t.CardClass.KRAKEN: 0,
+            t.CardClass.WHALE: 0,
+        }.get(t.CLASS[card], 1)
+    return 8 * rank + 7 if rank else 0
+
+
+# The entry of card 0 in `order_bit` is empty, because unused slots of a hand are 0: the King, and
+# the Whale with two high numbers, have entries behind the cards. Behind the four suits of
+# `order_suit` are the specials and the high numbers.
+ORDER_KING, ORDER_WHALE_HIGH = t.NUM_CARDS, t.NUM_CARDS + 1
+ORDER_SPECIALS, ORDER_HIGH = 4, 5
+
+
+def _order(row: np.ndarray) -> None:
+    """Fill the tables of cards by play strength."""
+    entries = [(t.PLAY_STRENGTH[card], card, card) for card in range(t.NUM_CARDS)]
+    entries[t.KING] = (t.PLAY_STRENGTH[t.KING], t.KING, ORDER_KING)
+    entries.append((t.PLAY_STRENGTH_WHALE_HIGH, t.WHALE, ORDER_WHALE_HIGH))
+    for order, sign in enumerate((-1, 1)):
+        for place, (_, card, entry) in enumerate(sorted((sign * s, c, e) for s, c, e in entries)):
+            word, bit = place // 64, np.uint64(1 << place % 64)
+            row["order"][0, order, place] = card
+            row["order_bit"][0, order, word, entry] = bit
+            if entry != ORDER_WHALE_HIGH:
+                suit = t.SUIT[card] if t.SUIT[card] >= 0 else ORDER_SPECIALS
+                row["order_suit"][0, order, word, suit] |= bit
+                if t.NUMBER[card] >= 12:
+                    row["order_suit"][0, order, word, ORDER_HIGH] |= bit
 
 
 TALLY = ("fourteen", "trump_fourteen", "mermaid", "pirate", "king", "loot", "kraken", "whale")
@@ -237,9 +271,11 @@ def _tables() -> np.ndarray:
     row["card_class"] = (*t.CLASS, *tigress)
     row["suit"] = (*t.SUIT, -1, -1)
     row["number"] = (*t.NUMBER, 0, 0)
+    _order(row)
     row["suit_bit"] = [1 << (suit if suit >= 0 else 4) for suit in t.SUIT]
     row["lead"] = [_lead(c) for c in range(t.NUM_CARDS + 2)]
-    row["trick_key"] = [_trick_key(c) for c in range(t.NUM_CARDS + 2)]
+    for led in range(-1, 4):
+        row["trick_key"][0, led + 1] = [_trick_key(c, led) for c in range(t.NUM_CARDS + 2)]
     row["tally"] = [_tally(c) for c in range(t.NUM_CARDS + 2)]
     row["count"] = [_count(c) for c in range(t.NUM_CARDS)]
     row.flags.writeable = False

@@ -109,9 +109,15 @@ def test_tally_fields_are_those_of_the_tables():
 
 
 def test_constants_are_those_of_the_tables():
-    special = {"NUM_FACES": t.NUM_CARDS + 2, "GRAYBEARD": reference.GRAYBEARD}
+    special = {
+        "NUM_FACES": t.NUM_CARDS + 2,
+        "NUM_PLACES": t.NUM_CARDS + 1,
+        "GRAYBEARD": reference.GRAYBEARD,
+    }
     for name, value in constants().items():
         expected = special.get(name, getattr(t, name.removeprefix("CARD_"), None))
+        if name.startswith("ORDER_"):
+            expected = getattr(state, name)
         assert value == expected, name
 
 
