@@ -206,18 +206,18 @@ def _bar_table(judged: list[dict[str, Any]], repeats: int, lanes: int) -> Table:
     )
     table = _table(title, "bar, asked, measured, min..max, wall steps/s, pass")
     for bar in judged:
-        every, wall = bar["all"], bar["wall"]
+        every, wall, share = bar["all"], bar["wall"], "share" in bar["what"]
         table.add_row(
-            *(bar["what"], bar["asked"], _shown(bar["measured"])),
-            f"{_shown(min(every))}..{_shown(max(every))}" if every else "-",
+            *(bar["what"], bar["asked"], _shown(bar["measured"], share)),
+            f"{_shown(min(every), share)}..{_shown(max(every), share)}" if every else "-",
             "-" if wall is None else f"{wall:,.0f}",
-            "yes" if bar["pass"] else "NO",
+            ("yes" if bar["pass"] else "NO") + (", noisy" if bar["noisy"] else ""),
         )
     return table
 
 
-def _shown(value: float) -> str:
-    if value < 1:
+def _shown(value: float, share: bool) -> str:
+    if share:
         return f"{value:.1%}"
     return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
 

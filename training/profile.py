@@ -29,7 +29,7 @@ from training.evaluation import tables
 
 MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
-SMALL_EVALUATION = {"games": 16, "episodes": 256, "opponents": ["rule_medium"], "bootstrap": 100}
+SMALL_EVALUATION = {"games": 16, "episodes": 32, "opponents": ["rule_medium"], "bootstrap": 100}
 MINIBATCHES = 16
 
 
@@ -194,13 +194,18 @@ def env_plans(args: argparse.Namespace, config: RunConfig) -> dict[str, EnvPlan]
         threads = numbers("--threads-scaling", args.threads_scaling)
         if args.single or len(threads) < 2:
             raise ConfigError("--threads-scaling needs a batch and two numbers, such as 1,2.")
-        plans = {f"{n} threads": replace(main, num_threads=n) for n in threads}
+        plans = {threads_name(n): replace(main, num_threads=n) for n in threads}
     if args.against is not None:
         lanes = REFERENCE_LANES if args.against == "reference" else config.num_envs
         plans[args.against] = replace(
             main, backend=args.against, num_threads=1, num_envs=min(lanes, config.num_envs)
         )
     return plans
+
+
+def threads_name(n: int) -> str:
+    """Return a number of threads in words."""
+    return "1 thread" if n == 1 else f"{n} threads"
 
 
 def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> None:
@@ -283,7 +288,7 @@ def env_ratios(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     (first, base), *others = found.items()
     ratios = []
     for name, entry in others:
-        threads = name.endswith(" threads")
+        threads = " thread" in name
         figure = "steps_per_s" if threads else "steps_per_cpu_s"
         over, under = (entry, base) if threads else (base, entry)
         pairs = zip(over["repeats"], under["repeats"], strict=True)

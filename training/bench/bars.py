@@ -174,6 +174,7 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             *(ENV_SHARE, trainer["share_env"]),
             most=True,
             every=trainer["share_env_all"],
+            noisy=trainer["noisy"],
         ),
     ]
 

@@ -136,6 +136,7 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             *(ENV_SHARE, training["share_env"]),
             most=True,
             every=training["share_env_all"],
+            noisy=training["noisy"],
         ),
     ]
     return found

@@ -14,6 +14,7 @@ def bar(
     most: bool = False,
     every: Sequence[float] = (),
     wall: float | None = None,
+    noisy: bool = False,
 ) -> dict[str, Any]:
     """Return the row of a bar.
 
@@ -27,6 +28,8 @@ def bar(
         The value of each repeat.
     wall : float, optional
         Steps a second of wall time, beside a bar that is judged by CPU time.
+    noisy : bool
+        Something else ran on the machine.
     """
     passed = measured <= asked if most else measured >= asked
     return {
@@ -37,13 +40,14 @@ def bar(
         "all": list(every),
         "wall": wall,
         "pass": bool(passed),
+        "noisy": noisy,
     }
 
 
 def speed_bar(what: str, asked: float, row: dict[str, Any]) -> dict[str, Any]:
     """Return the bar of a speed of one core, judged by CPU time."""
-    every = row["steps_per_cpu_s_all"]
-    return bar(what, asked, row["steps_per_cpu_s"], every=every, wall=row["steps_per_s"])
+    every, measured = row["steps_per_cpu_s_all"], row["steps_per_cpu_s"]
+    return bar(what, asked, measured, every=every, wall=row["steps_per_s"], noisy=row["noisy"])
 
 
 def ratio_bar(
@@ -51,4 +55,5 @@ def ratio_bar(
 ) -> dict[str, Any]:
     """Return the bar of a ratio between two things that were timed in turns."""
     pairs = zip(over[f"{figure}_all"], under[f"{figure}_all"], strict=True)
-    return bar(what, asked, over[figure] / under[figure], every=[a / b for a, b in pairs])
+    every, noisy = [a / b for a, b in pairs], over["noisy"] or under["noisy"]
+    return bar(what, asked, over[figure] / under[figure], every=every, noisy=noisy)
