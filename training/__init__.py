@@ -1,8 +1,10 @@
 """Training, evaluation and measurement: consumers of fastenv through its public API only.
 
-Rooms: ``config`` and ``presets`` (what to run), ``envs`` (engines), ``runs``, ``checkpoint`` and
-``logging`` (what stays of a run), ``sb3`` (the stock trainer), ``matches``, ``goals`` and
-``evaluate`` (how good it plays), ``bench`` and ``benchmark_v9`` (how fast it is).
+Rooms: ``config`` and ``presets`` (what to run), ``envs`` and ``env_impl`` (engines), ``runs``,
+``checkpoint``, ``logging`` and ``windows`` (what stays of a run), ``sb3`` and ``late_actions`` (the
+stock trainer and what it is offered), ``evaluation``, ``evaluate`` and ``protocol`` (how good it
+plays, after one training and over several), ``replay`` (episodes to play again), ``bench``,
+``benchmark_v9``, ``profile`` and ``matrix`` (how fast it is).
 """
 
 import os

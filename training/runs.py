@@ -1,5 +1,16 @@
 """The folder of a run: ``runs/<name>/`` with config, metrics, checkpoints and summary.
 
+================================  ==================================================================
+``config.json``                   all options and their hash
+``metrics.jsonl``                 one record an iteration
+``windows.jsonl``                 one record a window of ticks, if ``window_ticks`` is set
+``events.jsonl``, ``tb/``         start, checkpoints, changes, end; TensorBoard
+``checkpoints/``                  ``ckpt_<steps>/`` and ``latest``
+``summary.json``                  where the run stands, on what it ran
+``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
+``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
+================================  ==================================================================
+
 A folder appears whole (config included) or not at all, and is never written over: a second run of
 the same name is refused unless it resumes the first.
 """

@@ -202,10 +202,12 @@ def test_bots_alone_are_printed_and_written(tmp_path, capsys):
 
 def test_only_some_bots_may_be_asked_for(tmp_path):
     out = tmp_path / "bots.json"
-    flags = ["--bots", "--bot", "hold", "--bot", "cash_out", "--episodes", "2", "--max-steps", "5"]
+    names = ["hold", "cash_out", "market_timer_iron"]
+    flags = ["--bots", "--episodes", "2", "--max-steps", "5", *(f"--bot={name}" for name in names)]
     assert main([*flags, "--output-path", str(out)]) == 0
     report = json.loads(out.read_text())
-    assert list(report["policies"]) == ["hold", "cash_out"]
+    assert list(report["policies"]) == names
+    assert report["policies"]["market_timer_iron"]["kind"] == "bot"
     assert report["policies"]["hold"]["summary"]["guard_truncated_count"] == 2
 
 

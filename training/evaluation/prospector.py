@@ -97,7 +97,7 @@ def kind(name: str) -> str:
     """Return what a contender is: ``policy``, ``bot`` or ``reference_line``."""
     if name in REFERENCE_LINES:
         return "reference_line"
-    return "bot" if name in BOTS else "policy"
+    return "bot" if name.startswith(BOTS) else "policy"  # market timers of other commodities
 
 
 def compare(played: dict[str, Episodes], protocol: Protocol) -> Comparison:
