@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gymnasium
@@ -80,6 +80,15 @@ class _Scalars(dict[int, Any]):
 _SCALARS = {np.dtype(name): _Scalars(np.dtype(name)) for name in ("i4", "f4")}
 
 
+def _converter(kind: type | tuple[str, ...]) -> Callable[[float], Any]:
+    """Return what turns a number of an info block into what is shown of it."""
+    if kind is bool:
+        return {0.0: False, 1.0: True}.__getitem__
+    if isinstance(kind, tuple):
+        return {float(k): label for k, label in enumerate(kind)}.__getitem__
+    return kind
+
+
 class FastEnv(gymnasium.Env[Array, int]):
     """A single game.
 
@@ -145,9 +154,9 @@ class FastEnv(gymnasium.Env[Array, int]):
             bits = block[0] if scalars is None else block[0].view(scalars.bits)
             self._columns.append((bits, None if scalars is None else scalars.__getitem__))
         self._kinds = [
-            (k, kind.__getitem__ if isinstance(kind, tuple) else kind)
-            for k, kind in enumerate(map(shown.get, engine.info_columns))
-            if kind not in (None, float)
+            (k, _converter(shown[name]))
+            for k, name in enumerate(engine.info_columns)
+            if shown.get(name, float) is not float
         ]
         self._names = (*engine.info_columns, *engine.float_columns, "action_mask")
         self._running = not engine.ended[0]
@@ -216,10 +225,10 @@ class FastEnv(gymnasium.Env[Array, int]):
         values: list[Any] = []
         for column, as_scalar in self._columns:
             values += column.tolist() if as_scalar is None else map(as_scalar, column.tolist())
-        for k, kind in self._kinds:
-            values[k] = kind(int(values[k]))
+        for k, convert in self._kinds:
+            values[k] = convert(values[k])
         values.append(self._mask.copy())
-        return dict(zip(self._names, values, strict=True))
+        return dict(zip(self._names, values))  # noqa: B905  as long by construction, and quicker
 
     @staticmethod
     def _as_int(action: Any) -> int:
