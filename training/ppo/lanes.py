@@ -194,7 +194,9 @@ class CutOff:
 
     def states(self, size: int, device: torch.device) -> Tensor:
         """Return the recurrent states behind them, shape (count, size)."""
-        return torch.cat(self._states) if size else torch.zeros(self.count, 0, device=device)
+        if self._states:
+            return torch.cat(self._states)
+        return torch.zeros(self.count, size, device=device)
 
     def write(self, values: Tensor, boot_out: Tensor) -> None:
         """Write their values, shape (count,), where they belong, and 0 elsewhere."""

@@ -1,0 +1,121 @@
+"""bf16 and the choice of a precision. A processor without bf16 emulates it: slow, but true."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.training.ppo.engines import Bandit
+from tests.training.ppo.test_trainer import max_ratio_error
+from training.envs import make_engine
+from training.ppo import precision
+
+
+def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
+    trainer = make_trainer(
+        make_engine("SkullKingWorker-v0", 32),
+        hidden=(64, 64),
+        execution={"precision": "bf16"},
+    )
+    for _ in range(2):
+        trainer._start()
+        trainer.collect()
+        trainer.bootstrap()
+        trainer.advantages()
+        assert max_ratio_error(trainer) < 2e-2
+        assert trainer.rollout.logp.dtype == torch.float32
+        trainer.iterate()
+    assert all(p.dtype == torch.float32 for p in trainer.net.parameters())
+
+
+def test_bf16_learns_what_fp32_learns(make_trainer):
+    """T20, on the bandit: returns of three seeds within two standard errors."""
+    means = {}
+    for name in ("fp32", "bf16"):
+        means[name] = []
+        for seed in range(3):
+            trainer = make_trainer(
+                Bandit(32),
+                seed=seed,
+                minibatch_size=128,
+                learning_rate=0.01,
+                execution={"precision": name},
+            )
+            rewards = []
+            for _ in range(20):
+                trainer.iterate()
+                rewards.append(float(trainer.rollout.reward.mean()))
+            means[name].append(np.mean(rewards[-5:]))
+    error = np.sqrt(sum(np.var(x, ddof=1) / 3 for x in means.values())) + 1e-3
+    assert abs(np.mean(means["fp32"]) - np.mean(means["bf16"])) < 2 * error + 0.005
+
+
+def test_auto_measures_only_where_the_answer_is_open(monkeypatch):
+    cpu = torch.device("cpu")
+    asked = []
+
+    def seconds(name):
+        asked.append(name)
+        return {"bf16": 1.0, "fp32": 2.0}[name]
+
+    monkeypatch.setattr(precision, "cpu_has_bf16", lambda: False)
+    assert precision.choose("auto", cpu, seconds) == "fp32"
+    assert not asked
+    monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
+    assert precision.choose("auto", cpu, seconds) == "bf16"
+    assert sorted(asked) == ["bf16", "fp32"]
+    assert precision.choose("auto", cpu, lambda name: float(name == "bf16")) == "fp32"
+    assert precision.choose("auto", torch.device("mps"), seconds) == "fp32"
+
+
+def test_auto_measures_a_real_minibatch(make_trainer, monkeypatch):
+    monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
+    trainer = make_trainer(Bandit(16), execution={"precision": "auto"})
+    assert trainer.iterate()["precision"] in ("fp32", "bf16")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", ["bf16", "fp16"])
+def test_cuda_learns_the_bandit(make_trainer, name):
+    trainer = make_trainer(
+        Bandit(64),
+        minibatch_size=256,
+        learning_rate=0.01,
+        execution={"device": "cuda", "precision": name},
+    )
+    for _ in range(25):
+        trainer.iterate()
+    assert float(trainer.rollout.reward.mean()) > 0.7
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("obs_device", ["auto", "cpu"])
+def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
+    """With the actions of the CPU's rollout, values and parameters agree to rounding."""
+    ours = make_trainer(make_engine("SkullKingWorker-v0", 16))
+    theirs = make_trainer(
+        make_engine("SkullKingWorker-v0", 16),
+        execution={"device": "cuda", "obs_device": obs_device},
+    )
+    ours._start()
+    theirs._start()
+    ours.collect()
+    actions = iter(ours.rollout.action)
+    theirs._sampler = lambda log_probs, mask: next(actions).cuda()
+    theirs.collect()
+    orders = [torch.randperm(256) for _ in range(2)]
+    for trainer in (ours, theirs):
+        left = iter(orders)
+        trainer.minibatches.permutation = lambda d=trainer.device, it=left: next(it).to(d)
+        trainer.bootstrap()
+        trainer.advantages()
+        trainer.update(trainer_objective(trainer))
+    for a, b in zip(ours.rollout.tensors(), theirs.rollout.tensors(), strict=True):
+        torch.testing.assert_close(a, b.cpu(), rtol=1e-4, atol=1e-4)
+    for a, b in zip(ours.net.parameters(), theirs.net.parameters(), strict=True):
+        torch.testing.assert_close(a, b.cpu(), rtol=0, atol=1e-4)
+
+
+def trainer_objective(trainer):
+    from training.ppo.loss import Objective
+
+    return Objective.of(trainer.config)

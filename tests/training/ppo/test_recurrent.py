@@ -1,0 +1,113 @@
+"""Cells: stored states reproduce the rollout, states matter, and are forgotten at ends."""
+
+import pytest
+import torch
+
+from tests.training.ppo.engines import Counting, Recall
+from tests.training.ppo.test_trainer import max_ratio_error
+from training.ppo.recurrent import CELLS, forget, unroll
+
+KINDS = tuple(CELLS)
+RECURRENT = {"recurrent_size": 8, "seq_len": 4, "minibatch_size": 48}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("trunk", ["separate", "shared"])
+def test_unrolling_stored_states_reproduces_the_rollout(make_trainer, kind, trunk):
+    """T12: episodes of five decisions in chunks of four, so ends lie at every place of a chunk."""
+    trainer = make_trainer(Counting(6), recurrent=kind, trunk=trunk, **RECURRENT)
+    for _ in range(2):
+        trainer._start()
+        trainer.collect()
+        trainer.bootstrap()
+        trainer.advantages()
+        assert max_ratio_error(trainer) < 2e-6
+        trainer.iterate()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_output_depends_on_the_state_and_the_state_is_forgotten_at_ends(kind):
+    torch.manual_seed(0)
+    cell = CELLS[kind](3, 4)
+    x, state = torch.randn(5, 2, 3), torch.randn(2, cell.state_size)
+    done = torch.zeros(5, 2, dtype=torch.bool)
+    y, _ = unroll(cell, x, state, done)
+    other, _ = unroll(cell, x, torch.zeros_like(state), done)
+    assert not torch.allclose(y[-1], other[-1])
+    done[2] = True
+    y, end = unroll(cell, x, state, done)
+    other, other_end = unroll(cell, x, torch.zeros_like(state), done)
+    assert not torch.allclose(y[2], other[2])
+    assert torch.equal(y[3:], other[3:])
+    assert torch.equal(end, other_end)
+    assert (forget(end, torch.tensor([True, False]))[0] == 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_of_the_rollout_are_zero_at_the_start_of_episodes(make_trainer, kind):
+    trainer = make_trainer(Counting(6), recurrent=kind, **RECURRENT)
+    trainer.iterate()
+    fresh = torch.arange(0, 16, 4) % 5 == 0
+    states = trainer.rollout.states
+    assert (states[fresh] == 0).all()
+    assert (states[~fresh] != 0).any(-1).all()
+
+
+def test_burn_in_is_not_learnt_from(make_trainer):
+    trainer = make_trainer(Counting(6), recurrent="gru", burn_in=1, **RECURRENT)
+    trainer._start()
+    trainer.collect()
+    pieces = [p for m in trainer.minibatches.epoch(trainer.rollout.adv) for p in m]
+    assert sum(len(piece.samples.adv) for piece in pieces) == 16 * 6 * 3 // 4
+    piece = pieces[0]
+    piece.states.requires_grad_()
+    logits, value = trainer._evaluate(piece)
+    (logits.sum() + value.sum()).backward()
+    assert (piece.states.grad == 0).all()
+    trainer.iterate()
+
+
+def test_states_can_be_refreshed(make_trainer):
+    trainer = make_trainer(Counting(6), recurrent="lstm", refresh_states=True, **RECURRENT)
+    trainer._start()
+    trainer.collect()
+    stored = trainer.rollout.states.clone()
+    trainer.refresh_states()
+    torch.testing.assert_close(trainer.rollout.states, stored, rtol=0, atol=1e-6)
+    with torch.no_grad():
+        trainer.net.policy_tower.cell.cell.weight_ih.mul_(2)
+    trainer.refresh_states()
+    assert not torch.allclose(trainer.rollout.states, stored, atol=1e-3)
+    trainer.iterate()
+
+
+def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(make_trainer):
+    trainer = make_trainer(Counting(4), recurrent="gru", **{**RECURRENT, "minibatch_size": 64})
+    trainer._start()
+    trainer.collect()
+    trainer.bootstrap()
+    state = trainer.net.initial_state(4)
+    with torch.no_grad():
+        for t in range(5):
+            state = trainer.net.step(trainer.rollout.obs[t], state=state)[2]
+        last = torch.tensor([[lane, 5.0] for lane in range(4)])
+        expected = trainer.net.value(last, state=state)
+    torch.testing.assert_close(trainer.rollout.boot[4, 1::2], expected[1::2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_seen_before_is_recalled(make_trainer, kind):
+    trainer = make_trainer(
+        Recall(64),
+        recurrent=kind,
+        recurrent_size=16,
+        seq_len=4,
+        minibatch_size=256,
+        learning_rate=0.01,
+        epochs=4,
+    )
+    for _ in range(40):
+        trainer.iterate()
+        if float(trainer.rollout.reward.mean()) * 4 > 0.9:  # a memoryless agent gets 0.5
+            return
+    raise AssertionError(float(trainer.rollout.reward.mean()) * 4)

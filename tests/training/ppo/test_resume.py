@@ -1,0 +1,144 @@
+"""T16: two iterations, saved, and two more in a new process are four iterations, bit for bit."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from fastenv.errors import StateError
+from tests.training.ppo.engines import Corridor
+
+ROOT = Path(__file__).parents[3]
+# Runs `iterations` of a trainer, from a saved state if there is one, and saves what it came to.
+SCRIPT = """
+import sys
+import numpy as np
+import torch
+from training.envs import make_engine
+from training.ppo.config import ExecutionConfig, PPOConfig
+from training.ppo.trainer import PPOTrainer
+
+def trainer_of(kind, device="cpu"):
+    base = dict(rollout_steps=16, minibatch_size=64, epochs=2, hidden=(32,))
+    options = {
+        "plain": {}, "groups": {}, "shared": {"trunk": "shared", "attention": 8},
+        "gru": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
+    }[kind]
+    lanes = [8, 8] if kind == "groups" else [16]
+    engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
+    return PPOTrainer(
+        engines, PPOConfig(**base, **options),
+        ExecutionConfig(device=device, precision="fp32", deterministic=True), total_steps=1024,
+    )
+
+def save(trainer, stem):
+    state = trainer.state_dict()
+    torch.save(state["model"], stem + ".pt")
+    np.savez(stem + ".npz", rows=state["rows"], **state["arrays"])
+    torch.save(state["counters"], stem + ".json")
+
+def load(trainer, stem):
+    with np.load(stem + ".npz", allow_pickle=False) as stored:
+        arrays = dict(stored)
+    trainer.load_state_dict({
+        "model": torch.load(stem + ".pt", weights_only=True),
+        "counters": torch.load(stem + ".json", weights_only=True),
+        "rows": arrays.pop("rows"),
+        "arrays": arrays,
+    })
+
+def go(kind, iterations, start, end, device="cpu"):
+    torch.set_num_threads(1)
+    trainer = trainer_of(kind, device)
+    if start:
+        load(trainer, start)
+    for _ in range(iterations):
+        trainer.iterate()
+    save(trainer, end)
+    trainer.close()
+"""
+KINDS = ("plain", "groups", "shared", "gru")
+
+
+def equal(ours, theirs):
+    if isinstance(ours, torch.Tensor):
+        return torch.equal(ours, theirs)
+    if isinstance(ours, dict):
+        return ours.keys() == theirs.keys() and all(equal(ours[k], theirs[k]) for k in ours)
+    if isinstance(ours, (list, tuple)):
+        return len(ours) == len(theirs) and all(map(equal, ours, theirs))
+    return ours == theirs
+
+
+def straight_and_resumed(folder, kinds, device):
+    """Run every kind both ways; the second half of the second way in a process of its own."""
+    scope = {}
+    exec(SCRIPT, scope)
+    for kind in kinds:
+        scope["go"](kind, 4, None, str(folder / f"{kind}-straight"), device)
+        scope["go"](kind, 2, None, str(folder / f"{kind}-half"), device)
+    torch.use_deterministic_algorithms(False)
+    calls = [
+        f"go({k!r}, 2, {str(folder / f'{k}-half')!r}, {str(folder / f'{k}-resumed')!r}, {device!r})"
+        for k in kinds
+    ]
+    subprocess.run([sys.executable, "-c", SCRIPT + "\n".join(calls)], cwd=ROOT, check=True)
+
+
+def check(folder, kind):
+    for ending in ("pt", "json"):
+        one, two = (
+            torch.load(folder / f"{kind}-{way}.{ending}", weights_only=True)
+            for way in ("straight", "resumed")
+        )
+        assert equal(one, two), ending
+    with (
+        np.load(folder / f"{kind}-straight.npz") as one,
+        np.load(folder / f"{kind}-resumed.npz") as two,
+    ):
+        for name in one.files:
+            assert (one[name] == two[name]).all(), name
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, device):
+    straight_and_resumed(tmp_path, KINDS, device)
+    for kind in KINDS:
+        check(tmp_path, kind)
+
+
+def test_the_precision_that_was_chosen_is_kept(make_trainer):
+    trainer = make_trainer(Corridor(4), execution={"precision": "bf16"})
+    trainer.iterate()
+    other = make_trainer(Corridor(4), execution={"precision": "auto"})
+    other.load_state_dict(trainer.state_dict())
+    assert other.precision.name == "bf16"
+    assert other.iterate()["iter"] == 2
+
+
+def test_a_state_can_be_taken_before_the_first_iteration(make_trainer):
+    ours, theirs = make_trainer(Corridor(4)), make_trainer(Corridor(4), seed=7)
+    theirs.load_state_dict(ours.state_dict())
+    assert ours.iterate()["train"] == theirs.iterate()["train"]
+
+
+def test_a_saved_state_does_not_move_with_the_training(make_trainer):
+    trainer = make_trainer(Corridor(4))
+    saved = trainer.state_dict()
+    weight = saved["model"]["policy"]["policy_head.weight"].clone()
+    obs = saved["arrays"]["obs"].copy()
+    trainer.iterate()
+    assert torch.equal(saved["model"]["policy"]["policy_head.weight"], weight)
+    assert (saved["arrays"]["obs"] == obs).all()
+
+
+def test_rows_of_another_game_are_refused(make_trainer):
+    from training.envs import make_engine
+
+    ours = make_trainer(make_engine("SkullKingWorker-v0", 8), minibatch_size=64)
+    saved = ours.state_dict()
+    saved["rows"] = saved["rows"][:, :-8]
+    with pytest.raises(StateError):
+        ours.load_state_dict(saved)

@@ -1,0 +1,385 @@
+"""The iteration: what is stored, what truncation is worth, schedules, timers and refusals."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from fastenv.errors import ConfigError
+from tests.toy import WalkGame
+from tests.training.ppo.engines import Bandit, Bytes, Corridor, Counting, Steady
+from training.envs import make_engine
+from training.ppo import lanes as ppo_lanes
+from training.ppo import trainer as ppo_trainer
+from training.ppo.config import ExecutionConfig, PPOConfig, scheduled
+from training.ppo.distribution import log_prob_of, masked_log_probs
+from training.ppo.stepper import Stepper
+from training.ppo.trainer import TrainingError
+
+
+def test_the_rollout_holds_what_the_engine_showed(make_trainer):
+    trainer = make_trainer(Counting(6))
+    for k in range(3):
+        trainer.iterate()
+        rollout = trainer.rollout
+        ticks = (np.arange(16 * k, 16 * k + 17) % 5)[:, None].repeat(6, 1)
+        assert (rollout.obs[..., 1].numpy() == ticks).all()
+        assert (rollout.obs[..., 0].numpy() == np.arange(6)).all()
+        assert (rollout.reward.numpy() == ticks[:-1] + 1).all()
+        assert (rollout.done.numpy() == (ticks[:-1] == 4)).all()
+        # Cut-off lanes are the odd ones; they are worth their last observation, not the next first.
+        last = torch.tensor([[lane, 5.0] for lane in range(6)])
+        with torch.no_grad():
+            worth = trainer.net(last)[1]
+        boot = np.where((ticks[:-1] == 4) & (np.arange(6) % 2 == 1), worth.numpy(), 0)
+        assert k or np.isfinite(boot).all()
+        assert ((rollout.boot.numpy() != 0) == (boot != 0)).all()
+    assert trainer.steps == 3 * 16 * 6
+
+
+def test_values_of_cut_off_observations_are_those_before_the_update(make_trainer):
+    trainer = make_trainer(Counting(4))
+    trainer._start()
+    trainer.collect()
+    trainer.bootstrap()
+    with torch.no_grad():
+        expected = trainer.net(torch.tensor([[1.0, 5.0], [3.0, 5.0]]))[1]
+    torch.testing.assert_close(trainer.rollout.boot[4, [1, 3]], expected)
+    assert trainer.rollout.boot.count_nonzero() == 3 * 2
+
+
+@pytest.mark.parametrize("engine", [Counting, Bytes])
+def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch, engine):
+    """What is done on CUDA, without CUDA."""
+    direct = make_trainer(engine(6))
+    monkeypatch.setattr(ppo_trainer, "lanes_of", ppo_lanes.StagedLanes)
+    staged = make_trainer(engine(6))
+    # As if the observations lay on the device too: they go through the slots.
+    for _ in range(2):
+        direct.iterate()
+        staged.iterate()
+    for ours, theirs in zip(direct.rollout.tensors(), staged.rollout.tensors(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_a_worker_thread_changes_nothing(make_trainer, monkeypatch):
+    pair = [make_engine("SkullKingWorker-v0", 8) for _ in range(4)]
+    threaded = make_trainer(pair[:2])
+    monkeypatch.setattr(ppo_trainer, "ThreadedStepper", Stepper)
+    plain = make_trainer(pair[2:])
+    for _ in range(2):
+        threaded.iterate()
+        plain.iterate()
+    for ours, theirs in zip(threaded.rollout.tensors(), plain.rollout.tensors(), strict=True):
+        assert torch.equal(ours, theirs)
+    assert torch.equal(threaded.net.policy_head.weight, plain.net.policy_head.weight)
+
+
+def test_an_error_in_the_worker_thread_surfaces(make_trainer):
+    trainer = make_trainer([Bandit(4), Bandit(4)])
+    trainer.engines[1].step_many = lambda *a, **k: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        trainer.iterate()
+
+
+def test_on_step_sees_actions_and_may_change_reward_and_mask(make_trainer):
+    seen = []
+
+    def bonus(engine, actions, obs, mask):
+        seen.append(actions)
+        mask[:, 1] = 0
+        if actions is not None:
+            assert (actions == 0).all()
+            engine.reward += 10
+
+    trainer = make_trainer(Steady(4), on_step=bonus)
+    trainer.iterate()
+    assert seen[0] is None
+    assert len(seen) == 17
+    assert (trainer.rollout.reward == 11).all()
+    assert not trainer.rollout.mask[..., 1].any()
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_truncation_is_bootstrapped(make_trainer, rules):
+    """T7: reward 1 for ever is worth 1 / (1 - gamma) although a clock cuts it; less if it ended."""
+    engine = Steady(16)
+    engine.ended_by_rules = rules
+    trainer = make_trainer(
+        engine, gamma=0.9, learning_rate=0.01, epochs=4, minibatch_size=128, gae_lambda=0.9
+    )
+    for _ in range(60):
+        trainer.iterate()
+    with torch.no_grad():
+        value = float(trainer.net(torch.ones(1, 2))[1])
+    if rules:
+        assert 1 < value < (1 - 0.9**8) / 0.1
+    else:
+        assert value == pytest.approx(10.0, rel=0.02)
+
+
+def test_ratio_is_one_at_the_first_minibatch(make_trainer):
+    trainer = make_trainer(make_engine("SkullKingWorker-v0", 32), hidden=(64, 64), epochs=1)
+    for _ in range(3):
+        trainer._start()
+        trainer.collect()
+        trainer.bootstrap()
+        trainer.advantages()
+        worst = max_ratio_error(trainer)
+        assert worst < 2e-6
+        trainer.iterate()
+
+
+def max_ratio_error(trainer):
+    """The largest |ratio - 1| over all samples, evaluated as the update evaluates them."""
+    worst = 0.0
+    with torch.no_grad():
+        for pieces in trainer.minibatches.epoch(trainer.rollout.adv):
+            for piece in pieces:
+                with trainer.precision.autocast():
+                    logits, _ = trainer._evaluate(piece)
+                log_probs = masked_log_probs(logits, piece.samples.mask)
+                change = log_prob_of(log_probs, piece.samples.action) - piece.samples.logp
+                worst = max(worst, float((change.exp() - 1).abs().max()))
+    return worst
+
+
+def test_pieces_do_not_change_the_update(make_trainer):
+    """Micro-batches differ from whole minibatches by rounding only."""
+    small, whole = (
+        make_trainer(
+            make_engine("SkullKingWorker-v0", 16), minibatch_size=128, execution={"micro_batch": k}
+        )
+        for k in (16, 128)
+    )
+    assert (small.minibatches._per_piece, whole.minibatches._per_piece) == (16, 128)
+    small.iterate()
+    whole.iterate()
+    for ours, theirs in zip(small.net.parameters(), whole.net.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("norm_adv", ["minibatch", "batch", "off"])
+def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
+    trainer = make_trainer(Corridor(8), norm_adv=norm_adv)
+    trainer._start()
+    trainer.collect()
+    trainer.bootstrap()
+    trainer.advantages()
+    found = []
+    original = trainer._gradient
+
+    def spy(pieces, objective):
+        pieces = list(pieces)
+        found.append(torch.cat([piece.samples.adv for piece in pieces]))
+        return original(pieces, objective)
+
+    trainer._gradient = spy
+    trainer.update(ppo_trainer.Objective.of(trainer.config))
+    first = torch.cat(found[:4])  # an epoch
+    raw = trainer.rollout.adv
+    if norm_adv == "off":
+        torch.testing.assert_close(first.sort()[0], raw.flatten().sort()[0])
+    elif norm_adv == "batch":
+        torch.testing.assert_close(first.mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
+        torch.testing.assert_close(first.std(), torch.tensor(1.0))
+    else:
+        for adv in found:
+            torch.testing.assert_close(adv.mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
+            torch.testing.assert_close(adv.std(), torch.tensor(1.0))
+
+
+def test_schedules():
+    assert [scheduled(2.0, "linear", x) for x in (0, 0.25, 1, 2)] == [2.0, 1.5, 0.0, 0.0]
+    assert scheduled(2.0, "constant", 0.7) == 2.0
+    halves = [scheduled(2.0, "cosine", x) for x in (0, 0.5, 1)]
+    assert halves == pytest.approx([2.0, 1.0, 0.0])
+
+
+def test_rate_range_and_entropy_weight_follow_their_schedules(make_trainer):
+    trainer = make_trainer(
+        Corridor(4),
+        total_steps=4 * 64,
+        lr_schedule="linear",
+        clip_schedule="cosine",
+        learning_rate=0.01,
+    )
+    records = [trainer.iterate()["train"] for _ in range(4)]
+    assert [r["lr"] for r in records] == pytest.approx([0.01, 0.0075, 0.005, 0.0025])
+    cosine = [0.1 * (1 + math.cos(math.pi * x)) for x in (0, 0.25, 0.5, 0.75)]
+    assert [r["clip_range"] for r in records] == pytest.approx(cosine)
+
+
+def test_a_record_is_plain_json(make_trainer):
+    record = make_trainer(Corridor(4)).iterate()
+    assert json.loads(json.dumps(record)) == record
+    assert record["step"] == 64
+    assert set(record["phases"]) == {"collect", "update"}
+    assert record["precision"] == "fp32"
+
+
+def test_timers_split_an_iteration(make_trainer):
+    record = make_trainer(Corridor(4), execution={"timers": True}).iterate()
+    phases = record["phases"]
+    assert {p for p, s in phases.items() if s > 0} == set(phases)
+
+
+def test_memory_is_described(make_trainer):
+    text = make_trainer(Corridor(4)).rollout.describe()
+    assert "rollout 4 x 16" in text
+    assert "bytes a decision" in text
+
+
+def test_nothing_global_is_drawn_from(make_trainer):
+    before = torch.get_rng_state()
+    legacy = np.random.get_state()[1].copy()  # noqa: NPY002
+    make_trainer(Corridor(4)).iterate()
+    assert torch.equal(torch.get_rng_state(), before)
+    assert (np.random.get_state()[1] == legacy).all()  # noqa: NPY002
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def test_a_minibatch_that_does_not_divide_is_refused(make_trainer):
+    with pytest.raises(ConfigError, match=r"ppo.minibatch_size=48 .* = 128"):
+        make_trainer(Corridor(8), minibatch_size=48)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("rollout_steps", 0), ("learning_rate", 0.0), ("gamma", 1.5), ("clip_range", -0.1)),
+        *(("hidden", ()), ("activation", "elu"), ("lr_schedule", "step"), ("target_kl", 0.0)),
+        *(("adam_betas", (0.9,)), ("trunk", "both"), ("value_clip", "min"), ("minibatch_size", 1)),
+        *(("recurrent", "rnn"), ("norm_adv", "all"), ("burn_in", -1), ("clip_range_vf", 0.0)),
+    ],
+)
+def test_impossible_options_are_refused_by_name(name, value):
+    with pytest.raises(ConfigError, match=f"ppo.{name}="):
+        PPOConfig(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"seq_len": 12}, {"seq_len": 16, "burn_in": 16}, {"seq_len": 128, "minibatch_size": 64}],
+)
+def test_impossible_chunks_are_refused(options):
+    with pytest.raises(ConfigError, match=r"ppo\.(seq_len|burn_in)="):
+        PPOConfig(recurrent="gru", **options)
+
+
+@pytest.mark.parametrize("options", [{"heads": "phase"}, {"attention": 8}])
+def test_a_network_that_does_not_fit_the_tier_is_refused(make_trainer, options):
+    with pytest.raises(ConfigError, match="this tier does not show"):
+        make_trainer(Corridor(4), **options)
+
+
+def test_a_device_or_precision_that_is_not_there_is_refused(make_trainer):
+    with pytest.raises(ConfigError, match=r"precision='fp16' .* choose bf16 or fp32"):
+        make_trainer(Corridor(4), execution={"precision": "fp16"})
+    if not torch.cuda.is_available():
+        with pytest.raises(ConfigError, match="device='cuda': this machine has none"):
+            make_trainer(Corridor(4), execution={"device": "cuda"})
+    with pytest.raises(ConfigError, match="precision='int8'"):
+        ExecutionConfig(precision="int8")
+
+
+def test_a_loss_that_is_not_finite_stops_the_training(make_trainer):
+    def poison(engine, actions, obs, mask):
+        if trainer.iteration == 1:
+            engine.reward[0] = np.nan
+
+    trainer = make_trainer(Corridor(4), on_step=poison)
+    trainer.iterate()
+    with pytest.raises(TrainingError, match=r"iteration 2: nothing of this iteration is saved"):
+        trainer.iterate()
+    assert trainer.iteration == 1
+
+
+def test_lanes_without_a_legal_action_stop_the_training(make_trainer):
+    def block(engine, actions, obs, mask):
+        mask[0] = 0
+
+    with pytest.raises(TrainingError, match="no legal action"):
+        make_trainer(Corridor(4), on_step=block).iterate()
+
+
+# -- networks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"trunk": "shared", "activation": "relu"},
+        {"attention": 8, "activation": "gelu"},
+        {"attention": 8, "recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
+    ],
+)
+def test_every_tier_trains_with_every_network(make_trainer, tier, options):
+    heads = "phase" if tier in ("Flat", "Ability") else "single"
+    trainer = make_trainer(make_engine(f"SkullKing{tier}-v0", 8), heads=heads, **options)
+    before = {name: p.detach().clone() for name, p in trainer.net.named_parameters()}
+    trainer.iterate()
+    for name, new in trainer.net.named_parameters():
+        # A round is one bid for the Manager: there is never a state to learn from.
+        if tier != "Manager" or "weight_hh" not in name:
+            assert not torch.equal(before[name], new), name
+
+
+def test_the_phase_selects_the_head():
+    from training.ppo.policy import ActorCritic
+    from training.ppo.tiers import ObsLayout
+
+    layout = ObsLayout(obs_size=5, num_actions=3, phase=(1, 2))
+    net = ActorCritic(layout, PPOConfig(hidden=(8,), heads="phase"))
+    obs = torch.randn(2, 5)
+    obs[:, 1:3] = torch.eye(2)
+    logits = net(obs)[0]
+    expected = net.policy_head(net.policy_tower.layers(obs)).view(2, 2, 3)
+    assert torch.equal(logits[0], expected[0, 0])
+    assert torch.equal(logits[1], expected[1, 1])
+    logits[1].sum().backward()
+    assert (net.policy_head.weight.grad[:3] == 0).all()
+
+
+def test_attention_does_not_mind_the_order_of_cards_nor_empty_slots():
+    from training.ppo.policy import CardAttention
+
+    torch.manual_seed(0)
+    attention = CardAttention(((1, 4, 3),), 6)
+    cards = torch.randn(4, 3)
+    cards[2] = 0
+    obs = torch.cat((torch.ones(1), cards.flatten())).unsqueeze(0)
+    mixed = torch.cat((torch.ones(1), cards[[2, 3, 0, 1]].flatten())).unsqueeze(0)
+    summary = attention(obs)[:, obs.shape[1] :]
+    torch.testing.assert_close(summary, attention(mixed)[:, obs.shape[1] :])
+    assert attention(torch.zeros(1, 13)).isfinite().all()
+
+
+def test_a_game_of_another_house_trains(make_trainer):
+    from fastenv import BatchEngine
+
+    trainer = make_trainer(BatchEngine(WalkGame(raise_illegal=True), 8, "reference"))
+    assert trainer.iterate()["step"] == 128
+
+
+# -- torch.compile ---------------------------------------------------------------------------------
+
+
+def test_a_failing_compiler_is_left_aside(make_trainer, monkeypatch):
+    def broken(function, **_):
+        def call(*args, **kwargs):
+            raise RuntimeError("no compiler here")
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", broken)
+    trainer = make_trainer(Corridor(4), execution={"compile": "default"})
+    with pytest.warns(RuntimeWarning, match="no compiler here"):
+        trainer.iterate()
+    trainer.iterate()
+    assert not any("_orig_mod" in name for name in trainer.state_dict()["model"]["policy"])
