@@ -50,6 +50,16 @@ cdef inline double positive(double x) noexcept nogil:
     return x if x > 0.0 else 0.0
 
 
+cdef inline bint some(const void* start, int size) noexcept nogil:
+    # Whether any of `size` bytes, a multiple of 8, is set; often nothing is, and work can be left out.
+    cdef uint64_t word, found = 0
+    cdef int i
+    for i in range(size // 8):
+        memcpy(&word, <const char*>start + 8 * i, 8)
+        found |= word
+    return found != 0
+
+
 cdef inline float cargo_sum(const State* s) noexcept nogil:
     cdef float total = s.cargo[0]
     cdef int c
@@ -59,8 +69,11 @@ cdef inline float cargo_sum(const State* s) noexcept nogil:
 
 
 cdef inline double cargo_value(const State* s) noexcept nogil:
-    cdef double total = <double>s.cargo[0] * s.price[0]
+    cdef double total
     cdef int c
+    if not some(s.cargo, sizeof(s.cargo)):
+        return 0.0
+    total = <double>s.cargo[0] * s.price[0]
     for c in range(1, NUM_COMMODITIES):
         total += <double>s.cargo[c] * s.price[c]
     return total
@@ -419,14 +432,24 @@ cdef inline void expose(State* s, int dt) noexcept nogil:
     pirates(s, dt, s.node_pirate[node])
 
 
-cdef inline void run_ticks(State* s, const Rules* r, const Tables* tb, int dt) noexcept nogil:
-    cdef int a, c
+cdef inline void limit_cargo(State* s) noexcept nogil:
+    cdef int c
     cdef float total
+    for c in range(NUM_COMMODITIES):
+        s.cargo[c] = <float>clamp(s.cargo[c], 0.0, 200.0)
+    total = cargo_sum(s)
+    if total > <float>200.0:
+        scale_cargo(s, <float>(200.0 / total))
+
+
+cdef inline void run_ticks(State* s, const Rules* r, const Tables* tb, int dt) noexcept nogil:
+    cdef int a
     s.time_remaining -= dt
     s.heat = positive(s.heat - 2.5 * dt)
     s.escape_ticks = s.escape_ticks - dt if s.escape_ticks > dt else 0
-    for a in range(MAX_ASTEROIDS):
-        s.stabilize_ticks[a] = s.stabilize_ticks[a] - dt if s.stabilize_ticks[a] > dt else 0
+    if some(s.stabilize_ticks, sizeof(s.stabilize_ticks)):
+        for a in range(MAX_ASTEROIDS):
+            s.stabilize_ticks[a] = s.stabilize_ticks[a] - dt if s.stabilize_ticks[a] > dt else 0
     if s.heat > 100.0:
         s.hull -= 1.25 * (s.heat - 100.0)
         s.heat = 100.0
@@ -440,12 +463,11 @@ cdef inline void run_ticks(State* s, const Rules* r, const Tables* tb, int dt) n
     s.tool = clamp(s.tool, 0.0, 100.0)
     s.alert = clamp(s.alert, 0.0, 100.0)
     s.time_remaining = clamp(s.time_remaining, 0.0, r.time_max)
-    for c in range(NUM_COMMODITIES):
-        s.cargo[c] = <float>clamp(s.cargo[c], 0.0, 200.0)
-    total = cargo_sum(s)
-    if total > <float>200.0:
-        scale_cargo(s, <float>(200.0 / total))
-    s.util_sum += clamp(cargo_sum(s) / 200.0, 0.0, 1.0) * dt
+    if some(s.cargo, sizeof(s.cargo)):
+        limit_cargo(s)
+        s.util_sum += clamp(cargo_sum(s) / 200.0, 0.0, 1.0) * dt
+    else:
+        s.util_sum += 0.0  # of -0.0 makes 0.0
     s.util_count += dt
 
 
