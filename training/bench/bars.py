@@ -183,7 +183,11 @@ def _floor_bar(tier: str, row: dict[str, Any]) -> dict[str, Any]:
     floor, step = row["floor_steps_per_cpu_s_all"], row["steps_per_cpu_s_all"]
     every = [a / b for a, b in zip(floor, step, strict=True)]
     return bar(
-        f"{tier}: step over floor", FLOOR_TIMES, row["step_over_floor"], most=True, every=every
+        f"{tier}: step over floor",
+        *(FLOOR_TIMES, row["step_over_floor"]),
+        most=True,
+        every=every,
+        noisy=row["noisy"],
     )
 
 
