@@ -58,6 +58,20 @@ def test_explore_runs_makes_what_it_needs(tmp_path: Path, monkeypatch: pytest.Mo
     assert pictures(notebook) == 4
 
 
+@pytest.mark.slow
+def test_prospector_shows_who_beats_cashing_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = run("03_prospector.ipynb", tmp_path, monkeypatch)
+    text = text_of(notebook)
+    assert re.search(r"greedy_miner .* The ship is destroyed\.", text)
+    assert re.search(r"short_haul .* Cashed out, with 282 credits\.", text)
+    assert re.search(r"cash_out +-0\.001", text)
+    for workload in ("uniform", "cash_out", "hold"):
+        assert re.search(rf"{workload} +fast is +[\d,]+ times the reference", text)
+    assert pictures(notebook) == 5
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
@@ -71,5 +85,6 @@ def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     assert counts == list(range(1, len(counts) + 1)), "run once, from top to bottom"
 
 
-def test_there_are_two_notebooks() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["01_quickstart", "02_explore_runs"]
+def test_there_are_three_notebooks() -> None:
+    names = [path.stem for path in NOTEBOOKS]
+    assert names == ["01_quickstart", "02_explore_runs", "03_prospector"]
