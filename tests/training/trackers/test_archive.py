@@ -1,0 +1,164 @@
+import io
+
+import numpy as np
+import pytest
+import torch
+
+import fastenv
+from fastenv.errors import ConfigError
+from tests.training.trackers.trace import SIZES, Trace, run
+from training.checkpoint import CheckpointError
+from training.trackers import StateArchive, VisitCounter
+
+CELLS = 20
+
+
+def cell_of(view):
+    return np.where(view["room"] < 0, -1, view["room"] * 5 + view["x"])
+
+
+class ClassicArchive:
+    """A dict of cells, each with a slot of its own."""
+
+    def __init__(self, size, limit):
+        self.size, self.limit, self.cells = size, limit, {}
+
+    def visit(self, cell, score, step, count, blob):
+        entry = self.cells.get(cell)
+        if entry is not None:
+            entry["visits"] += 1
+            entry["score"] = max(entry["score"], score)
+            entry["step"] = step
+        elif count <= self.limit:
+            slot = len(self.cells)
+            if slot == self.size:
+                worst = min(
+                    self.cells,
+                    key=lambda c: (
+                        -self.cells[c]["visits"],
+                        self.cells[c]["step"],
+                        self.cells[c]["slot"],
+                    ),
+                )
+                slot = self.cells.pop(worst)["slot"]
+            self.cells[cell] = dict(visits=1, score=score, step=step, slot=slot, blob=blob)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("size", [1, 6, 50])
+def test_archive_equals_a_loop_over_environments(n, size):
+    engine = Trace(n, seed=n)
+    visits = VisitCounter(engine, cell_of, CELLS)
+    archive = StateArchive(
+        engine, cell_of, "value", visits=visits, max_cells=size, capture_min_visits=9, p_archive=0
+    )
+    classic, counts = ClassicArchive(size, 9), {}
+    for step in range(1, 60):
+        done = engine.step()
+        visits.observe(engine, None)
+        archive.observe(engine, None)
+        for lane in range(n):
+            at = engine.last(lane)
+            cell = -1 if at["room"] < 0 else at["room"] * 5 + at["x"]
+            if cell >= 0:
+                counts[cell] = counts.get(cell, 0) + 1
+                if lane not in done:
+                    blob = int(engine.rows[lane])
+                    classic.visit(cell, at["value"], step * n, counts[cell], blob)
+        found = {
+            cell: dict(visits=v, score=score, step=last, slot=slot, blob=blob)
+            for slot, (cell, v, score, last, blob) in enumerate(
+                zip(
+                    *(archive.cells.tolist(), archive.visits.tolist(), archive.scores.tolist()),
+                    *(archive.last_steps.tolist(), archive.blobs.view(np.uint64).ravel().tolist()),
+                    strict=True,
+                )
+            )
+        }
+        assert found == classic.cells
+
+
+def test_frontier_prefers_what_was_seldom_seen():
+    engine = Trace(3)
+    archive = StateArchive(engine, cell_of, seed=4)
+    with pytest.raises(ValueError, match="empty"):
+        archive.sample_frontier(1)
+    archive.maybe_add_many([1, 2, 2, 2, 5], [0, 1, 1, 2, 2], np.zeros(5), 1)
+    weights = 1 / np.sqrt(np.array([2.0, 4.0, 2.0]))
+    drawn = np.bincount(archive.sample_frontier(30_000), minlength=3) / 30_000
+    assert drawn == pytest.approx(weights / weights.sum(), abs=0.012)
+    least = StateArchive(engine, cell_of, sampling="least_visited")
+    least.maybe_add_many([1, 2, 2, 5], [0, 1, 1, 2], np.zeros(4), 1)
+    assert set(least.sample_frontier(200)) == {0, 2}
+
+
+def test_restored_archive_draws_and_keeps_alike():
+    one, two = Trace(7, seed=3), Trace(7, seed=3)
+    here, there = (StateArchive(e, cell_of, "value", max_cells=9, seed=2) for e in (one, two))
+    for _ in run(one, here, 30):
+        two.step()
+    file = io.BytesIO()
+    torch.save(here.state_dict(), file)
+    file.seek(0)
+    there.load_state_dict(torch.load(file, weights_only=True))
+    for _ in range(20):
+        done = one.step()
+        two.step()
+        for engine, archive in ((one, here), (two, there)):
+            archive.observe(engine, None)
+            archive.reset(done)
+        assert np.array_equal(one.rows, two.rows)
+        assert np.array_equal(here.placed, there.placed)
+    assert here.metrics() == there.metrics()
+    with pytest.raises(CheckpointError, match="max_cells"):
+        StateArchive(one, cell_of, "value", max_cells=2).load_state_dict(here.state_dict())
+
+
+def prospector_node(view):
+    return np.rint(view.obs(22) * 31)
+
+
+@pytest.mark.parametrize(
+    ("env", "cell"),
+    [
+        ("SkullKingFlat-v0", lambda v: v["round"] * 100 + v["bid"]),
+        ("Prospector-v0", prospector_node),
+    ],
+)
+def test_real_rows_go_on_from_where_they_were(env, cell):
+    n = 4
+    engine, twin = fastenv.make_engine(env, n), fastenv.make_engine(env, n)
+    archive = StateArchive(engine, cell, max_cells=30, p_archive=1.0)
+    engine.reset_many(seeds=1)
+    twin.reset_many(seeds=9)
+    rng, lane_of = np.random.default_rng(0), {}
+    for _ in range(30):
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+        before = engine.get_states()
+        archive.observe(engine, None)
+        for slot, blob in enumerate(archive.blobs):
+            lane_of.setdefault(slot, blob.tobytes())
+        assert engine.get_states().tobytes() == before.tobytes()
+    assert len(archive) > 1
+    flags = np.array([1, 0, 1, 0], np.uint8)
+    engine.terminated[:], engine.reward[:] = flags, 7.0
+    archive.reset(np.array([0, 2]))
+    assert archive.placed.tolist() == [True, False, True, False]
+    assert (engine.terminated == flags).all()
+    assert (engine.reward == 7.0).all()
+    known = set(lane_of.values())
+    assert all(blob.tobytes() in known for blob in engine.get_state([0, 2]))
+    twin.set_state(None, engine.get_state())
+    for _ in range(5):
+        assert np.array_equal(engine.mask, twin.mask)
+        actions = fastenv.sample_legal(engine.mask, rng)
+        for each in (engine, twin):
+            each.step_many(actions)
+        assert np.array_equal(engine.obs, twin.obs)
+
+
+def test_mistakes_are_named():
+    engine = Trace(2)
+    for field, value in (("max_cells", 0), ("p_archive", 1.5), ("sampling", "best")):
+        with pytest.raises(ConfigError, match=field):
+            StateArchive(engine, cell_of, **{field: value})

@@ -1,0 +1,59 @@
+import statistics
+
+import numpy as np
+import pytest
+
+from tests.training.trackers.trace import SIZES, Trace, run
+from training.trackers import EpisodeStats, RewardLikelihood
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_episodes_equal_a_loop_over_environments(n):
+    engine = Trace(n, seed=n)
+    left_out = np.zeros(n, np.bool_)
+    left_out[2::3] = True
+    stats = EpisodeStats(engine, lambda v: v["value"] > 0, left_out, size=10)
+    every, window, excluded = [], [], 0
+    for done in run(engine, stats, 60):
+        for lane in done:
+            if left_out[lane]:
+                excluded += 1
+                continue
+            success = float(engine.last(lane)["value"] > 0)
+            every.append([engine.ep_return[lane], engine.ep_length[lane], success])
+            window.append(every[-1])
+        assert stats.last().tolist() == every[-10:]
+        if len(every) % 7 == 3:
+            stats.clear_window()
+            window = []
+    figures = stats.metrics()
+    assert (figures["episodes"], figures["excluded"]) == (len(every), excluded)
+    assert figures["return"] == pytest.approx(statistics.fmean(r for r, _, _ in every[-10:]))
+    assert figures["window_episodes"] == len(window)
+    if window:
+        sums = [0.0, 0.0, 0.0]
+        for episode in window:
+            sums = [a + b for a, b in zip(sums, episode, strict=True)]
+        assert stats.sums.tolist() == sums
+        assert figures["window_success"] == sums[2] / len(window)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_likelihood_is_the_share_of_rewards_above_the_threshold(n):
+    engine = Trace(n)
+    likelihood = RewardLikelihood(engine, 0.25)
+    assert likelihood.metrics() == {}
+    rewards = []
+    for _ in run(engine, likelihood, 20):
+        rewards += engine.reward.tolist()
+    assert likelihood.metrics() == {"likelihood": sum(r > 0.25 for r in rewards) / len(rewards)}
+
+
+@pytest.mark.parametrize("kind", [EpisodeStats, RewardLikelihood])
+def test_states_are_restored(kind):
+    engine = Trace(7)
+    tracker, other = kind(engine), kind(engine)
+    for _ in run(engine, tracker, 20):
+        pass
+    other.load_state_dict(tracker.state_dict())
+    assert other.metrics() == tracker.metrics()

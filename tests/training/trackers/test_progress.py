@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from tests.training.trackers.trace import SIZES, Trace, run
+from training import beta
+from training.trackers import BayesProgressTracker, Event
+
+EVENTS = [
+    Event("gain", "value", 3),
+    Event("loss", "value", 4, kind="fall", limit=3),
+    Event("other room", lambda v: v["room"], kind="change", limit=2, prior=(0.5, 2.0), weight=2.0),
+]
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("half_life", [256.0, 5.0, None])
+def test_posteriors_equal_a_loop_over_environments(n, half_life):
+    engine = Trace(n, seed=n)
+    tracker = BayesProgressTracker(engine, EVENTS, half_life)
+    keep = 1.0 if half_life is None else 0.5 ** (1 / half_life)
+    posterior = [list(event.prior) for event in EVENTS]
+    start = [engine.first(lane) for lane in range(n)]
+    length, hit = [0] * n, [[False] * 3 for _ in range(n)]
+    for done in run(engine, tracker, 80):
+        for lane in range(n):
+            at, length[lane] = engine.last(lane), length[lane] + 1
+            change = at["value"] - start[lane]["value"]
+            met = change >= 3, change <= -4, at["room"] != start[lane]["room"]
+            within = True, length[lane] <= 3, length[lane] <= 2
+            hit[lane] = [h or (m and w) for h, m, w in zip(hit[lane], met, within, strict=True)]
+        assert tracker.hit.tolist() == hit
+        for lane in done:
+            for (a, b), event, seen, k in zip(posterior, EVENTS, hit[lane], range(3), strict=True):
+                posterior[k] = [
+                    event.prior[0] + keep * (a - event.prior[0]) + seen,
+                    event.prior[1] + keep * (b - event.prior[1]) + (not seen),
+                ]
+            start[lane], length[lane], hit[lane] = engine.first(lane), 0, [False] * 3
+        assert np.stack([tracker.alpha, tracker.beta], 1).tolist() == posterior
+
+
+def test_figures_are_those_of_the_beta_distribution():
+    tracker = BayesProgressTracker(Trace(3), EVENTS)
+    tracker.alpha[:], tracker.beta[:] = [3.0, 1.0, 2.0], [9.0, 1.0, 6.0]
+    figures = tracker.metrics()
+    assert figures["gain"] == 0.25
+    low, high = beta.interval(3.0, 9.0)
+    assert (figures["gain_low"], figures["gain_high"]) == (low, high)
+    known = (0.25 + 0.5 + 2 * 0.25) / 4
+    assert tracker.novelty(0.1, 0.5) == pytest.approx(0.1 + 0.4 * (1 - known))
+
+
+def test_a_restored_tracker_goes_on_alike():
+    one, two = Trace(7, seed=3), Trace(7, seed=3)
+    here, there = BayesProgressTracker(one, EVENTS), BayesProgressTracker(two, EVENTS)
+    for _ in run(one, here, 30):
+        two.step()
+    there.load_state_dict(here.state_dict())
+    before = here.alpha.copy()
+    for _ in range(10):
+        done = one.step()
+        two.step()
+        for engine, tracker in ((one, here), (two, there)):
+            tracker.observe(engine, None)
+            tracker.reset(done)
+    assert not np.array_equal(here.alpha, before)
+    assert here.metrics() == there.metrics()
+
+
+def test_mistakes_are_named():
+    engine = Trace(2)
+    for wrong, match in (
+        ([Event("a", "room", kind="jump")], "kind"),
+        ([Event("a", "rooms")], "'rooms'"),
+        ([Event("a", "room", prior=(0, 1))], "prior"),
+        ([Event("a", "room"), Event("a", "x")], "name of its own"),
+    ):
+        with pytest.raises(ConfigError, match=match):
+            BayesProgressTracker(engine, wrong)
+    with pytest.raises(ConfigError, match="half_life"):
+        BayesProgressTracker(engine, EVENTS, half_life=0)

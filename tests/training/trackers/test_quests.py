@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from tests.training.trackers.trace import SIZES, Trace, run
+from training.trackers import Bit, QuestReward, Stage
+
+STAGES = [
+    Stage("door", {"room": 1}, reward=0.1),
+    Stage("door", {"room": 2, "x": (1, 3)}, reward=0.3),
+    Stage("key", {"flags": Bit(2)}, reward=1.7, requires=["door"]),
+    Stage("rich", {"purse": (2.0, np.inf)}, reward=0.7),
+    Stage("rich", {"purse": (3.0, np.inf), "flags": Bit(0)}, reward=0.01),
+]
+SOURCES = {"purse": "value"}
+
+
+class ClassicQuests:
+    """The quests of one environment."""
+
+    def __init__(self):
+        self.progress = {"door": 0, "key": 0, "rich": 0}
+        self.finished = []
+
+    def step(self, at):
+        doors = [at["room"] == 1, at["room"] == 2 and 1 <= at["x"] <= 3]
+        keys = [bool(at["flags"] & 4)]
+        riches = [at["value"] >= 2, at["value"] >= 3 and bool(at["flags"] & 1)]
+        gained = 0.0
+        for quest, met, rewards in (
+            ("door", doors, [0.1, 0.3]),
+            ("key", keys, [1.7]),
+            ("rich", riches, [0.7, 0.01]),
+        ):
+            stage = self.progress[quest]
+            if stage == len(met) or (quest == "key" and self.progress["door"] < 2):
+                continue
+            if met[stage]:
+                gained += rewards[stage]
+                self.progress[quest] += 1
+                if stage + 1 == len(met):
+                    self.finished.append(quest)
+        return gained
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("scope", ["episode", "lifetime"])
+def test_rewards_equal_a_loop_over_environments(n, scope):
+    engine = Trace(n, seed=n)
+    quests = QuestReward(engine, STAGES, SOURCES, scope)
+    classic, finished = [ClassicQuests() for _ in range(n)], []
+    for done in run(engine, quests, 100):
+        for lane, one in enumerate(classic):
+            assert quests.bonus[lane] == one.step(engine.last(lane))
+            assert quests.progress[lane].tolist() == list(one.progress.values())
+            finished += one.finished
+            one.finished = []
+        if scope == "episode":
+            for lane in done:
+                classic[lane] = ClassicQuests()
+    assert quests.metrics() == {q: finished.count(q) for q in ("door", "key", "rich")}
+    assert n == 1 or min(quests.metrics().values()) > 0
+
+
+def test_a_state_is_restored():
+    engine = Trace(7)
+    quests = QuestReward(engine, STAGES, SOURCES, "lifetime")
+    for _ in run(engine, quests, 20):
+        pass
+    other = QuestReward(engine, STAGES, SOURCES, "lifetime")
+    other.load_state_dict(quests.state_dict())
+    assert np.array_equal(other.progress, quests.progress)
+    assert np.array_equal(other.completed, quests.completed)
+
+
+def test_mistakes_are_named():
+    engine = Trace(2)
+    with pytest.raises(ConfigError, match="requires 'y': no such quest"):
+        QuestReward(engine, [Stage("x", {"room": 1}, requires=["y"])])
+    with pytest.raises(ConfigError, match="'purse'"):
+        QuestReward(engine, STAGES)
+    with pytest.raises(ConfigError, match="scope"):
+        QuestReward(engine, STAGES, SOURCES, "day")
+    with pytest.raises(ConfigError, match="64 quests"):
+        QuestReward(engine, [Stage(str(k), {"room": 1}) for k in range(64)])

@@ -1,0 +1,135 @@
+"""Several trackers at once, as a trainer calls them."""
+
+import io
+
+import numpy as np
+import pytest
+import torch
+
+import fastenv
+from tests.training.trackers.trace import Trace
+from training.checkpoint import CheckpointError
+from training.trackers import (
+    BayesProgressTracker,
+    EpisodeStats,
+    Event,
+    QuestReward,
+    RewardLikelihood,
+    Stage,
+    StateArchive,
+    Trackers,
+    VisitCounter,
+)
+
+
+def node(view):
+    return np.rint(view.obs(22) * 31)
+
+
+def prospector_trackers(engine):
+    visits = VisitCounter(engine, node, 32, place=node, num_places=32, count_bonus=0.1)
+    archive = StateArchive(engine, node, "credits", visits=visits, max_cells=32)
+    return Trackers(
+        engine,
+        {
+            "visits": visits,
+            "quests": QuestReward(engine, [Stage("scan", {"scan_count": (3, np.inf)})]),
+            "progress": BayesProgressTracker(engine, [Event("credits", "credits", 1.0)]),
+            "likelihood": RewardLikelihood(engine),
+            "episodes": EpisodeStats(engine, "survival", archive.placed),
+        },
+        archive,
+    )
+
+
+def collect(engine, trackers, rng, steps, obs, mask, stored):
+    """A loop like that of the trainer: the engine writes into memory that is not its own."""
+    for _ in range(steps):
+        engine.step_many(fastenv.sample_legal(mask, rng), obs_out=obs, mask_out=mask)
+        reward = engine.reward.copy()
+        trackers(engine, np.zeros(engine.num_envs, np.int32), obs, mask)
+        stored.append((reward, engine.reward.copy(), engine.terminated | engine.truncated))
+
+
+def start(seed):
+    engine = fastenv.make_engine("Prospector-v0", 7, time_max=600)
+    trackers = prospector_trackers(engine)
+    obs, mask = engine.obs.copy(), engine.mask.copy()
+    engine.reset_many(seeds=seed, obs_out=obs, mask_out=mask)
+    trackers(engine, None, obs, mask)
+    return engine, trackers, obs, mask
+
+
+def test_a_run_of_prospector_is_followed_and_resumed_to_the_bit():
+    engine, trackers, obs, mask = start(5)
+    rng, stored = np.random.default_rng(0), []
+    collect(engine, trackers, rng, 150, obs, mask, stored)
+    figures = trackers.metrics()
+    assert figures["visits/visits"] == 7 * 150
+    assert figures["visits/cells"] > 2
+    assert figures["archive/restarts"] > 0
+    ended = sum(int(done.sum()) for _, _, done in stored)
+    assert figures["episodes/episodes"] + figures["episodes/excluded"] == ended > 0
+
+    file = io.BytesIO()
+    torch.save(trackers.state_dict(), file)
+    file.seek(0)
+    engine2, trackers2, obs2, mask2 = start(6)
+    engine2.set_states(engine.get_states())
+    obs2[:], mask2[:] = engine2.obs, engine2.mask
+    trackers2.load_state_dict(torch.load(file, weights_only=True))
+    assert np.array_equal(obs, obs2)
+    rng2 = np.random.default_rng()
+    rng2.bit_generator.state = rng.bit_generator.state
+    here, there = [], []
+    collect(engine, trackers, rng, 60, obs, mask, here)
+    collect(engine2, trackers2, rng2, 60, obs2, mask2, there)
+    assert np.array_equal(here, there)
+    assert trackers.metrics() == trackers2.metrics()
+
+
+def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers():
+    engine, trackers, obs, mask = start(5)
+    rng, archive = np.random.default_rng(0), trackers._archive
+    progress = trackers._named["progress"]
+    before = 0
+    while archive.restarts == before:
+        collect(engine, trackers, rng, 1, obs, mask, [])
+    placed = np.flatnonzero(archive.placed & (progress.length == 0))
+    assert placed.size
+    engine.refresh()
+    assert np.array_equal(obs, engine.obs)
+    assert np.array_equal(mask, engine.mask)
+    assert np.array_equal(progress.baseline[placed, 0], engine.info["credits"][placed])
+
+
+def test_bonuses_are_in_the_stored_reward():
+    engine = Trace(7)
+    quests = QuestReward(engine, [Stage("a", {"room": 1}, 0.3), Stage("b", {"x": 2}, 0.1)])
+    visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
+    likelihood = RewardLikelihood(engine)
+    trackers = Trackers(engine, {"v": visits, "q": quests, "l": likelihood})
+    trackers(engine, None, engine.obs, engine.mask)
+    positive = 0
+    for _ in range(30):
+        engine.step()
+        game = engine.reward.copy()
+        positive += int((game > 0).sum())
+        trackers(engine, np.zeros(7, np.int64), engine.obs, engine.mask)
+        expected = (game.astype(np.float64) + (visits.bonus + quests.bonus)).astype(np.float32)
+        assert np.array_equal(engine.reward, expected)
+    assert likelihood.hits == positive  # trackers see the game's reward
+
+
+def test_foreign_engines_and_states_are_refused():
+    engine = Trace(2)
+    trackers = Trackers(engine, {"v": VisitCounter(engine, "x", 5)})
+    with pytest.raises(ValueError, match="another engine"):
+        trackers(Trace(2), None, engine.obs, engine.mask)
+    with pytest.raises(CheckpointError, match="this run has v"):
+        trackers.load_state_dict({"w": {}})
+    visits = VisitCounter(engine, "x", 6)
+    with pytest.raises(CheckpointError, match="counts"):
+        visits.load_state_dict(VisitCounter(engine, "x", 5).state_dict())
+    with pytest.raises(CheckpointError, match="no state of VisitCounter"):
+        visits.load_state_dict({"a": 1})

@@ -1,0 +1,135 @@
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from tests.training.trackers.trace import SIZES, Trace, run
+from training.trackers import VisitCounter
+from training.trackers.visits import _SMALLEST
+
+FAR = 10**15 + 7  # apart enough to need a hash table
+
+
+class ClassicVisits:
+    """One dict for all environments, one set for each: what the arrays stand for."""
+
+    def __init__(self, n):
+        self.counts, self.moves = Counter(), Counter()
+        self.seen, self.place = [set() for _ in range(n)], [-1] * n
+
+    def reset(self, lane, place):
+        self.seen[lane], self.place[lane] = set(), place
+
+    def step(self, lane, cell, place):
+        if self.place[lane] >= 0 and place >= 0:
+            self.moves[self.place[lane], place] += 1
+        self.place[lane] = place
+        if cell < 0:
+            return 0, False, 0.0
+        self.counts[cell] += 1
+        first = cell not in self.seen[lane]
+        self.seen[lane].add(cell)
+        return self.counts[cell], first, 0.5 / math.sqrt(self.counts[cell]) + 0.25 * first
+
+
+def cell_of(view, scale=1):
+    return np.where(view["room"] < 0, -1, view["room"] * 5 + view["x"]) * scale
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("hashed", [False, True])
+def test_counts_equal_a_loop_over_environments(n, hashed):
+    engine, classic = Trace(n, seed=n), ClassicVisits(n)
+    scale = FAR if hashed else 1
+    counter = VisitCounter(
+        *(engine, lambda v: np.where(v["room"] < 0, -1, cell_of(v) * scale)),
+        *(() if hashed else (20,)),
+        place="room",
+        num_places=4,
+        count_bonus=0.5,
+        episode_bonus=0.25,
+    )
+    for lane in range(n):
+        classic.reset(lane, engine.first(lane)["room"])
+    for done in run(engine, counter, 120):
+        for lane in range(n):
+            last = engine.last(lane)
+            cell = -1 if last["room"] < 0 else (last["room"] * 5 + last["x"]) * scale
+            expected = classic.step(lane, cell, last["room"])
+            found = counter.count[lane], counter.first[lane], counter.bonus[lane]
+            assert found == expected
+        for lane in done:
+            classic.reset(lane, engine.first(lane)["room"])
+    assert {(a, b): m for (a, b), m in np.ndenumerate(counter.transitions) if m} == classic.moves
+    assert all(counter.visits(cell) == count for cell, count in classic.counts.items())
+    assert counter.metrics() == {
+        "cells": len(classic.counts),
+        "visits": sum(classic.counts.values()),
+    }
+
+
+def test_two_lanes_in_one_new_cell_come_one_after_the_other():
+    engine = Trace(3)
+    counter = VisitCounter(engine, lambda v: np.array([4, 4, 4]), 5)
+    counter.reset(np.arange(3))
+    counter.observe(engine, np.zeros(3))
+    assert counter.count.tolist() == [1, 2, 3]
+    assert counter.first.all()
+
+
+def test_hash_tables_grow_and_forget_episodes_that_are_over():
+    engine, rng = Trace(64, ends=0.5), np.random.default_rng(5)
+    counter = VisitCounter(engine, lambda v: cells)
+    counts, seen = Counter(), [set() for _ in range(64)]
+    cells = np.zeros(64, np.int64)
+    for _ in range(120):
+        cells[:] = rng.integers(0, 5000, 64) * FAR
+        done = engine.step()
+        counter.observe(engine, cells)
+        for lane, cell in enumerate(cells.tolist()):
+            counts[cell] += 1
+            assert counter.count[lane] == counts[cell]
+            assert counter.first[lane] == (cell not in seen[lane])
+            seen[lane].add(cell)
+        for lane in done:
+            seen[lane] = set()
+        counter.reset(done)
+    assert len(counter.table._index) > len(counts) > _SMALLEST
+    assert len(counter.table._pairs) == _SMALLEST  # though 7,680 pairs have been through it
+
+
+@pytest.mark.parametrize("num_cells", [20, None])
+def test_a_restored_counter_goes_on_alike(num_cells):
+    one, two = Trace(7, seed=3), Trace(7, seed=3)
+    here, there = (VisitCounter(e, cell_of_room, num_cells, count_bonus=1.0) for e in (one, two))
+    for _ in run(one, here, 30):
+        two.step()
+    there.load_state_dict(here.state_dict())
+    for _ in range(30):
+        done = one.step()
+        two.step()
+        for engine, counter in ((one, here), (two, there)):
+            counter.observe(engine, None)
+            counter.reset(done)
+        assert np.array_equal(here.bonus, there.bonus)
+        assert np.array_equal(here.first, there.first)
+    ours, theirs = here.state_dict(), there.state_dict()
+    assert all(ours[name].equal(theirs[name]) for name in ours)
+
+
+def cell_of_room(view):
+    return np.maximum(view["room"], 0) * 5 + view["x"]
+
+
+def test_wrong_cells_and_sources_are_named():
+    engine = Trace(3)
+    with pytest.raises(ConfigError, match=r"'nowhere'.*room"):
+        VisitCounter(engine, "nowhere", 3)
+    with pytest.raises(ConfigError, match="num_places"):
+        VisitCounter(engine, "room", 3, place="room")
+    counter = VisitCounter(engine, lambda v: np.array([0, 3, 1]), 3)
+    with pytest.raises(ValueError, match="lane 1: cell 3 must be from -1 to 2"):
+        counter.observe(engine, None)
+    assert counter.metrics()["visits"] == 0
