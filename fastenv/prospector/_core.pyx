@@ -474,7 +474,8 @@ cdef class BatchCore:
                     self.columns.width * sizeof(double),
                 )
             return
-        self.stale[i] |= step_row(s, self.rules, self.tables, action)
+        if step_row(s, self.rules, self.tables, action):
+            self.stale[i] = 1
         if self.columns.straight:
             self.reward_row(s, self.reward + i, self.columns.out + i * self.columns.width)
         else:
