@@ -133,12 +133,13 @@ FASTENV_INLINE int fastenv_prices(const uint32_t *draws, double t, const float *
     }
     for (c = 0; c < 6; c++) {
         /* The library's argument of the sine is rounded three times, w here three times: less than
-           8 u |w| turns in all. The sum of five terms may differ in its four roundings. */
+           8 u |w| turns in all. The partial sums are below 2 base + stock + sold; they and the bound's own
+           sums are rounded eight times, u / 2 each. */
         double w = t / q[c] + turn[c] * 0.15915494309189535;
         double x = base[c] + a[c] * fastenv_sine(fastenv_fold(w)) - 0.04 * stock[c] -
                    0.05 * sold[c] + sigma[c] * fastenv_normal(first[c], second[c]);
         double error = a[c] * (3e-13 + 1e-14 * fabs(w)) + sigma[c] * FASTENV_NORMAL_ERROR +
-                       (base[c] + stock[c] + sold[c]) * 1e-15;
+                       (base[c] + stock[c] + sold[c]) * 2e-15;
         below[c] = fastenv_clamp(x - slack * error, low[c], high[c]);
         above[c] = fastenv_clamp(x + slack * error, low[c], high[c]);
     }
