@@ -132,9 +132,9 @@ FASTENV_INLINE int fastenv_prices(const uint32_t *draws, double t, const float *
         sold[c] = sales[c];
     }
     for (c = 0; c < 6; c++) {
-        /* The library's argument of the sine is rounded three times, w here three times: less than
-           8 u |w| turns in all. The partial sums are below 2 base + stock + sold; they and the bound's own
-           sums are rounded eight times, u / 2 each. */
+        /* The roundings of the library's argument of the sine and of w move the angle by less than
+           4e-15 |w| + 3e-15. The partial sums are below 2 base + stock + sold; they and x plus and
+           minus the bound are rounded ten times, u / 2 each. */
         double w = t / q[c] + turn[c] * 0.15915494309189535;
         double x = base[c] + a[c] * fastenv_sine(fastenv_fold(w)) - 0.04 * stock[c] -
                    0.05 * sold[c] + sigma[c] * fastenv_normal(first[c], second[c]);
