@@ -1,27 +1,17 @@
-"""What a run says while it runs: JSON lines, TensorBoard, and a bar or a line on the terminal."""
+"""What a run says while it runs: JSON lines, TensorBoard, and the dashboard on the terminal."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
-import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from training import files, machine
-
-LINE_EVERY_S = 30.0
+from training.dashboard import Dashboard
 
 
 class JsonLines:
@@ -46,6 +36,24 @@ class JsonLines:
         self._file.close()
 
 
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines; what is not whole is left out.
+
+    A file that is not there has none.
+    """
+    if not path.is_file():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found
+
+
 def drop_after(path: Path, steps: int) -> None:
     """Remove the lines of a metrics file that lie behind ``steps``, and what is not whole.
 
@@ -54,17 +62,12 @@ def drop_after(path: Path, steps: int) -> None:
     """
     if not path.is_file():
         return
-    kept = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if not isinstance(record, dict) or not record.get("window_complete", True):
-            continue
-        if record.get("step", 0) <= steps:
-            kept.append(line)
-    files.write_text(path, "".join(line + "\n" for line in kept))
+    kept = (
+        json.dumps(record) + "\n"
+        for record in read_lines(path)
+        if record.get("window_complete", True) and record.get("step", 0) <= steps
+    )
+    files.write_text(path, "".join(kept))
 
 
 class RunLog:
@@ -76,9 +79,9 @@ class RunLog:
         The run folder: ``metrics.jsonl``, ``events.jsonl``, ``windows.jsonl`` (once there is a
         window) and ``tb/`` lie there.
     total_steps : int
-        Where the bar ends.
+        Of the whole run.
     start : int
-        Steps taken before; the bar begins there.
+        Steps taken before.
     console : rich.console.Console, optional
         Where to draw; default the standard error stream.
     """
@@ -86,37 +89,25 @@ class RunLog:
     def __init__(
         self, folder: Path, total_steps: int, start: int = 0, console: Console | None = None
     ) -> None:
+        metrics = read_lines(folder / "metrics.jsonl") if start else []
         self._metrics = JsonLines(folder / "metrics.jsonl")
         self._events = JsonLines(folder / "events.jsonl")
         self._folder = folder
         self._windows: JsonLines | None = None
         self._board = _tensorboard(folder / "tb", start)
-        self._console = console or Console(file=sys.stderr)
-        self._bar: Progress | None = None
-        self._last_line = time.monotonic()
-        self._total = total_steps
-        if self._console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[note]}"),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                console=self._console,
-            )
-            self._task = self._bar.add_task(
-                folder.name, total=total_steps, completed=start, note=""
-            )
-            self._bar.start()
+        self._shown = Dashboard(folder.name, total_steps, start, console)
+        if start:
+            earlier = (r for r in metrics if r.get("step", 0) <= start)
+            self._shown.history(earlier, read_lines(folder / "events.jsonl"))
 
     def metrics(self, record: dict[str, Any]) -> None:
         """Log one iteration; ``record["step"]`` is where it ended."""
         self._metrics.write(record)
         if self._board is not None:
-            for tag, value in _flat(record):
+            for tag, value in flat(record):
                 if tag != "step" and math.isfinite(value):
                     self._board.add_scalar(tag, value, record["step"])
+        self._shown.metrics(record)
 
     def window(self, record: dict[str, Any]) -> None:
         """Log a window of ticks; ``record["step"]`` is where it was closed."""
@@ -127,23 +118,43 @@ class RunLog:
     def event(self, kind: str, **details: Any) -> None:
         """Log something that happened."""
         self._events.write({"event": kind, "time": machine.now(), **details})
+        self._shown.event(kind, details)
 
-    def progress(self, steps: int, note: str) -> None:
-        """Show where the run is: the bar on a terminal, otherwise a line now and then."""
-        if self._bar is not None:
-            self._bar.update(self._task, completed=steps, note=note)
-        elif time.monotonic() - self._last_line >= LINE_EVERY_S:
-            self._last_line = time.monotonic()
-            self.say(f"{steps:,} of {self._total:,} decisions, {note}")
+    def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
+        """Log what an evaluation during the training found.
+
+        Parameters
+        ----------
+        steps : int
+            Of the checkpoint that was evaluated.
+        results : mapping
+            Measure, such as ``"points, 3 x rule_hard"``, to value or to ``[value, low, high]``.
+        **details
+            Anything else worth keeping.
+        """
+        self.event("evaluation", step=steps, results=dict(results), **details)
+        if self._board is not None:
+            for name, found in results.items():
+                value = found[0] if isinstance(found, list | tuple) else found
+                if isinstance(value, int | float) and math.isfinite(value):
+                    self._board.add_scalar(f"evaluation/{name}", value, steps)
+
+    def warn(self, text: str, **details: Any) -> None:
+        """Log a warning; it stays in sight."""
+        self.event("warning", text=text, **details)
+        self.say(f"warning: {text}")
+
+    def progress(self, steps: int) -> None:
+        """Show where the run is within an iteration; :meth:`metrics` shows it at the end of one."""
+        self._shown.progress(steps)
 
     def say(self, text: str) -> None:
         """Print one line."""
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._shown.say(text)
 
     def close(self) -> None:
         """Flush and close everything."""
-        if self._bar is not None:
-            self._bar.stop()
+        self._shown.close()
         if self._board is not None:
             self._board.close()
         if self._windows is not None:
@@ -160,12 +171,12 @@ def _tensorboard(folder: Path, purge_step: int) -> Any:
     return SummaryWriter(str(folder), purge_step=purge_step or None)
 
 
-def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
+def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
     """Return the numbers of a nested record as ``group/name`` and value."""
     pairs: list[tuple[str, float]] = []
     for key, value in record.items():
         if isinstance(value, dict):
-            pairs += _flat(value, f"{prefix}{key}/")
+            pairs += flat(value, f"{prefix}{key}/")
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             pairs.append((prefix + key, float(value)))
     return pairs
@@ -174,6 +185,8 @@ def _flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

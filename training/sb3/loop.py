@@ -174,7 +174,6 @@ class Loop(BaseCallback):
         self.iteration += 1
         self.last_record = record = self._record()
         self._log.metrics(record)
-        self._log.progress(self.steps, _note(record))
         if self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every:
             self._checkpoint()
 
@@ -208,12 +207,3 @@ class Loop(BaseCallback):
             **({"held_back": self._late_actions.ticks()} if self._late_actions else {}),
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }
-
-
-def _note(record: dict[str, Any]) -> str:
-    parts = [f"{record['sps']:,.0f} decisions/s"]
-    if "rounds" in record:
-        parts.append(f"bids made {record['rounds']['hit_rate']:.3f}")
-    if "episode" in record:
-        parts.append(f"return {record['episode']['return_mean']:.2f}")
-    return ", ".join(parts)
