@@ -12,12 +12,13 @@ def _tanh(x: Tensor) -> Tensor:
     # tanh(x) = 2 / (1 + exp(-2x)) - 1: off by one rounding of a number near 1, about 1e-7, which is
     # what the matrix product before it is off by. The library's own tanh is exact to the last bit
     # and takes 4 ns a number where this takes 1.2.
-    return torch.mul(x, 2.0).sigmoid_().mul_(2.0).sub_(1.0)
+    return x.mul_(2.0).sigmoid_().mul_(2.0).sub_(1.0)
 
 
 class _FastTanh(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.mark_dirty(x)
         y = _tanh(x)
         ctx.save_for_backward(y)
         return y
@@ -29,10 +30,14 @@ class _FastTanh(torch.autograd.Function):
 
 
 class Tanh(nn.Module):
-    """Hyperbolic tangent, to 3e-7."""
+    """Hyperbolic tangent, to 3e-7, in the memory of its argument.
+
+    The argument is the output of a linear layer, which nobody needs any more; new memory would have
+    to come through the cache first, which costs more than the arithmetic.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return tanh of every element."""
+        """Return tanh of every element; ``x`` is overwritten where that saves time."""
         if not x.is_cpu or x.dtype != torch.float32 or torch.compiler.is_compiling():
             return torch.tanh(x)
         return _FastTanh.apply(x) if torch.is_grad_enabled() else _tanh(x)

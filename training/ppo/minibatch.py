@@ -107,8 +107,7 @@ class Minibatches:
 def cached_rows(width: int) -> int:
     """Return how many rows of activations of a layer stay in the cache between two operations.
 
-    About a megabyte of them; not fewer than 512, as weights have to be read for every piece. Larger
-    tensors are also slower to get: each is new memory whose pages the system has to clear.
+    About a megabyte of them; not fewer than 512, as weights have to be read for every piece.
     """
     return min(max(2**18 // width, 512), 4096) * torch.get_num_threads()
 

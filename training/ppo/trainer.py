@@ -20,6 +20,7 @@ from training.ppo.distribution import Sampler, log_prob_of, masked_log_probs
 from training.ppo.gae import gae_many, gae_torch
 from training.ppo.lanes import CutOff, lanes_of
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
+from training.ppo.memory import keep_freed_memory
 from training.ppo.minibatch import Minibatches
 from training.ppo.policy import ActorCritic
 from training.ppo.precision import Precision, choose, choose_device, configure_torch
@@ -92,6 +93,8 @@ class PPOTrainer:
 
         self.device = device = choose_device(execution.device)
         configure_torch(device, execution.deterministic)
+        if device.type == "cpu":
+            keep_freed_memory()
         self.net = ActorCritic(obs_layout(self.engines[0]), config, stream_seed(seed, "init"))
         self.net.to(device)
         self.optimizer = torch.optim.Adam(
