@@ -1,0 +1,128 @@
+"""MaskablePPO whose collection does not go through the lanes one by one.
+
+The stock class asks every info whether an episode ended, and evaluates the last observation of
+each truncated episode by itself, a network call of batch 1. The engine knows both as arrays.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
+from sb3_contrib.common.maskable.utils import get_action_masks
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.utils import obs_as_tensor
+from stable_baselines3.common.vec_env import VecEnv
+
+from fastenv.adapters.sb3 import BatchVecEnv
+
+
+class BatchMaskablePPO(MaskablePPO):
+    """``MaskablePPO`` for a :class:`~fastenv.adapters.sb3.BatchVecEnv`, wrapped or not.
+
+    Only ``collect_rollouts`` differs, and only in how it comes to its numbers: one value forward
+    for all lanes truncated in a step, statistics of episodes from the arrays of the engine. Values
+    of truncated lanes can differ from those of the stock class in the last bit, as products of
+    matrices of different heights do. Infos are read in truncated lanes alone, so that wrappers
+    which transform observations are respected; statistics are those of the engine, also with
+    ``monitor=False``.
+    """
+
+    def collect_rollouts(
+        self,
+        env: VecEnv,
+        callback: BaseCallback,
+        rollout_buffer: MaskableRolloutBuffer,
+        n_rollout_steps: int,
+        use_masking: bool = True,
+    ) -> bool:
+        """Fill the buffer with a rollout of the current policy.
+
+        Parameters
+        ----------
+        env : VecEnv
+        callback : BaseCallback
+            Called as by the stock class, with the same local variables.
+        rollout_buffer : MaskableRolloutBuffer
+        n_rollout_steps : int
+        use_masking : bool
+
+        Returns
+        -------
+        bool
+            False if the callback ended the training.
+
+        Raises
+        ------
+        TypeError
+            If the environment is not a ``BatchVecEnv`` below its wrappers.
+        """
+        if not isinstance(env.unwrapped, BatchVecEnv):
+            raise TypeError(
+                "BatchMaskablePPO reads the arrays of a BatchVecEnv, and this environment is a "
+                f"{type(env.unwrapped).__name__}: use sb3_contrib.MaskablePPO."
+            )
+        engine = env.unwrapped.engine
+        self.policy.set_training_mode(False)
+        n_steps = 0
+        action_masks = None
+        rollout_buffer.reset()
+        callback.on_rollout_start()
+
+        while n_steps < n_rollout_steps:
+            with torch.no_grad():
+                obs_tensor = obs_as_tensor(self._last_obs, self.device)
+                if use_masking:
+                    action_masks = get_action_masks(env)  # a copy: the step overwrites the engine's
+                actions, values, log_probs = self.policy(obs_tensor, action_masks=action_masks)
+
+            actions = actions.cpu().numpy()
+            new_obs, rewards, dones, infos = env.step(actions)
+            self.num_timesteps += env.num_envs
+            callback.update_locals(locals())
+            if not callback.on_step():
+                return False
+            n_steps += 1
+            self._count_episodes(env.unwrapped, np.flatnonzero(dones))
+            cut = np.flatnonzero(engine.truncated)
+            if cut.size:
+                rewards[cut] += self.gamma * self._final_values(infos, cut)
+
+            rollout_buffer.add(
+                self._last_obs,
+                actions.reshape(-1, 1),
+                rewards,
+                self._last_episode_starts,
+                values,
+                log_probs,
+                action_masks=action_masks,
+            )
+            self._last_obs = new_obs
+            self._last_episode_starts = dones
+
+        with torch.no_grad():
+            values = self.policy.predict_values(obs_as_tensor(new_obs, self.device))
+        rollout_buffer.compute_returns_and_advantage(last_values=values, dones=dones)
+        callback.on_rollout_end()
+        return True
+
+    def _final_values(self, infos: list[dict[str, Any]], lanes: np.ndarray) -> np.ndarray:
+        """Return the values of the last observations of episodes that were cut off."""
+        final = np.stack([infos[i]["terminal_observation"] for i in lanes])
+        with torch.no_grad():
+            values = self.policy.predict_values(self.policy.obs_to_tensor(final)[0])
+        return values.cpu().numpy().reshape(-1)
+
+    def _count_episodes(self, vec: BatchVecEnv, ended: np.ndarray) -> None:
+        """Do for the lanes that ended what ``_update_info_buffer`` does with their infos."""
+        engine, success = vec.engine, vec.success_column
+        now = round((time.time_ns() - self.start_time) / 1e9, 6)
+        for i in ended[-self._stats_window_size :].tolist():  # the others would be pushed out
+            total = round(float(engine.ep_return[i]), 6)
+            self.ep_info_buffer.append({"r": total, "l": int(engine.ep_length[i]), "t": now})
+            if success is not None:
+                self.ep_success_buffer.append(bool(engine.final_info[success][i]))
