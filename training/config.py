@@ -62,6 +62,12 @@ class PPOConfig:
     net_arch : tuple of int
         Hidden layers of the policy network and, separately, of the value network.
     activation : {"relu", "tanh"}
+    rollout_buffer : {"stock", "fast"}
+        Who stores the rollout: SB3, or :mod:`training.sb3.buffer`.
+    precision : {"fp32", "bf16", "auto"}
+        Of the layers. ``fp32`` is the stock policy; ``auto`` takes bfloat16 where it is faster.
+    algorithm : {"stock", "batch"}
+        Who collects the rollout: SB3, or :mod:`training.sb3.algo`.
     """
 
     n_steps: int = 128
@@ -78,6 +84,9 @@ class PPOConfig:
     target_kl: float | None = None
     net_arch: tuple[int, ...] = (256, 256)
     activation: str = "relu"
+    rollout_buffer: str = "stock"
+    precision: str = "fp32"
+    algorithm: str = "stock"
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
@@ -97,10 +106,17 @@ class PPOConfig:
         require(positive, "ppo.target_kl", self.target_kl, "above 0, or null for none")
         wide = bool(self.net_arch) and min(self.net_arch) >= 1
         require(wide, "ppo.net_arch", self.net_arch, "one or more layer widths of at least 1")
-        known = self.activation in ("relu", "tanh")
-        require(known, "ppo.activation", self.activation, "'relu' or 'tanh'")
-        known = self.lr_schedule in ("constant", "linear")
-        require(known, "ppo.lr_schedule", self.lr_schedule, "'constant' or 'linear'")
+        choices = {
+            "activation": ("relu", "tanh"),
+            "lr_schedule": ("constant", "linear"),
+            "rollout_buffer": ("stock", "fast"),
+            "precision": ("fp32", "bf16", "auto"),
+            "algorithm": ("stock", "batch"),
+        }
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            known = value in allowed
+            require(known, f"ppo.{name}", value, " or ".join(map(repr, allowed)))
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,171 @@
-"""The network of a run: how stock MaskablePPO builds it, and how to play with it afterwards."""
+"""The network of a run: how MaskablePPO builds it, and how to play with it afterwards."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from torch import nn
 
 from fastenv import BatchEngine
 from fastenv.env import observation_space
 from training.config import PPOConfig
+from training.ppo import precision as precisions
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 Logits = Callable[[np.ndarray], np.ndarray]
+
+
+class AutocastMaskablePolicy(MaskableActorCriticPolicy):
+    """The stock policy with its layers in bfloat16, given to ``MaskablePPO`` as ``policy``.
+
+    Rollout and update use the same precision. Parameters, optimizer, logits, values and everything
+    computed from them stay float32, so no loss scaling is needed, and checkpoints are those of the
+    stock policy. The features extractor stays float32 too.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As for ``MaskableActorCriticPolicy``.
+    precision : {"bf16", "fp32", "auto"}
+        ``"auto"`` is float32 until :meth:`choose_precision` has decided. A processor without
+        bfloat16 instructions emulates them, slowly.
+    optimizer_kwargs : dict, optional
+        Default one fused kernel for all parameters, and SB3's ``eps``.
+
+    Attributes
+    ----------
+    precision : str
+
+    Raises
+    ------
+    ValueError
+        For another precision.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        precision: str = "bf16",
+        optimizer_kwargs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if precision not in ("bf16", "fp32", "auto"):
+            raise ValueError(f"precision={precision!r}: must be one of 'bf16', 'fp32', 'auto'")
+        if optimizer_kwargs is None:
+            optimizer_kwargs = {"fused": True, "eps": 1e-5}
+        super().__init__(*args, optimizer_kwargs=optimizer_kwargs, **kwargs)
+        self.precision = precision
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return {**super()._get_constructor_parameters(), "precision": self.precision}
+
+    def choose_precision(self, batch_size: int) -> str:
+        """Settle ``auto`` for the device the policy is on, and return the precision.
+
+        Parameters
+        ----------
+        batch_size : int
+            Samples of a minibatch; one is timed where the answer is open. No generator is used.
+
+        Raises
+        ------
+        ConfigError
+            If the device lacks the precision that was asked for.
+        """
+
+        def seconds(name: str) -> float:
+            self.precision = name
+            return self._seconds(batch_size)
+
+        self.precision = precisions.choose(self.precision, self.device, seconds)
+        if self.precision == "fp16":  # a CUDA device without bfloat16
+            self.precision = "fp32"
+        return self.precision
+
+    def _seconds(self, batch_size: int) -> float:
+        shape = (batch_size, *self.observation_space.shape)
+        kind = torch.from_numpy(np.empty(0, self.observation_space.dtype)).dtype
+        obs = torch.zeros(shape, dtype=kind, device=self.device)
+        best, began = math.inf, time.perf_counter()
+        while time.perf_counter() - began < 0.5 or math.isinf(best):
+            before = time.perf_counter()
+            logits, values = self._heads(obs)
+            (logits.square().mean() + values.square().mean()).backward()
+            best = min(best, time.perf_counter() - before)
+        self.optimizer.zero_grad(set_to_none=True)
+        return best
+
+    def _low(self) -> torch.autocast:
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
+
+    def _logits(self, features: torch.Tensor) -> torch.Tensor:
+        with self._low():
+            return self.action_net(self.mlp_extractor.forward_actor(features)).float()
+
+    def _values(self, features: torch.Tensor) -> torch.Tensor:
+        with self._low():
+            return self.value_net(self.mlp_extractor.forward_critic(features)).float()
+
+    def _heads(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        features = self.extract_features(obs)
+        pi, vf = (features, features) if self.share_features_extractor else features
+        return self._logits(pi), self._values(vf)
+
+    def _masked(
+        self, logits: torch.Tensor, action_masks: np.ndarray | torch.Tensor | None
+    ) -> MaskableDistribution:
+        distribution = self.action_dist.proba_distribution(action_logits=logits)
+        if action_masks is not None:
+            distribution.apply_masking(action_masks)
+        return distribution
+
+    def forward(
+        self,
+        obs: torch.Tensor,
+        deterministic: bool = False,
+        action_masks: np.ndarray | torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return actions, values (n, 1) and log-probabilities (n,) for observations."""
+        logits, values = self._heads(obs)
+        distribution = self._masked(logits, action_masks)
+        actions = distribution.get_actions(deterministic=deterministic)
+        log_prob = distribution.log_prob(actions)
+        return actions.reshape((-1, *self.action_space.shape)), values, log_prob
+
+    def evaluate_actions(
+        self,
+        obs: torch.Tensor,
+        actions: torch.Tensor,
+        action_masks: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+        """Return values (n, 1), log-probabilities of the actions (n,) and entropies (n,)."""
+        logits, values = self._heads(obs)
+        distribution = self._masked(logits, action_masks)
+        return values, distribution.log_prob(actions), distribution.entropy()
+
+    def get_distribution(
+        self, obs: Any, action_masks: np.ndarray | None = None
+    ) -> MaskableDistribution:
+        """Return the distribution of actions for observations."""
+        features = super(MaskableActorCriticPolicy, self).extract_features(
+            obs, self.pi_features_extractor
+        )
+        return self._masked(self._logits(features), action_masks)
+
+    def predict_values(self, obs: Any) -> torch.Tensor:
+        """Return the values (n, 1) of observations."""
+        features = super(MaskableActorCriticPolicy, self).extract_features(
+            obs, self.vf_features_extractor
+        )
+        return self._values(features)
 
 
 def policy_kwargs(ppo: PPOConfig) -> dict[str, Any]:

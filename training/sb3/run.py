@@ -1,4 +1,7 @@
-"""Train with stock ``sb3_contrib.MaskablePPO``: nothing of it is patched or subclassed.
+"""Train with ``sb3_contrib.MaskablePPO``: stock by default, and nothing of it is ever patched.
+
+A faster buffer, bfloat16 layers and batched collection are options (``ppo.rollout_buffer``,
+``ppo.precision``, ``ppo.algorithm``): constructor arguments and subclasses.
 
 Its own ``save`` leaves out engine, generators and last observation, so that a resumed run would be
 another run; what is missing is taken and put back here, at the border between two iterations.
@@ -23,8 +26,10 @@ from training.config import RunConfig
 from training.logging import RunLog, drop_after
 from training.presets import derived_sizes
 from training.runs import RunFolder
+from training.sb3.algo import BatchMaskablePPO
+from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.loop import Loop, Stop
-from training.sb3.policy import policy_kwargs
+from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
 from training.sb3.vec import LateActionVecEnv, TimedVecEnv
 from training.windows import EngineWindows
 
@@ -86,8 +91,9 @@ def _train(run: RunFolder, resume: bool, stop: Stop) -> Outcome:
     windows = None
     if config.window_ticks:
         windows = EngineWindows(engine, run.name, config.window_ticks)
-    masks = "block" if config.num_envs >= BLOCK_MASKS_FROM else "rows"
-    lanes = BatchVecEnv(engine, masks=masks)
+    batch = config.ppo.algorithm == "batch"  # which counts episodes itself
+    masks = "block" if batch or config.num_envs >= BLOCK_MASKS_FROM else "rows"
+    lanes = BatchVecEnv(engine, masks=masks, monitor=not batch)
     late_actions = LateActionVecEnv(lanes, config.mask_schedule) if config.mask_schedule else None
     vec = TimedVecEnv(late_actions or lanes)
     model = build(config, vec)
@@ -108,7 +114,10 @@ def _train(run: RunFolder, resume: bool, stop: Stop) -> Outcome:
     save = _saver(run, model, engine, lambda: loop)
     loop = Loop(config, vec, engine, knobs, log, save, stop, late_actions, windows, **before)
     try:
-        log.say(f"{run.name}: {config.env}, backend {engine.backend}, device {model.device}")
+        log.say(
+            f"{run.name}: {config.env}, backend {engine.backend}, device {model.device}, "
+            f"{_precision(model)}"
+        )
         log.say(derived_sizes(config, engine.obs.shape[1], engine.num_actions))
         log.event("resume" if resume else "start", step=steps, **machine.revision())
         if impl.record()["ppo_env_impl_auto_fallback"]:
@@ -162,8 +171,10 @@ def build(config: RunConfig, vec: TimedVecEnv) -> MaskablePPO:
     """Return MaskablePPO as the config asks, with all generators seeded."""
     ppo = config.ppo
     rate = ppo.learning_rate
-    model = MaskablePPO(
-        "MlpPolicy",
+    algorithm = BatchMaskablePPO if ppo.algorithm == "batch" else MaskablePPO
+    autocast = ppo.precision != "fp32"
+    model = algorithm(
+        AutocastMaskablePolicy if autocast else "MlpPolicy",
         vec,
         learning_rate=rate if ppo.lr_schedule == "constant" else lambda left: rate * left,
         n_steps=ppo.n_steps,
@@ -176,13 +187,21 @@ def build(config: RunConfig, vec: TimedVecEnv) -> MaskablePPO:
         vf_coef=ppo.vf_coef,
         max_grad_norm=ppo.max_grad_norm,
         target_kl=ppo.target_kl,
-        policy_kwargs=policy_kwargs(ppo),
+        rollout_buffer_class=FastMaskableRolloutBuffer if ppo.rollout_buffer == "fast" else None,
+        policy_kwargs=policy_kwargs(ppo) | ({"precision": ppo.precision} if autocast else {}),
         seed=envs.stream_seed(config.seed, "init"),
         device=config.device,
     )
+    if autocast:
+        model.policy.choose_precision(ppo.batch_size)
     vec.seed(envs.training_seed(config.seed))  # the model has seeded it with its own
     model.set_logger(Logger(None, []))  # our log reads what the trainer records
     return model
+
+
+def _precision(model: MaskablePPO) -> str:
+    """Return the precision of the layers; what ``auto`` chose, not ``auto``."""
+    return getattr(model.policy, "precision", "fp32")
 
 
 # -- checkpoints -----------------------------------------------------------------------------------
@@ -214,6 +233,7 @@ def _saver(
             trainer={
                 "counters": {"num_timesteps": steps, "n_updates": model._n_updates},
                 "progress": progress,
+                "precision": _precision(model),
                 "windows": None if windows is None else windows.state(),
                 "generators": checkpoint.global_generators(),
                 "config": run.config.to_dict(),
@@ -247,6 +267,8 @@ def _restore(model: MaskablePPO, engine: BatchEngine, saved: Checkpoint) -> None
         counters = saved.trainer["counters"]
         model.num_timesteps = int(counters["num_timesteps"])
         model._n_updates = int(counters["n_updates"])
+        if isinstance(model.policy, AutocastMaskablePolicy):  # auto does not choose again
+            model.policy.precision = saved.trainer["precision"]
         model._last_obs = engine.obs.copy()
         model._last_episode_starts = saved.arrays["episode_starts"].astype(bool)
         checkpoint.set_global_generators(saved.trainer["generators"])

@@ -1,0 +1,69 @@
+"""The options that choose the pieces; without them everything is stock."""
+
+import pytest
+import torch
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
+from sb3_contrib.ppo_mask.policies import MlpPolicy
+
+from fastenv.errors import ConfigError
+from tests.training.sb3.models import walk
+from training.config import RunConfig
+from training.presets import PRESETS, preset
+from training.sb3.algo import BatchMaskablePPO
+from training.sb3.buffer import FastMaskableRolloutBuffer
+from training.sb3.policy import AutocastMaskablePolicy
+from training.sb3.run import build
+
+TINY = {"n_steps": 16, "batch_size": 32, "net_arch": [16]}
+FASTER = {"rollout_buffer": "fast", "precision": "bf16", "algorithm": "batch"}
+
+
+def built(**ppo):
+    config = RunConfig.from_mapping({"num_envs": 8, "device": "cpu", "ppo": {**TINY, **ppo}})
+    return build(config, walk())
+
+
+def parts(model):
+    return type(model), type(model.policy), type(model.rollout_buffer)
+
+
+def test_defaults_and_presets_are_stock():
+    assert parts(built()) == (MaskablePPO, MlpPolicy, MaskableRolloutBuffer)
+    stock = {"rollout_buffer": "stock", "precision": "fp32", "algorithm": "stock"}
+    for name in PRESETS:
+        ppo = RunConfig.from_mapping(preset(name)).to_dict()["ppo"]
+        assert ppo.items() >= stock.items()
+
+
+@pytest.mark.parametrize(
+    ("option", "part", "kind"),
+    [
+        ({"algorithm": "batch"}, 0, BatchMaskablePPO),
+        ({"precision": "bf16"}, 1, AutocastMaskablePolicy),
+        ({"precision": "auto"}, 1, AutocastMaskablePolicy),
+        ({"rollout_buffer": "fast"}, 2, FastMaskableRolloutBuffer),
+    ],
+)
+def test_each_option_replaces_its_part_alone(option, part, kind):
+    found, stock = parts(built(**option)), parts(built())
+    assert found[part] is kind
+    assert all(found[k] is stock[k] for k in range(3) if k != part)
+
+
+@pytest.mark.parametrize("name", FASTER)
+def test_unknown_choice_is_refused_by_name(name):
+    with pytest.raises(ConfigError, match=f"ppo.{name}='magic' is not possible"):
+        RunConfig.from_mapping({"ppo": {name: "magic"}})
+
+
+def test_resumed_run_equals_an_uninterrupted_one(train, tmp_path):
+    flags = [text for name, value in FASTER.items() for text in ("--set", f"ppo.{name}={value}")]
+    assert train(tmp_path, "whole", *flags) == 0
+    assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
+    assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
+    end = "checkpoints/ckpt_000000000512/model.pt"
+    whole, halves = (
+        torch.load(tmp_path / run / end, weights_only=True)["policy"] for run in ("whole", "halves")
+    )
+    assert all(torch.equal(halves[name], x) for name, x in whole.items())
