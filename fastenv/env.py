@@ -80,13 +80,36 @@ class _Scalars(dict[int, Any]):
 _SCALARS = {np.dtype(name): _Scalars(np.dtype(name)) for name in ("i4", "f4")}
 
 
-def _converter(kind: type | tuple[str, ...]) -> Callable[[float], Any]:
-    """Return what turns a number of an info block into what is shown of it."""
-    if kind is bool:
-        return {0.0: False, 1.0: True}.__getitem__
-    if isinstance(kind, tuple):
-        return {float(k): label for k, label in enumerate(kind)}.__getitem__
-    return kind
+def _info_builder(engine: BatchEngine) -> Callable[[list[Any], list[Any], Array], dict[str, Any]]:
+    """Return what makes an info dict of the two column blocks, as lists, and a mask.
+
+    The function is written out and compiled, as ``collections.namedtuple`` does it: a dict display
+    takes half the time of ``dict(zip(...))``, and of a single step that is a large part.
+    """
+    scope: dict[str, Any] = {}
+    kinds = engine.game.info_kinds
+    entries = []
+    for block, names, dtype in (
+        ("state", engine.info_columns, engine.game.info_dtype),
+        ("step", engine.float_columns, engine.game.float_dtype),
+    ):
+        scope[f"{block}_scalars"] = _SCALARS.get(dtype)
+        for k, name in enumerate(names):
+            value, kind = f"{block}[{k}]", kinds.get(name, float if dtype == "f8" else None)
+            if kind is None:
+                value = f"{block}_scalars[{value}]"
+            elif kind is bool:
+                value = f"{value} != 0.0"
+            elif kind is int:
+                value = f"int({value})"
+            elif isinstance(kind, tuple):
+                scope[f"labels{k}"] = kind
+                value = f"labels{k}[int({value})]"
+            entries.append(f"{name!r}: {value}")
+    entries.append("'action_mask': mask")
+    builder: Callable[[list[Any], list[Any], Array], dict[str, Any]]
+    builder = eval(f"lambda state, step, mask: {{{', '.join(entries)}}}", scope)
+    return builder
 
 
 class FastEnv(gymnasium.Env[Array, int]):
@@ -147,18 +170,11 @@ class FastEnv(gymnasium.Env[Array, int]):
         self._reward = engine.reward.data
         self._terminated = engine.terminated.data
         self._truncated = engine.truncated.data
-        shown = engine.game.info_kinds
-        self._columns = []
+        self._blocks = []
         for block in engine.info_block():
             scalars = _SCALARS.get(block.dtype)  # None: Python's floats say as much
-            bits = block[0] if scalars is None else block[0].view(scalars.bits)
-            self._columns.append((bits, None if scalars is None else scalars.__getitem__))
-        self._kinds = [
-            (k, _converter(shown[name]))
-            for k, name in enumerate(engine.info_columns)
-            if shown.get(name, float) is not float
-        ]
-        self._names = (*engine.info_columns, *engine.float_columns, "action_mask")
+            self._blocks.append(block[0] if scalars is None else block[0].view(scalars.bits))
+        self._build_info = _info_builder(engine)
         self._running = not engine.ended[0]
         self._seeded = self._running
 
@@ -222,13 +238,8 @@ class FastEnv(gymnasium.Env[Array, int]):
         return self._obs.copy(), self._reward[0], terminated, truncated, info
 
     def _info(self) -> dict[str, Any]:
-        values: list[Any] = []
-        for column, as_scalar in self._columns:
-            values += column.tolist() if as_scalar is None else map(as_scalar, column.tolist())
-        for k, convert in self._kinds:
-            values[k] = convert(values[k])
-        values.append(self._mask.copy())
-        return dict(zip(self._names, values))  # noqa: B905  as long by construction, and quicker
+        state, step = self._blocks
+        return self._build_info(state.tolist(), step.tolist(), self._mask.copy())
 
     @staticmethod
     def _as_int(action: Any) -> int:
