@@ -8,7 +8,7 @@ the chain of small torch operations would take a tenth of an update.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +72,18 @@ class Objective:
             value_clip=config.value_clip,
             huber=config.value_loss == "huber",
         )
+
+    def on_device(self, device: torch.device) -> Objective:
+        """Return the same with what schedules change as tensors, for :meth:`loss`.
+
+        A compiler takes numbers as constants and would compile anew for every iteration.
+        """
+
+        def moved(x: Any) -> Any:
+            return None if x is None else torch.tensor(x, dtype=torch.float32, device=device)
+
+        changing = {name: moved(getattr(self, name)) for name in ("clip", "clip_vf", "ent_coef")}
+        return replace(self, **changing)
 
     def loss(self, logits: Tensor, value: Tensor, samples: Samples) -> tuple[Tensor, Tensor]:
         """Return the mean loss of the samples, and the means of :data:`TERMS`.

@@ -314,6 +314,8 @@ class PPOTrainer:
             The loss is not finite.
         """
         rollout, config = self.rollout, self.config
+        if not self._closed_form:
+            objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=torch.float64, device=self.device)
         adv = normalised(rollout.adv) if config.norm_adv == "batch" else rollout.adv
         minibatches = 0

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -62,6 +63,14 @@ def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch
         staged.iterate()
     for ours, theirs in zip(direct.rollout.tensors(), staged.rollout.tensors(), strict=True):
         assert torch.equal(ours, theirs)
+
+
+def test_observations_that_are_fetched_ahead_are_the_same(make_trainer):
+    here, fetched = (make_trainer(Corridor(8)) for _ in range(2))
+    fetched.rollout.obs_device = torch.device("cuda")  # elsewhere: only the name is looked at
+    for trainer in (here, fetched):
+        trainer.iterate()
+    assert torch.equal(here.net.policy_head.weight, fetched.net.policy_head.weight)
 
 
 def test_a_worker_thread_changes_nothing(make_trainer, monkeypatch):
@@ -368,6 +377,27 @@ def test_a_game_of_another_house_trains(make_trainer):
 
 
 # -- torch.compile ---------------------------------------------------------------------------------
+
+
+# The compiler's own modules use what torch has deprecated.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_compiled_and_plain_agree(make_trainer):
+    """The same after three iterations, up to rounding, while the schedules move; compiled once."""
+    options = {"clip_schedule": "linear", "ent_coef": 0.01, "ent_schedule": "linear"}
+    torch._dynamo.reset()
+    plain, compiled = (
+        make_trainer(
+            make_engine("SkullKingWorker-v0", 8), total_steps=512, execution=how, **options
+        )
+        for how in ({}, {"compile": "default"})
+    )
+    for _ in range(3):
+        ours, theirs = plain.iterate(), compiled.iterate()
+        assert torch.equal(plain.rollout.action, compiled.rollout.action)
+    assert ours["train"] == pytest.approx(theirs["train"], rel=1e-3, abs=1e-4)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] <= 3
 
 
 def test_a_failing_compiler_is_left_aside(make_trainer, monkeypatch):
