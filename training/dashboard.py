@@ -24,7 +24,7 @@ LINE_EVERY_S = 30.0
 DRAW_EVERY_S = 1.0
 DRAW_SHARE = 0.005  # of the time, at most, for drawing
 KEPT = 512  # points of a curve
-SMOOTHED = 0.05  # of the iterations so far, as in the report
+SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations so far, as in the report
 # Group and name of what is drawn as a curve; heading; decimals.
 CURVES = (
     (("episode", "return_mean"), "return", 2),
@@ -69,7 +69,7 @@ class Curve:
     def last(self) -> float:
         """Return the mean over the last points, those that the report smooths over; NaN if none."""
         values = self.values
-        tail = values[-max(1, int(SMOOTHED * len(values))) :] or list(self._open)
+        tail = values[-max(SMOOTHED_LEAST, int(SMOOTHED * len(values))) :] or list(self._open)
         return sum(tail) / len(tail) if tail else math.nan
 
     def resampled(self, columns: int) -> list[float]:

@@ -1,0 +1,237 @@
+import json
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from training import plots, report
+
+PICTURES = (
+    plots.learning_curves,
+    plots.losses,
+    plots.speed,
+    plots.phases,
+    plots.evaluations,
+    plots.evaluation_points,
+)
+VOID = {"meta", "img", "br"}
+
+
+class Page(HTMLParser):
+    """Checks that elements are nested, and collects what matters."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.sources, self.words = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.sources += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="session")
+def evaluated(finished, tmp_path_factory):
+    """A finished run that was evaluated."""
+    run = tmp_path_factory.mktemp("evaluated") / "sb3-run"
+    shutil.copytree(finished, run)
+    intervals = {"points": [10.0, 5.0, 15.0], "win_rate": [0.25, 0.2, 0.3]}
+    bot = {"points": [-0.04, -5.0, 5.0], "win_rate": [0.2, None, 0.3]}
+    record = {
+        "env": "SkullKingWorker-v0",
+        "created": "2026-01-02T03:04:05Z",
+        "intervals": "95 %",
+        "matches": {
+            "protocol": "duplicate deals",
+            "games": 40,
+            "results": {"rule_hard": {"random": bot, "trained": intervals}},
+        },
+        "goals": {"rates": {"rule_hard": {"overall": [0.5, 0.4, 0.6], "round_1": [0.7, 0.6, 0.8]}}},
+    }
+    (run / "evaluation.json").write_text(json.dumps(record))
+    return run
+
+
+@pytest.fixture
+def native(tmp_path):
+    """What the native trainer leaves, as far as it is read here; no config, no summary."""
+    run = tmp_path / "native-run"
+    run.mkdir()
+    lines = [
+        {
+            "step": 100 * k,
+            "iter": k,
+            "wall_s": 70.0 * k,
+            "sps": 9000.0,
+            "phases": {"env": 0.1, "forward": 0.2, "backward": 0.4, "gather": 0.0},
+            "train": {"loss": 1.0, "entropy": 1 / k, "grad_norm": None, "kl": 0.01},
+            "episode": {"n": 3, "return_mean": float(k)},
+            "precision": "bf16",
+        }
+        for k in range(1, 21)
+    ]
+    text = "\n".join(json.dumps(line) for line in lines)
+    (run / "metrics.jsonl").write_text(text + '\n{"step": 21')  # was cut off
+    events = [
+        {"event": "start"},
+        {"event": "evaluation", "step": 500, "results": {"win rate": [0.3, 0.2, 0.4], "odd": "x"}},
+        {"event": "evaluation", "step": 1000, "results": {"win rate": 0.4}},
+        {"event": "evaluation", "step": None},
+    ]
+    (run / "events.jsonl").write_text("\n".join(json.dumps(event) for event in events))
+    return run
+
+
+@pytest.fixture
+def only_evaluated(evaluated, tmp_path):
+    run = tmp_path / "only-evaluated"
+    run.mkdir()
+    shutil.copy(evaluated / "evaluation.json", run)
+    return run
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def test_page_compares_runs_of_all_kinds(evaluated, native, only_evaluated, tmp_path, capsys):
+    out = tmp_path / "pages" / "report.html"
+    runs = [str(path) for path in (evaluated, native, only_evaluated)]
+    assert report.main([*runs, "--out", str(out), "--title", "Three <runs>"]) == 0
+    assert "3 runs" in capsys.readouterr().out
+    page = Page(out.read_text())
+    for part in ("Three <runs>", "sb3-run", "native-run", "only-evaluated", "Machine and versions"):
+        assert part in page.text
+    assert "native-run: no config.json; no evaluation.json; no summary.json" in page.text
+    assert "10 [5, 15]" in page.text
+    assert "0 [-5, 5]" in page.text  # and not -0
+    assert "ppo.n_steps 16" in page.text
+    assert page.tags.count("img") == 6
+
+
+def test_page_needs_nothing_else(evaluated, native):
+    text = report.page(plots.read_runs([evaluated, native]))
+    page = Page(text)
+    assert page.sources
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
+    assert not {"script", "link", "iframe"} & set(page.tags)
+    assert "http" not in text.replace("data:", "")[: text.index("<img")]
+    assert "url(" not in text
+
+
+def test_names_and_notes_are_text(native, tmp_path):
+    bad = tmp_path / "<script>alert(1)"
+    shutil.copytree(native, bad)
+    (bad / "summary.json").write_text('{"status": "<script>x"')
+    text = report.page(plots.read_runs([bad, native]))
+    assert "<script" not in text
+    assert "summary.json cannot be read" in Page(text).text
+
+
+def test_differing_options_stand_apart(evaluated, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(evaluated, other)
+    config = json.loads((other / "config.json").read_text())
+    config["config"]["ppo"]["gamma"] = 0.5
+    (other / "config.json").write_text(json.dumps(config))
+    page = Page(report.page(plots.read_runs([evaluated, other])))
+    differing = page.text[page.text.index("What differs:") : page.text.index("All ")]
+    assert "ppo.gamma 0.99 0.5" in differing
+    assert "n_steps" not in differing
+    same = Page(report.page(plots.read_runs([evaluated, shutil.copytree(evaluated, other / "b")])))
+    assert "All options are equal." in same.text
+
+
+def test_evaluations_on_other_deals_are_called_so(evaluated, only_evaluated):
+    path = only_evaluated / "evaluation.json"
+    path.write_text(path.read_text().replace('"games": 40', '"games": 80'))
+    text = Page(report.page(plots.read_runs([evaluated, only_evaluated]))).text
+    assert "the evaluations differ in games" in text
+
+
+@pytest.mark.parametrize("make", ["missing", "empty"])
+def test_what_is_no_run_is_refused(make, tmp_path, capsys):
+    path = tmp_path / "none"
+    if make == "empty":
+        path.mkdir()
+    out = tmp_path / "report.html"
+    assert report.main([str(path), "--runs", str(tmp_path), "--out", str(out)]) == 2
+    assert "is no run" in capsys.readouterr().err
+    assert not out.exists()
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def test_pictures_are_left_out_where_there_is_nothing(native, only_evaluated):
+    (native / "events.jsonl").unlink()
+    only, trained = plots.read_runs([only_evaluated, native])
+    assert [draw([only]) is not None for draw in PICTURES] == [False] * 4 + [True, False]
+    assert [draw([trained]) is not None for draw in PICTURES] == [True] * 4 + [False, False]
+
+
+def test_figures_show_raw_and_smoothed_over_decisions_and_time(native):
+    (run,) = plots.read_runs([native])
+    figure = plots.learning_curves([run])
+    assert [axis.get_xlabel() for axis in figure.axes] == ["decisions", "minutes of training"]
+    raw, smoothed = figure.axes[0].lines
+    np.testing.assert_array_equal(raw.get_ydata(), np.arange(1.0, 21.0))
+    assert smoothed.get_ydata()[-1] == 18.0  # the mean of 16 to 20
+    assert figure.axes[1].lines[0].get_xdata()[-1] == pytest.approx(20 * 70 / 60)
+
+
+def test_long_runs_are_thinned(native):
+    line = '{{"step": {0}, "wall_s": {0}, "episode": {{"return_mean": 1}}}}'
+    text = "\n".join(line.format(k) for k in range(1, 5000))
+    (native / "metrics.jsonl").write_text(text)
+    figure = plots.learning_curves(plots.read_runs([native]))
+    assert all(len(line.get_xdata()) <= plots.POINTS for line in figure.axes[0].lines)
+
+
+def test_a_run_of_one_iteration_is_a_point(native):
+    (native / "metrics.jsonl").write_text('{"step": 5, "episode": {"return_mean": 1}}')
+    runs = plots.read_runs([native])
+    assert plots.learning_curves(runs, over_time=False).axes[0].lines[0].get_marker() == "o"
+    assert Page(report.page(runs)).tags.count("img") == 2
+
+
+def test_entropy_has_one_sign(evaluated, native):
+    for run in plots.read_runs([evaluated, native]):
+        assert (run.column("train/entropy") > 0).all()
+
+
+def test_bots_that_played_the_same_stand_once(evaluated, only_evaluated):
+    runs = plots.read_runs([evaluated, only_evaluated])
+    players = plots.compared(runs)["against 3 x rule_hard"]
+    assert list(players) == ["sb3-run", "only-evaluated", "random"]
+    path = only_evaluated / "evaluation.json"
+    path.write_text(path.read_text().replace("-0.04", "-7"))
+    players = plots.compared(plots.read_runs([evaluated, only_evaluated]))["against 3 x rule_hard"]
+    assert list(players)[2:] == ["random", "random (only-evaluated)"]
+
+
+def test_runs_of_the_same_name_are_told_apart(evaluated, tmp_path):
+    shutil.copytree(evaluated, tmp_path / "again" / evaluated.name)
+    runs = plots.read_runs([evaluated, tmp_path / "again" / evaluated.name, evaluated])
+    names = [run.name for run in runs]
+    assert len(names) == 2
+    assert names[1] == "again/sb3-run"
+
+
+def test_smoothing_leaves_out_what_is_missing():
+    values = np.array([np.nan, 2.0, 4.0, np.nan, 6.0, 8.0, 10.0])
+    np.testing.assert_array_equal(plots.smooth(values), [np.nan, 2.0, 3.0, 3.0, 4.0, 5.0, 7.0])
