@@ -21,7 +21,7 @@ def test_unrolling_stored_states_reproduces_the_rollout(make_trainer, kind, trun
         trainer.collect()
         trainer.bootstrap()
         trainer.advantages()
-        assert max_ratio_error(trainer) < 2e-6
+        assert max_ratio_error(trainer) < 1e-6
         trainer.iterate()
 
 

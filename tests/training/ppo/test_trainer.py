@@ -137,8 +137,9 @@ def test_ratio_is_one_at_the_first_minibatch(make_trainer):
         trainer.bootstrap()
         trainer.advantages()
         worst = max_ratio_error(trainer)
-        assert worst < 2e-6
+        assert worst < 1e-6
         trainer.iterate()
+    assert max_ratio_error(trainer) > 1e-4  # the measure sees a policy that has moved
 
 
 def max_ratio_error(trainer):
