@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,9 @@ class BatchEngine:
         self._action = self._actions.data
         self._terminated, self._truncated = self.terminated.data, self.truncated.data
         self._path = make_path(game, resolved, self._states, self._knobs, self.num_threads, out)
+        self._step_lane = partial(
+            self._path.step, self._actions, self._all, False, out.obs, out.mask
+        )
 
     # -- moving ----------------------------------------------------------------------------------
 
@@ -271,17 +275,19 @@ class BatchEngine:
                 self._some_ended = True
                 legal[done] = 1
 
-    def step_lane(self, action: int) -> None:
+    def step_lane(self, action: int) -> bool:
         """Step an engine of one lane, without automatic reset, with an action already checked.
 
-        The way of :class:`fastenv.env.FastEnv` around the checks on arrays, which cost more than
-        the step of one lane.
+        Return whether the episode is over. The way of :class:`fastenv.env.FastEnv` around the
+        checks on arrays, which cost more than the step of one lane.
         """
         self._action[0] = action
-        self._path.step(self._actions, self._all, False, self.obs, self.mask)
-        if self._terminated[0] or self._truncated[0]:
-            self.ended[0] = self._some_ended = True
-            self.mask[0] = 1
+        self._step_lane()
+        if not (self._terminated[0] or self._truncated[0]):
+            return False
+        self.ended[0] = self._some_ended = True
+        self.mask[0] = 1
+        return True
 
     def refresh(self) -> None:
         """Bring ``obs`` and ``mask`` up to date after calls with other destinations."""

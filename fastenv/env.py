@@ -228,13 +228,14 @@ class FastEnv(gymnasium.Env[Array, int]):
             action = -1 if action < 0 else self._num_actions
         elif self._raise_illegal and not self._mask[action]:
             raise self.engine.illegal_action(0, action)
-        self._advance(action)
-        terminated, truncated = self._terminated[0] != 0, self._truncated[0] != 0
+        ended = self._advance(action)
         info = self._info()
-        if terminated or truncated:
-            self._running = False
-            info["episode_return"] = self.engine.ep_return[0]
-            info["episode_length"] = self.engine.ep_length[0]
+        if not ended:
+            return self._obs.copy(), self._reward[0], False, False, info
+        self._running = False
+        info["episode_return"] = self.engine.ep_return[0]
+        info["episode_length"] = self.engine.ep_length[0]
+        terminated, truncated = self._terminated[0] != 0, self._truncated[0] != 0
         return self._obs.copy(), self._reward[0], terminated, truncated, info
 
     def _info(self) -> dict[str, Any]:
