@@ -512,15 +512,23 @@ class BatchEngine:
     def _take_actions(self, actions: npt.ArrayLike, select: npt.NDArray[np.uint8]) -> None:
         """Check shape, dtype and range, and copy into the int32 buffer."""
         given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
-        if given.dtype.kind not in "iu":
+        if self.game.any_integer and given.dtype.kind in "fb":
+            _check_whole(given)
+        elif given.dtype.kind not in "iu":
             raise InvalidActionError(f"actions must be integers, got dtype {given.dtype}")
         if given.shape != (self.num_envs,):
             raise InvalidActionError(
                 f"actions must have shape ({self.num_envs},), got {given.shape}"
             )
         if self.game.any_integer:
-            given = np.clip(given, -1, self.num_actions)
-        elif given.min() < 0 or given.max() >= self.num_actions:
+            low = 0 if given.dtype.kind in "ub" else -1
+            if given.dtype == np.int32:  # without a temporary array
+                np.maximum(given, low, out=self._actions)
+                np.minimum(self._actions, self.num_actions, out=self._actions)
+            else:
+                np.copyto(self._actions, np.clip(given, low, self.num_actions), casting="unsafe")
+            return
+        if given.min() < 0 or given.max() >= self.num_actions:
             wrong = ((given < 0) | (given >= self.num_actions)) & (select != 0)
             if wrong.any():
                 lane = int(wrong.argmax())
@@ -599,6 +607,16 @@ def _columns(game: Game, wanted: Sequence[str] | None) -> tuple[tuple[str, ...],
             raise ConfigError(f"info_columns: {name!r} is named twice")
     floats = tuple(name for name in wanted if name in game.float_columns)
     return tuple(name for name in wanted if name in game.info_columns), floats
+
+
+def _check_whole(actions: Array) -> None:
+    """Raise :class:`InvalidActionError` unless all numbers are whole; true and false are."""
+    whole = np.isfinite(actions) & (np.trunc(actions) == actions)
+    if not whole.all():
+        lane = np.unravel_index(int(whole.argmin()), actions.shape)
+        raise InvalidActionError(
+            f"lane {int(lane[0]) if lane else 0}: action {actions[lane]} must be a whole number"
+        )
 
 
 def _places(names: tuple[str, ...], among: tuple[str, ...]) -> npt.NDArray[np.int32]:

@@ -218,7 +218,7 @@ class FastEnv(gymnasium.Env[Array, int]):
                 "this environment has no running episode: call reset() before step()"
             )
         if type(action) is not int:
-            action = self._as_int(action)
+            action = self._as_int(action, self._any_integer)
         if not 0 <= action < self._num_actions:
             if not self._any_integer:
                 raise InvalidActionError(
@@ -243,10 +243,16 @@ class FastEnv(gymnasium.Env[Array, int]):
         return self._build_info(state.tolist(), step.tolist(), self._mask.copy())
 
     @staticmethod
-    def _as_int(action: Any) -> int:
-        """Return an integer of any integer type; a zero-dimensional array counts."""
+    def _as_int(action: Any, any_number: bool) -> int:
+        """Return an integer of any integer type; a zero-dimensional array counts.
+
+        Games with ``any_integer`` also take true, false and whole floats.
+        """
         value = np.asarray(action)
-        if value.dtype.kind not in "iu" or value.ndim:
+        kind = value.dtype.kind
+        if any_number and kind in "bf" and not value.ndim and float(value).is_integer():
+            return int(value)
+        if kind not in "iu" or value.ndim:
             raise InvalidActionError(
                 f"action must be an integer, got {action!r} ({type(action).__name__})"
             )

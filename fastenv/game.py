@@ -136,7 +136,7 @@ class Game(ABC):
         The engine refuses actions that are illegal now; else the rules deal with them.
     any_integer : bool
         Actions out of range are moves like any other: the engine passes them on as -1 or
-        ``num_actions``.
+        ``num_actions``. Booleans and whole floats count as integers.
     kernel_module, core_module : str or None
         Modules that must be importable for ``use_numba`` and ``use_cython``.
     render_modes : tuple of str

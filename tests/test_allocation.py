@@ -63,3 +63,20 @@ def test_engine_and_step_into(tier):
     assert ended[0] > n
     vec.step_into(vec.action_masks().argmax(axis=1), out)
     leaves_nothing(step_into)
+
+
+def test_prospector():
+    pytest.importorskip("fastenv.prospector._core")
+    n = 64
+    vec = fastenv.make_vec("Prospector-v0", n, backend="fast", autoreset_mode="same_step")
+    vec.reset(seed=0)
+    out, actions = allocate(vec), np.random.default_rng(0).integers(-1, 70, (101, n), np.int32)
+    ended = [0]
+
+    def engine_step(i):
+        vec.engine.step_many(actions[i % len(actions)])
+        ended[0] += int(vec.engine.terminated.sum())
+
+    leaves_nothing(engine_step)
+    assert ended[0] > n
+    leaves_nothing(lambda i: vec.step_into(actions[i % len(actions)], out))

@@ -395,3 +395,24 @@ def test_only_the_wanted_columns_are_written(backend, wanted):
 def test_unusable_columns_are_refused(wanted):
     with pytest.raises(fastenv.ConfigError, match="info_columns"):
         BatchEngine(WalkGame(), 1, info_columns=wanted)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.float32, np.float64])
+def test_whole_numbers_count_where_a_game_takes_any_integer(dtype):
+    engine, twin = (engine_of(any_integer=True) for _ in range(2))
+    engine.step_many(np.ones(N, dtype))
+    twin.step_many(np.ones(N, np.int32))
+    assert snapshot(engine) == snapshot(twin)
+
+
+@pytest.mark.parametrize("bad", [0.5, np.nan, np.inf])
+def test_broken_numbers_are_refused_by_every_game(bad):
+    engine = engine_of(any_integer=True)
+    before = snapshot(engine)
+    actions = np.ones(N)
+    actions[2] = bad
+    with pytest.raises(fastenv.InvalidActionError, match=f"lane 2: action {bad} must be a whole"):
+        engine.step_many(actions)
+    with pytest.raises(fastenv.InvalidActionError, match="shape"):
+        engine.step_many(np.ones((N, 1)))
+    assert snapshot(engine) == before

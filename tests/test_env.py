@@ -128,6 +128,24 @@ def test_any_integer_goes_through_where_the_game_says_so():
     assert env.get_state()["illegal"] == 2
 
 
+@pytest.mark.parametrize("action", [True, 1.0, np.float32(1), np.array(1.0), np.bool_(True)])
+def test_whole_numbers_of_any_type_count_where_the_game_says_so(action):
+    env, twin = FastEnv(WalkGame(any_integer=True)), FastEnv(WalkGame(any_integer=True))
+    for one in (env, twin):
+        one.reset(seed=1)
+    assert env.step(action)[0].tobytes() == twin.step(1)[0].tobytes()
+
+
+@pytest.mark.parametrize("action", [0.5, float("nan"), float("inf"), None, "1", [1], np.array([1])])
+def test_what_is_no_number_is_refused_by_every_game(action):
+    env = FastEnv(WalkGame(any_integer=True))
+    env.reset(seed=1)
+    before = env.get_state()
+    with pytest.raises(fastenv.InvalidActionError):
+        env.step(action)
+    assert env.get_state() == before
+
+
 def test_a_state_can_be_branched_from(env):
     env.reset(seed=5)
     env.step(1)
