@@ -18,8 +18,9 @@ from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from fastenv.errors import ConfigError
+from training.ppo import options
 
-TRAINERS = ("sb3",)
+TRAINERS = ("native", "sb3")
 ENV_IMPLS = ("reference", "native", "auto")
 OPPONENT_SETS = (
     "random",
@@ -42,7 +43,7 @@ def require(ok: bool, name: str, value: object, allowed: str) -> None:
 
 @dataclass(frozen=True)
 class PPOConfig:
-    """Hyper-parameters of PPO; names and defaults as in Stable-Baselines3 where it has them.
+    """Hyper-parameters of PPO, for both trainers; named as in Stable-Baselines3 where it has them.
 
     Parameters
     ----------
@@ -54,20 +55,22 @@ class PPOConfig:
         Passes over a rollout.
     learning_rate : float
         At the start.
-    lr_schedule : {"constant", "linear"}
-        ``linear`` falls to zero at ``total_steps``.
+    lr_schedule : {"constant", "linear", "cosine"}
+        ``linear`` and ``cosine`` fall to zero at ``total_steps``; ``cosine`` is native alone.
     gamma, gae_lambda, clip_range, ent_coef, vf_coef, max_grad_norm : float
     target_kl : float or None
         Ends an update early; None never does.
     net_arch : tuple of int
         Hidden layers of the policy network and, separately, of the value network.
-    activation : {"relu", "tanh"}
+    activation : {"relu", "tanh", "gelu"}
+        ``gelu`` is native alone.
+    precision : {"fp32", "bf16", "fp16", "auto"} or None
+        Of the layers; ``auto`` takes what is fastest here, ``fp16`` is native alone. None takes
+        ``fp32`` with sb3 and in deterministic runs, else ``auto``.
     rollout_buffer : {"stock", "fast"}
-        Who stores the rollout: SB3, or :mod:`training.sb3.buffer`.
-    precision : {"fp32", "bf16", "auto"}
-        Of the layers. ``fp32`` is the stock policy; ``auto`` takes bfloat16 where it is faster.
+        sb3: who stores the rollout, SB3 or :mod:`training.sb3.buffer`.
     algorithm : {"stock", "batch"}
-        Who collects the rollout: SB3, or :mod:`training.sb3.algo`.
+        sb3: who collects the rollout, SB3 or :mod:`training.sb3.algo`.
     """
 
     n_steps: int = 128
@@ -84,8 +87,8 @@ class PPOConfig:
     target_kl: float | None = None
     net_arch: tuple[int, ...] = (256, 256)
     activation: str = "relu"
+    precision: str | None = None
     rollout_buffer: str = "stock"
-    precision: str = "fp32"
     algorithm: str = "stock"
 
     def __post_init__(self) -> None:
@@ -107,16 +110,80 @@ class PPOConfig:
         wide = bool(self.net_arch) and min(self.net_arch) >= 1
         require(wide, "ppo.net_arch", self.net_arch, "one or more layer widths of at least 1")
         choices = {
-            "activation": ("relu", "tanh"),
-            "lr_schedule": ("constant", "linear"),
+            "activation": ("relu", "tanh", "gelu"),
+            "lr_schedule": ("constant", "linear", "cosine"),
+            "precision": ("fp32", "bf16", "fp16", "auto", None),
             "rollout_buffer": ("stock", "fast"),
-            "precision": ("fp32", "bf16", "auto"),
             "algorithm": ("stock", "batch"),
         }
         for name, allowed in choices.items():
             value = getattr(self, name)
             known = value in allowed
             require(known, f"ppo.{name}", value, " or ".join(map(repr, allowed)))
+
+
+@dataclass(frozen=True)
+class NativeConfig:
+    """Options of the native trainer that SB3 does not have; see :mod:`training.ppo.config`.
+
+    Parameters
+    ----------
+    trunk : {"separate", "shared"}
+        Whether policy and value have hidden layers of their own.
+    heads : {"single", "phase"}
+        ``phase``: a policy head for each decision phase, for tiers that show the phase.
+    attention : int
+        Width of the attention over card slots, for tiers that show cards; 0 for none.
+    recurrent : {"none", "gru", "lstm", "ssm"}
+        A cell of ``recurrent_size`` behind the hidden layers.
+    recurrent_size, seq_len, burn_in : int
+        Output of the cell; decisions of a chunk in an update (divides ``ppo.n_steps`` and
+        ``ppo.batch_size``); its first decisions that only bring the state up to date.
+    refresh_states : bool
+        Compute the states at chunk starts anew for every epoch after the first.
+    clip_range_vf : float or None
+        Values may move this far in an update; None lets them.
+    value_clip : {"sb3", "max"}
+    value_loss : {"mse", "huber"}
+    norm_adv : {"minibatch", "batch", "off"}
+    clip_schedule, ent_schedule : {"constant", "linear", "cosine"}
+    adam_eps : float
+    env_groups : {1, 2}
+        With 2, one half of the lanes steps while the network handles the other.
+    compile : {"off", "default", "reduce-overhead"}
+        Whether ``torch.compile`` builds the two hot functions.
+    micro_batch : int
+        Samples of a forward and backward pass on the CPU; 0 chooses.
+    obs_device : {"auto", "cpu"}
+        ``cpu`` keeps observations in host memory.
+    timers : bool
+        Split the time of an iteration by phase.
+    """
+
+    trunk: str = "separate"
+    heads: str = "single"
+    attention: int = 0
+    recurrent: str = "none"
+    recurrent_size: int = 128
+    seq_len: int = 16
+    burn_in: int = 0
+    refresh_states: bool = False
+    clip_range_vf: float | None = None
+    value_clip: str = "sb3"
+    value_loss: str = "mse"
+    norm_adv: str = "minibatch"
+    clip_schedule: str = "constant"
+    ent_schedule: str = "constant"
+    adam_eps: float = 1e-5
+    env_groups: int = 1
+    compile: str = "off"
+    micro_batch: int = 0
+    obs_device: str = "auto"
+    timers: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values; those of the trainer's own options are its own to refuse."""
+        require(self.env_groups in (1, 2), "native.env_groups", self.env_groups, "1 or 2")
 
 
 @dataclass(frozen=True)
@@ -241,7 +308,8 @@ class RunConfig:
     ----------
     env : str
         Environment id, with or without the namespace.
-    trainer : {"sb3"}
+    trainer : {"native", "sb3"}
+        :mod:`training.ppo`, or stock ``sb3_contrib.MaskablePPO``.
     name : str or None
         Folder under ``runs/``; None makes one up from the id and the time.
     preset : str or None
@@ -270,11 +338,11 @@ class RunConfig:
         Actions that are held back at the start of episodes, less and less as training goes on.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
-    ppo, checkpoints, evaluation : see there
+    ppo, native, checkpoints, evaluation : see there
     """
 
     env: str = "SkullKingWorker-v0"
-    trainer: str = "sb3"
+    trainer: str = "native"
     name: str | None = None
     preset: str | None = None
     seed: int = 1
@@ -290,6 +358,7 @@ class RunConfig:
     mask_schedule: tuple[LateAction, ...] = ()
     window_ticks: int = 0
     ppo: PPOConfig = field(default_factory=PPOConfig)
+    native: NativeConfig = field(default_factory=NativeConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
@@ -315,12 +384,48 @@ class RunConfig:
             self.ppo.batch_size,
             f"a divisor of the rollout, num_envs * ppo.n_steps = {self.rollout}",
         )
+        self._check_trainer()
         for name, schedule in self.schedules.items():
             starts = [start for start, _ in schedule]
             rising = bool(starts) and starts[0] == 0 and sorted(set(starts)) == starts
             require(
                 rising, f"schedules.{name}", schedule, "[step, value] pairs, rising from step 0"
             )
+
+    def _check_trainer(self) -> None:
+        """Refuse what the chosen trainer does not do."""
+        ppo = self.ppo
+        if self.trainer == "sb3":
+            for name, alone in {
+                "precision": "fp16",
+                "activation": "gelu",
+                "lr_schedule": "cosine",
+            }.items():
+                value = getattr(ppo, name)
+                require(value != alone, f"ppo.{name}", value, "something else with trainer='sb3'")
+            for f in fields(NativeConfig):
+                value, usual = getattr(self.native, f.name), f.default
+                only = f"{usual!r} with trainer='sb3': it belongs to trainer='native'"
+                require(value == usual, f"native.{f.name}", value, only)
+            return
+        for name in ("rollout_buffer", "algorithm"):
+            value = getattr(ppo, name)
+            only = "'stock' with trainer='native': it belongs to trainer='sb3'"
+            require(value == "stock", f"ppo.{name}", value, only)
+        options.learning(self)
+        options.execution(self)
+        groups = self.native.env_groups
+        even = self.num_envs % groups == 0
+        require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
+        one = groups == 1 or not self.window_ticks
+        require(one, "native.env_groups", groups, "1 with window_ticks, which follows one group")
+
+    @property
+    def precision(self) -> str:
+        """Precision of the layers that is asked for."""
+        if self.ppo.precision is not None:
+            return self.ppo.precision
+        return "fp32" if self.trainer == "sb3" or self.deterministic else "auto"
 
     @property
     def rollout(self) -> int:

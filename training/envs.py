@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,15 +52,21 @@ def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[st
     return ({"invalid_action": "raise"} if strict else {}) | dict(options or {})
 
 
-def training_engine(config: RunConfig) -> tuple[BatchEngine, EnvImpl]:
-    """Return the engine a run trains on, and how its implementation was chosen.
+def training_engine(config: RunConfig, groups: int = 1) -> tuple[BatchEngine, EnvImpl]:
+    """Return an engine a run trains on, and how its implementation was chosen.
+
+    Parameters
+    ----------
+    config : RunConfig
+    groups : int
+        Engines that share the lanes.
 
     Raises
     ------
     ConfigError, BackendUnavailableError
         See :func:`training.env_impl.choose`.
     """
-    return _engine(config, config.num_envs)
+    return _engine(config, config.num_envs // groups)
 
 
 def trial_engine(config: RunConfig) -> BatchEngine:
@@ -87,11 +93,11 @@ def training_seed(seed: int) -> int:
 
 
 class Knobs:
-    """Knobs of an engine that follow a schedule.
+    """Knobs of engines that follow a schedule.
 
     Parameters
     ----------
-    engine : BatchEngine
+    engines : sequence of BatchEngine
     schedules : mapping of str to sequence of (int, value)
 
     Raises
@@ -100,13 +106,13 @@ class Knobs:
         From the engine, if it does not know a knob or one of its values.
     """
 
-    def __init__(self, engine: BatchEngine, schedules: Mapping[str, Schedule]) -> None:
-        self._engine = engine
+    def __init__(self, engines: Sequence[BatchEngine], schedules: Mapping[str, Schedule]) -> None:
+        self._engines = tuple(engines)
         self._schedules = schedules
         self.values: dict[str, Any] = {}
         for name, schedule in schedules.items():
             for _, value in schedule:  # a bad value should not wait for its step
-                engine.configure(name, value)
+                self._configure(name, value)
 
     def apply(self, steps: int) -> dict[str, Any]:
         """Set what holds at ``steps``, for each lane from its next reset; return what changed."""
@@ -116,6 +122,10 @@ class Knobs:
         }
         changed = {n: v for n, v in active.items() if n not in self.values or self.values[n] != v}
         for name, value in changed.items():
-            self._engine.configure(name, value)
+            self._configure(name, value)
         self.values = active
         return changed
+
+    def _configure(self, name: str, value: Any) -> None:
+        for engine in self._engines:
+            engine.configure(name, value)

@@ -26,7 +26,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
-from training import checkpoint, files, late_actions, machine, replay
+from training import checkpoint, files, late_actions, machine, replay, trainers
 from training.config import EvaluationConfig, RunConfig
 from training.envs import make_engine
 from training.evaluation import episodes, goals, matches, prospector, tables
@@ -117,17 +117,15 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     RunError
         If there is none.
     """
-    from training.sb3.policy import load_logits
-    from training.sb3.run import identity
-
     path = checkpoint.newest(run.checkpoints) if name is None else run.checkpoints / name
     if path is None or not path.is_dir():
         raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
     config = run.config
+    trainer = trainers.module_of(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
-    saved = checkpoint.load(path, identity(run, engine))
+    saved = checkpoint.load(path, trainer.identity(run, engine))
     try:
-        logits = load_logits(config.ppo, engine, saved.model["policy"])
+        logits = trainer.load_logits(config, engine, saved.model["policy"])
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise checkpoint.CheckpointError(f"{path} holds another network: {reason}") from error

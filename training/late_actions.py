@@ -15,7 +15,12 @@ from fastenv.errors import ConfigError
 from training.config import LateAction
 
 
-def masks(engine: BatchEngine, rules: Sequence[LateAction], steps: int) -> np.ndarray:
+def masks(
+    engine: BatchEngine,
+    rules: Sequence[LateAction],
+    steps: int,
+    mask: np.ndarray | None = None,
+) -> np.ndarray:
     """Return the legal actions of each lane without those that are held back now.
 
     Parameters
@@ -26,13 +31,15 @@ def masks(engine: BatchEngine, rules: Sequence[LateAction], steps: int) -> np.nd
         Applied in turn; an action that is the only one left is not held back.
     steps : int
         Decisions of training so far.
+    mask : ndarray of uint8, shape (n, A), optional
+        Where the engine has written its masks, if not to its own.
 
     Returns
     -------
     ndarray of bool, shape (n, A)
         A new array.
     """
-    legal = engine.mask != 0
+    legal = (engine.mask if mask is None else mask) != 0
     elapsed = engine.game.config.time_max - engine.info["time_remaining"]
     for rule in rules:
         early = elapsed < rule.ticks_at(steps)

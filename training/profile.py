@@ -1,8 +1,9 @@
 """Measure speed: ``python -m training.profile --modes env_only,trainer,trainer_eval,breakdown``.
 
-``env_only`` steps the environment alone; the other modes train with stock MaskablePPO through
-``training.sb3``: ``trainer`` without evaluation and checkpoints, ``trainer_eval`` with both,
-``breakdown`` with a clock around each phase. Every run leaves an artefact under
+``env_only`` steps the environment alone; the other modes train with the trainer of the run (``--set
+trainer=sb3`` for stock MaskablePPO): ``trainer`` without evaluation and checkpoints,
+``trainer_eval`` with both, ``breakdown`` with a clock around each phase. Every run leaves an
+artefact under
 ``artifacts/throughput/``, named after its commit and the time.
 
 Exit status: 0; 1 if an enforced target, floor or limit is missed; 2 if something was asked for that

@@ -189,8 +189,8 @@ def run_protocol(
     dict
         The report.
     """
+    from training import trainers
     from training.evaluate import AGENT, load
-    from training.sb3.run import train
 
     check_environment(config)
     names = {seed: f"{run_id}-{POLICY}-seed{seed}" for seed in seeds}
@@ -205,7 +205,7 @@ def run_protocol(
     played: dict[str, dict[int, Episodes]] = {}
     trained = []
     for block, (seed, run) in enumerate(runs.items()):
-        outcome = train(run)
+        outcome = trainers.module_of(config.trainer).train(run)
         if not outcome.finished:
             raise KeyboardInterrupt
         agent = load(run)

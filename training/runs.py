@@ -17,6 +17,7 @@ the same name is refused unless it resumes the first.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -137,7 +138,8 @@ class RunFolder:
             config = RunConfig.from_mapping(values)
         except ConfigError as error:
             raise RunError(f"{config_file} holds an impossible config: {error}") from error
-        if config.sha256() != recorded:
+        # Options that a later version has added have their usual values.
+        if hashlib.sha256(canonical_json(values).encode()).hexdigest() != recorded:
             raise RunError(f"{config_file} was changed since the run began: its hash is wrong.")
         return cls(path, config)
 

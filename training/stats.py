@@ -15,12 +15,11 @@ class Window:
     Parameters
     ----------
     engine : BatchEngine
-        Read after each of its steps.
+        Read after each of its steps; other groups of lanes have the same columns.
     """
 
     def __init__(self, engine: BatchEngine) -> None:
-        self._engine = engine
-        self._rewards = {n: c for n, c in engine.info.items() if n.startswith("reward_")}
+        self._rewards = [name for name in engine.info if name.startswith("reward_")]
         self._rounds = "ended_round" in engine.info
         self.clear()
 
@@ -32,12 +31,11 @@ class Window:
         self._num_rounds = self._num_hits = 0
         self._reward_sums = dict.fromkeys(self._rewards, 0.0)
 
-    def add(self) -> None:
-        """Take in the step the engine has just made."""
-        engine = self._engine
+    def add(self, engine: BatchEngine) -> None:
+        """Take in the step an engine has just made."""
         self._steps += engine.num_envs
-        for name, column in self._rewards.items():
-            self._reward_sums[name] += float(column.sum(dtype=np.float64))
+        for name in self._rewards:
+            self._reward_sums[name] += float(engine.info[name].sum(dtype=np.float64))
         done = np.flatnonzero(engine.terminated | engine.truncated)
         if done.size:
             self._returns.append(engine.ep_return[done])

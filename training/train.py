@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.train", description=__doc__)
     parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
-    parse.add_argument("--trainer", help="sb3: stock sb3_contrib.MaskablePPO")
+    parse.add_argument("--trainer", help="native, or sb3: stock sb3_contrib.MaskablePPO")
     parse.add_argument("--config", help="YAML or JSON file of options")
     parse.add_argument("--preset", choices=tuple(PRESETS), help="named starting point")
     parse.add_argument("--name", help="name of the run, a folder under --runs")
@@ -86,15 +86,16 @@ def prepare(args: argparse.Namespace) -> RunFolder:
 
 def check_environment(config: RunConfig) -> None:
     """Let the environment refuse what it cannot do before anything is written."""
-    from training import late_actions
+    from training import late_actions, trainers
     from training.envs import Knobs, trial_engine
     from training.windows import EngineWindows
 
     engine = trial_engine(config)
-    Knobs(engine, config.schedules)
+    Knobs([engine], config.schedules)
     late_actions.check(engine, config.mask_schedule)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
+    trainers.module_of(config.trainer).check(config, engine)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -102,10 +103,10 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         run = prepare(args)
+        from training import trainers
         from training.evaluation import tables
-        from training.sb3.run import train
 
-        outcome = train(run, resume=args.resume)
+        outcome = trainers.module_of(run.config.trainer).train(run, resume=args.resume)
         console = tables.console()
         if not outcome.finished:
             console.print(

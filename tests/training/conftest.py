@@ -11,6 +11,7 @@ TINY = {
     "num_envs": 8,
     "total_steps": 512,
     "torch_threads": 1,
+    "deterministic": True,
     "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2, "net_arch": [32]},
     "checkpoints": {"every": 256},
     "evaluation": {
@@ -23,10 +24,16 @@ TINY = {
 
 
 @pytest.fixture(scope="session")
-def tiny_config(tmp_path_factory):
+def trainer():
+    """Who trains; a test module can ask for several."""
+    return "native"
+
+
+@pytest.fixture(scope="session")
+def tiny_config(tmp_path_factory, trainer):
     """A config file of a run of four iterations."""
     path = tmp_path_factory.mktemp("config") / "tiny.json"
-    path.write_text(json.dumps(TINY))
+    path.write_text(json.dumps(TINY | {"trainer": trainer}))
     return path
 
 

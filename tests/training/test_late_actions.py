@@ -120,6 +120,7 @@ CONFIG = {
     "num_envs": 8,
     "total_steps": 512,
     "torch_threads": 1,
+    "deterministic": True,
     "window_ticks": 150,
     "mask_schedule": [{"action": 68, "ticks": 20, "anneal_steps": 384}],
     "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2, "net_arch": [32]},
@@ -128,10 +129,10 @@ CONFIG = {
 }
 
 
-@pytest.fixture(scope="module")
-def config(tmp_path_factory):
+@pytest.fixture(scope="module", params=["native", "sb3"])
+def config(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("config") / "prospector.json"
-    path.write_text(json.dumps(CONFIG))
+    path.write_text(json.dumps(CONFIG | {"trainer": request.param}))
     return path
 
 

@@ -1,8 +1,8 @@
 """The environment in training: the modes ``trainer``, ``trainer_eval`` and ``breakdown``.
 
-The first two are runs of ``training.sb3`` as anybody starts them, in a folder that is thrown away,
-read from the metrics they write anyway: nothing is added to what is timed. ``breakdown`` is the
-same model without logs and checkpoints, with a clock around every phase.
+The first two are runs as anybody starts them, in a folder that is thrown away, read from the
+metrics they write anyway: nothing is added to what is timed. ``breakdown`` is the same trainer
+without logs and checkpoints, with a clock around every phase.
 """
 
 from __future__ import annotations
@@ -16,37 +16,36 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
 from rich.console import Console
 
-from fastenv.adapters.sb3 import BatchVecEnv
-from training import envs, machine
+from training import envs, machine, trainers
 from training.bench.env_modes import measured
 from training.bench.stopwatch import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
 from training.config import RunConfig
 from training.envs import training_engine
 from training.evaluate import evaluate
+from training.ppo.run import NativeLearner
 from training.runs import RunFolder
-from training.sb3.run import BLOCK_MASKS_FROM, build, torch_threads, train
-from training.sb3.vec import LateActionVecEnv, TimedVecEnv
+from training.sb3.run import SB3Learner
+from training.session import torch_threads
 
 NEVER = 1 << 62
 METHOD = {
     "trainer": (
-        "runs of training.sb3; timed: all iterations but the first of each, with their log; no "
+        "runs of training.train; timed: all iterations but the first of each, with their log; no "
         "checkpoint, no evaluation"
     ),
     "trainer_eval": (
-        "runs of training.sb3; timed: all iterations but the first of each, with their log, "
+        "runs of training.train; timed: all iterations but the first of each, with their log, "
         "checkpoints and the evaluation behind the last"
     ),
     "breakdown": (
-        "the model of training.sb3 without log and checkpoints; timed: all iterations but the "
+        "the trainer without log and checkpoints; timed: all iterations but the "
         "first, with a clock around each phase"
     ),
 }
@@ -69,6 +68,8 @@ class Trained:
         From the second iteration to the last.
     ticks_per_step : float or None
         Of the whole run; None unless it keeps windows (``window_ticks``), which count them.
+    precision : str
+        Of the layers; what ``auto`` chose.
     """
 
     sample: Sample
@@ -76,6 +77,7 @@ class Trained:
     warmup_s: float
     rss_growth_mb: float
     ticks_per_step: float | None
+    precision: str
 
 
 def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
     samples, phases = [run.sample for run in runs], [run.phases for run in runs]
     counted = [run.ticks_per_step for run in runs if run.ticks_per_step is not None]
     ticks = statistics.fmean(counted) if counted else None
-    entry = _entry(config, mode, backend, samples, phases, ticks)
+    entry = _entry(config, mode, (backend, first.precision), samples, phases, ticks)
     entry["alloc"] = {"rss_growth_mb": round(max(run.rss_growth_mb for run in runs), 3), **_cuda()}
     entry["warmup_s"] = round(first.warmup_s + first.sample.wall_s, 3)
     return entry
@@ -130,7 +132,7 @@ def run_once(
     run = RunFolder.create(root, config)
     load = machine.load()
     with contextlib.redirect_stderr(io.StringIO()):  # its lines and bars are not for this table
-        outcome = train(run)
+        outcome = trainers.module_of(config.trainer).train(run)
     if not outcome.finished:
         raise KeyboardInterrupt
     records = [json.loads(line) for line in run.metrics.read_text("utf-8").splitlines()]
@@ -154,54 +156,97 @@ def run_once(
     found = sample(pieces, load)
     phases["between"] = found.wall_s - sum(phases.values())
     grown = timed[-1]["mem"]["rss_mb"] - timed[0]["mem"]["rss_mb"]
-    windows = json.loads((run.path / "summary.json").read_text("utf-8")).get("windows")
+    summary = json.loads((run.path / "summary.json").read_text("utf-8"))
+    windows = summary.get("windows")
     ticks = windows and windows["env_steps_total"] / windows["agent_steps_total"]
-    return Trained(found, phases, first["wall_s"], grown, ticks)
+    return Trained(found, phases, first["wall_s"], grown, ticks, summary["precision"])
 
 
 def breakdown(config: RunConfig, repeats: int, seconds: float) -> dict[str, Any]:
     """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
     torch.set_num_threads(torch_threads(config))
-    engine, _ = training_engine(config)
-    envs.Knobs(engine, config.schedules).apply(0)
-    masks = "block" if config.num_envs >= BLOCK_MASKS_FROM else "rows"
-    lanes = BatchVecEnv(engine, masks=masks)
-    late = config.mask_schedule
-    vec = TimedVecEnv(LateActionVecEnv(lanes, late) if late else lanes)
-    model = build(config, vec)
-    begins = [0]
-    loads = [machine.load()]
-    samples: list[Sample] = []
-
-    def enough(seen: Sequence[Iteration]) -> bool:
-        repeat = seen[begins[-1] :]
-        if sum(i.wall_s for i in repeat) < seconds:
-            return False
-        pieces = [(i.steps, i.wall_s, i.cpu_s) for i in repeat]
-        samples.append(sample(pieces, loads[-1]))
-        begins.append(len(seen))
-        loads.append(machine.load())
-        return len(samples) == repeats
-
-    watch = Stopwatch(vec, enough, detailed=True, device=model.device.type)
-    model.learn(1 << 40, watch)
-    vec.close()
+    repeated = Repeats(repeats, seconds)
+    if config.trainer == "native":
+        chosen, warmup_s = _native_iterations(config, repeated)
+    else:
+        chosen, warmup_s = _sb3_iterations(config, repeated)
     phases = [
-        {k: sum(i.phases.get(k, 0.0) for i in watch.iterations[a:b]) for k in PHASES}
-        for a, b in pairwise(begins)
+        {k: sum(i.phases.get(k, 0.0) for i in repeat) for k in PHASES} for repeat in repeated.done
     ]
-    for one, found in zip(phases, samples, strict=True):
+    for one, found in zip(phases, repeated.samples, strict=True):
         one["other"] = found.wall_s - sum(one.values())
-    entry = _entry(config, "breakdown", engine.backend, samples, phases)
-    entry["warmup_s"] = round(watch.warmup_s, 3)
+    entry = _entry(config, "breakdown", chosen, repeated.samples, phases)
+    entry["warmup_s"] = round(warmup_s, 3)
     entry["alloc"] = _cuda()
     return entry
+
+
+class Repeats:
+    """Cuts the iterations of one training into repeats that are long enough.
+
+    Parameters
+    ----------
+    wanted : int
+    seconds : float
+        Of a repeat, at least.
+
+    Attributes
+    ----------
+    done : list of list of Iteration
+    samples : list of Sample
+    """
+
+    def __init__(self, wanted: int, seconds: float) -> None:
+        self._wanted, self._seconds = wanted, seconds
+        self._seen = 0
+        self._load = machine.load()
+        self.done: list[list[Iteration]] = []
+        self.samples: list[Sample] = []
+
+    def enough(self, seen: Sequence[Iteration]) -> bool:
+        """Look at all iterations so far; True once the last repeat is done."""
+        repeat = list(seen[self._seen :])
+        if sum(i.wall_s for i in repeat) < self._seconds:
+            return False
+        self.samples.append(sample([(i.steps, i.wall_s, i.cpu_s) for i in repeat], self._load))
+        self.done.append(repeat)
+        self._seen, self._load = len(seen), machine.load()
+        return len(self.done) == self._wanted
+
+
+def _native_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[str, str], float]:
+    """Train until the repeats are done; return backend and precision, and the warm-up."""
+    learner = NativeLearner(replace(config, native=replace(config.native, timers=True)))
+    envs.Knobs(learner.engines, config.schedules).apply(0)
+    begin = time.perf_counter()
+    learner.trainer.iterate()
+    warmup_s = time.perf_counter() - begin
+    seen: list[Iteration] = []
+    while True:
+        begin, cpu = time.perf_counter(), time.process_time()
+        phases = learner.trainer.iterate()["phases"]
+        wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
+        seen.append(Iteration(config.rollout, wall, cpu, phases=phases))
+        if repeats.enough(seen):
+            break
+    learner.close()
+    return (learner.engines[0].backend, learner.precision), warmup_s
+
+
+def _sb3_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[str, str], float]:
+    """Do the same with SB3."""
+    learner = SB3Learner(config)
+    envs.Knobs(learner.engines, config.schedules).apply(0)
+    watch = Stopwatch(learner.vec, repeats.enough, detailed=True, device=learner.model.device.type)
+    learner.model.learn(1 << 40, watch)
+    learner.close()
+    return (learner.engines[0].backend, learner.precision), watch.warmup_s
 
 
 def _entry(
     config: RunConfig,
     mode: str,
-    backend: str,
+    chosen: tuple[str, str],
     samples: Sequence[Sample],
     phases: Sequence[dict[str, float]],
     ticks_per_step: float | None = None,
@@ -211,8 +256,10 @@ def _entry(
     shares = [one["env"] / s.wall_s for one, s in zip(phases, samples, strict=True)]
     steps = sum(s.steps for s in samples)
     ppo = config.ppo
+    backend, precision = chosen
     return {
         "mode": mode,
+        "trainer": config.trainer,
         "env": config.env,
         "options": dict(config.env_options),
         "backend_requested": config.env_impl,
@@ -224,7 +271,7 @@ def _entry(
         "minibatch": ppo.batch_size,
         "epochs": ppo.n_epochs,
         "net_arch": list(ppo.net_arch),
-        "precision": "fp32",
+        "precision": precision,
         "method": METHOD[mode],
         **measured(samples, ticks_per_step, single_thread),
         "share_env": spread(shares),

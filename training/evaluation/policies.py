@@ -10,7 +10,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.engine import rng_streams
 from fastenv.skullking.tables import Phase
-from training.sb3.policy import Logits
+from training.ppo.policy import Logits
 
 
 class Policy(Protocol):

@@ -159,11 +159,17 @@ class PPOConfig:
     def _check_recurrent(self) -> None:
         whole = self.rollout_steps % self.seq_len == 0
         require(
-            whole, "ppo.seq_len", self.seq_len, f"a divisor of rollout_steps={self.rollout_steps}"
+            whole,
+            "ppo.seq_len",
+            self.seq_len,
+            f"a divisor of ppo.rollout_steps={self.rollout_steps}",
         )
         whole = self.minibatch_size % self.seq_len == 0
         require(
-            whole, "ppo.seq_len", self.seq_len, f"a divisor of minibatch_size={self.minibatch_size}"
+            whole,
+            "ppo.seq_len",
+            self.seq_len,
+            f"a divisor of ppo.minibatch_size={self.minibatch_size}",
         )
         require(self.burn_in < self.seq_len, "ppo.burn_in", self.burn_in, "below seq_len")
         even = self.recurrent != "ssm" or self.recurrent_size % 2 == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,21 @@ Array = np.ndarray[Any, Any]
 
 
 class Stepper:
-    """Steps engines here and now."""
+    """Steps engines here and now.
+
+    Attributes
+    ----------
+    busy_s : float
+        Seconds for which the trainer had to wait, since it was last set to zero.
+    """
+
+    busy_s = 0.0
 
     def start(self, engine: Any, actions: Array, obs_out: Array, mask_out: Array) -> None:
         """Let an engine take a step."""
+        begin = perf_counter()
         engine.step_many(actions, obs_out=obs_out, mask_out=mask_out)
+        self.busy_s += perf_counter() - begin
 
     def wait(self) -> None:
         """Block until the oldest step that was started is done."""
@@ -42,7 +53,9 @@ class ThreadedStepper(Stepper):
 
     def wait(self) -> None:
         """Block until the oldest step is done; raises what it raised."""
+        begin = perf_counter()
         self._running.pop(0).result()
+        self.busy_s += perf_counter() - begin
 
     def close(self) -> None:
         """End the worker."""

@@ -153,6 +153,11 @@ class PPOTrainer:
             raise RuntimeError("precision=auto chooses at the first iteration")
         return self._precision
 
+    @property
+    def chosen_precision(self) -> str:
+        """Name of the precision; ``auto`` until it has chosen."""
+        return self.execution.precision if self._precision is None else self._precision.name
+
     def close(self) -> None:
         """End the worker thread, if there is one."""
         self._stepper.close()
@@ -184,6 +189,7 @@ class PPOTrainer:
             group["lr"] = lr
 
         self.phases.start()
+        self._stepper.busy_s = 0.0
         self.collect()
         collected = time.perf_counter()
         self.bootstrap()
@@ -193,7 +199,8 @@ class PPOTrainer:
         self.steps += self.rollout.steps * self.num_envs
         self.iteration += 1
         now = time.perf_counter()
-        coarse = {"collect": collected - begin, "update": now - collected}
+        env = self._stepper.busy_s
+        coarse = {"env": env, "collect": collected - begin - env, "update": now - collected}
         return {
             "step": self.steps,
             "iter": self.iteration,
@@ -340,8 +347,8 @@ class PPOTrainer:
         if not all(map(math.isfinite, means)):
             raise TrainingError(
                 f"the loss became {means[0]} in iteration {self.iteration + 1}: nothing of this "
-                "iteration is saved; lower ppo.learning_rate or choose precision=fp32, and go on "
-                "from the last checkpoint."
+                "iteration is saved; lower ppo.learning_rate or choose ppo.precision=fp32, and go "
+                "on from the last checkpoint."
             )
         self.precision.count_skipped(self.updates, self.optimizer)
         self.phases.mark("other")

@@ -226,7 +226,7 @@ def test_a_record_is_plain_json(make_trainer):
     record = make_trainer(Corridor(4)).iterate()
     assert json.loads(json.dumps(record)) == record
     assert record["step"] == 64
-    assert set(record["phases"]) == {"collect", "update"}
+    assert set(record["phases"]) == {"env", "collect", "update"}
     assert record["precision"] == "fp32"
 
 

@@ -1,0 +1,168 @@
+"""The native trainer as a run: what only it can do, and how it ends when it cannot go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from fastenv.errors import ConfigError
+from training import checkpoint
+from training.config import NativeConfig, RunConfig
+from training.evaluate import load
+from training.ppo import options
+from training.ppo.config import ExecutionConfig, PPOConfig
+from training.ppo.trainer import PPOTrainer
+from training.runs import RunFolder
+
+ROOT = Path(__file__).parents[3]
+
+
+def settings(*assignments):
+    return [word for text in assignments for word in ("--set", text)]
+
+
+def records(run):
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def parameters(run, steps=512):
+    path = run / f"checkpoints/ckpt_{steps:012d}/model.pt"
+    return torch.load(path, weights_only=True)["policy"]
+
+
+def test_defaults_of_a_run_are_those_of_the_trainer():
+    ours, theirs = options.learning(RunConfig()), PPOConfig()
+    different = {n for n, v in vars(ours).items() if v != getattr(theirs, n)}
+    assert different == {"lr_schedule", "activation"}  # as with the other trainer
+    assert options.execution(RunConfig()) == ExecutionConfig()
+
+
+def test_every_option_of_the_section_reaches_the_trainer():
+    both = vars(PPOConfig()) | vars(ExecutionConfig())
+    assert vars(NativeConfig()).keys() - {"env_groups"} <= both.keys()
+
+
+def test_deterministic_runs_do_not_choose_by_the_clock():
+    assert RunConfig(deterministic=True).precision == "fp32"
+    assert RunConfig().precision == "auto"
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["native.env_groups=2", "native.attention=8", "native.trunk=shared", "native.timers=true"],
+)
+def test_options_train_and_evaluate(train, tmp_path, option):
+    assert train(tmp_path, "run", *settings(option), "--total-steps", 256) == 0
+    found = records(tmp_path / "run")
+    assert [r["step"] for r in found] == [128, 256]
+    assert all(r["rounds"]["n"] == r["episode"]["n"] for r in found)
+    trained = load(RunFolder.open(tmp_path / "run"))
+    obs = trained.view().obs
+    assert trained.logits(obs).shape == (1, trained.view().num_actions)
+
+
+def test_groups_and_memory_of_a_resumed_run_go_on_exactly(train, tmp_path):
+    flags = settings("native.env_groups=2", "native.recurrent=gru")
+    assert train(tmp_path, "whole", *flags) == 0
+    assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
+    assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
+    whole, halves = parameters(tmp_path / "whole"), parameters(tmp_path / "halves")
+    assert all(torch.equal(halves[name], x) for name, x in whole.items())
+    with pytest.raises(ConfigError, match=r"native\.recurrent='gru'"):
+        load(RunFolder.open(tmp_path / "whole"))
+
+
+@pytest.mark.parametrize(
+    ("assignment", "says"),
+    [
+        ("native.heads=phase", "native.heads='phase'"),
+        ("device=cuda", "choose device=cpu"),
+        ("ppo.precision=fp16", "ppo.precision='fp16' is not possible"),
+        ("ppo.batch_size=48", "ppo.batch_size=48"),
+    ],
+)
+def test_what_cannot_be_trained_here_is_refused_with_nothing_written(
+    train, tmp_path, capsys, assignment, says
+):
+    if torch.cuda.is_available() and ("cuda" in assignment or "fp16" in assignment):
+        pytest.skip("there is a CUDA device")
+    assert train(tmp_path / "runs", "bad", *settings(assignment)) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_loss_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint(
+    train, tmp_path, capsys, monkeypatch
+):
+    assert train(tmp_path, "run", "--total-steps", 256) == 0
+    iterate = PPOTrainer.iterate
+
+    def spoilt(self):
+        with torch.no_grad():
+            self.net.value_head.weight.fill_(float("nan"))
+        return iterate(self)
+
+    monkeypatch.setattr(PPOTrainer, "iterate", spoilt)
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 2
+    assert "ppo.learning_rate" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
+    assert [r["step"] for r in records(tmp_path / "run")] == [128, 256, 384, 512]
+
+
+def test_parameters_that_are_not_finite_are_not_saved(train, tmp_path, capsys, monkeypatch):
+    iterate = PPOTrainer.iterate
+
+    def spoilt(self):
+        found = iterate(self)
+        with torch.no_grad():
+            self.net.value_head.weight.fill_(float("inf"))
+        return found
+
+    monkeypatch.setattr(PPOTrainer, "iterate", spoilt)
+    assert train(tmp_path, "run", "--total-steps", 128) == 2
+    assert "value_head.weight of the network is not finite" in capsys.readouterr().err
+    assert checkpoint.newest(tmp_path / "run/checkpoints") is None
+
+
+def test_full_disk_is_one_sentence_and_keeps_the_checkpoint(train, tmp_path, capsys, monkeypatch):
+    assert train(tmp_path, "run", "--total-steps", 256) == 0
+
+    def full(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save", full)
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 2
+    assert "No space left" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
+
+
+def test_kill_leaves_a_checkpoint_to_go_on_from(train, tiny_config, tmp_path):
+    command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]
+    command += ["--runs", str(tmp_path), "--name", "run", "--total-steps", "100000000"]
+    command += settings("checkpoints.every=128")
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
+    run = tmp_path / "run"
+    try:
+        deadline = time.monotonic() + 120
+        while checkpoint.newest(run / "checkpoints") is None:
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.2)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    steps = load(RunFolder.open(run)).steps
+    assert train(tmp_path, "run", "--resume", "--total-steps", steps + 256, config=None) == 0
+    assert [r["step"] for r in records(run)] == list(range(128, steps + 257, 128))

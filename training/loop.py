@@ -1,0 +1,196 @@
+"""What happens between two iterations, whatever the trainer: log, save, change knobs, stop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import psutil
+
+from fastenv import BatchEngine
+from training.checkpoint import CheckpointError
+from training.config import RunConfig
+from training.envs import Knobs
+from training.logging import RunLog
+from training.stats import Window
+from training.windows import EngineWindows, WindowRecord
+
+
+class Stop:
+    """Turns SIGINT and SIGTERM into a wish that is met at the next border between iterations.
+
+    Attributes
+    ----------
+    requested : bool
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Listen for the signals; a second one ends the run at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        both = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self._ask) for number in both}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _ask(self, number: int, _frame: object) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        print(f"{signal.Signals(number).name}: stopping after this iteration", file=sys.stderr)
+
+
+class Loop:
+    """The course of a run; its trainer calls it at every border and after every step.
+
+    At the border between two iterations the update of the one is done and nothing of the other has
+    happened. What a resumed run must find again is what is true at that point.
+
+    Parameters
+    ----------
+    config : RunConfig
+    engine : BatchEngine
+        One of those that are stepped.
+    knobs : Knobs
+    log : RunLog
+    save : callable
+        Writes a checkpoint; takes the number of steps.
+    stop : Stop
+    windows : EngineWindows, optional
+        Grows with every step.
+    steps, iteration, wall_s : int, int, float
+        Decisions, iterations and seconds before this process.
+
+    Attributes
+    ----------
+    steps : int
+        Decisions at the last border.
+    now : int
+        Decisions until now.
+    stopped : bool
+        It was told to stop: nothing may be done any more.
+    began : float
+        When the iteration began, on the clock ``time.perf_counter``.
+    last_record : dict
+        The newest line of the metrics.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        engine: BatchEngine,
+        knobs: Knobs,
+        log: RunLog,
+        save: Callable[[int], None],
+        stop: Stop,
+        windows: EngineWindows | None = None,
+        *,
+        steps: int = 0,
+        iteration: int = 0,
+        wall_s: float = 0.0,
+    ) -> None:
+        self.steps = self.now = steps
+        self.iteration = iteration
+        self.stopped = False
+        self.last_record: dict[str, Any] = {}
+        self.windows = windows
+        self._config, self._knobs, self._log = config, knobs, log
+        self._save, self._stop = save, stop
+        self._window = Window(engine)
+        self._wall_before, self._start = wall_s, time.perf_counter()
+        self._saved_at = steps if steps else -1
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of training, those before a resume included."""
+        return self._wall_before + time.perf_counter() - self._start
+
+    def begin_iteration(self) -> bool:
+        """Prepare the next iteration; False if there is to be none because the run was stopped."""
+        if self._stop.requested:
+            self._checkpoint()
+            self.stopped = True
+            return False
+        changed = self._knobs.apply(self.steps)
+        if changed:
+            self._log.event("knobs", step=self.steps, **changed)
+        self._window.clear()
+        self.began, self._cpu = time.perf_counter(), time.process_time()
+        return True
+
+    def step(self, engine: BatchEngine) -> None:
+        """Take in the step an engine has just made."""
+        self.now += engine.num_envs
+        self._window.add(engine)
+        if self.windows is not None:
+            for record in self.windows.add():
+                self._log_window(record)
+
+    def end_iteration(self, train: Mapping[str, Any], phases: Mapping[str, float]) -> None:
+        """Log an iteration that is done, and save if it is time to.
+
+        Parameters
+        ----------
+        train : mapping
+            What the trainer says of its update.
+        phases : mapping
+            Where the seconds went.
+        """
+        wall = time.perf_counter() - self.began
+        cpu = time.process_time() - self._cpu
+        samples = self.now - self.steps
+        held_back = {str(r.action): r.ticks_at(self.steps) for r in self._config.mask_schedule}
+        self.steps = self.now
+        self.iteration += 1
+        self.last_record = record = {
+            "step": self.steps,
+            "iter": self.iteration,
+            "time": time.time(),
+            "wall_s": self.wall_s,
+            "sps": samples / wall,
+            "sps_cpu": samples / cpu,
+            "phases": dict(phases),
+            "train": dict(train),
+            **self._window.record(),
+            **({"held_back": held_back} if held_back else {}),
+            "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
+        }
+        self._log.metrics(record)
+        if self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every:
+            self._checkpoint()
+
+    def finish(self) -> None:
+        """Save what the run came to."""
+        self._checkpoint()
+        last = self.windows.flush_partial() if self.windows is not None else None
+        if last is not None:
+            self._log_window(last)
+
+    def _log_window(self, record: WindowRecord) -> None:
+        self._log.window({"step": self.now, **record.to_dict()})
+
+    def _checkpoint(self) -> None:
+        if self._saved_at == self.steps:
+            return
+        try:
+            self._save(self.steps)
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint at {self.steps:,} decisions could not be written ({error}): the "
+                "one before it is whole; make room and go on with --resume."
+            ) from error
+        self._saved_at = self.steps
+        self._log.event("checkpoint", step=self.steps)

@@ -1,0 +1,175 @@
+"""Train with the native trainer (:mod:`training.ppo.trainer`)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+
+from fastenv import BatchEngine
+from training import checkpoint, envs, late_actions
+from training.checkpoint import Checkpoint
+from training.config import RunConfig, require
+from training.loop import Loop
+from training.ppo import options, policy
+from training.ppo.policy import Logits
+from training.ppo.precision import check as check_precision
+from training.ppo.precision import choose_device
+from training.ppo.tiers import obs_layout
+from training.ppo.trainer import PPOTrainer, TrainingError
+from training.runs import RunFolder
+from training.session import Outcome, Snapshot, conduct
+
+# Options of the section ``native`` that shape the network.
+_SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
+
+
+def train(run: RunFolder, resume: bool = False) -> Outcome:
+    """Train a run; see :func:`training.session.conduct`."""
+    return conduct(run, resume, NativeLearner, identity)
+
+
+class NativeLearner:
+    """:class:`PPOTrainer` on the engines of a run; see :class:`training.session.Learner`."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        groups = config.native.env_groups
+        made = [envs.training_engine(config, groups) for _ in range(groups)]
+        self.engines, self.impl = [engine for engine, _ in made], made[0][1]
+        self._loop: Loop | None = None
+        self.trainer = build(config, self.engines, self._on_step)
+
+    def _on_step(
+        self, engine: BatchEngine, actions: np.ndarray | None, _obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        """Follow a step, or the reset before the first, and hold actions back."""
+        if actions is not None and self._loop is not None:
+            self._loop.step(engine)
+        rules = self._config.mask_schedule
+        if rules:
+            steps = 0 if self._loop is None else self._loop.steps
+            mask[:] = late_actions.masks(engine, rules, steps, mask)
+
+    @property
+    def device(self) -> str:
+        """Where the network is."""
+        return str(self.trainer.device)
+
+    @property
+    def precision(self) -> str:
+        """Of the layers; ``auto`` until it has chosen."""
+        return self.trainer.chosen_precision
+
+    @property
+    def updates(self) -> int:
+        """Optimizer steps until now."""
+        return self.trainer.updates
+
+    def learn(self, loop: Loop) -> None:
+        """Train to the end, or until the loop says to stop."""
+        self._loop, trainer = loop, self.trainer
+        while loop.steps < self._config.total_steps:
+            if not loop.begin_iteration():
+                return
+            found = trainer.iterate()
+            loop.end_iteration(found["train"], found["phases"])
+        loop.finish()
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that decides how the run goes on.
+
+        Raises
+        ------
+        TrainingError
+            If a parameter is not finite: a checkpoint of it would be of no use.
+        """
+        for name, parameter in self.trainer.net.named_parameters():
+            if not bool(torch.isfinite(parameter).all()):
+                raise TrainingError(
+                    f"{name} of the network is not finite, so it is not saved; lower "
+                    "ppo.learning_rate, and go on from the last checkpoint."
+                )
+        state = self.trainer.state_dict()
+        return Snapshot(
+            model=state["model"],
+            trainer={"counters": state["counters"]},
+            states=state["rows"],
+            arrays=state["arrays"],
+        )
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Put a snapshot back."""
+        self.trainer.load_state_dict(
+            {
+                "model": saved.model,
+                "counters": saved.trainer["counters"],
+                "rows": saved.rows,
+                "arrays": saved.arrays,
+            }
+        )
+
+    def close(self) -> None:
+        """End the worker thread, if there is one."""
+        self.trainer.close()
+
+
+def build(config: RunConfig, engines: list[BatchEngine], on_step: Any = None) -> PPOTrainer:
+    """Return the trainer as the config asks, with all generators seeded.
+
+    Raises
+    ------
+    ConfigError
+        A device or precision that is not there, or a network that the environment cannot feed.
+    """
+    learning, execution = options.learning(config), options.execution(config)
+    with options.names_of_the_run():
+        return PPOTrainer(
+            engines,
+            learning,
+            execution,
+            total_steps=config.total_steps,
+            seed=config.seed,
+            on_step=on_step,
+        )
+
+
+def check(config: RunConfig, engine: BatchEngine) -> None:
+    """Refuse what cannot be trained here.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`build`.
+    """
+    with options.names_of_the_run():
+        obs_layout(engine).check(options.learning(config))
+        device = choose_device(config.device)
+        if config.precision != "auto":
+            check_precision(config.precision, device)
+
+
+def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+    """Return what a checkpoint must share with this run."""
+    config = run.config
+    width = int(np.prod(engine.obs_shape))
+    same = checkpoint.identity_of(config.env, engine.game.state_dtype, width)
+    shape = {name: value for name, value in asdict(config.native).items() if name in _SHAPE}
+    network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
+    return {**same, "network": network, "trainer": config.trainer}
+
+
+def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
+    """Return the trained network of a run as a function from observations to logits.
+
+    Raises
+    ------
+    ConfigError
+        If it has a memory, which a function of observations has not.
+    """
+    allowed = "'none' to evaluate a run: players have no memory yet; train with --no-evaluation"
+    cell = config.native.recurrent
+    require(cell == "none", "native.recurrent", cell, allowed)
+    return policy.load_logits(options.learning(config), obs_layout(engine), state_dict)

@@ -1,0 +1,249 @@
+"""A run from its first to its last iteration, or to where it is stopped, with any trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from fastenv import BatchEngine
+from training import checkpoint, envs, machine
+from training.checkpoint import Checkpoint, CheckpointError
+from training.config import RunConfig
+from training.env_impl import EnvImpl
+from training.logging import RunLog, drop_after
+from training.loop import Loop, Stop
+from training.presets import derived_sizes
+from training.runs import RunFolder
+from training.windows import EngineWindows
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training ended.
+
+    Parameters
+    ----------
+    finished : bool
+        False if it was stopped; it can be resumed.
+    steps : int
+        Decisions taken, those before a resume included.
+    wall_s : float
+        Seconds of training, likewise.
+    """
+
+    finished: bool
+    steps: int
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a trainer needs to go on exactly; see :func:`training.checkpoint.save`."""
+
+    model: dict[str, Any]
+    trainer: dict[str, Any]
+    states: np.ndarray
+    arrays: dict[str, np.ndarray]
+
+
+class Learner(Protocol):
+    """A trainer on its engines, as a run needs it."""
+
+    @property
+    def engines(self) -> Sequence[BatchEngine]:
+        """What it steps; not reset yet."""
+
+    @property
+    def impl(self) -> EnvImpl:
+        """How the implementation of the engines was chosen."""
+
+    @property
+    def device(self) -> str:
+        """Where the network is."""
+
+    @property
+    def precision(self) -> str:
+        """Of its layers; ``auto`` until it has chosen."""
+
+    @property
+    def updates(self) -> int:
+        """Updates of the parameters until now."""
+
+    def learn(self, loop: Loop) -> None:
+        """Train to the end, or until the loop says to stop.
+
+        Around each iteration :meth:`Loop.begin_iteration` and ``end_iteration`` are called, after
+        each step ``step``, and at the end ``finish``.
+        """
+
+    def snapshot(self) -> Snapshot:
+        """Return, at a border, everything that decides how the run goes on."""
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Put a snapshot back.
+
+        Raises
+        ------
+        ValueError, KeyError, RuntimeError, TypeError
+            It does not fit.
+        """
+
+    def close(self) -> None:
+        """Let go of threads and processes."""
+
+
+def conduct(
+    run: RunFolder,
+    resume: bool,
+    learner_of: Callable[[RunConfig], Learner],
+    identity: Callable[[RunFolder, BatchEngine], dict[str, Any]],
+) -> Outcome:
+    """Train a run to its ``total_steps``, or until it is told to stop.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Where config is, and everything goes.
+    resume : bool
+        Go on from its newest checkpoint.
+    learner_of : callable
+        Makes the trainer.
+    identity : callable
+        Returns what a checkpoint must share with the run.
+
+    Raises
+    ------
+    ConfigError
+        From engine or trainer: something they cannot do.
+    CheckpointError
+        If ``resume`` finds a checkpoint that is damaged or foreign; nothing is written then.
+    TrainingError
+        If the training cannot go on.
+    """
+    stop = Stop()
+    with stop.signals():
+        config = run.config
+        torch.set_num_threads(torch_threads(config))
+        torch.use_deterministic_algorithms(config.deterministic)
+        learner = learner_of(config)
+        try:
+            same = {**identity(run, learner.engines[0]), "lanes": config.num_envs}
+            return _conduct(run, resume, stop, learner, same)
+        finally:
+            learner.close()
+
+
+def _conduct(
+    run: RunFolder, resume: bool, stop: Stop, learner: Learner, identity: dict[str, Any]
+) -> Outcome:
+    config, engine = run.config, learner.engines[0]
+    knobs = envs.Knobs(learner.engines, config.schedules)
+    windows = None
+    if config.window_ticks:
+        windows = EngineWindows(engine, run.name, config.window_ticks)
+    saved = _newest(run, identity) if resume else None
+    progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
+    steps = 0
+    if saved is not None:
+        _restore(learner, saved)
+        drop_after(run.metrics, saved.steps)
+        if windows is not None:
+            windows.restore(saved.trainer["windows"])
+            drop_after(run.windows, saved.steps)
+        steps, progress = saved.steps, saved.trainer["progress"]
+    if steps >= config.total_steps:  # nothing is left to do
+        return Outcome(True, steps, progress["wall_s"])
+    knobs.apply(steps)
+
+    def save(steps: int) -> None:
+        snapshot = learner.snapshot()
+        checkpoint.save(
+            run.checkpoints,
+            steps,
+            identity=identity,
+            model=snapshot.model,
+            trainer={
+                **snapshot.trainer,
+                "progress": {"iteration": loop.iteration, "wall_s": loop.wall_s},
+                "windows": None if windows is None else windows.state(),
+                "config": config.to_dict(),
+                "config_sha256": config.sha256(),
+                "versions": machine.versions(),
+                **machine.revision(),
+            },
+            states=snapshot.states,
+            arrays=snapshot.arrays,
+            keep=config.checkpoints.keep,
+        )
+
+    log = RunLog(run.path, config.total_steps, steps)
+    loop = Loop(config, engine, knobs, log, save, stop, windows, steps=steps, **progress)
+    summary = {**learner.impl.record(), **_ppo_record(config, learner.device)}
+    try:
+        log.say(
+            f"{run.name}: {config.env}, backend {engine.backend}, device {learner.device}, "
+            f"trainer {config.trainer}, {learner.precision}"
+        )
+        log.say(derived_sizes(config, int(np.prod(engine.obs_shape)), engine.num_actions))
+        log.event("resume" if resume else "start", step=steps, **machine.revision())
+        if learner.impl.record()["ppo_env_impl_auto_fallback"]:
+            log.say(f"on the reference implementation, which is slow: {learner.impl.probe}")
+        so_far = {"status": "running", "steps": steps, "wall_s": progress["wall_s"]}
+        run.write_summary({**so_far, **summary})
+        learner.learn(loop)
+        outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
+        log.event("end" if outcome.finished else "stopped", step=outcome.steps)
+    finally:
+        log.close()
+    status = {"status": "finished" if outcome.finished else "stopped"}
+    timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
+    summary |= {"ppo_policy_updates": learner.updates, "precision": learner.precision}
+    if windows is not None:
+        summary["windows"] = {
+            "window_ticks": config.window_ticks,
+            "windows_emitted": windows.current_window_id,
+            "env_steps_total": windows.env_steps_total,
+            "agent_steps_total": windows.agent_steps_total,
+            "episodes_total": windows.episodes_total,
+        }
+    run.write_summary({**status, **timing, **summary, "last": loop.last_record})
+    return outcome
+
+
+def _ppo_record(config: RunConfig, device: str) -> dict[str, Any]:
+    """Return the fields of the summary on network and rollout (Prospector spec, section 23)."""
+    ppo = config.ppo
+    return {
+        "ppo_policy_arch": f"mlp-{'x'.join(map(str, ppo.net_arch))}-{ppo.activation}",
+        "ppo_device": device,
+        "ppo_num_envs": config.num_envs,
+        "ppo_num_workers": config.env_threads,
+        "ppo_rollout_steps": ppo.n_steps,
+    }
+
+
+def torch_threads(config: RunConfig) -> int:
+    """Return the threads of the network: as asked, or the cores that the engine leaves."""
+    if config.torch_threads is not None:
+        return config.torch_threads
+    return max(1, machine.physical_cores() - config.env_threads)
+
+
+def _newest(run: RunFolder, identity: dict[str, Any]) -> Checkpoint:
+    path = checkpoint.newest(run.checkpoints)
+    if path is None:
+        raise CheckpointError(f"{run.path} has no whole checkpoint to go on from.")
+    return checkpoint.load(path, identity)
+
+
+def _restore(learner: Learner, saved: Checkpoint) -> None:
+    """Put back everything that decides how the run goes on."""
+    try:
+        learner.restore(saved)
+    except (ValueError, KeyError, RuntimeError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error

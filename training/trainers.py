@@ -1,0 +1,36 @@
+"""The trainers a run can name, each in a module with the same functions.
+
+``train(run, resume) -> Outcome``; ``check(config, engine)`` refuses what cannot be trained here;
+``identity(run, engine)`` is what a checkpoint must share; ``load_logits(config, engine,
+state_dict)`` is the network as a function, to play with.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_MODULES = {"native": "training.ppo.run", "sb3": "training.sb3.run"}
+
+
+def module_of(trainer: str) -> Any:
+    """Return the module of a trainer; only then what it needs is imported.
+
+    Parameters
+    ----------
+    trainer : {"native", "sb3"}
+
+    Raises
+    ------
+    ImportError
+        If it needs a package that is not there; says which extra has it.
+    """
+    try:
+        return import_module(_MODULES[trainer])
+    except ModuleNotFoundError as error:
+        if trainer == "sb3" and error.name in ("stable_baselines3", "sb3_contrib"):
+            raise ImportError(
+                "trainer='sb3' needs Stable-Baselines3: install the extra fastenv[sb3], or choose "
+                "trainer='native'."
+            ) from error
+        raise
