@@ -113,7 +113,12 @@ def chosen_factors(args: argparse.Namespace) -> dict[str, list[Any]]:
 def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
     """Return why a cell cannot be measured here, None if it can."""
     if cell.precision not in (None, "fp32"):
-        return f"{cell.precision} needs the native trainer, which this version does not have"
+        from training.ppo import precision  # brings torch
+
+        try:
+            precision.check(cell.precision, precision.choose_device("auto"))
+        except ConfigError as error:
+            return str(error)
     if cell.mode != "env_only":
         if cell.backend not in ENV_IMPL_OF:
             return f"training takes {', '.join(ENV_IMPL_OF)}, not {cell.backend}"
@@ -177,7 +182,7 @@ def command(args: argparse.Namespace, cell: Cell, seed: int) -> list[str]:
         flags["workload"] = args.workload
     else:
         flags |= {"rollout-steps": cell.rollout_steps, "minibatches": cell.minibatches}
-        given.append(f"ppo.n_epochs={cell.epochs}")
+        given += [f"ppo.n_epochs={cell.epochs}", f"ppo.precision={cell.precision}"]
         if args.torch_threads is not None:
             flags["torch-threads"] = args.torch_threads
     words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]

@@ -93,7 +93,7 @@ def test_repeats_are_interleaved_in_random_order():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"precision": "bf16"}, "native trainer"),
+        ({"precision": "fp16"}, "float16 needs a CUDA device"),
         ({"minibatches": 3}, "3 minibatches"),
         ({"backend": "numba"}, "numba"),
         ({}, None),
@@ -238,16 +238,16 @@ def test_existing_matrix_is_not_written_over(measured, capsys):
 
 
 def test_gaps_are_listed_and_fail_if_asked(measured, capsys):
-    flags = [*SMALL, "--precision", "fp32,bf16", "--resume", "--out", str(measured)]
+    flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
     assert matrix.main([*flags, "--fail-on-gap"]) == 1
     found = read(measured)
     assert len(found["gaps"]) == 2
     assert not found["summary"]["coverage_pass"]
-    assert "bf16 needs the native trainer" in capsys.readouterr().out
+    assert "float16 needs a CUDA device" in capsys.readouterr().out
 
 
 def test_gaps_alone_are_no_failure(measured):
-    flags = [*SMALL, "--precision", "fp32,bf16", "--resume", "--out", str(measured)]
+    flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
     assert matrix.main(flags) == 0
 
 
@@ -309,7 +309,8 @@ def test_command_of_a_training_cell():
     assert "--repeats 1" in said
     assert "--rollout-steps 128 --minibatches 16" in said
     assert "--seed 7" in said
-    assert words[-4:] == ["--set", "ppo.net_arch=[8]", "--set", "ppo.n_epochs=4"]
+    assert words[-6::2] == ["--set"] * 3
+    assert words[-5::2] == ["ppo.net_arch=[8]", "ppo.n_epochs=4", "ppo.precision=fp32"]
 
 
 @pytest.mark.slow

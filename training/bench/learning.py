@@ -85,6 +85,7 @@ class Trainings:
                 "n_steps": knobs["rollout_steps"],
                 "batch_size": knobs["num_envs"] * knobs["rollout_steps"] // knobs["minibatches"],
                 "n_epochs": knobs["epochs"],
+                "precision": knobs["precision"],
             },
         }
         return merge(parse_assignments(self._assignments), values)
