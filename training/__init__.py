@@ -1,10 +1,11 @@
 """Training, evaluation and measurement: consumers of fastenv through its public API only.
 
 Rooms: ``config`` and ``presets`` (what to run), ``envs`` and ``env_impl`` (engines), ``runs``,
-``checkpoint``, ``logging`` and ``windows`` (what stays of a run), ``sb3`` and ``late_actions`` (the
-stock trainer and what it is offered), ``evaluation``, ``evaluate`` and ``protocol`` (how good it
-plays, after one training and over several), ``replay`` (episodes to play again), ``bench``,
-``benchmark_v9``, ``profile`` and ``matrix`` (how fast it is).
+``checkpoint``, ``logging`` and ``windows`` (what stays of a run), ``session`` and ``loop`` (a run,
+whoever trains), ``ppo``, ``sb3`` and ``late_actions`` (the trainers and what they are offered),
+``evaluation``, ``evaluate`` and ``protocol`` (how good it plays, after one training and over
+several), ``replay`` (episodes to play again), ``bench``, ``benchmark_v9``, ``profile`` and
+``matrix`` (how fast it is).
 """
 
 import os

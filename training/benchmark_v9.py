@@ -1,8 +1,9 @@
 """Measure: ``python -m training.benchmark_v9 [--config NAME ...] [--short]``.
 
-Two parts. The configurations train stock MaskablePPO and report where the time goes and how many
-official points it brought. The bars time the environment alone, beside the floor: what it costs
-this machine, in the same minute, only to write the same output bytes.
+Three parts. The configurations train stock MaskablePPO and report where the time goes and how many
+official points it brought. The trainers are timed in turns: the native one beside stock MaskablePPO
+on the same work. The bars time the environment alone, beside the floor: what it costs this machine,
+in the same minute, only to write the same output bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training import files, machine, runs_md
-from training.bench import bars, bars_prospector
+from training.bench import bars, bars_prospector, trainers
 from training.bench.trainer import CONFIGS, Flags, row
 from training.evaluation import tables
 
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
     parse.add_argument("--short", action="store_true", help="under three minutes")
     parse.add_argument("--game", choices=("skullking", "prospector"), help="only its bars")
-    parse.add_argument("--only", choices=("configs", "bars"), help="only this part")
+    parse.add_argument("--only", choices=("configs", "trainers", "bars"), help="only this part")
     parse.add_argument("--runs-md", type=Path, help="log the rows there, such as RUNS.md")
     parse.add_argument("--allow-dirty", action="store_true", help="log uncommitted changes too")
     parse.add_argument(
@@ -127,7 +128,12 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         console.print(_env_table(found))
         console.print(_bar_table(judged, args.repeats, args.lanes))
         rows += found + judged
-    if args.only != "bars":
+    if args.only == "trainers" or (args.only is None and args.config is None):
+        seconds = args.seconds or (1.0 if args.short else 4.0)
+        beside = trainers.rows(trainers.setting(128 if args.short else 512), args.repeats, seconds)
+        console.print(_trainer_table(beside))
+        rows += beside
+    if args.only in (None, "configs"):
         steps = args.steps or (SHORT_STEPS if args.short else STEPS)
         games = args.games if args.games is not None else (40 if args.short else 200)
         made = [row(name, flags, steps, args.repeats, games) for name, flags in chosen.items()]
@@ -220,6 +226,24 @@ def _shown(value: float, share: bool) -> str:
     if share:
         return f"{value:.1%}"
     return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+
+
+def _trainer_table(rows: list[dict[str, Any]]) -> Table:
+    r = rows[0]
+    title = (
+        f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
+        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['batch']:,}, "
+        f"{r['num_threads']} thread; medians of {r['repeats']}"
+    )
+    table = _table(title, "trainer, precision, steps/s, per CPU-s, times sb3, min..max", left=2)
+    for r in rows:
+        every = r["ratio_per_cpu_s_all"]
+        table.add_row(
+            *(r["trainer"], r["precision"] + (", noisy" if r["noisy"] else "")),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
+        )
+    return table
 
 
 def _config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from training import benchmark_v9, runs_md
-from training.bench import bars, bars_prospector, floors, play
+from training.bench import bars, bars_prospector, floors, play, trainers
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import MEASURED, NOT_BUILT
@@ -71,6 +71,21 @@ def test_bad_flag_is_refused(capsys, tmp_path, flags, says):
     assert benchmark_v9.main([*flags, "--out", str(tmp_path / "none")]) == 2
     assert says in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
+    small = trainers.setting(8)
+    monkeypatch.setattr(trainers, "setting", lambda _lanes: small)
+    out = tmp_path / "rows.jsonl"
+    flags = ["--only", "trainers", "--repeats", "2", "--seconds", "0.001", "--out", str(out)]
+    assert benchmark_v9.main(flags) == 0
+    _, *rows = read(out)
+    assert [row["trainer"] for row in rows] == list(trainers.TRAINERS)
+    assert rows[0]["ratio_per_cpu_s"] == 1
+    for row in rows:
+        assert len(row["ratio_per_cpu_s_all"]) == 2
+        assert row["precision"] in ("fp32", "bf16")
+    assert "native auto" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,98 @@
+"""The trainers beside each other: same net, epochs, minibatches and threads, timed in turns."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from training.bench.timing import Work, interleaved, summary
+from training.config import PPOConfig, RunConfig
+from training.ppo.run import NativeLearner
+from training.sb3.run import SB3Learner
+
+BASE = "sb3"
+# Name of a row: trainer and precision.
+TRAINERS = {
+    BASE: ("sb3", "fp32"),
+    "native fp32": ("native", "fp32"),
+    "native auto": ("native", "auto"),
+}
+METHOD = (
+    "whole iterations behind the first, in turns; no log, no checkpoint; one process, in which "
+    "freed memory is kept for all of them"
+)
+
+
+def setting(lanes: int = 512) -> RunConfig:
+    """Return what all of them train: the Worker, a 256-256 net of its own for policy and value."""
+    ppo = PPOConfig(n_steps=32, batch_size=8 * lanes, activation="tanh")
+    return RunConfig(
+        num_envs=lanes,
+        total_steps=1 << 40,
+        torch_threads=1,
+        device="cpu",
+        env_options={"opponents": "rule_medium"},
+        ppo=ppo,
+    )
+
+
+def rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Time whole iterations of each trainer; return a row each, with its ratio to stock SB3.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Trainer and precision are replaced.
+    repeats : int
+    seconds : float
+        Of a repeat, at least.
+    """
+    torch.set_num_threads(config.torch_threads or 1)
+    learners: dict[str, NativeLearner | SB3Learner] = {}
+    works = {}
+    for name, (trainer, precision) in TRAINERS.items():
+        own = replace(config, trainer=trainer, ppo=replace(config.ppo, precision=precision))
+        if trainer == "native":
+            native = NativeLearner(own)
+            learners[name], run = native, partial(_iterate, native)
+        else:
+            stock = SB3Learner(own)
+            learners[name] = stock
+            run = partial(stock.model.learn, config.rollout, reset_num_timesteps=False)
+        works[name] = Work(run, config.rollout)
+    samples = interleaved(works, repeats, seconds)
+    found = []
+    for name, learner in learners.items():
+        ratios = [
+            a.per_cpu_s / b.per_cpu_s for a, b in zip(samples[name], samples[BASE], strict=True)
+        ]
+        found.append(
+            {
+                "kind": "trainer",
+                "trainer": name,
+                "env": config.env,
+                "backend": learner.engines[0].backend,
+                "num_envs": config.num_envs,
+                "num_threads": config.torch_threads,
+                "rollout_steps": config.ppo.n_steps,
+                "batch": config.ppo.batch_size,
+                "epochs": config.ppo.n_epochs,
+                "net_arch": list(config.ppo.net_arch),
+                "activation": config.ppo.activation,
+                "precision": learner.precision,
+                "method": METHOD,
+                **summary(samples[name], config.torch_threads or 1),
+                "ratio_per_cpu_s": statistics.median(ratios),
+                "ratio_per_cpu_s_all": ratios,
+            }
+        )
+        learner.close()
+    return found
+
+
+def _iterate(learner: NativeLearner) -> None:
+    learner.trainer.iterate()
