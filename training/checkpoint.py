@@ -157,7 +157,10 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
         recorded = manifest["files"].get(name)
         file = path / name
         if recorded is None or not file.is_file() or files.sha256(file) != recorded["sha256"]:
-            raise CheckpointError(f"{file} is damaged: it is not the file that was saved.")
+            raise CheckpointError(
+                f"{file} is damaged: it is not the file that was saved; remove {path} to go on "
+                "from the checkpoint before it."
+            )
     for key, value in identity.items():
         saved = manifest["identity"].get(key)
         if saved != value:

@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -176,8 +177,6 @@ def test_bad_option_leaves_no_folder(train, tmp_path, capsys, flags, named):
 @pytest.fixture
 def copy(finished, tmp_path):
     """A copy of the finished run, to damage."""
-    import shutil
-
     return Path(shutil.copytree(finished, tmp_path / "copy"))
 
 
@@ -212,6 +211,9 @@ def test_damaged_checkpoint_is_refused(train, copy, capsys, name):
     damaged[len(damaged) // 2] ^= 1
     path.write_bytes(damaged)
     refuses(train, copy, capsys, "is damaged")
+    shutil.rmtree(path.parent)  # as it says
+    assert train(copy.parent, copy.name, "--resume", "--total-steps", 512, config=None) == 0
+    assert [r["step"] for r in records(copy)] == [128, 256, 384, 512]
 
 
 def test_foreign_checkpoint_is_refused(train, copy, capsys):
