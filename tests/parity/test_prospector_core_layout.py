@@ -11,6 +11,7 @@ import pytest
 import fastenv
 from fastenv.prospector import state
 from fastenv.prospector import tables as t
+from tests.parity.pxd import Pxd, c_fields
 
 core = pytest.importorskip("fastenv.prospector._core")
 pytestmark = pytest.mark.parity
@@ -21,32 +22,7 @@ RECORDS = {
     "Rules": state.RULES_DTYPE,
     "Tables": t.TABLES_DTYPE,
 }
-PXD = (FOLDER / "_state.pxd").read_text()
-
-
-def block(head):
-    """Return the indented lines below a line of _state.pxd, comments left out."""
-    lines = re.search(rf"^{head}:.*\n((?:[ \t]+.*\n|\n)+)", PXD, re.MULTILINE)
-    assert lines, head
-    return re.sub(r"#.*", "", lines[1])
-
-
-def enum(name):
-    members, value = {}, 0
-    for item in re.split(r"[,\n]", block(f"cdef enum {name}")):
-        if item.strip():
-            member, _, given = item.partition("=")
-            value = int(given) if given.strip() else value
-            members[member.strip()] = value
-            value += 1
-    return members
-
-
-def constants():
-    found = {}
-    for text in re.findall(r"^cdef enum:\n((?:[ \t]+.*\n)+)", PXD, re.MULTILINE):
-        found |= {name: int(n) for name, n in re.findall(r"^\s+(\w+) = (\d+)", text, re.MULTILINE)}
-    return found
+PXD = Pxd(FOLDER / "_state.pxd")
 
 
 def test_records_have_the_same_sizes():
@@ -60,20 +36,7 @@ def test_every_field_of_a_row_is_at_the_same_place():
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_fields_have_the_same_order_types_and_shapes(name):
-    sizes = constants()
-    got = []
-    for kind, field, shape in re.findall(
-        r"^\s+(\w+) (\w+)((?:\[\w+\])*)$", block(f"cdef struct {name}"), re.MULTILINE
-    ):
-        lengths = re.findall(r"\w+", shape)
-        got.append((field, kind, tuple(int(sizes.get(n, n)) for n in lengths)))
-    names = {"f4": "float", "f8": "double"}
-    expected = []
-    for field, (dtype, *_) in RECORDS[name].fields.items():
-        base, code = dtype.base, dtype.base.str[1:]
-        kind = names.get(code, f"{'u' * (base.kind == 'u')}int{8 * base.itemsize}_t")
-        expected.append((field, kind, dtype.shape))
-    assert got == expected
+    assert PXD.fields(name) == c_fields(RECORDS[name])
 
 
 def test_the_hot_part_of_a_row_is_small_and_rows_spread_over_the_cache():
@@ -89,7 +52,7 @@ def test_rows_are_a_whole_number_of_words():
 
 @pytest.mark.parametrize("kind", [t.NodeType, t.Action])
 def test_enumerations_are_those_of_the_tables(kind):
-    assert enum(kind.__name__) == {member.name: member for member in kind}
+    assert PXD.enum(kind.__name__) == {member.name: member for member in kind}
 
 
 def test_constants_are_those_of_the_tables():
@@ -98,7 +61,7 @@ def test_constants_are_those_of_the_tables():
         "NUM_JUMPS": t.MAX_ASTEROIDS + 1,
         "NUM_PAD": state.STATE_DTYPE["unused"].shape[0],
     }
-    for name, value in constants().items():
+    for name, value in PXD.constants().items():
         assert value == special.get(name, getattr(t, name, None)), name
 
 
