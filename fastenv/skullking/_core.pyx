@@ -340,17 +340,6 @@ cdef class BatchCore:
                         self.states + i, self.rules, self.tables, self.knobs + i, actions[i]
                     )
 
-    def first_out_of_range(self, const int32_t[::1] actions not None, int num_actions):
-        """Return the first lane whose action is not in ``[0, num_actions)``, or -1."""
-        cdef Py_ssize_t i
-        with nogil:
-            for i in range(actions.shape[0]):
-                if actions[i] < 0 or actions[i] >= num_actions:
-                    break
-            else:
-                i = -1
-        return i
-
     def first_illegal(
         self, const int32_t[::1] actions not None, const uint8_t[::1] select not None
     ):

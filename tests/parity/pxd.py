@@ -1,4 +1,4 @@
-"""Reading a ``_state.pxd``: what the layout tests of the cores compare with NumPy and the tables."""
+"""Reading a ``_state.pxd``: what the layout tests compare with NumPy and the tables."""
 
 import re
 from pathlib import Path
