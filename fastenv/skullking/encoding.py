@@ -54,8 +54,8 @@ def encode_obs(game: SkullKing, out: npt.NDArray[np.float32]) -> None:
         Overwritten completely; all values are in [-1, 1].
     """
     rules = game.rules
-    if game.phase == Phase.BID and rules.tier in (Tier.WORKER, Tier.ABILITY):
-        out[:] = 0.0  # an external seat's bid, of which a Worker's view says nothing
+    if game.phase in (Phase.BID, Phase.CANNON) and rules.tier in (Tier.WORKER, Tier.ABILITY):
+        out[:] = 0.0  # asked of an external seat; a Worker's view says nothing about it
         return
     blocks = BLOCKS[Tier(rules.tier)]
     for block in layout(rules.tier, rules.num_players, bool(rules.memory)):

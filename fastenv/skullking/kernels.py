@@ -425,7 +425,7 @@ def _pirates(packed, pirates, needed, out, o):
 
 @njit(**_HELPER)
 def _asked_for_bid(row, rules, tables, out, mask):
-    """Write what an external seat gets for its bid: no observation, for a Worker has none of it."""
+    """Write what an external seat gets for bid and cannon, of which a Worker sees nothing."""
     _clear(rules, out)
     _mask(row, rules, tables, np.intp(0), np.intp(0), np.intp(0), np.intp(OPEN), mask)
 
@@ -433,7 +433,7 @@ def _asked_for_bid(row, rules, tables, out, mask):
 @njit(**_HELPER)
 def _worker(row, rules, tables, out, mask):
     """Write observation and mask of the Worker tier."""
-    if row.phase == BID:
+    if row.phase in (BID, CANNON):
         _asked_for_bid(row, rules, tables, out, mask)
         return
     end = _worker_part(row, rules, tables, out, mask)
@@ -445,7 +445,7 @@ def _worker(row, rules, tables, out, mask):
 @njit(**_INLINE)
 def _ability(row, rules, tables, out, mask):
     """Write observation and mask of the Ability tier."""
-    if row.phase == BID:
+    if row.phase in (BID, CANNON):
         _asked_for_bid(row, rules, tables, out, mask)
     else:
         _ability_view(row, rules, tables, out, mask)
