@@ -19,6 +19,7 @@ import yaml
 
 from fastenv.errors import ConfigError
 from training.ppo import options
+from training.selfplay.config import SelfPlayConfig
 
 TRAINERS = ("native", "sb3")
 ENV_IMPLS = ("reference", "native", "auto")
@@ -338,6 +339,8 @@ class RunConfig:
         Actions that are held back at the start of episodes, less and less as training goes on.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
+    selfplay : SelfPlayConfig or None
+        Opponents that are snapshots of the learner; None for none.
     ppo, native, checkpoints, evaluation : see there
     """
 
@@ -357,6 +360,7 @@ class RunConfig:
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     mask_schedule: tuple[LateAction, ...] = ()
     window_ticks: int = 0
+    selfplay: SelfPlayConfig | None = None
     ppo: PPOConfig = field(default_factory=PPOConfig)
     native: NativeConfig = field(default_factory=NativeConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
@@ -395,6 +399,12 @@ class RunConfig:
     def _check_trainer(self) -> None:
         """Refuse what the chosen trainer does not do."""
         ppo = self.ppo
+        if self.selfplay is not None:
+            allowed = "'native' with selfplay"
+            require(self.trainer == "native", "trainer", self.trainer, allowed)
+            for name, alone in {"env_groups": 1, "recurrent": "none"}.items():
+                value = getattr(self.native, name)
+                require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
         if self.trainer == "sb3":
             for name, alone in {
                 "precision": "fp16",

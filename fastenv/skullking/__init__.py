@@ -166,10 +166,9 @@ class SkullKingGame(Game):
         return draw(row, self.rules[0])
 
     def bot_kind(self, name: str) -> int:
-        kinds = {bot.name.lower(): int(bot) for bot in t.Bot}
-        if name not in kinds:
-            raise ConfigError(f"bot {name!r}: must be one of {', '.join(map(repr, kinds))}")
-        return kinds[name]
+        if name not in t.BOT_NAMES:
+            raise ConfigError(f"bot {name!r}: must be one of {', '.join(map(repr, t.BOT_NAMES))}")
+        return int(t.BOT_NAMES[name])
 
     def bot_action(
         self, game: reference.SkullKing, kind: int, rng_state: npt.NDArray[np.uint64]
@@ -245,7 +244,10 @@ def random_options(
     }
     for switch in ("late_suit", "trump_any_time", "tigress_bonus", "needed_after", "rosie_shaping"):
         options[switch] = bool(rng.integers(2))
-    names = [bot.name.lower() for bot in t.Bot]
+    names = [*t.BOT_NAMES]
+    if tier != "manager" and options["abilities"] == "off" and rng.integers(2):
+        options["invalid_action"] = "raise"
+        names += ["external"] * 4
     options["opponents"] = tuple(pick(*names) for _ in range(options["num_players"] - 1))
     try:
         SkullKingConfig.from_options(tier=tier, allowed_phases=phases, **options)

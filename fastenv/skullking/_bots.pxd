@@ -239,22 +239,22 @@ cdef inline int bot_lead(const Rules* r, int seat, int kind, uint64_t* rng) noex
 cdef inline int bot_action(
     const State* s, const Rules* r, const Tables* tb, int kind, uint64_t* rng
 ) noexcept nogil:
-    # What the bot would answer to the agent's pending decision.
-    cdef int agent = s.agent
+    # What the bot would answer to the actor's pending decision.
+    cdef int actor = s.actor
     if s.phase == BID:
-        return bot_bid(s, tb, agent, kind, rng)
+        return bot_bid(s, tb, actor, kind, rng)
     if s.phase == CANNON:
         return bot_cannon(kind, rng)
     if s.phase == PLAY:
-        return slot_of(s, agent, bot_card(s, r, tb, agent, lead_suit(s, r, tb), kind, rng))
+        return slot_of(s, actor, bot_card(s, r, tb, actor, lead_suit(s, r, tb), kind, rng))
     if s.phase == TIGRESS_MODE:
-        return s.bid[agent] > s.won[agent]
+        return s.bid[actor] > s.won[actor]
     if s.phase == ROSIE:
-        return (bot_lead(r, agent, kind, rng) - agent + r.num_players) % r.num_players
+        return (bot_lead(r, actor, kind, rng) - actor + r.num_players) % r.num_players
     if s.phase == BENDT_1 or s.phase == BENDT_2:
-        return bot_discard(s, tb, agent, kind, s.first_discard, rng)
+        return bot_discard(s, tb, actor, kind, s.first_discard, rng)
     if s.phase == RASCAL:
-        return bot_bet(s, tb, agent, kind, rng)
+        return bot_bet(s, tb, actor, kind, rng)
     if s.phase == HARRY:
-        return bot_harry(s, agent, kind, rng) + 1
+        return bot_harry(s, actor, kind, rng) + 1
     return 0

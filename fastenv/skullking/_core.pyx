@@ -99,6 +99,7 @@ def record_offsets():
         "zero_bids": <size_t>&s.zero_bids - base,
         "last_bid": <size_t>&s.last_bid - base,
         "agent": <size_t>&s.agent - base,
+        "actor": <size_t>&s.actor - base,
         "phase": <size_t>&s.phase - base,
         "done": <size_t>&s.done - base,
         "round_idx": <size_t>&s.round_idx - base,
@@ -110,7 +111,7 @@ def record_offsets():
         "leader": <size_t>&s.leader - base,
         "human_leader": <size_t>&s.human_leader - base,
         "turn": <size_t>&s.turn - base,
-        "agent_last": <size_t>&s.agent_last - base,
+        "played_last": <size_t>&s.played_last - base,
         "alliances": <size_t>&s.alliances - base,
         "num_alliances": <size_t>&s.num_alliances - base,
         "counts": <size_t>&s.counts - base,
@@ -360,7 +361,7 @@ cdef class BatchCore:
     def bot_actions(
         self, int kind, uint64_t[:, ::1] rng_states not None, int32_t[::1] out not None
     ):
-        """Write what the bot ``kind`` would do in each agent's place.
+        """Write what the bot ``kind`` would do in each actor's place.
 
         Parameters
         ----------

@@ -70,8 +70,10 @@ cdef inline void start_round(
     State* s, const Rules* r, const Tables* tb, const Knobs* k
 ) noexcept nogil:
     cdef int i, seat, agent = s.agent
+    s.actor = agent
     s.cards = r.schedule[s.round_idx]
-    s.tricks = s.destroyed = s.agent_last = 0
+    s.tricks = s.destroyed = 0
+    memset(s.played_last, 0, sizeof(s.played_last))
     s.played[0] = s.played[1] = s.known[0] = s.known[1] = s.out[0] = s.out[1] = 0
     s.seen_strength = 0.0
     memset(s.bonus, 0, sizeof(s.bonus))
@@ -94,11 +96,56 @@ cdef inline void start_round(
     if r.tier == WORKER or r.tier == ABILITY:
         draw_goal(s, tb, k)
     for seat in range(r.num_players):
-        if seat != agent:
+        if seat != agent and s.bots[seat] != EXTERNAL:
             s.bid[seat] = bot_bid(s, tb, seat, s.bots[seat], s.rng)
             if r.scoring == SCORE_CANNON:
                 s.cannon[seat] = bot_cannon(s.bots[seat], s.rng)
     s.phase = BID
+
+
+# -- who is asked -------------------------------------------------------------------------------
+
+cdef inline int next_bidder(const State* s, const Rules* r, int seat) noexcept nogil:
+    # The next external seat after `seat` on the way round from the agent, -1 if there is none.
+    cdef int players = r.num_players
+    if not r.external:
+        return -1
+    while True:
+        seat = seat + 1 - players * (seat + 1 == players)
+        if seat == s.agent:
+            return -1
+        if s.bots[seat] == EXTERNAL:
+            return seat
+
+
+cdef inline int first_bidder(const State* s, const Rules* r) noexcept nogil:
+    # A Worker's bid is its goal.
+    if r.tier == WORKER or r.tier == ABILITY:
+        return next_bidder(s, r, s.agent)
+    return s.agent
+
+
+cdef inline bint ask(State* s, const Tables* tb, int phase, int seat) noexcept nogil:
+    # Ask a seat for a decision; False if it is nobody's (-1).
+    if seat < 0:
+        return False
+    s.phase = phase
+    give_turn(s, tb, seat)
+    return True
+
+
+cdef inline void give_turn(State* s, const Tables* tb, int seat) noexcept nogil:
+    # Make a seat the actor; what counts as known is what that seat has seen.
+    cdef int i, card
+    if seat == s.actor:
+        return
+    s.actor = seat
+    s.known[0], s.known[1] = s.played[0], s.played[1]
+    for i in range(s.hand_len[seat]):
+        set_add(s.known, s.hand[seat][i])
+    s.specials_known = 0
+    for card in range(NUM_CARDS):
+        s.specials_known += set_has(s.known, card) & is_special(tb, card)
 
 
 cdef inline void clear_table(State* s) noexcept nogil:
@@ -163,7 +210,8 @@ cdef inline void reset_row(
     clear_events(s)
     start_round(s, r, tb, k)
     if r.tier == WORKER or r.tier == ABILITY:
-        advance(s, r, tb, k)
+        if not ask(s, tb, BID, first_bidder(s, r)):
+            advance(s, r, tb, k)
 
 
 # -- playing cards ------------------------------------------------------------------------------
@@ -252,7 +300,7 @@ cdef inline bint finish_trick(State* s, const Rules* r, const Tables* tb) noexce
         leader = void_leader(s, r, outcome)
     if r.tier != MANAGER:
         s.ev_trick = 1 if winner == s.agent else 2
-    s.agent_last += s.table_seat[s.table_len - 1] == s.agent
+    s.played_last[s.table_seat[s.table_len - 1]] += 1
     s.tricks += 1
     clear_table(s)
     s.rosie_lead = 0
@@ -432,6 +480,7 @@ cdef inline void end_round(State* s, const Rules* r, const Tables* tb, const Kno
     s.done = 1
     s.phase = END
     s.turn = s.agent
+    give_turn(s, tb, s.agent)
     if r.full_game:
         s.ev_rank = 1
         for seat in range(r.num_players):
@@ -441,7 +490,7 @@ cdef inline void end_round(State* s, const Rules* r, const Tables* tb, const Kno
 # -- the state machine --------------------------------------------------------------------------
 
 cdef inline void advance(State* s, const Rules* r, const Tables* tb, const Knobs* k) noexcept nogil:
-    # Play on until the agent has to decide or the episode ends.
+    # Play on until somebody has to be asked or the episode ends.
     cdef int seat, lead = lead_suit(s, r, tb)
     while True:
         if s.table_len == r.num_hands:
@@ -459,17 +508,17 @@ cdef inline void advance(State* s, const Rules* r, const Tables* tb, const Knobs
             end_round(s, r, tb, k)
             return
         seat = next_seat(s, r)
-        if seat == s.agent and r.tier != MANAGER:
-            s.phase = PLAY
+        if (seat == s.agent and r.tier != MANAGER) or s.bots[seat] == EXTERNAL:
             s.turn = seat
+            ask(s, tb, PLAY, seat)
             return
         lead = next_lead(r, tb, lead, play_bot(s, r, tb, seat, lead))
 
 
 cdef inline bint is_legal(const State* s, const Rules* r, const Tables* tb, int a) noexcept nogil:
-    cdef int agent = s.agent
+    cdef int actor = s.actor
     if s.phase == PLAY:
-        return is_legal_card(s, r, tb, agent, a)
+        return is_legal_card(s, r, tb, actor, a)
     if s.phase == BID:
         return a <= s.cards
     if s.phase == TIGRESS_MODE or s.phase == CANNON:
@@ -477,38 +526,41 @@ cdef inline bint is_legal(const State* s, const Rules* r, const Tables* tb, int 
     if s.phase == ROSIE:
         return a < r.num_players
     if s.phase == BENDT_1 or s.phase == BENDT_2:
-        return a < s.hand_len[agent] and a != s.first_discard
+        return a < s.hand_len[actor] and a != s.first_discard
     if s.phase == RASCAL:
         return a <= 2
     if s.phase == HARRY:
-        return 0 <= s.bid[agent] + a - 1 <= s.cards and a <= 2
+        return 0 <= s.bid[actor] + a - 1 <= s.cards and a <= 2
     return True
 
 
 cdef inline void apply_action(
     State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
 ) noexcept nogil:
-    cdef int agent = s.agent, phase = s.phase
+    cdef int actor = s.actor, agent = s.agent, phase = s.phase, card = CARD_TIGRESS
     if phase == PLAY or phase == TIGRESS_MODE:
         if phase == PLAY:
-            s.ev_card = s.hand[agent][a]
-            if s.ev_card == CARD_TIGRESS and r.tigress_agent:
-                s.ev_card = -1  # she stays in the hand until her mode is chosen
-                s.phase = TIGRESS_MODE
+            card = s.hand[actor][a]
+            if card == CARD_TIGRESS and r.tigress_agent:
+                s.phase = TIGRESS_MODE  # she stays in the hand until her mode is chosen
                 return
-            a = tigress_mode(s, agent, s.ev_card)
-        else:
-            s.ev_card = CARD_TIGRESS
-        fastenv_remove(s.hand[agent], s.ev_card)
-        lay(s, tb, agent, s.ev_card, a)
+            a = tigress_mode(s, actor, card)
+        if actor == agent:
+            s.ev_card = card
+        fastenv_remove(s.hand[actor], card)
+        lay(s, tb, actor, card, a)
     elif phase == BID:
-        s.ev_estimate = estimate(s, tb, agent)
-        s.bid[agent] = a
-        if r.scoring == SCORE_CANNON:
-            s.phase = CANNON
+        if actor == agent:
+            s.ev_estimate = estimate(s, tb, agent)
+        s.bid[actor] = a
+        if ask(s, tb, BID, next_bidder(s, r, actor)):
+            return
+        if r.scoring == SCORE_CANNON and ask(s, tb, CANNON, first_bidder(s, r)):
             return
     elif phase == CANNON:
-        s.cannon[agent] = a
+        s.cannon[actor] = a
+        if ask(s, tb, CANNON, next_bidder(s, r, actor)):
+            return
     elif phase == ROSIE:
         use_rosie(s, r, (agent + a) % r.num_players)
     elif phase == RASCAL:
@@ -530,13 +582,14 @@ cdef inline void step_row(
 ) noexcept nogil:
     if s.done:
         return
-    clear_events(s)
-    s.ev_phase = s.phase
-    s.ev_action = a
-    s.ev_left = s.cards - s.tricks
-    s.ev_cards = s.cards
-    if s.phase != BID and s.phase != CANNON:
-        s.ev_needed = s.bid[s.agent] - s.won[s.agent]
+    if s.actor == s.agent:  # what external seats decide follows from that, as with bots
+        clear_events(s)
+        s.ev_phase = s.phase
+        s.ev_action = a
+        s.ev_left = s.cards - s.tricks
+        s.ev_cards = s.cards
+        if s.phase != BID and s.phase != CANNON:
+            s.ev_needed = s.bid[s.agent] - s.won[s.agent]
     if not is_legal(s, r, tb, a):
         s.invalid_count += 1
         s.ev_invalid = 1

@@ -20,7 +20,7 @@ cdef enum Tier:
     FLAT, MANAGER, WORKER, ABILITY
 
 cdef enum Bot:
-    RANDOM, RULE_EASY, RULE_MEDIUM, RULE_HARD, RULE_PI_EASY, RULE_PI_MEDIUM, RULE_PI_HARD, HEURISTIC
+    RANDOM, RULE_EASY, RULE_MEDIUM, RULE_HARD, RULE_PI_EASY, RULE_PI_MEDIUM, RULE_PI_HARD, HEURISTIC, EXTERNAL
 
 cdef enum Scoring:
     SCORE_SKULL_KING, SCORE_RASCAL, SCORE_CANNON
@@ -96,6 +96,7 @@ cdef struct State:
     int8_t zero_bids[MAX_PLAYERS]
     int8_t last_bid[MAX_PLAYERS]
     int8_t agent
+    int8_t actor
     int8_t phase
     int8_t done
     int8_t round_idx
@@ -107,7 +108,7 @@ cdef struct State:
     int8_t leader
     int8_t human_leader
     int8_t turn
-    int8_t agent_last
+    int8_t played_last[MAX_PLAYERS]
     int8_t alliances[2][2]
     int8_t num_alliances
     uint8_t counts[5]
@@ -168,6 +169,7 @@ cdef struct Rules:
     int8_t abilities
     int8_t opponent_slots
     int8_t table_slots
+    int8_t external
     int32_t obs_dim
 
 

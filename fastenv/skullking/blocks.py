@@ -56,12 +56,12 @@ def one_hot(index: int, length: int) -> Floats:
 
 def own_hand(g: Position) -> list[int]:
     """Return the agent's hand."""
-    return g.hand[g.agent]
+    return g.hand[g.actor]
 
 
 def own_bid(g: Position) -> int:
     """Return the agent's bid, 0 before he has chosen it."""
-    return max(g.bid[g.agent], 0)
+    return max(g.bid[g.actor], 0)
 
 
 def needed(g: Position, seat: int) -> int:
@@ -82,7 +82,7 @@ def on_track(g: Position, seat: int) -> bool:
 def opponents(g: Position) -> list[int]:
     """Return the seats of the opponents, from the agent's left on."""
     players = g.rules.num_players
-    return [(g.agent + j) % players for j in range(1, players)]
+    return [(g.actor + j) % players for j in range(1, players)]
 
 
 def is_playing(g: Position) -> bool:
@@ -111,7 +111,7 @@ def mean_strength(cards: Sequence[int]) -> float:
 def allies(g: Position) -> list[int]:
     """Return the seats allied with the agent this round, from his left on, each once."""
     pairs = g.alliances
-    return [s for s in opponents(g) if (s, g.agent) in pairs or (g.agent, s) in pairs]
+    return [s for s in opponents(g) if (s, g.actor) in pairs or (g.actor, s) in pairs]
 
 
 def pad(values: Floats, length: int) -> Floats:
@@ -170,7 +170,7 @@ def allies_block(g: Position) -> Floats:
     total = 0.0
     for seat in partners:
         total += clip((g.won[seat] - g.bid[seat]) / g.cards)
-    good = sum(on_track(g, seat) for seat in partners) if on_track(g, g.agent) else 0
+    good = sum(on_track(g, seat) for seat in partners) if on_track(g, g.actor) else 0
     return [ratio(total, len(partners)), 0.2 * good]
 
 

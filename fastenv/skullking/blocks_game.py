@@ -66,7 +66,7 @@ def flat_phase(g: Position) -> Floats:
 
 def flat_status(g: Position) -> Floats:
     """Return the agent's round so far."""
-    hand, me = own_hand(g), g.agent
+    hand, me = own_hand(g), g.actor
     return [
         g.cards / 10,
         len(hand) / 10,
@@ -121,15 +121,15 @@ def flat_progress(g: Position) -> Floats:
 
 def flat_pressure(g: Position) -> Floats:
     """How many of the tricks left must be won."""
-    if g.bid[g.agent] < 0:
+    if g.bid[g.actor] < 0:
         return [0.0]
-    wanted = needed(g, g.agent)
+    wanted = needed(g, g.actor)
     return [-0.5 if wanted <= 0 else min(ratio(wanted, left(g)), 1.0)]
 
 
 def flat_played_last(g: Position) -> Floats:
     """How often the agent had the last word."""
-    return [ratio(g.agent_last, g.tricks)]
+    return [ratio(g.played_last[g.actor], g.tricks)]
 
 
 def flat_strength(g: Position) -> Floats:
@@ -229,7 +229,7 @@ def manager_suits(g: Position) -> Floats:
 
 def manager_history(g: Position) -> Floats:
     """Return what completed rounds tell; before the first: hit rate 0.5, the rest 0."""
-    me, rounds = g.agent, g.rounds_done
+    me, rounds = g.actor, g.rounds_done
     shares = sum(g.bid_share[: g.rules.num_players])
     return [
         min(ratio(shares, 2 * BID_SHARE_UNIT * rounds), 1.0),
@@ -255,10 +255,10 @@ def manager_deal_context(g: Position) -> Floats:
     """Seat, beasts and score."""
     hand = own_hand(g)
     return [
-        seats_from_leader(g, g.agent),
+        seats_from_leader(g, g.actor),
         float(KRAKEN in hand),
         float(WHALE in hand),
-        clip(g.total[g.agent] / 500),
+        clip(g.total[g.actor] / 500),
     ]
 
 

@@ -56,29 +56,29 @@ from fastenv.skullking.tables import (
 
 def worker_status(g: Position) -> Floats:
     """Goal and tricks."""
-    me = g.agent
+    me = g.actor
     return [g.bid[me] / 10, g.won[me] / 10, needed(g, me) / 10, left(g) / 10]
 
 
 def worker_needed_flags(g: Position) -> Floats:
     """Reachable, reached, missed."""
-    wanted = needed(g, g.agent)
+    wanted = needed(g, g.actor)
     return [float(wanted <= left(g)), float(wanted == 0), float(wanted < 0)]
 
 
 def worker_urgency(g: Position) -> Floats:
     """How many of the tricks left must be won; at the end there are none."""
-    return [0.0 if g.phase == Phase.END else clip(needed(g, g.agent) / max(left(g), 1))]
+    return [0.0 if g.phase == Phase.END else clip(needed(g, g.actor) / max(left(g), 1))]
 
 
 def worker_goal(g: Position) -> Floats:
     """Return the goal once more."""
-    return one_hot(g.bid[g.agent], 11)
+    return one_hot(g.bid[g.actor], 11)
 
 
 def worker_must_win_all(g: Position) -> Floats:
     """No trick may be lost."""
-    return [float(needed(g, g.agent) == left(g) > 0)]
+    return [float(needed(g, g.actor) == left(g) > 0)]
 
 
 def worker_pirates(g: Position) -> Floats:
@@ -91,8 +91,8 @@ def worker_pirates(g: Position) -> Floats:
 def worker_ability_state(g: Position) -> Floats:
     """Abilities that were used."""
     return [
-        float(g.harry_seat == g.agent),
-        g.rascal_bet / 20 if g.rascal_seat == g.agent else 0.0,
+        float(g.harry_seat == g.actor),
+        g.rascal_bet / 20 if g.rascal_seat == g.actor else 0.0,
         float(g.phase in ABILITY_PHASES),
         float(g.rosie_lead),
         len(g.drawn) / 2,
@@ -102,7 +102,7 @@ def worker_ability_state(g: Position) -> Floats:
 
 def worker_ability_value(g: Position) -> Floats:
     """Return what the abilities of pirates in hand may be worth."""
-    hand, wanted = own_hand(g), needed(g, g.agent)
+    hand, wanted = own_hand(g), needed(g, g.actor)
     if HARRY in hand and abs(wanted) <= 2:
         opportunity = 0.8
     elif RASCAL in hand and wanted >= 0:
@@ -164,7 +164,7 @@ def table_plays(g: Position) -> list[Play]:
 
 def worker_alliances(g: Position) -> Floats:
     """Alliances the agent is part of, several with one partner included."""
-    return [sum(g.agent in pair for pair in g.alliances) / 4]
+    return [sum(g.actor in pair for pair in g.alliances) / 4]
 
 
 def tigress_block(g: Position) -> Floats:
@@ -211,7 +211,7 @@ def ability_rosie(g: Position) -> Floats:
     length = max(6, g.rules.num_players)
     if g.phase != Phase.ROSIE:
         return [0.0] * length
-    seats = [g.agent, *opponents(g)]
+    seats = [g.actor, *opponents(g)]
     return pad([clip(0.5 + needed(g, seat) / (2 * max(left(g), 1))) for seat in seats], length)
 
 
@@ -230,7 +230,7 @@ def ability_rascal(g: Position) -> Floats:
     """Return what a bet depends on."""
     if g.phase != Phase.RASCAL:
         return [0.0, 0.0]
-    wanted = needed(g, g.agent)
+    wanted = needed(g, g.actor)
     return [clip(wanted / max(left(g), 1)), float(wanted <= 0)]
 
 
@@ -238,7 +238,7 @@ def ability_harry(g: Position) -> Floats:
     """Return what the change of a bid depends on."""
     if g.phase != Phase.HARRY:
         return [0.0] * 4
-    bid, won = g.bid[g.agent], g.won[g.agent]
+    bid, won = g.bid[g.actor], g.won[g.actor]
     return [bid / 10, won / 10, (won - bid) / 10, float(won == bid)]
 
 

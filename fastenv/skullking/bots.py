@@ -213,18 +213,18 @@ def choose_change(kind: int, view: View, rng: Rng) -> int:
 
 
 def bot_action(game: SkullKing, kind: int, rng: Rng) -> int:
-    """Return the action that a bot takes at the agent's pending decision.
+    """Return the action that a bot takes at the actor's pending decision.
 
     Parameters
     ----------
     game : SkullKing
-        A game that waits for its agent; only the agent's view is handed to the bot.
+        A game that waits for a decision; only the actor's view is handed to the bot.
     kind : Bot
         Which bot decides.
     rng : Rng
         Generator of the policy, not of the game.
     """
-    view = game.view(game.agent)
+    view = game.view(game.actor)
     choose: dict[Phase, Callable[[], int]] = {
         Phase.BID: lambda: choose_bid(kind, view, rng),
         Phase.CANNON: lambda: choose_cannon(kind, rng),

@@ -97,7 +97,9 @@ class SkullKingConfig:
     opponents : str or sequence of str
         One of the bots for all seats, "mixed", or one name a seat in seat order after the agent:
         "random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_easy", "rule_pi_medium",
-        "rule_pi_hard", "heuristic". A knob: can be changed with ``configure``.
+        "rule_pi_hard", "heuristic", or "external" for a seat that is played from outside through
+        ``step`` (flat and Worker tiers, with ``invalid_action="raise"`` and without abilities).
+        A knob: can be changed with ``configure``.
     agent_seat : int or "rotate"
         Seat of the agent, or the next seat in every new episode. A knob.
     reward : {"shaped", "points", "points_rank"}
@@ -268,6 +270,9 @@ class SkullKingConfig:
             "abilities": self._abilities(tier),
             "opponent_slots": max(3, players - 1),
             "table_slots": max(4, players),
+            "external": self.invalid_action == "raise"
+            and self._abilities(tier) == t.Abilities.OFF
+            and tier != t.Tier.MANAGER,
             "obs_dim": obs_dim(t.Tier(tier), players, memory),
         }
         for name, value in values.items():
@@ -341,6 +346,13 @@ class SkullKingConfig:
             _choice("opponents", name, [*bots, "mixed"] if isinstance(value, str) else bots)
         if len(names) != seats:
             raise _refuse("opponents", value, f"one name or {seats} names, one for each opponent")
+        if "external" in names and not self.rules_record()["external"][0]:
+            raise _refuse(
+                "opponents",
+                value,
+                "bots here: 'external' needs the flat, Worker or Ability tier, abilities='off' and "
+                "invalid_action='raise'",
+            )
         return [0, *(bots[name] for name in names), *[0] * (t.MAX_PLAYERS - 1 - seats)]
 
     def _agent_seat(self, value: int | str) -> int:

@@ -1,6 +1,7 @@
 """Observation, action mask, reward and info in plain Python: what the kernels must reproduce.
 
-Everything is a function of a reference game as it waits for its agent (``reference.py``). The
+Everything is a function of a reference game as it waits for a decision (``reference.py``);
+observation and mask are the view of its ``actor``, reward and info those of its ``agent``. The
 blocks of an observation are in ``blocks.py`` and its neighbours, the rewards in ``rewards.py``;
 both are Python floats, which are rounded to float32 once, here.
 
@@ -27,7 +28,7 @@ from fastenv.skullking.blocks_game import FLAT, MANAGER
 from fastenv.skullking.blocks_round import ABILITY, WORKER
 from fastenv.skullking.layout import layout
 from fastenv.skullking.rewards import rewards
-from fastenv.skullking.tables import Reward, Tier
+from fastenv.skullking.tables import Phase, Reward, Tier
 
 if TYPE_CHECKING:
     from fastenv.skullking.reference import SkullKing
@@ -43,7 +44,7 @@ BLOCKS: dict[Tier, dict[str, BlockFunction]] = {
 
 
 def encode_obs(game: SkullKing, out: npt.NDArray[np.float32]) -> None:
-    """Write the observation of the agent.
+    """Write the observation of the actor.
 
     Parameters
     ----------
@@ -53,6 +54,9 @@ def encode_obs(game: SkullKing, out: npt.NDArray[np.float32]) -> None:
         Overwritten completely; all values are in [-1, 1].
     """
     rules = game.rules
+    if game.phase in (Phase.BID, Phase.CANNON) and rules.tier in (Tier.WORKER, Tier.ABILITY):
+        out[:] = 0.0  # asked of an external seat; a Worker's view says nothing about it
+        return
     blocks = BLOCKS[Tier(rules.tier)]
     for block in layout(rules.tier, rules.num_players, bool(rules.memory)):
         out[block.offset : block.stop] = blocks[block.name](game)
@@ -72,7 +76,10 @@ def action_mask(game: SkullKing, out: npt.NDArray[np.uint8]) -> None:
 
 
 def apply_reward(game: SkullKing) -> tuple[float, tuple[float, float, float]]:
-    """Return the reward of the last step and add it to the sums of the episode.
+    """Return the reward of the agent's last decision and add it to the sums of the episode.
+
+    It is paid when the agent is asked again or the episode ends: with bots that is in every step.
+    Where a seat played from outside is asked, the step pays 0 and the sums wait.
 
     Returns
     -------
@@ -81,6 +88,8 @@ def apply_reward(game: SkullKing) -> tuple[float, tuple[float, float, float]]:
     columns : tuple of float
         All three, rounded to float32, in the order of ``layout.REWARD_COLUMNS``.
     """
+    if not game.done and (game.actor != game.agent or game.ev_phase < 0):
+        return 0.0, (0.0, 0.0, 0.0)
     shaped, points, ranked = (float(np.float32(value)) for value in rewards(game))
     columns = (shaped, points, ranked)
     reward = columns[Reward(game.rules.reward)]

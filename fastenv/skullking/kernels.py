@@ -324,7 +324,7 @@ def _worker_part(row, rules, tables, out, mask):
     _clear(rules, out)
     obs = out.obs
     bits = out.bits
-    agent = np.intp(row.agent) & 7
+    agent = np.intp(row.actor) & 7
     size = np.intp(row.hand_len[agent]) & 15
     on_table = np.intp(row.table_len) & 7
     slots = np.intp(rules.table_slots) & 15
@@ -424,21 +424,39 @@ def _pirates(packed, pirates, needed, out, o):
 
 
 @njit(**_HELPER)
+def _asked_for_bid(row, rules, tables, out, mask):
+    """Write what an external seat gets for bid and cannon, of which a Worker sees nothing."""
+    _clear(rules, out)
+    _mask(row, rules, tables, np.intp(0), np.intp(0), np.intp(0), np.intp(OPEN), mask)
+
+
+@njit(**_HELPER)
 def _worker(row, rules, tables, out, mask):
     """Write observation and mask of the Worker tier."""
+    if row.phase in (BID, CANNON):
+        _asked_for_bid(row, rules, tables, out, mask)
+        return
     end = _worker_part(row, rules, tables, out, mask)
     if rules.memory:
-        agent = np.intp(row.agent) & 7
+        agent = np.intp(row.actor) & 7
         _memory(row, agent, np.intp(row.hand_len[agent]) & 15, out, end)
 
 
 @njit(**_INLINE)
 def _ability(row, rules, tables, out, mask):
     """Write observation and mask of the Ability tier."""
+    if row.phase in (BID, CANNON):
+        _asked_for_bid(row, rules, tables, out, mask)
+    else:
+        _ability_view(row, rules, tables, out, mask)
+
+
+@njit(**_INLINE)
+def _ability_view(row, rules, tables, out, mask):
     o = _worker_part(row, rules, tables, out, mask)
     obs = out.obs
     bits = out.bits
-    agent = np.intp(row.agent) & 7
+    agent = np.intp(row.actor) & 7
     players = np.intp(rules.num_players) & 15
     phase = np.intp(row.phase)
     bid, won = np.intp(row.bid[agent]), np.intp(row.won[agent])
@@ -524,7 +542,7 @@ def _flat(row, rules, tables, out, mask):
     _clear(rules, out)
     obs = out.obs
     bits = out.bits
-    agent = np.intp(row.agent) & 7
+    agent = np.intp(row.actor) & 7
     size = np.intp(row.hand_len[agent]) & 15
     on_table = np.intp(row.table_len) & 7
     slots = np.intp(rules.table_slots) & 15
@@ -580,7 +598,7 @@ def _flat(row, rules, tables, out, mask):
         np.float32(-0.5) if needed <= 0 else RATIOS[left & 15, needed & 31] * np.float32(left > 0)
     )
     obs[o + 6] = ZERO if bidding else pressure
-    obs[o + 7] = RATIOS[tricks & 15, row.agent_last & 31]
+    obs[o + 7] = RATIOS[tricks & 15, row.played_last[agent] & 31]
     # strength
     if size:
         seen = tricks * np.intp(rules.num_hands) + on_table
@@ -615,7 +633,7 @@ def _manager(row, rules, tables, out, mask):
     _clear(rules, out)
     obs = out.obs
     bits = out.bits
-    agent = np.intp(row.agent) & 7
+    agent = np.intp(row.actor) & 7
     size = np.intp(row.hand_len[agent]) & 15
     packed = _hand(row, tables, agent, size, out, np.intp(0))
     _manager_hand(row, tables, agent, size, packed, out)
@@ -730,13 +748,19 @@ def _manager_record(row, rules, agent, packed, out):
 
 @njit(**_INLINE)
 def _pay(row, rules, shaped, columns):
-    """Write the three rewards, add the selected one to the row's sums and return it."""
+    """Write the three rewards, add the selected one to the row's sums and return it.
+
+    While a seat is asked that is played from outside, nothing is paid yet.
+    """
+    rewards = columns.rewards
+    if row.done == 0 and (row.actor != row.agent or row.ev_phase < 0):
+        rewards[0] = rewards[1] = rewards[2] = ZERO
+        return ZERO
     points = np.intp(row.ev_points) / 10 if row.ev_round else 0.0
     ranked = points + RANK_REWARD[row.ev_rank & 15]
     if row.ev_invalid:
         shaped = -0.5 + (-5.0 if row.ev_invalid == 2 else 0.0)
         points = ranked = shaped
-    rewards = columns.rewards
     rewards[0] = shaped
     rewards[1] = points
     rewards[2] = ranked

@@ -19,7 +19,7 @@ MASK64 = (1 << 64) - 1
 
 
 class Position:
-    """The state of a game that waits for its agent; ``reference.SkullKing`` moves it.
+    """The state of a game that waits for a decision; ``reference.SkullKing`` moves it.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Position:
         self.knobs: SimpleNamespace = to_namespace(knobs)
         self.rng = Rng(0)
         self.deal_seed = 0
-        self.agent = 0
+        self.agent = self.actor = 0
         self.phase: int = Phase.BID
         self.clear_episode()
 
@@ -66,7 +66,8 @@ class Position:
         self.table_mode: list[int] = []
         self.bid = [-1] * players + [0] * (MAX_PLAYERS - players)
         self.bonus, self.won, self.cannon = ([0] * MAX_PLAYERS for _ in range(3))
-        self.cards = self.tricks = self.destroyed = self.agent_last = 0
+        self.cards = self.tricks = self.destroyed = 0
+        self.played_last = [0] * MAX_PLAYERS
         self.leader = self.human_leader = self.turn = 0
         self.alliances: list[tuple[int, int]] = []
         self.counts = [0] * 5
@@ -76,7 +77,7 @@ class Position:
         self.drawn: list[int] = []
 
     def clear_events(self) -> None:
-        """Forget the events of the last step."""
+        """Forget the events since the agent's last decision."""
         self.ev_phase = self.ev_card = -1
         self.ev_action = self.ev_invalid = self.ev_needed = self.ev_left = self.ev_estimate = 0
         self.ev_trick = self.ev_cards = self.ev_round = self.ev_bid = self.ev_won = 0

@@ -97,14 +97,15 @@ __all__ = [
 
 GRAYBEARD = 2  # seat and hand of the ghost in a game of two (7.2)
 BETS = (0, 10, 20)
-RUNNING = -1  # `phase` while nobody waits for the agent
+RUNNING = -1  # `phase` while nobody is asked
 
 
 class SkullKing(Position):
     """One game, from the point of view of the agent in seat ``agent``.
 
-    ``reset`` and ``step`` always return at a decision of the agent (``phase`` names it) or at the
-    end of the episode; the other seats are played by bots.
+    ``reset`` and ``step`` always return at a decision (``phase`` names it) or at the end of the
+    episode. It is the agent's, or that of a seat of ``Bot.EXTERNAL``: ``actor`` says whose. All
+    other seats are played by bots.
 
     Parameters
     ----------
@@ -145,12 +146,12 @@ class SkullKing(Position):
         self.pirates = knobs.pirates
         # 3 the round to play, and its first leader
         self.draw_round()
-        # 4 deal and bid, go on to the agent's first decision
+        # 4 deal and bid, go on to the first decision
         self.start_round()
         self.advance()
 
     def step(self, action: int) -> None:
-        """Take the agent's decision and play on to the next one; nothing if the episode is over.
+        """Take the actor's decision and play on to the next one; nothing if the episode is over.
 
         Parameters
         ----------
@@ -159,12 +160,14 @@ class SkullKing(Position):
         """
         if self.done:
             return
-        # 1 clear the events, note what was decided and when
-        self.clear_events()
-        self.ev_phase, self.ev_action = self.phase, action
-        self.ev_cards, self.ev_left = self.cards, self.cards - self.tricks
-        if self.phase not in (Phase.BID, Phase.CANNON):
-            self.ev_needed = self.bid[self.agent] - self.won[self.agent]
+        # 1 clear the events, note what the agent decides and when; decisions of external seats
+        # belong to what followed from the agent's, as those of bots do
+        if self.actor == self.agent:
+            self.clear_events()
+            self.ev_phase, self.ev_action = self.phase, action
+            self.ev_cards, self.ev_left = self.cards, self.cards - self.tricks
+            if self.phase not in (Phase.BID, Phase.CANNON):
+                self.ev_needed = self.bid[self.agent] - self.won[self.agent]
         # 2 legality
         if action not in self.legal_actions():
             self.invalid_count += 1
@@ -179,7 +182,7 @@ class SkullKing(Position):
 
     def legal_actions(self) -> list[int]:
         """Return the legal actions of the pending decision; all of them at the end (8.1, 8.2)."""
-        hand, bid = self.hand[self.agent], self.bid[self.agent]
+        hand, bid = self.hand[self.actor], self.bid[self.actor]
         if self.phase == Phase.BID:
             return list(range(self.cards + 1))
         if self.phase == Phase.PLAY:
@@ -200,7 +203,7 @@ class SkullKing(Position):
         )
 
     def apply(self, action: int) -> None:
-        """Carry out a legal decision of the agent; ``phase`` is what it still has to decide."""
+        """Carry out a legal decision of the actor; ``phase`` is what is asked next."""
         phase, self.phase = self.phase, RUNNING
         handlers: dict[int, Callable[[int], None]] = {
             Phase.BID: self.apply_bid,
@@ -216,7 +219,7 @@ class SkullKing(Position):
         handlers[phase](action)
 
     def advance(self) -> None:
-        """Play on until the agent must decide or the episode ends."""
+        """Play on until somebody must be asked or the episode ends."""
         while self.phase == RUNNING:
             if len(self.table_card) == self.rules.num_hands:
                 self.finish_trick()
@@ -245,14 +248,34 @@ class SkullKing(Position):
         self.leader = self.human_leader = self.turn = self.first_leader
         if self.rules.tier in (Tier.WORKER, Tier.ABILITY):
             self.bid[self.agent] = self.draw_goal()
-            self.phase = RUNNING
-        else:
-            self.phase = Phase.BID
         for seat in range(self.rules.num_players):
-            if seat != self.agent:  # nobody sees a bid: the agent's view hides them until it bid
+            # nobody sees a bid: views hide them while bids are asked for
+            if seat != self.agent and self.bots[seat] != Bot.EXTERNAL:
                 self.bid[seat] = bots.choose_bid(self.bots[seat], self.view(seat), self.rng)
                 if self.rules.scoring == Scoring.RASCAL_CANNON:
                     self.cannon[seat] = bots.choose_cannon(self.bots[seat], self.rng)
+        self.phase = RUNNING
+        self.ask(Phase.BID, self.bidders())
+
+    def bidders(self) -> list[int]:
+        """Return who is asked for a bid: the agent, unless it has a goal, then external seats."""
+        players, first = self.rules.num_players, self.rules.tier in (Tier.WORKER, Tier.ABILITY)
+        seats = [(self.agent + j) % players for j in range(int(first), players)]
+        return [s for s in seats if s == self.agent or self.bots[s] == Bot.EXTERNAL]
+
+    def ask(self, phase: Phase, seats: list[int]) -> None:
+        """Ask the first of ``seats`` for a decision; go on if there is none."""
+        if seats:
+            self.phase = phase
+            self.give_turn(seats[0])
+
+    def give_turn(self, seat: int) -> None:
+        """Make a seat the actor; what counts as known is what that seat has seen."""
+        if seat != self.actor:
+            self.actor = seat
+            self.known, self.specials_known = set(), 0
+            for card in {*self.hand[seat], *self.played}:
+                self.learn(card)
 
     def deal(self) -> None:
         """Shuffle the deck and deal it (8.4, draw 3)."""
@@ -268,6 +291,7 @@ class SkullKing(Position):
             # 8.2: hands are sorted; Graybeard's pile keeps the deal order (7.2)
             self.hand[seat] = dealt if self.is_graybeard(seat) else sorted(dealt)
         self.stock = deck[self.rules.num_hands * self.cards :]
+        self.actor = self.agent
         for card in self.hand[self.agent]:
             self.learn(card)
 
@@ -284,23 +308,29 @@ class SkullKing(Position):
         return goal  # MANAGER: until the trainer writes the Manager's bid
 
     def apply_bid(self, bid: int) -> None:
-        """Take the agent's bid; all bids are revealed."""
-        self.ev_estimate = estimate(self.hand[self.agent], self.cards)
-        self.bid[self.agent] = bid
-        if self.rules.scoring == Scoring.RASCAL_CANNON:
-            self.phase = Phase.CANNON
+        """Take the actor's bid; when all have bid, the bids are revealed."""
+        bidders = self.bidders()
+        if self.actor == self.agent:
+            self.ev_estimate = estimate(self.hand[self.agent], self.cards)
+        self.bid[self.actor] = bid
+        self.ask(Phase.BID, bidders[bidders.index(self.actor) + 1 :])
+        if self.phase == RUNNING and self.rules.scoring == Scoring.RASCAL_CANNON:
+            self.ask(Phase.CANNON, bidders)
 
     def apply_cannon(self, cannonball: int) -> None:
         """Choose between grapeshot and cannonball (7.1)."""
-        self.cannon[self.agent] = cannonball
+        bidders = self.bidders()
+        self.cannon[self.actor] = cannonball
+        self.ask(Phase.CANNON, bidders[bidders.index(self.actor) + 1 :])
 
     # -- 3.4, 3.5 the cards of a trick ---------------------------------------------------------
 
     def next_turn(self) -> None:
-        """Let the next seat play a card, or wait for the agent's."""
+        """Let the next seat play a card, or ask it for one."""
         self.turn = seat = self.seat_order()[len(self.table_card)]
-        if seat == self.agent and self.rules.tier != Tier.MANAGER:
-            self.phase = Phase.PLAY
+        asked = seat == self.agent and self.rules.tier != Tier.MANAGER
+        if asked or self.bots[seat] == Bot.EXTERNAL:
+            self.ask(Phase.PLAY, [seat])
         elif self.is_graybeard(seat):
             self.lay(seat, self.hand[seat][0], 0)  # the top of his pile, whatever the suit
         else:
@@ -327,17 +357,21 @@ class SkullKing(Position):
 
     def apply_card(self, slot: int) -> None:
         """Play the card in a hand slot; the Tigress may ask for her mode first, still in hand."""
-        card = self.hand[self.agent][slot]
+        card = self.hand[self.actor][slot]
         if card == TIGRESS and self.rules.tigress_agent:
             self.phase = Phase.TIGRESS
             return
-        self.ev_card = card
-        self.lay(self.agent, card, self.auto_mode(self.agent, card))
+        self.play(card, self.auto_mode(self.actor, card))
 
     def apply_tigress(self, mode: int) -> None:
         """Play the Tigress as an escape (0) or a pirate (1)."""
-        self.ev_card = TIGRESS
-        self.lay(self.agent, TIGRESS, mode)
+        self.play(TIGRESS, mode)
+
+    def play(self, card: int, mode: int) -> None:
+        """Lay the actor's card; the agent's is an event."""
+        if self.actor == self.agent:
+            self.ev_card = card
+        self.lay(self.actor, card, mode)
 
     def lay(self, seat: int, card: int, mode: int) -> None:
         """Move a card from a hand to the table, where everybody sees it."""
@@ -356,7 +390,7 @@ class SkullKing(Position):
             self.counts[4] += 1
 
     def learn(self, card: int) -> None:
-        """Note that the agent has seen a card."""
+        """Note that the actor has seen a card."""
         if card not in self.known:
             self.known.add(card)
             self.specials_known += is_special(card)
@@ -376,7 +410,7 @@ class SkullKing(Position):
         self.alliances += [
             pair for pair in trick.alliances if not any(map(self.is_graybeard, pair))
         ]
-        self.agent_last += plays[-1].seat == self.agent
+        self.played_last[plays[-1].seat] += 1
         self.tricks += 1
         self.table_card, self.table_seat, self.table_mode = [], [], []
         self.rosie_lead = 0
@@ -560,6 +594,7 @@ class SkullKing(Position):
     def end_episode(self) -> None:
         """End the episode; after a full game players with equal totals share the better rank."""
         self.done, self.phase, self.turn = 1, Phase.END, self.agent
+        self.give_turn(self.agent)
         if self.rules.full_game:
             totals = self.total[: self.rules.num_players]
             self.ev_rank = 1 + sum(total > totals[self.agent] for total in totals)

@@ -2,7 +2,8 @@
 
 ``STATE_DTYPE`` is the contract between the three implementations: the Cython struct in
 ``_state.pxd`` has the same layout, Numba reads the record directly, and the reference converts with
-``pack`` and ``unpack`` in ``reference.py``. Seats are absolute; ``agent`` names the learning seat.
+``pack`` and ``unpack`` in ``reference.py``. Seats are absolute; ``agent`` names the learning seat,
+``actor`` the one whose decision is due: the agent's, or that of a seat played from outside.
 
 Hands ``0 .. num_hands-1`` belong to the seats; with Graybeard's ghost hand (and seat) 2 is his.
 Unused array entries are 0, unused cards and seats -1, so that equal states are equal bytes.
@@ -22,7 +23,7 @@ STATE_DTYPE = np.dtype(
         ("rng", "u8", (4,)),
         ("deal_seed", "u8"),  # deals="duplicate": seed of this episode's deals, else 0
         ("played", "u8", (2,)),  # cards laid on the table this round, current trick included
-        ("known", "u8", (2,)),  # cards the agent has seen this round: own hand, played, Jade's
+        ("known", "u8", (2,)),  # cards the actor has seen this round: own hand, played, Jade's
         ("out", "u8", (2,)),  # stock as Jade showed it to the agent, and his own Bendt discards
         ("seen_strength", "f8"),  # sum of STRENGTH of the cards in `played`, in play order
         ("ep_return", "f8"),  # running sums of the episode, written by the reward functions
@@ -44,7 +45,7 @@ STATE_DTYPE = np.dtype(
         ("table_mode", "i1", (P,)),  # 1: Tigress as pirate; else 0
         ("table_len", "i1"),
         # -- this round: one entry a seat --
-        ("bid", "i1", (P,)),  # after Harry; -1: not chosen yet (the agent in BID)
+        ("bid", "i1", (P,)),  # after Harry; -1: not chosen yet (in BID)
         ("won", "i1", (P,)),  # tricks won; Graybeard counts as seat 2
         ("cannon", "i1", (P,)),  # rascal_cannon: 1 cannonball, 0 grapeshot
         ("bots", "i1", (P,)),  # Bot of each seat; the agent's entry plays what he does not decide
@@ -56,7 +57,8 @@ STATE_DTYPE = np.dtype(
         ("last_bid", "i1", (P,)),
         # -- where the game stands --
         ("agent", "i1"),
-        ("phase", "i1"),  # Phase: the agent's pending decision, or END
+        ("actor", "i1"),  # who decides: the agent, or a seat of Bot.EXTERNAL
+        ("phase", "i1"),  # Phase: the actor's pending decision, or END
         ("done", "i1"),  # 0 running, 1 terminated, 2 truncated
         ("round_idx", "i1"),  # index into the schedule
         ("rounds_done", "i1"),  # completed rounds of this episode
@@ -66,8 +68,8 @@ STATE_DTYPE = np.dtype(
         ("first_leader", "i1"),  # of this round
         ("leader", "i1"),  # of the current trick
         ("human_leader", "i1"),  # Graybeard: last player who led; plays second when he leads
-        ("turn", "i1"),  # seat to act; in ability phases the seat that won the trick (the agent)
-        ("agent_last", "i1"),  # completed tricks of this round in which the agent played last
+        ("turn", "i1"),  # seat to act; before the first card the leader
+        ("played_last", "i1", (P,)),  # completed tricks of this round in which a seat came last
         ("alliances", "i1", (2, 2)),  # (loot seat, winner seat), -1 where none
         ("num_alliances", "i1"),
         ("counts", "u1", (5,)),  # of `played`: pirates, Kings, mermaids, Escapes, standard >= 10
@@ -84,7 +86,7 @@ STATE_DTYPE = np.dtype(
         ("drawn", "i1", (2,)),  # cards the agent drew with Bendt this round, -1
         ("first_discard", "i1"),  # BENDT_2: hand slot of the first discard, else -1
         ("invalid_count", "i1"),  # invalid actions of this episode
-        # -- events of the last step: what reward and info are computed from --
+        # -- events since the agent's last decision: what reward and info are computed from --
         ("ev_phase", "i1"),  # Phase of the decision that was taken; -1: none (after a reset)
         ("ev_action", "i1"),
         ("ev_invalid", "i1"),  # 1: it was illegal and changed nothing; 2: and was the 50th
@@ -135,6 +137,7 @@ RULES_DTYPE = np.dtype(
         ("abilities", "i1"),
         ("opponent_slots", "i1"),  # max(3, num_players - 1)
         ("table_slots", "i1"),  # max(4, num_players)
+        ("external", "i1"),  # 1: seats may be played from outside (Bot.EXTERNAL)
         ("obs_dim", "i4"),
     ],
     align=True,

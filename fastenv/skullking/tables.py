@@ -71,7 +71,10 @@ class Tier(IntEnum):
 
 
 class Bot(IntEnum):
-    """Opponents (spec section 9); EASY, MEDIUM, HARD are consecutive."""
+    """Opponents (spec section 9); EASY, MEDIUM, HARD are consecutive.
+
+    ``EXTERNAL`` is no bot: whoever steps the game decides for that seat.
+    """
 
     RANDOM = 0
     RULE_EASY = 1
@@ -81,6 +84,10 @@ class Bot(IntEnum):
     RULE_PI_MEDIUM = 5
     RULE_PI_HARD = 6
     HEURISTIC = 7
+    EXTERNAL = 8
+
+
+BOT_NAMES = {bot.name.lower(): bot for bot in Bot if bot != Bot.EXTERNAL}
 
 
 class Scoring(IntEnum):

@@ -70,6 +70,7 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "rng", ~rows["rng"].any(axis=1), "a generator of zeros is stuck"
     for field, low, high in (
         ("agent", 0, players - 1),
+        ("actor", 0, players - 1),
         ("phase", 0, t.Phase.END),
         ("done", 0, 2),
         ("round_idx", 0, rounds - 1),
@@ -93,7 +94,7 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("bid", -1, t.MAX_CARDS),
         ("won", 0, t.MAX_CARDS),
         ("cannon", 0, 1),
-        ("bots", 0, max(t.Bot)),
+        ("bots", 0, t.Bot.EXTERNAL if rule["external"] else t.Bot.HEURISTIC),
         ("abilities", 0, max(t.Abilities)),
         ("pirates", 0, 31),
         ("harry_seat", -1, players - 1),
@@ -180,12 +181,12 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "table_card", (table > played).any(axis=1), "cards that were played, each once"
     known = _bits(rows["known"])
     own = np.zeros_like(hands)
-    seat = np.arange(t.MAX_PLAYERS) == rows["agent"][:, None]
+    seat = np.arange(t.MAX_PLAYERS) == rows["actor"][:, None]
     own += _members(rows["hand"], in_hand & seat[:, :, None])
     seen = (own > 0) | played
     out = _bits(rows["out"])
     yield "known", (seen & ~known).any(axis=1) | (known & ~deck).any(axis=1), "what he has seen"
-    yield "out", (out & ~known).any(axis=1), "cards the agent knows"
+    yield "out", (out & ~known).any(axis=1), "cards the actor knows"
     yield "known", (known & ~(seen | out)).any(axis=1), "nothing he has not seen"
     jade = (rows["jade_seen"] != 0) & ((left > 0) & ~out).any(axis=1)
     yield "jade_seen", jade, "he then knows the stock"
@@ -269,8 +270,8 @@ def _table_and_hands(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     )
     other = (rows["leader"] < players) & (rows["human_leader"] != rows["leader"])
     yield "human_leader", other, "the leader, or the last one before Graybeard"
-    for field in ("bid", "won", "total", "bonus", "bots", "cannon", "last_bid"):
-        limit = hands if field == "won" else players
+    for field in ("bid", "won", "total", "bonus", "bots", "cannon", "last_bid", "played_last"):
+        limit = hands if field in ("won", "played_last") else players
         yield field, rows[field][:, limit:].any(axis=1), "absent seats must be 0"
 
 
@@ -291,8 +292,9 @@ def _sums(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     tricks = rows["won"].sum(axis=1, dtype=np.int64) + rows["destroyed"]
     yield "won", tricks != rows["tricks"], "won and destroyed tricks must add up to `tricks`"
     yield "destroyed", rows["destroyed"] < 0, "it must not be negative"
-    last = (rows["agent_last"] < 0) | (rows["agent_last"] > rows["tricks"])
-    yield "agent_last", last, "it must be from 0 to `tricks`"
+    last = rows["played_last"].astype(np.int64)
+    bad = (last < 0).any(axis=1) | (last.sum(axis=1) != rows["tricks"])
+    yield "played_last", bad, "they must add up to `tricks`"
     done = rows["rounds_done"].astype(np.int64)[:, None]
     for field, most in (
         ("bid_sum", 10),
@@ -319,10 +321,15 @@ def _sums(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
 
 def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     players, hands = int(rule["num_players"]), int(rule["num_hands"])
-    phase, agent = rows["phase"], rows["agent"]
+    phase, agent, actor = rows["phase"], rows["agent"], rows["actor"]
     lanes = np.arange(len(rows))
+    external = rows["bots"] == t.Bot.EXTERNAL
+    own = actor == agent
+    yield "bots", external[lanes, agent], "the agent decides for its own seat"
+    yield "actor", ~own & ~external[lanes, actor], "the agent or a seat played from outside"
     bids = np.isin(phase, (t.Phase.BID, t.Phase.CANNON))
-    bad = bids & (np.isin(rule["tier"], (t.Tier.WORKER, t.Tier.ABILITY)) | (rows["tricks"] > 0))
+    has_goal = np.isin(rule["tier"], (t.Tier.WORKER, t.Tier.ABILITY))
+    bad = bids & (own & has_goal | (rows["tricks"] > 0))
     yield "phase", bad | (bids & (rows["table_len"] > 0)), "bids come first, in flat and Manager"
     cannon = (phase == t.Phase.CANNON) & (rule["scoring"] != t.Scoring.RASCAL_CANNON)
     yield "phase", cannon, "CANNON needs scoring='rascal_cannon'"
@@ -330,9 +337,11 @@ def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "cannon", cannon, "cannonballs need scoring='rascal_cannon'"
     chosen = (rows["bid"] >= 0) & (rows["bid"] <= rows["cards"][:, None])
     chosen |= np.arange(t.MAX_PLAYERS) >= players
-    first = phase == t.Phase.BID
-    chosen[lanes, agent] = np.where(first, rows["bid"][lanes, agent] < 0, chosen[lanes, agent])
-    yield "bid", ~chosen.all(axis=1), "from 0 to the cards dealt; -1: the agent's in BID"
+    place = np.arange(t.MAX_PLAYERS)
+    asked = (external | (place == agent[:, None])) & (phase == t.Phase.BID)[:, None]
+    asked &= (place - agent[:, None]) % players >= ((actor - agent) % players)[:, None]
+    chosen = np.where(asked, rows["bid"] == -1, chosen)
+    yield "bid", ~chosen.all(axis=1), "from 0 to the cards dealt; -1 in BID: who is still to bid"
     over = (rows["done"] == 1) != (phase == t.Phase.END)
     yield "done", over, "1 goes with phase END and nothing else"
     truncated = (rows["done"] == 2) != (rows["invalid_count"] >= t.INVALID_LIMIT)
@@ -340,16 +349,17 @@ def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     empty = rows["tricks"] == rows["cards"]
     late = np.isin(phase, (t.Phase.HARRY, t.Phase.END))
     yield "tricks", empty != late, "all tricks are completed in HARRY and END, and only then"
-    turn = np.where(bids, rows["leader"], agent)
-    yield "turn", rows["turn"] != turn, "the agent's turn; before the first card the leader's"
+    turn = np.where(bids, rows["leader"], actor)
+    yield "turn", rows["turn"] != turn, "the actor's turn; before the first card the leader's"
+    yield "actor", ~own & (rows["done"] != 0), "the agent when the episode is over"
     turn = rows["table_len"]
     order = _seat_order(rows, players, hands)
     playing = np.isin(phase, (t.Phase.PLAY, t.Phase.TIGRESS))
     if rule["tier"] == t.Tier.MANAGER:
         yield "phase", playing, "a Manager plays no cards"
-    yield "agent", playing & (order[lanes, turn] != agent), "it must be the agent's turn"
-    her = (rows["hand"][lanes, agent] == t.TIGRESS).any(axis=1) & (rule["tigress_agent"] != 0)
-    yield "phase", (phase == t.Phase.TIGRESS) & ~her, "TIGRESS needs her in the agent's hand"
+    yield "actor", playing & (order[lanes, turn] != actor), "it must be the actor's turn"
+    her = (rows["hand"][lanes, actor] == t.TIGRESS).any(axis=1) & (rule["tigress_agent"] != 0)
+    yield "phase", (phase == t.Phase.TIGRESS) & ~her, "TIGRESS needs her in the actor's hand"
     ability = np.isin(
         phase, (t.Phase.ROSIE, t.Phase.BENDT_1, t.Phase.BENDT_2, t.Phase.RASCAL, t.Phase.HARRY)
     )

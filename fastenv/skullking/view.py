@@ -137,7 +137,7 @@ def table_view(row: Any, rules: Any) -> TableView:
         The rules it is played by.
     """
     row, rules = np.asarray(row).reshape(-1)[0], np.asarray(rules).reshape(-1)[0]
-    phase, agent = t.Phase(int(row["phase"])), int(row["agent"])
+    phase, agent = t.Phase(int(row["phase"])), int(row["actor"])
     plays = tuple(
         Play(int(row["table_seat"][i]), int(row["table_card"][i]), int(row["table_mode"][i]))
         for i in range(int(row["table_len"]))
@@ -174,7 +174,7 @@ def _title(row: Any, rules: Any, phase: t.Phase) -> tuple[str, ...]:
 
 
 def _seat(row: Any, rules: Any, phase: t.Phase, seat: int) -> Seat:
-    agent, ghost = int(row["agent"]), seat >= rules["num_players"]
+    agent, ghost = int(row["actor"]), seat >= rules["num_players"]
     name = "Graybeard" if ghost else t.Bot(int(row["bots"][seat])).name.lower()
     # All bids are revealed together, after the cannons are loaded (3.3, 7.1).
     secret = phase == t.Phase.BID or (phase == t.Phase.CANNON and seat != agent)
@@ -201,7 +201,7 @@ def _notes(row: Any, phase: t.Phase, seat: int) -> list[str]:
         notes.append(f"bet {row['rascal_bet']}")
     if row["harry_seat"] == seat:
         notes.append("has Harry")
-    if seat == row["agent"] and row["cannon"][seat] and phase != t.Phase.CANNON:
+    if seat == row["actor"] and row["cannon"][seat] and phase != t.Phase.CANNON:
         notes.append("cannonball")
     return notes
 
@@ -230,7 +230,7 @@ def _legal_slots(
 
 
 def _choices(row: Any, rules: Any, phase: t.Phase) -> list[tuple[int, str]]:
-    agent, cards = int(row["agent"]), int(row["cards"])
+    agent, cards = int(row["actor"]), int(row["cards"])
     if phase == t.Phase.BID:
         return [(bid, str(bid)) for bid in range(cards + 1)]
     if phase == t.Phase.HARRY:

@@ -56,7 +56,7 @@ SWITCHES = {
     "two_player": ["graybeard", "plain"],
     "tigress": ["auto", "agent"],
     "preset": ["pi_compat"],
-    "opponents": [*(b.name.lower() for b in t.Bot), "mixed"],
+    "opponents": [*t.BOT_NAMES, "mixed"],
     "agent_seat": [1, "rotate"],
     "reward": [r.name.lower() for r in t.Reward],
     "invalid_action": ["penalty", "raise"],
@@ -227,7 +227,7 @@ def test_a_lane_is_the_single_environment_with_its_seed(backend):
                 singles[i], _ = env.reset()
 
 
-@pytest.mark.parametrize("kind", [b.name.lower() for b in t.Bot])
+@pytest.mark.parametrize("kind", list(t.BOT_NAMES))
 def test_scripted_players_agree(kind):
     from fastenv.engine import rng_streams
 

@@ -307,7 +307,7 @@ def make_row(
     """
     game = SkullKing(rules, knobs)
     players, num_hands = game.rules.num_players, game.rules.num_hands
-    game.rng, game.agent = Rng(seed), agent
+    game.rng, game.agent, game.actor = Rng(seed), agent, agent
     for j in range(players):
         game.bots[(agent + j) % players] = game.knobs.opponents[j] if j else Bot.RULE_HARD
     game.abilities = game.rules.abilities if game.knobs.abilities else Abilities.OFF
@@ -329,7 +329,7 @@ def make_row(
     lay_all(game, table)
     game.leader = table[0].seat if table else agent
     game.human_leader = game.first_leader = 0 if game.leader == players else game.leader
-    game.won[(agent + 1) % players] = tricks
+    game.won[(agent + 1) % players] = game.played_last[(agent + 1) % players] = tricks
     game.turn, game.phase = agent, Phase.PLAY
     game.bid[:players] = bids
     for name, value in fields.items():
@@ -393,7 +393,7 @@ def check_trick(scenario: Trick, row: Any) -> None:
     paid = int(np.dot(row["ev_captures"], (10, 20, 20, 30, 40)))
     assert paid == (scenario.bonus if scenario.winner == agent else 0)
     assert row["tricks"] == 1
-    assert row["agent_last"] == 1
+    assert row["played_last"].tolist() == [int(seat == agent) for seat in range(8)]
 
 
 def legality_row(scenario: Legality) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fastenv.skullking import bots
-from fastenv.skullking.tables import Bot
+from fastenv.skullking.tables import BOT_NAMES, Bot
 from tests.skullking.scenarios import cards, plays
 
 EASY, MEDIUM, HARD = Bot.RULE_EASY, Bot.RULE_MEDIUM, Bot.RULE_HARD
@@ -74,7 +74,7 @@ def test_random_bids_anything():
     assert draws.asked == [5]
 
 
-@pytest.mark.parametrize("kind", list(Bot))
+@pytest.mark.parametrize("kind", list(BOT_NAMES.values()))
 def test_only_random_fires_cannonballs(kind):
     draws = Draws(1)
     assert bots.choose_cannon(kind, draws) == (kind == Bot.RANDOM)

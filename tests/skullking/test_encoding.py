@@ -44,6 +44,7 @@ def make(tier, rules=None, hand=(), table=(), **fields):
         game.counts = list(fields["counts"])
     if "ev_captures" in fields:
         game.ev_captures = list(fields["ev_captures"])
+    game.actor = game.agent
     game.hand[game.agent] = list(hand)
     game.table_seat = [seat for seat, _, _ in table]
     game.table_card = [card for _, card, _ in table]
@@ -144,7 +145,7 @@ def flat_game(**changes):
         "bid_sum": [4, 5, 6, 9],
         "abs_error": [0, 1, 3, 21],
         "counts": [2, 1, 0, 3, 4],
-        "agent_last": 1,
+        "played_last": [0, 1, 1],
         "seen_strength": 4.0,
         "alliances": [(1, 3)],
     } | changes

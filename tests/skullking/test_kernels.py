@@ -177,13 +177,15 @@ def _tricks(row, rng, rules):
     cards, players = int(row["cards"]), rules.num_players
     row["bid"][:players] = [rng.randint(0, cards) for _ in range(players)]
     row["won"][:players] = [rng.randint(0, cards) for _ in range(players)]
+    seats = [seat for seat in range(players) if row["hand_len"][seat]]
+    row["actor"] = rng.choice([int(row["agent"]), *seats])
     if row["phase"] == Phase.BID:
-        row["bid"][row["agent"]] = -1
+        row["bid"][row["actor"]] = -1
     row["num_alliances"] = n = rng.randrange(3)
     row["alliances"] = -1
     for i in range(n):
         row["alliances"][i] = rng.sample(range(players), 2)
-    row["agent_last"] = rng.randint(0, int(row["tricks"]))
+    row["played_last"][:players] = [rng.randint(0, int(row["tricks"])) for _ in range(players)]
     row["counts"] = [rng.randint(0, 10) for _ in range(5)]
     row["harry_seat"], row["rascal_seat"] = (rng.randrange(-1, players) for _ in range(2))
     row["rascal_bet"] = rng.choice((0, 10, 20))

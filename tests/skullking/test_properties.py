@@ -21,6 +21,7 @@ from fastenv.skullking.reference import (
     score_round,
 )
 from fastenv.skullking.tables import (
+    BOT_NAMES,
     CLASS,
     ESCAPES,
     KRAKEN,
@@ -39,7 +40,7 @@ from tests.skullking.scenarios import setup
 
 PI_RULES = TrickRules(late_suit=True, trump_any_time=True, tigress_bonus=False)
 CHARACTERS = (CardClass.KING, CardClass.MERMAID, CardClass.PIRATE)
-BOTS = [bot.name.lower() for bot in Bot]
+BOTS = list(BOT_NAMES)
 seeds = st.integers(0, 2**64 - 1)
 
 
@@ -236,7 +237,7 @@ def hide_and_shuffle(game: SkullKing, seat: int, seed: int) -> None:
     game.stock = pool
 
 
-@given(st.sampled_from(list(Bot)), options(), seeds)
+@given(st.sampled_from(list(BOT_NAMES.values())), options(), seeds)
 def test_bots_in_the_agents_seat_act_legally(kind, chosen, seed):
     game, policy = CheckedGame(*setup(**chosen), seed), Rng(seed)
     while not game.done:

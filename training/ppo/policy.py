@@ -154,6 +154,10 @@ class ActorCritic(nn.Module):
         other = latent if self.value_tower is None else self.value_tower.layers(x)
         return self._logits(latent, obs), self.value_head(other).squeeze(-1)
 
+    def logits(self, obs: Tensor) -> Tensor:
+        """Return the logits (n, A) alone of a network without a state."""
+        return self._logits(self.policy_tower.layers(self._features(obs)), obs)
+
     def value(self, obs: Tensor, *, state: Tensor) -> Tensor:
         """Return the values (n,) of observations alone; see :meth:`step`."""
         if self.is_recurrent or self.value_tower is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ from training.checkpoint import Checkpoint
 from training.config import RunConfig, require
 from training.loop import Loop
 from training.ppo import options, policy
-from training.ppo.policy import Logits
+from training.ppo.policy import ActorCritic, Logits
 from training.ppo.precision import check as check_precision
 from training.ppo.precision import choose_device
 from training.ppo.tiers import obs_layout
 from training.ppo.trainer import PPOTrainer, TrainingError
 from training.runs import RunFolder
+from training.selfplay import league
+from training.selfplay.league import League
 from training.session import Outcome, Snapshot, conduct
 
 # Options of the section ``native`` that shape the network.
@@ -28,19 +31,34 @@ _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:
     """Train a run; see :func:`training.session.conduct`."""
-    return conduct(run, resume, NativeLearner, identity)
+    return conduct(run, resume, lambda config: NativeLearner(config, run.path), identity)
 
 
 class NativeLearner:
-    """:class:`PPOTrainer` on the engines of a run; see :class:`training.session.Learner`."""
+    """:class:`PPOTrainer` on the engines of a run; see :class:`training.session.Learner`.
 
-    def __init__(self, config: RunConfig) -> None:
+    Parameters
+    ----------
+    config : RunConfig
+    folder : Path, optional
+        Of the run; self-play keeps its pool there.
+    """
+
+    def __init__(self, config: RunConfig, folder: Path | None = None) -> None:
         self._config = config
         groups = config.native.env_groups
         made = [envs.training_engine(config, groups) for _ in range(groups)]
-        self.engines, self.impl = [engine for engine, _ in made], made[0][1]
+        self.engines: list[Any] = [engine for engine, _ in made]
+        self.impl = made[0][1]
+        self.league: League | None = None
+        if config.selfplay is not None and folder is not None:
+            self.league = League(config, folder, self.engines[0], self._new_net)
+            self.engines = [self.league.engine]
         self._loop: Loop | None = None
         self.trainer = build(config, self.engines, self._on_step)
+
+    def _new_net(self) -> ActorCritic:
+        return ActorCritic(obs_layout(self.engines[0]), options.learning(self._config))
 
     def _on_step(
         self, engine: BatchEngine, actions: np.ndarray | None, _obs: np.ndarray, mask: np.ndarray
@@ -74,8 +92,11 @@ class NativeLearner:
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return
+            if self.league is not None:
+                self.league.begin_iteration(loop.steps, trainer.net)
             found = trainer.iterate()
-            loop.end_iteration(found["train"], found["phases"])
+            said = {} if self.league is None else self.league.end_iteration(trainer.steps)
+            loop.end_iteration({**found["train"], **said}, found["phases"])
         loop.finish()
 
     def snapshot(self) -> Snapshot:
@@ -95,13 +116,18 @@ class NativeLearner:
         state = self.trainer.state_dict()
         return Snapshot(
             model=state["model"],
-            trainer={"counters": state["counters"]},
+            trainer={
+                "counters": state["counters"],
+                "selfplay": None if self.league is None else self.league.state_dict(),
+            },
             states=state["rows"],
             arrays=state["arrays"],
         )
 
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
+        if self.league is not None:
+            self.league.load_state_dict(saved.trainer["selfplay"], saved.steps)
         self.trainer.load_state_dict(
             {
                 "model": saved.model,
@@ -149,6 +175,8 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
         device = choose_device(config.device)
         if config.precision != "auto":
             check_precision(config.precision, device)
+    if config.selfplay is not None:
+        league.check(config, engine)
 
 
 def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:

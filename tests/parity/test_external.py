@@ -1,0 +1,218 @@
+"""Seats played from outside: the game is the one that bots inside would have played."""
+
+import re
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.engine import rng_streams
+from fastenv.skullking.tables import Bot, Phase
+from fastenv.verify import available
+
+pytestmark = pytest.mark.parity
+
+RUNNABLE = [n for n, why in available(fastenv.make_game("SkullKingFlat-v0")).items() if why is None]
+PLAYERS = range(2, 7)
+SWITCHES = {  # of the game of so many players
+    2: {"two_player": "graybeard", "tigress": "agent"},
+    3: {"scoring": "rascal_cannon", "obs_ext": "memory"},
+    4: {"agent_seat": 2},
+    5: {"tigress": "agent", "late_suit": True, "reward": "points_rank"},
+    6: {"scoring": "rascal_cannon", "agent_seat": 5, "trump_any_time": True},
+}
+TIERS = {
+    "flat": {"schedule": (1, 3, 5, 2)},
+    "worker": {"goal_mode": "estimate"},
+    "ability": {"abilities": "off"},
+}
+LANES = 3
+
+
+def engine_of(tier, players, opponents, backend=RUNNABLE[-1], lanes=LANES, **changes):
+    options = {"num_players": players, "deals": "duplicate", "invalid_action": "raise"}
+    options |= TIERS[tier] | SWITCHES[players] | changes
+    name = f"SkullKing{tier.title()}-v0"
+    return fastenv.make_engine(name, lanes, backend=backend, opponents=opponents, **options)
+
+
+def waiting_for_others(engine):
+    rows = engine.get_states()
+    return rows["actor"] != rows["agent"]
+
+
+def answer(outside, inside, kind, streams):
+    """Decide for the external seats as bots do, with the bids of the bots in ``inside``.
+
+    Yield after every step, the agent's before this one included, what the step has paid.
+    """
+    columns = outside.info_block()[1]
+    yield outside.reward.copy(), columns.copy()
+    while (waiting := waiting_for_others(outside)).any():
+        assert not outside.reward[waiting].any()
+        assert not columns[waiting].any()
+        rows = outside.get_states()
+        bids = inside.get_states()["bid"][np.arange(len(rows)), rows["actor"]]
+        actions = np.where(rows["phase"] == Phase.BID, bids, outside.bot_actions(kind, streams))
+        assert np.abs(outside.obs).max() <= 1
+        outside.step_many(actions, select=waiting, autoreset=False)
+        yield outside.reward.copy(), columns.copy()
+
+
+def assert_same_position(outside, inside):
+    here, there = outside.get_states(), inside.get_states()
+    there["bid"][(there["phase"] == Phase.BID)[:, None] & (here["bid"] < 0)] = -1  # still to come
+    for name in here.dtype.names:
+        if name not in ("rng", "bots"):
+            assert here[name].tobytes() == there[name].tobytes(), name
+    running = ~inside.ended
+    for name in ("obs", "mask", "ended"):
+        assert getattr(outside, name).tobytes() == getattr(inside, name).tobytes(), name
+    infos = [engine.info_block()[0][running] for engine in (outside, inside)]
+    np.testing.assert_array_equal(*infos)
+
+
+@pytest.mark.parametrize("backend", RUNNABLE)
+@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.parametrize("tier", TIERS)
+def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backend):
+    seed = 1000 * players + len(tier)
+    kind = ("rule_hard", "heuristic")[players % 2]
+    inside = engine_of(tier, players, kind, backend)
+    outside = engine_of(tier, players, "external", backend)
+    rng, streams = np.random.default_rng(seed), rng_streams(seed, LANES)
+    for engine in (inside, outside):
+        engine.reset_many(seeds=seed)
+    for reward, _ in answer(outside, inside, kind, streams):
+        assert not reward.any()  # nothing is paid before the agent's first decision
+    assert_same_position(outside, inside)
+    while not inside.ended.all():
+        actions, running = fastenv.sample_legal(inside.mask, rng), ~inside.ended
+        for engine in (inside, outside):
+            engine.step_many(actions, select=running, autoreset=False)
+        reward, columns = inside.reward.copy(), inside.info_block()[1].copy()
+        paid = zip(*answer(outside, inside, kind, streams), strict=True)
+        rewards, blocks = (np.sum(part, axis=0, dtype=np.float32) for part in paid)
+        assert rewards.tobytes() == reward.tobytes(), f"seed {seed}"
+        assert blocks.tobytes() == columns.tobytes(), f"seed {seed}"
+        assert_same_position(outside, inside)
+    for name in ("final_obs", "ep_return", "ep_length"):
+        assert getattr(outside, name).tobytes() == getattr(inside, name).tobytes(), name
+    for name, column in inside.final_info.items():
+        if name not in inside.float_columns:
+            np.testing.assert_array_equal(outside.final_info[name], column, err_msg=name)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_external_seats_see_what_the_agent_would_see_in_their_place(tier):
+    seed = 40
+    engine = engine_of(tier, 4, "external", tigress="agent")
+    other = engine_of(tier, 4, "external", tigress="agent")
+    engine.reset_many(seeds=seed)
+    rng, seen = np.random.default_rng(seed), 0
+    lanes = np.arange(LANES)
+    for _ in range(150):
+        playing = np.isin(engine.info["decision_phase"], (Phase.PLAY, Phase.TIGRESS))
+        chosen = np.flatnonzero(playing & waiting_for_others(engine))
+        rows = engine.get_states()
+        rows["bots"][lanes, rows["agent"]] = Bot.EXTERNAL
+        rows["bots"][lanes, rows["actor"]] = Bot.RULE_HARD
+        rows["agent"] = rows["actor"]
+        if chosen.size:
+            other.set_states(rows[chosen], chosen)
+            assert other.obs[chosen].tobytes() == engine.obs[chosen].tobytes(), f"seed {seed}"
+            assert other.mask[chosen].tobytes() == engine.mask[chosen].tobytes(), f"seed {seed}"
+            seen += chosen.size
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+    assert seen > 50
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_nobody_sees_a_bid_before_all_have_bid(tier):
+    engine = engine_of(tier, 5, "external", obs_ext="memory")
+    engine.reset_many(seeds=3)
+    rng, changed = np.random.default_rng(3), 0
+    for _ in range(120):
+        rows = engine.get_states()
+        secret = np.flatnonzero(rows["phase"] == Phase.BID)
+        altered = rows.copy()
+        given = rows["bid"] > 0
+        altered["bid"][given] -= 1
+        changed += given[secret, :5].sum()
+        seen = engine.encode_obs_many(altered)
+        assert seen[secret].tobytes() == engine.obs[secret].tobytes()
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+    assert changed > 20
+
+
+def test_bids_are_asked_for_in_seat_order_from_the_agent_on():
+    engine = engine_of("flat", 5, ["rule_hard", "external", "external", "external"], lanes=1,
+                       agent_seat=3, scoring="rascal_cannon")  # fmt: skip
+    engine.reset_many(seeds=1)
+    asked = []
+    for _ in range(8):
+        row = engine.get_states()[0]
+        asked.append((Phase(row["phase"]).name, int(row["actor"])))
+        engine.step_many(np.ones(1, np.int32))
+    seats = (3, 0, 1, 2)
+    assert asked == [(phase, seat) for phase in ("BID", "CANNON") for seat in seats]
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SkullKingFlat-v0", {"invalid_action": "penalty"}),
+        ("SkullKingFlat-v0", {"abilities": "auto"}),
+        ("SkullKingAbility-v0", {}),
+        ("SkullKingManager-v0", {}),
+    ],
+)
+def test_external_is_refused_where_it_cannot_be_played(name, options):
+    options = {"invalid_action": "raise", **options}
+    with pytest.raises(fastenv.ConfigError, match="opponents='external' is not possible"):
+        fastenv.make_game(name, opponents="external", **options)
+    engine = fastenv.make_engine(name, 1, **options)
+    with pytest.raises(fastenv.ConfigError, match="'external' needs"):
+        engine.configure("opponents", ["external", "rule_easy", "rule_easy"])
+    engine.reset_many(seeds=1)
+    row = engine.get_states()
+    row["bots"][0, 1] = Bot.EXTERNAL
+    with pytest.raises(fastenv.StateError, match="lane 0: bots="):
+        engine.set_states(row)
+
+
+def test_external_is_not_a_scripted_player():
+    engine = engine_of("flat", 4, "external")
+    engine.reset_many(seeds=1)
+    with pytest.raises(fastenv.ConfigError, match="bot 'external': must be one of"):
+        engine.bot_actions("external", rng_streams(1, LANES))
+
+
+@pytest.mark.parametrize("backend", RUNNABLE)
+def test_an_illegal_action_of_an_external_seat_changes_nothing(backend):
+    engine = engine_of("flat", 4, "external", backend)
+    engine.reset_many(seeds=1)
+    engine.step_many(np.zeros(LANES, np.int32))
+    assert waiting_for_others(engine).all()
+    before = engine.get_states()
+    with pytest.raises(fastenv.InvalidActionError, match=re.escape("legal are [0, 1]")):
+        engine.step_many(np.array([0, 0, 2]))
+    assert engine.get_states().tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("actor", 3), ("actor", 1), ("bid", -1), ("known", 0), ("played_last", 1)]
+)
+def test_rows_in_which_another_seat_cannot_act_are_refused(field, value):
+    engine = engine_of("flat", 4, ["rule_hard", "external", "external"], lanes=1, agent_seat=0)
+    engine.reset_many(seeds=1)
+    engine.step_many(np.zeros(1, np.int32))
+    row = engine.get_states()
+    assert row["actor"][0] == 2
+    engine.set_states(row)
+    row[field][0] = value
+    with pytest.raises(fastenv.StateError, match="lane 0: "):
+        engine.set_states(row)

@@ -1,0 +1,147 @@
+"""When snapshots are taken, who is drawn, what is reported and what is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.skullking import SkullKingGame
+from fastenv.skullking.tables import Tier
+from training.config import RunConfig, require
+from training.envs import stream_seed
+from training.ppo.policy import ActorCritic
+from training.selfplay.config import SelfPlayConfig
+from training.selfplay.engine import PoolEngine
+from training.selfplay.pool import Pool
+from training.selfplay.ratings import LEARNER, Ratings, RatingsFile
+
+
+class League:
+    """The learner, its snapshots and the engine in which they meet.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Its section ``selfplay`` is set.
+    folder : Path
+        Of the run: ``pool/`` and ``ratings.sqlite`` are kept there.
+    engine : BatchEngine
+        Of the flat tier, not reset yet.
+    make_net : callable
+        Returns a network like the learner's.
+
+    Attributes
+    ----------
+    engine : PoolEngine
+        What the learner is trained on.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        folder: Path,
+        engine: BatchEngine,
+        make_net: Callable[[], ActorCritic],
+    ) -> None:
+        assert config.selfplay is not None
+        self.options: SelfPlayConfig = config.selfplay
+        self.pool = Pool(folder / "pool", self.options.keep, make_net)
+        self.ratings, self._file = Ratings(), RatingsFile(folder / "ratings.sqlite")
+        self.engine = PoolEngine(
+            engine,
+            self.pool,
+            lambda: self.pool.weights(self.options.weights, self.ratings.win_rate),
+            bots=self.options.bots,
+            seed=stream_seed(config.seed, "explore"),
+            on_matches=self._add,
+        )
+        self._taken = self._due = 0  # snapshots, and how many were due when the last was taken
+        self._clear()
+
+    def _clear(self) -> None:
+        self._games, self._score = 0, 0.0
+
+    def _add(self, players: np.ndarray, totals: np.ndarray) -> None:
+        before = sum(self.ratings.games.values()), sum(self.ratings.score.values())
+        for seats, points in zip(players.tolist(), totals.tolist(), strict=True):
+            self.ratings.add(seats, points)
+        self._games += sum(self.ratings.games.values()) - before[0]
+        self._score += sum(self.ratings.score.values()) - before[1]
+
+    def begin_iteration(self, steps: int, net: ActorCritic) -> int | None:
+        """Take a snapshot of the learner if one is due; return its id.
+
+        Parameters
+        ----------
+        steps : int
+            Decisions until now.
+        net : ActorCritic
+            The learner's.
+        """
+        self._clear()
+        due = self.options.due(steps)
+        if due <= self._due:
+            return None
+        number, self._due = self._taken, due
+        self.pool.add(number, steps, net.state_dict())
+        self._taken += 1
+        self.ratings.enter(number)
+        self.pool.forget(np.unique(self.engine.players).tolist())
+        self.engine.begin()
+        return number
+
+    def end_iteration(self, steps: int) -> dict[str, float]:
+        """Note the ratings; return what there is to say, nothing before the first snapshot."""
+        if not self._taken:
+            return {}
+        self._file.write(steps, self.ratings)
+        found = {
+            "pool_members": float(len(self.pool.active)),
+            "pool_rating": self.ratings.rating[LEARNER],
+        }
+        return found | ({"pool_win_rate": self._score / self._games} if self._games else {})
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return JSON values that decide, with the files of the pool, how self-play goes on."""
+        return {
+            "taken": self._taken,
+            "due": self._due,
+            "pool": self.pool.state_dict(),
+            "ratings": self.ratings.state_dict(),
+            "engine": self.engine.state_dict(),
+        }
+
+    def load_state_dict(self, saved: Mapping[str, Any], steps: int) -> None:
+        """Put back what :meth:`state_dict` returned after so many decisions.
+
+        Raises
+        ------
+        CheckpointError
+            If a snapshot is missing or damaged.
+        """
+        self.pool.load_state_dict(saved["pool"])
+        self.ratings.load_state_dict(saved["ratings"])
+        self._taken, self._due = int(saved["taken"]), int(saved["due"])
+        self.engine.load_state_dict(saved["engine"])
+        self._file.drop_after(steps)
+
+
+def check(config: RunConfig, engine: BatchEngine) -> None:
+    """Refuse self-play where the learner cannot sit in the other seats.
+
+    Raises
+    ------
+    ConfigError
+        For another game or tier, or rules under which seats cannot be played from outside.
+    """
+    game = engine.game
+    flat = isinstance(game, SkullKingGame) and game.rules["tier"][0] == Tier.FLAT
+    allowed = "SkullKingFlat-v0 with selfplay: there one policy can play every seat"
+    require(flat, "env", config.env, allowed)
+    engine.configure("opponents", "external")
