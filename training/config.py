@@ -563,7 +563,7 @@ def _scalar(kind: type, value: Any, name: str) -> Any:
             value = float(value)
         except ValueError:
             require(False, name, value, "a number")
-    if kind is str and value is False:  # and off as false
+    if kind is str and value is False:  # YAML reads off as false
         value = "off"
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)

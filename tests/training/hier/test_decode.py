@@ -2,11 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
 
 from fastenv.errors import ConfigError
 from fastenv.skullking.rules import score_round
 from fastenv.skullking.tables import Scoring
-from training.hier.hindsight.decode import decode_bid, expected_points
+from training.envs import make_engine
+from training.hier.hindsight.decode import decode_bid, decoding, expected_points
+from training.hier.hindsight.losses import tricks_log_probs
+from training.hier.hindsight.modes import head_size
+from training.ppo.config import PPOConfig
+from training.ppo.policy import ActorCritic
+from training.ppo.tiers import obs_layout
 
 
 def some(rng, k):
@@ -52,3 +59,18 @@ def test_of_equal_bids_the_lowest_is_taken():
 def test_another_scoring_is_refused():
     with pytest.raises(ConfigError, match="scoring='rascal_cannon' is not possible"):
         decode_bid(np.zeros((1, 11, 11)), np.array([4]), "rascal_cannon")
+
+
+def test_a_network_bids_by_its_head():
+    engine = make_engine("SkullKingManager-v0", 200)
+    engine.reset_many(seeds=9)
+    config = PPOConfig(hidden=(8,), aux_head=head_size("tricks"))
+    net = ActorCritic(obs_layout(engine), config, seed=1)
+    with torch.no_grad():
+        net.aux_head.weight.mul_(100.0)
+        cards = torch.from_numpy(engine.info["cards"].astype(np.int64))
+        log_probs = tricks_log_probs(net, torch.from_numpy(engine.obs), cards).numpy()
+    bids = decoding(net)(engine.obs).argmax(1)
+    assert (bids == decode_bid(log_probs, cards.numpy())).all()
+    assert len(set(bids.tolist())) > 3
+    assert engine.mask[np.arange(200), bids].all()

@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
+from fastenv.skullking.layout import layout
 from fastenv.skullking.rules import score_bid
-from fastenv.skullking.tables import MAX_CARDS, Scoring
+from fastenv.skullking.tables import MAX_CARDS, Scoring, Tier
+from training.hier.hindsight.losses import tricks_log_probs
 from training.ppo.config import require
+from training.ppo.policy import ActorCritic, Logits
 
 Array = npt.NDArray[Any]
 
@@ -64,3 +68,30 @@ def decode_bid(log_probs: Array, cards: Array, scoring: str = "skull_king") -> A
     """
     bids: Array = expected_points(log_probs, cards, scoring).argmax(-1)
     return bids
+
+
+def decoding(net: ActorCritic, scoring: str = "skull_king") -> Logits:
+    """Return a player that bids what the head of mode ``tricks`` promises the most points for.
+
+    Parameters
+    ----------
+    net : ActorCritic
+        Of a Manager that was trained with that mode.
+    scoring : {"skull_king", "rascal"}
+
+    Returns
+    -------
+    callable
+        From observations (k, D) to the expected points of each bid, in the place of logits.
+    """
+    deal = next(block.offset for block in layout(Tier.MANAGER) if block.name == "deal")
+    device = net.value_head.weight.device
+
+    def points(obs: Array) -> Array:
+        cards = np.rint(10 * obs[:, deal]).astype(np.int64)
+        with torch.inference_mode():
+            seen = (torch.from_numpy(x).to(device) for x in (obs, cards))
+            log_probs = tricks_log_probs(net, *seen).cpu().numpy()
+        return expected_points(log_probs, cards, scoring)
+
+    return points

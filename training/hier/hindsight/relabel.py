@@ -106,7 +106,7 @@ class Relabeller:
         """
         no_trick = obs[0, :, self._progress + 2] == 0
         fresh = no_trick & (obs[0, :, self._pending] == 0)
-        rounds = np.empty((done.size, 3), np.int64)
+        rounds = np.empty((int(done.sum()), 3), np.int64)
         rounds = rounds[: _find_rounds(fresh, done, columns.ended_cards, rounds)]
         size = int((rounds[:, 2] - rounds[:, 1] + 1).sum())
         out = Relabelled(
@@ -142,7 +142,7 @@ def _find_rounds(
     fresh,  # IN bool (N,): the first observation begins a round
     done,  # IN bool (T, N)
     ended_cards,  # IN int32 (T, N)
-    rounds_out,  # OUT int64 (at least the number of rounds, 3): lane, first and last decision
+    rounds_out,  # OUT int64 (at least as many as there are, 3): lane, first and last decision
 ):
     """Write the rounds that begin and end within the rollout; return how many."""
     steps, lanes = done.shape
