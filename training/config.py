@@ -18,6 +18,7 @@ from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from fastenv.errors import ConfigError
+from training.hier.hindsight.modes import CHOICES as HINDSIGHT
 from training.ppo import options
 from training.selfplay.config import SelfPlayConfig
 
@@ -159,6 +160,9 @@ class NativeConfig:
         ``cpu`` keeps observations in host memory.
     timers : bool
         Split the time of an iteration by phase.
+    hindsight : {"off", "value", "sil", "is", "tricks", "bid"}
+        What Skull King's Worker (the first three) or Manager (the other two) learns from rounds
+        with the goal that was reached, or with other bids; see :mod:`training.hier.hindsight`.
     """
 
     trunk: str = "separate"
@@ -181,10 +185,14 @@ class NativeConfig:
     micro_batch: int = 0
     obs_device: str = "auto"
     timers: bool = False
+    hindsight: str = "off"
 
     def __post_init__(self) -> None:
         """Refuse impossible values; those of the trainer's own options are its own to refuse."""
         require(self.env_groups in (1, 2), "native.env_groups", self.env_groups, "1 or 2")
+        known = self.hindsight in HINDSIGHT
+        allowed = "one of " + ", ".join(map(repr, HINDSIGHT))
+        require(known, "native.hindsight", self.hindsight, allowed)
 
 
 @dataclass(frozen=True)
@@ -565,6 +573,8 @@ def _scalar(kind: type, value: Any, name: str) -> Any:
             value = float(value)
         except ValueError:
             require(False, name, value, "a number")
+    if kind is str and value is False:  # YAML reads off as false
+        value = "off"
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     names = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}

@@ -35,7 +35,7 @@ cdef extern from *:
     void fastenv_prefetch(const void* start, size_t bytes) noexcept nogil
 
 cdef enum:
-    NUM_INFO = 17  # layout.INFO_COLUMNS
+    NUM_INFO = 18  # layout.INFO_COLUMNS
     NUM_REWARDS = 3  # layout.REWARD_COLUMNS
 
 ctypedef void (*observe_fn)(const State*, const Rules*, const Tables*, float*, uint8_t*) noexcept nogil

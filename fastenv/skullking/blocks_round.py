@@ -62,13 +62,22 @@ def worker_status(g: Position) -> Floats:
 
 def worker_needed_flags(g: Position) -> Floats:
     """Reachable, reached, missed."""
-    wanted = needed(g, g.actor)
-    return [float(wanted <= left(g)), float(wanted == 0), float(wanted < 0)]
+    return needed_flags(needed(g, g.actor), left(g))
+
+
+def needed_flags(wanted: int, tricks_left: int) -> Floats:
+    """Return the flags of a player who wants some of the tricks left."""
+    return [float(wanted <= tricks_left), float(wanted == 0), float(wanted < 0)]
 
 
 def worker_urgency(g: Position) -> Floats:
     """How many of the tricks left must be won; at the end there are none."""
-    return [0.0 if g.phase == Phase.END else clip(needed(g, g.actor) / max(left(g), 1))]
+    return [0.0 if g.phase == Phase.END else urgency(needed(g, g.actor), left(g))]
+
+
+def urgency(wanted: int, tricks_left: int) -> float:
+    """Return the share of the tricks left that must be won."""
+    return clip(wanted / max(tricks_left, 1))
 
 
 def worker_goal(g: Position) -> Floats:
@@ -102,21 +111,31 @@ def worker_ability_state(g: Position) -> Floats:
 
 def worker_ability_value(g: Position) -> Floats:
     """Return what the abilities of pirates in hand may be worth."""
-    hand, wanted = own_hand(g), needed(g, g.actor)
-    if HARRY in hand and abs(wanted) <= 2:
+    hand = own_hand(g)
+    other = ROSIE in hand or BENDT in hand
+    values = ability_values(needed(g, g.actor), HARRY in hand, RASCAL in hand, other)
+    return [min(0.25 * count(hand, PIRATES), 1.0), *values]
+
+
+def ability_values(wanted: int, harry: bool, rascal: bool, other: bool) -> Floats:
+    """Return the opportunity, and what Harry and Rascal may be worth, to who holds them.
+
+    Parameters
+    ----------
+    wanted : int
+        Tricks still needed.
+    harry, rascal, other : bool
+        Whether Harry, Rascal, and one of Rosie and Bendt are in hand.
+    """
+    if harry and abs(wanted) <= 2:
         opportunity = 0.8
-    elif RASCAL in hand and wanted >= 0:
+    elif rascal and wanted >= 0:
         opportunity = 0.6
     else:
-        opportunity = 0.4 if ROSIE in hand or BENDT in hand else 0.0
-    harry = {0: 0.3, 1: 0.9}.get(abs(wanted), 0.5) if HARRY in hand else 0.0
-    rascal = 0.8 if wanted <= 0 else 0.5 if wanted == 1 else 0.2
-    return [
-        min(0.25 * count(hand, PIRATES), 1.0),
-        opportunity,
-        harry,
-        rascal if RASCAL in hand else 0.0,
-    ]
+        opportunity = 0.4 if other else 0.0
+    change = {0: 0.3, 1: 0.9}.get(abs(wanted), 0.5) if harry else 0.0
+    bet = (0.8 if wanted <= 0 else 0.5 if wanted == 1 else 0.2) if rascal else 0.0
+    return [opportunity, change, bet]
 
 
 def worker_specials_unseen(g: Position) -> Floats:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.skullking.blocks import MEMORY, BlockFunction, stage
+from fastenv.skullking.blocks import MEMORY, BlockFunction, allies, on_track, stage
 from fastenv.skullking.blocks_game import FLAT, MANAGER
 from fastenv.skullking.blocks_round import ABILITY, WORKER
 from fastenv.skullking.layout import layout
@@ -104,7 +104,7 @@ def info(game: SkullKing, out: npt.NDArray[np.int32]) -> None:
     Parameters
     ----------
     game : SkullKing
-    out : ndarray of int32, shape (17,)
+    out : ndarray of int32, shape (18,)
         Overwritten completely, in the order of ``layout.INFO_COLUMNS``.
     """
     g, me = game, game.agent
@@ -127,4 +127,5 @@ def info(game: SkullKing, out: npt.NDArray[np.int32]) -> None:
         g.ev_alliances,
         g.ev_rank,
         int(g.ev_invalid != 0),
+        sum(on_track(g, seat) for seat in allies(g)),
     ]

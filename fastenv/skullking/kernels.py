@@ -34,7 +34,7 @@ FLAT, MANAGER, WORKER, ABILITY = range(4)
 
 NUM_ACTIONS = 11
 NUM_REWARDS = 3
-NUM_INFO = 17
+NUM_INFO = 18
 NUM_CARDS = 74
 MAX_OBS = 640  # more than the longest observation
 NUMBERED = 56
@@ -226,6 +226,15 @@ def _rounds(row, out, o):
     obs[o + 10 + min(idx // 3, 2)] = ONE
 
 
+@njit(**_INLINE)
+def _is_ally(row, agent, seat):
+    found = False
+    for i in range(np.intp(row.num_alliances) & 3):
+        a, b = np.intp(row.alliances[i, 0]), np.intp(row.alliances[i, 1])
+        found |= (a == seat and b == agent) or (a == agent and b == seat)
+    return found
+
+
 @njit(**_HELPER)
 def _allies(row, rules, agent, needed, left, out, allied, o):
     """Write the block ``allies`` at ``o`` and, if ``allied > 0``, a flag for each seat there."""
@@ -235,11 +244,7 @@ def _allies(row, rules, agent, needed, left, out, allied, o):
     seat = agent
     for j in range(1, players):
         seat = (seat + 1 if seat + 1 < players else 0) & 7
-        is_ally = False
-        for i in range(np.intp(row.num_alliances) & 3):
-            a, b = np.intp(row.alliances[i, 0]), np.intp(row.alliances[i, 1])
-            is_ally |= (a == seat and b == agent) or (a == agent and b == seat)
-        if is_ally:
+        if _is_ally(row, agent, seat):
             error = np.intp(row.won[seat]) - np.intp(row.bid[seat])
             total += min(max(error / np.intp(row.cards), -1.0), 1.0)
             count += 1
@@ -880,6 +885,15 @@ def _worker_reward(row, rules, tables, columns):
     return _pay(row, rules, reward, columns)
 
 
+@njit(**_HELPER)
+def _allies_on_track(row, rules, agent):
+    left, count = np.intp(row.cards) - np.intp(row.tricks), 0
+    for seat in range(np.intp(rules.num_players) & 15):
+        needed = max(np.intp(row.bid[seat]), 0) - np.intp(row.won[seat])
+        count += 0 <= needed <= left and _is_ally(row, agent, seat)
+    return count
+
+
 @njit(**_INLINE)
 def _info(row, rules, out):
     info = out.info
@@ -906,6 +920,7 @@ def _info(row, rules, out):
     info[14] = row.ev_alliances
     info[15] = row.ev_rank
     info[16] = row.ev_invalid != 0
+    info[17] = _allies_on_track(row, rules, agent) if row.num_alliances else 0
 
 
 # -- the compiled functions of a tier --------------------------------------------------------------
@@ -1077,7 +1092,7 @@ def info_many(rows, rules, select, info_out):
     rules : ndarray of RULES_DTYPE, shape (1,)
     select : ndarray of uint8, shape (n,)
         Rows with 0 are not touched.
-    info_out : ndarray of int32, shape (n, 17), C-contiguous
+    info_out : ndarray of int32, shape (n, 18), C-contiguous
         In the order of ``layout.INFO_COLUMNS``.
 
     Raises

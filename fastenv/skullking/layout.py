@@ -34,6 +34,7 @@ INFO_COLUMNS = (
     "ended_alliances",
     "game_rank",
     "illegal_action",
+    "allies_on_track",
 )
 REWARD_COLUMNS = ("reward_shaped", "reward_points", "reward_points_rank")
 

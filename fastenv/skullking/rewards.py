@@ -52,35 +52,53 @@ def card_quality(strength: float, wanted: int) -> float:
 
 def manager_shaped(g: Position) -> float:
     """Judge the bid when its round is over (10.4)."""
-    if not g.ev_round:
-        return 0.0
-    distance = abs(g.ev_bid - g.ev_won)
+    return bid_reward(g.ev_bid, g.ev_won, g.ev_cards) if g.ev_round else 0.0
+
+
+def bid_reward(bid: int, won: int, cards: int) -> float:
+    """Compare a bid with the tricks won of a round of ``cards`` tricks (10.4)."""
+    distance = abs(bid - won)
     if distance == 0:
-        return 5.0 + (0.5 * g.ev_cards if g.ev_bid == 0 else 0.0)
+        return 5.0 + (0.5 * cards if bid == 0 else 0.0)
     return (1.0, -1.0)[distance - 1] if distance < 3 else -2.0 - 0.5 * distance
 
 
 def worker_shaped(g: Position) -> float:
     """Judge the trick and the goal (10.5), then decisions about abilities (10.6)."""
-    reward = trick_reward(g)
+    reward = 0.0
+    if g.ev_trick:
+        needed_after = bool(g.rules.needed_after)
+        reward = trick_reward(g.ev_trick == 1, g.ev_needed, g.ev_left, needed_after)
     if g.ev_round and g.ev_won == g.ev_bid:
         reward += g.rules.goal_bonus
     reward += ability_reward(g)
     if g.ev_round:
-        reward += 0.01 * (g.ev_bet if g.ev_won == g.ev_bid else -g.ev_bet)
+        reward += bet_reward(g.ev_bet, g.ev_won == g.ev_bid)
     return reward
 
 
-def trick_reward(g: Position) -> float:
-    """Compare the result of a trick with the tricks needed before it (10.5)."""
-    wanted, rest = g.ev_needed, g.ev_left - 1
-    if g.ev_trick == 1:
-        if g.rules.needed_after:
-            wanted -= 1
+def trick_reward(won: bool, wanted: int, left: int, needed_after: bool) -> float:
+    """Compare the result of a trick with the tricks wanted before it (10.5).
+
+    Parameters
+    ----------
+    won : bool
+        Whether the agent won the trick.
+    wanted, left : int
+        Tricks he needed and tricks left, both before it; it is one of those left.
+    needed_after : bool
+        Count the trick before judging it.
+    """
+    if won:
+        wanted -= needed_after
         return 3.0 if wanted > 0 else -1.5 if wanted == 0 else -2.0
-    if g.ev_trick == 2:
-        return 0.5 if wanted <= rest else 0.0 if wanted == rest + 1 else -1.0
-    return 0.0
+    rest = left - 1
+    return 0.5 if wanted <= rest else 0.0 if wanted == rest + 1 else -1.0
+
+
+def bet_reward(bet: int, exact: bool) -> float:
+    """Pay Rascal's bet at the end of a round (10.6)."""
+    return 0.01 * (bet if exact else -bet)
 
 
 def ability_reward(g: Position) -> float:

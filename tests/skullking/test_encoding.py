@@ -960,7 +960,8 @@ def test_info_of_a_running_round():
     assert (got.rank, got.phase, got.decision_phase) == (3, 1, Phase.PLAY)
     ended = (got.ended_round, got.ended_cards, got.ended_bid, got.ended_won)
     assert (*ended, got.ended_bonus, got.ended_alliances, got.game_rank) == (0,) * 7
-    assert got.illegal_action == 0
+    assert (got.illegal_action, got.allies_on_track) == (0, 1)
+    assert columns(worker_game()).allies_on_track == 1  # of two allies, one has won too many
 
 
 def test_info_of_an_ended_round():

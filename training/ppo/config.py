@@ -76,6 +76,8 @@ class PPOConfig:
         First decisions of a chunk that only bring the state up to date and are not learnt from.
     refresh_states : bool
         Compute the states at chunk starts anew for every epoch after the first.
+    aux_head : int
+        Outputs of a further head on the policy's hidden layers, for an auxiliary loss; 0 for none.
     """
 
     rollout_steps: int = 128
@@ -111,6 +113,7 @@ class PPOConfig:
     seq_len: int = 16
     burn_in: int = 0
     refresh_states: bool = False
+    aux_head: int = 0
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
@@ -145,7 +148,7 @@ class PPOConfig:
         for name in ("gamma", "gae_lambda"):
             value = getattr(self, name)
             require(0 <= value <= 1, f"ppo.{name}", value, "from 0 to 1")
-        for name in ("ent_coef", "vf_coef", "attention", "burn_in"):
+        for name in ("ent_coef", "vf_coef", "attention", "burn_in", "aux_head"):
             value = getattr(self, name)
             require(value >= 0, f"ppo.{name}", value, "at least 0")
         for name in ("target_kl", "clip_range_vf"):

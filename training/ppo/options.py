@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from fastenv.errors import ConfigError
+from training.hier.hindsight.modes import head_size
 from training.ppo.config import ExecutionConfig, PPOConfig
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ RENAMED = {
 _NATIVE = (
     *("clip_schedule", "ent_schedule", "adam_eps", "clip_range_vf", "value_clip", "value_loss"),
     *("norm_adv", "trunk", "heads", "attention", "recurrent", "recurrent_size", "seq_len"),
-    *("burn_in", "refresh_states", "compile", "micro_batch", "obs_device", "timers"),
+    *("burn_in", "refresh_states", "compile", "micro_batch", "obs_device", "timers", "hindsight"),
 )
 _SHARED = (
     *("learning_rate", "lr_schedule", "gamma", "gae_lambda", "clip_range", "vf_coef", "ent_coef"),
@@ -49,6 +50,7 @@ def learning(run: RunConfig) -> PPOConfig:
     values |= {ours: getattr(run.ppo, theirs) for ours, theirs in RENAMED.items()}
     ours = {field.name for field in fields(PPOConfig)}
     values |= {name: getattr(run.native, name) for name in _NATIVE if name in ours}
+    values["aux_head"] = head_size(run.native.hindsight)
     with names_of_the_run():
         return PPOConfig(**values)
 

@@ -122,6 +122,11 @@ class ActorCritic(nn.Module):
             self.policy_head = nn.Linear(width, self.num_heads * layout.num_actions)
             self.value_head = nn.Linear(width, 1)
             self._initialise(config)
+            # Drawn last: the rest begins as it would without.
+            self.aux_head = nn.Linear(width, config.aux_head) if config.aux_head else None
+            if self.aux_head is not None:
+                nn.init.orthogonal_(self.aux_head.weight, config.policy_gain)
+                nn.init.zeros_(self.aux_head.bias)
         towers = 1 if self.value_tower is None else 2
         self.state_size = towers * self.policy_tower.state_size
 
@@ -164,6 +169,20 @@ class ActorCritic(nn.Module):
             return self.step(obs, state=state)[1]
         latent = self.value_tower.layers(self._features(obs))
         return self.value_head(latent).squeeze(-1)
+
+    def auxiliary(self, obs: Tensor) -> Tensor:
+        """Return what the auxiliary head, of a network without a state, reads off the policy tower.
+
+        Parameters
+        ----------
+        obs : Tensor, shape (n, ...)
+
+        Returns
+        -------
+        Tensor, shape (n, aux_head)
+        """
+        assert self.aux_head is not None
+        return self.aux_head(self.policy_tower.layers(self._features(obs)))
 
     def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits (n, A), values (n,) and the next state of one decision of n lanes.

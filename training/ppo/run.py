@@ -10,9 +10,13 @@ import numpy as np
 import torch
 
 from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from fastenv.skullking import SkullKingGame
 from training import checkpoint, envs, late_actions
 from training.checkpoint import Checkpoint
 from training.config import RunConfig, require
+from training.hier.hindsight.auxiliary import Hindsight
+from training.hier.hindsight.auxiliary import make as make_hindsight
 from training.loop import Loop
 from training.ppo import options, policy
 from training.ppo.policy import ActorCritic, Logits
@@ -159,7 +163,27 @@ def build(config: RunConfig, engines: list[BatchEngine], on_step: Any = None) ->
             total_steps=config.total_steps,
             seed=config.seed,
             on_step=on_step,
+            auxiliary=hindsight(config, engines[0]),
         )
+
+
+def hindsight(config: RunConfig, engine: BatchEngine) -> Hindsight | None:
+    """Return the auxiliary loss of ``native.hindsight``; None if it is off.
+
+    Raises
+    ------
+    ConfigError
+        If the mode does not fit the environment or the network.
+    """
+    mode = config.native.hindsight
+    if mode == "off":
+        return None
+    game = engine.game
+    if not isinstance(game, SkullKingGame):
+        raise ConfigError(f"native.hindsight={mode!r} is not possible: it is Skull King's alone.")
+    seed = envs.stream_seed(config.seed, "auxiliary")
+    learning, policy = options.learning(config), game.config.tier
+    return make_hindsight(mode, policy, game.config, learning, config.num_envs, seed)
 
 
 def check(config: RunConfig, engine: BatchEngine) -> None:
@@ -172,6 +196,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     """
     with options.names_of_the_run():
         obs_layout(engine).check(options.learning(config))
+        hindsight(config, engine)
         device = choose_device(config.device)
         if config.precision != "auto":
             check_precision(config.precision, device)
@@ -186,6 +211,8 @@ def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     same = checkpoint.identity_of(config.env, width)
     shape = {name: value for name, value in asdict(config.native).items() if name in _SHAPE}
     network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
+    if config.native.hindsight != "off":  # checkpoints are older than the option
+        network["hindsight"] = config.native.hindsight
     return {**same, "network": network, "trainer": config.trainer}
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from fastenv.errors import FastEnvError
 from training.envs import stream_seed, training_seed
+from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
 from training.ppo.compiled import Compiled
 from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
@@ -55,6 +56,8 @@ class PPOTrainer:
         All generators derive from it.
     on_step : callable, optional
         See :data:`OnStep`.
+    auxiliary : Auxiliary, optional
+        A further loss, beside that of each minibatch.
 
     Attributes
     ----------
@@ -79,6 +82,7 @@ class PPOTrainer:
         total_steps: int,
         seed: int = 1,
         on_step: OnStep | None = None,
+        auxiliary: Auxiliary | None = None,
     ) -> None:
         execution = execution or ExecutionConfig()
         self.engines = list(engines) if isinstance(engines, Sequence) else [engines]
@@ -88,7 +92,7 @@ class PPOTrainer:
         self.num_envs = sum(engine.num_envs for engine in self.engines)
         config.check_rollout(self.num_envs)
         self.steps = self.iteration = self.updates = 0
-        self._on_step = on_step
+        self._on_step, self._auxiliary = on_step, auxiliary
         self._started = False
 
         self.device = device = choose_device(execution.device)
@@ -274,6 +278,8 @@ class PPOTrainer:
         if self._on_step is not None:
             actions = self._actions[group].numpy()
             self._on_step(lanes.engine, actions, *lanes.destination(t + 1))
+        if self._auxiliary is not None:
+            self._auxiliary.observe(t, lanes.first, lanes.engine)
         lanes.store(t)
         state = self._next_states[group]
         self._cut_off.add(t, lanes, state)
@@ -325,6 +331,10 @@ class PPOTrainer:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=torch.float64, device=self.device)
         adv = normalised(rollout.adv) if config.norm_adv == "batch" else rollout.adv
+        if self._auxiliary is not None:
+            samples = rollout.steps * self.num_envs
+            self._auxiliary.begin(rollout, samples // config.minibatch_size)
+            self.phases.mark("other")
         minibatches = 0
         going = True
         for epoch in range(config.epochs):
@@ -339,6 +349,8 @@ class PPOTrainer:
                     self.optimizer.zero_grad(set_to_none=True)
                     going = False
                     break
+                if self._auxiliary is not None:
+                    self._auxiliary_gradient(self._auxiliary, minibatches - 1)
                 sums[-1] += self._optimizer_step()
             if not going:
                 break
@@ -358,7 +370,16 @@ class PPOTrainer:
             "explained_variance": float(seen),
             "minibatches": minibatches,
             "skipped_steps": self.precision.skipped,
+            **({} if self._auxiliary is None else self._auxiliary.metrics()),
         }
+
+    def _auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
+        """Add the gradient of the further loss to that of a minibatch."""
+        with self.precision.autocast():
+            loss = auxiliary.loss(self.net, minibatch)
+        if loss is not None:
+            self.precision.scale(loss).backward()
+        self.phases.mark("other")
 
     def _gradient(self, pieces: Any, objective: Objective) -> Tensor:
         """Add the gradients of the pieces of a minibatch up; return its terms of the loss."""
@@ -454,6 +475,8 @@ class PPOTrainer:
             "minibatch": {"generator": self.minibatches.generator.get_state()},
             "state": self._state,
         }
+        if self._auxiliary is not None:
+            copied["auxiliary"] = self._auxiliary.state_dict()
         return {
             "model": _to_host(copied),
             "counters": {
@@ -487,6 +510,8 @@ class PPOTrainer:
         self._sampler.load_state_dict(model["sampler"])
         self.minibatches.generator.set_state(model["minibatch"]["generator"])
         self._state.copy_(model["state"])
+        if self._auxiliary is not None:
+            self._auxiliary.load_state_dict(model["auxiliary"])
         for lanes in self._lanes:
             lanes.engine.set_state(None, saved["rows"][lanes.slice])
         self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))

@@ -31,7 +31,16 @@ def make_trainer():
     """Build a trainer from an engine and options; fp32 on the CPU unless it is told otherwise."""
     made = []
 
-    def make(engines, *, seed=1, total_steps=10**6, on_step=None, execution=None, **options):
+    def make(
+        engines,
+        *,
+        seed=1,
+        total_steps=10**6,
+        on_step=None,
+        auxiliary=None,
+        execution=None,
+        **options,
+    ):
         given = {"device": "cpu", "precision": "fp32", **(execution or {})}
         trainer = PPOTrainer(
             engines,
@@ -40,6 +49,7 @@ def make_trainer():
             total_steps=total_steps,
             seed=seed,
             on_step=on_step,
+            auxiliary=auxiliary,
         )
         made.append(trainer)
         return trainer

@@ -45,7 +45,7 @@ def test_defaults_of_a_run_are_those_of_the_trainer():
 
 def test_every_option_of_the_section_reaches_the_trainer():
     both = vars(PPOConfig()) | vars(ExecutionConfig())
-    assert vars(NativeConfig()).keys() - {"env_groups"} <= both.keys()
+    assert vars(NativeConfig()).keys() - {"env_groups", "hindsight"} <= both.keys()
 
 
 def test_deterministic_runs_do_not_choose_by_the_clock():

@@ -1,0 +1,1 @@
+"""Hindsight: learning from what a round would have been worth with another goal or bid."""

@@ -1,0 +1,35 @@
+"""The modes of hindsight: which policy learns from it, through what, and how much it counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from fastenv.skullking.tables import NUM_ACTIONS
+
+
+class Mode(NamedTuple):
+    """A way to learn from hindsight.
+
+    ``policy`` is whose it is, ``outputs`` the size of the network's auxiliary head, ``weight`` that
+    of the loss beside PPO's.
+    """
+
+    policy: str
+    outputs: int
+    weight: float
+
+
+# A round has as many possible numbers of tricks as there are bids.
+MODES = {
+    "value": Mode("worker", 0, 0.25),
+    "sil": Mode("worker", 0, 0.1),
+    "is": Mode("worker", 0, 0.1),
+    "tricks": Mode("manager", NUM_ACTIONS * NUM_ACTIONS, 0.5),
+    "bid": Mode("manager", NUM_ACTIONS, 0.5),
+}
+CHOICES = ("off", *MODES)
+
+
+def head_size(mode: str) -> int:
+    """Return the outputs of the auxiliary head that a mode needs; 0 for none."""
+    return 0 if mode == "off" else MODES[mode].outputs

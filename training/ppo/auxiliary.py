@@ -1,0 +1,62 @@
+"""A further loss beside that of PPO: what the trainer asks of it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from training.ppo.buffer import Rollout
+from training.ppo.policy import ActorCritic
+
+
+class Auxiliary(Protocol):
+    """Learns from the rollouts of a :class:`~training.ppo.trainer.PPOTrainer` beside it.
+
+    Each of its losses is differentiated next to that of a minibatch of PPO, and one optimizer step
+    follows both; gradients are clipped together.
+    """
+
+    def observe(self, t: int, first: int, engine: Any) -> None:
+        """Take in what an engine says of decision ``t`` of the rollout.
+
+        Parameters
+        ----------
+        t : int
+        first : int
+            First lane of the engine.
+        engine : BatchEngine
+            Has just stepped.
+        """
+        ...
+
+    def begin(self, rollout: Rollout, minibatches: int) -> None:
+        """Prepare for the update of an iteration.
+
+        Parameters
+        ----------
+        rollout : Rollout
+            Complete, advantages included; overwritten by the next iteration.
+        minibatches : int
+            Minibatches of a pass over it.
+        """
+        ...
+
+    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+        """Return the loss beside a minibatch, counted from 0 over all passes; None for none.
+
+        It is called in the precision of the trainer, which also differentiates what it returns.
+        """
+        ...
+
+    def metrics(self) -> dict[str, float]:
+        """Return what there is to log of the update."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return, between two iterations, what decides how it goes on: tensors, plain numbers."""
+        ...
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        ...
