@@ -212,17 +212,29 @@ class PPOTrainer:
     def _start(self) -> None:
         """Reset the lanes and choose the precision, once."""
         if not self._started:
-            base = training_seed(self.seed)
-            for lanes in self._lanes:
-                obs, mask = lanes.destination(self.rollout.steps)
-                lanes.engine.reset_many(seeds=base + lanes.first, obs_out=obs, mask_out=mask)
-                if self._on_step is not None:
-                    self._on_step(lanes.engine, None, obs, mask)
-                lanes.store_observation(self.rollout.steps)
+            self._reset(training_seed(self.seed))
             self._started = True
         if self._precision is None:
             name = choose(self.execution.precision, self.device, self._seconds)
             self._precision = Precision(name, self.device)
+
+    def _reset(self, seed: int | None) -> None:
+        for lanes in self._lanes:
+            obs, mask = lanes.destination(self.rollout.steps)
+            seeds = None if seed is None else seed + lanes.first
+            lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
+            if self._on_step is not None:
+                self._on_step(lanes.engine, None, obs, mask)
+            lanes.store_observation(self.rollout.steps)
+
+    def restart(self) -> None:
+        """Give every lane a new episode of its stream, between two iterations.
+
+        For data that must not begin in what was set up before: what was under way is lost.
+        """
+        if self._started:
+            self._reset(None)
+            self._state.zero_()
 
     # -- 1: collect ------------------------------------------------------------------------------
 
