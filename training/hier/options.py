@@ -8,6 +8,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from fastenv.errors import ConfigError
+from training.config import OPPONENT_SETS
 from training.envs import stream_seed
 from training.hier.config import POLICY_DEFAULTS, GateOptions
 from training.ppo.config import require
@@ -76,6 +77,9 @@ def check(run: RunConfig) -> None:
     require(run.window_ticks == 0, "window_ticks", run.window_ticks, "0 with trainer='hier'")
     rules = run.mask_schedule
     require(not rules, "mask_schedule", rules, "empty with trainer='hier'")
+    for name in run.hier.eval_opponents:
+        allowed = "among " + ", ".join(OPPONENT_SETS)
+        require(name in OPPONENT_SETS, "hier.eval_opponents", name, allowed)
     gate_config(run.hier.gate)
 
 

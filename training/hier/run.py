@@ -15,7 +15,8 @@ from training.env_impl import EnvImpl
 from training.envs import make_engine
 from training.evaluation.policies import Net
 from training.gate import Certificate, Gate, policy_hash
-from training.hier import options
+from training.hier import curve, options
+from training.hier.pair import Pair
 from training.hier.trainer import HierTrainer, manager_view
 from training.loop import Loop
 from training.ppo import run as native
@@ -89,7 +90,20 @@ class HierLearner:
                 return
             found, details = trainer.iterate()
             loop.end_iteration(found["train"], found["phases"], **details)
+            if details["policy"] == "manager" and trainer.next_policy == "worker":
+                self._evaluate(loop)
         loop.finish()
+
+    def _evaluate(self, loop: Loop) -> None:
+        """Play whole games behind every ``eval_every``-th stage of the Manager."""
+        every, outer = self._config.hier.eval_every, self.trainer.stage // 2
+        if not every or outer % every:
+            return
+        nets = {name: logits_of(t.net) for name, t in self.trainer.trainers.items()}
+        pair = Pair(self._config, nets["manager"], nets["worker"])
+        hier = self._config.hier
+        results = curve.play(pair, hier.eval_opponents, hier.eval_games)
+        loop.log.evaluation(loop.steps, results, games=hier.eval_games)
 
     # -- the gate --------------------------------------------------------------------------------
 
