@@ -77,6 +77,11 @@ def check(run: RunConfig) -> None:
     require(run.window_ticks == 0, "window_ticks", run.window_ticks, "0 with trainer='hier'")
     rules = run.mask_schedule
     require(not rules, "mask_schedule", rules, "empty with trainer='hier'")
+    if run.hier.balance == "steps":
+        for section in ("env_options", "schedules"):
+            given = getattr(run, section).get("round_weights")
+            allowed = "left out with hier.balance='steps', which are weights too"
+            require(given is None, f"{section}.round_weights", given, allowed)
     for name in run.hier.eval_opponents:
         allowed = "among " + ", ".join(OPPONENT_SETS)
         require(name in OPPONENT_SETS, "hier.eval_opponents", name, allowed)

@@ -37,6 +37,8 @@ class HierTrainer:
     trainers : dict of str to PPOTrainer
         ``"worker"`` and ``"manager"``.
     manager_env : ManagerEnv
+    goals : GoalLanes
+        Of the Worker's lanes.
     stage : int
         Of the iteration that was last, from 1; it changes with the policy that learns.
     policy : str or None
@@ -71,8 +73,8 @@ class HierTrainer:
             "manager": Partner(self.trainers["manager"], seeds["worker"]),
         }
         num_envs = worker_engine.num_envs
-        self._goals = GoalLanes(num_envs, self._hier.goals, self.view, self.partners["manager"])
-        self._goals.begin(worker_engine, manager_bids=False)
+        self.goals = GoalLanes(num_envs, self._hier.goals, self.view, self.partners["manager"])
+        self.goals.begin(worker_engine, manager_bids=False)
         self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
         self._stats = RoundStats(len(worker_engine.game.config.hand_sizes()))
         self.stage = 0
@@ -139,7 +141,7 @@ class HierTrainer:
         if name == "manager":
             self._deal_cards()  # its lanes wait for a bid: nothing in them is of an older Worker
             return
-        self._goals.begin(self.engines["worker"], self.manager_bids)
+        self.goals.begin(self.engines["worker"], self.manager_bids)
         if self.manager_bids:
             self.trainers["worker"].restart()  # away with rounds that an older Manager has bid
 
@@ -164,10 +166,10 @@ class HierTrainer:
         self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
     ) -> None:
         if actions is not None:
-            self._stats.add(engine, self._goals.lanes)
+            self._stats.add(engine, self.goals.lanes)
             if self._on_step is not None:
                 self._on_step(engine)
-        self._goals.bid(engine, actions is not None, obs, mask)
+        self.goals.bid(engine, actions is not None, obs, mask)
 
     def _manager_step(
         self, engine: Any, actions: np.ndarray | None, _obs: np.ndarray, _mask: np.ndarray
@@ -233,7 +235,7 @@ class HierTrainer:
             self._epochs[name].load_state_dict(counters["epochs"][name])
         self.stage, self.policy = int(counters["stage"]), counters["policy"]
         self.worker_plays = bool(counters["worker_plays"])
-        self._goals.begin(self.engines["worker"], self.manager_bids)
+        self.goals.begin(self.engines["worker"], self.manager_bids)
         self._deal_cards()
 
     def close(self) -> None:
