@@ -131,6 +131,7 @@ class HierTrainer:
             "partner": self._partner_of(name),
             "decisions": self.steps,
             "epochs": trainer.config.epochs,
+            "by_epoch": trainer.by_epoch,
             **self._stats.record(),
         }
         return found, details

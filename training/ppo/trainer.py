@@ -62,6 +62,8 @@ class PPOTrainer:
         Decisions, iterations and optimizer steps until now.
     net : ActorCritic
     rollout : Rollout
+    by_epoch : dict of str to list of float
+        ``kl`` and ``clipfrac`` of each epoch of the last update.
 
     Raises
     ------
@@ -88,6 +90,7 @@ class PPOTrainer:
         self.num_envs = sum(engine.num_envs for engine in self.engines)
         config.check_rollout(self.num_envs)
         self.steps = self.iteration = self.updates = 0
+        self.by_epoch: dict[str, list[float]] = {}
         self._on_step = on_step
         self._started = False
 
@@ -337,6 +340,7 @@ class PPOTrainer:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=torch.float64, device=self.device)
         adv = normalised(rollout.adv) if config.norm_adv == "batch" else rollout.adv
+        passes: list[tuple[int, Tensor]] = []
         minibatches = 0
         going = True
         for epoch in range(config.epochs):
@@ -352,8 +356,10 @@ class PPOTrainer:
                     going = False
                     break
                 sums[-1] += self._optimizer_step()
+            passes.append((minibatches, sums.clone()))
             if not going:
                 break
+        self.by_epoch = _by_epoch(passes)
         seen = explained_variance(rollout.value[:-1], rollout.ret)
         *means, norm = (sums / minibatches).tolist()
         if not all(map(math.isfinite, means)):
@@ -506,6 +512,18 @@ class PPOTrainer:
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
         self.updates = int(counters["updates"])
         self._started = True
+
+
+def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
+    """Return the means of each epoch from minibatches and sums of terms up to its end."""
+    ends = torch.stack([sums for _, sums in passes]).tolist()
+    means: dict[str, list[float]] = {"kl": [], "clipfrac": []}
+    for k, (count, _) in enumerate(passes):
+        first, before = (passes[k - 1][0], ends[k - 1]) if k else (0, [0.0] * len(ends[k]))
+        for name, values in means.items():
+            at = TERMS.index(name)
+            values.append((ends[k][at] - before[at]) / (count - first))
+    return means
 
 
 def _to_host(value: Any) -> Any:

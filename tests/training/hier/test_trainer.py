@@ -137,3 +137,18 @@ def test_partners_do_not_draw_from_the_generators_of_the_training(make_trainer):
         other = "manager" if details["policy"] == "worker" else "worker"
         assert torch.equal(before[other], states[other])
         assert not torch.equal(before[details["policy"]], states[details["policy"]])
+
+
+def test_kl_and_clip_fraction_of_every_epoch_are_logged(make_trainer):
+    options = {"n_epochs": 3, "target_kl": None, "learning_rate": 1e-2}
+    trainer = make_trainer(hier={"worker": options})
+    found, details = trainer.iterate()
+    for name in ("kl", "clipfrac"):
+        values = details["by_epoch"][name]
+        assert len(values) == 3
+        assert np.mean(values) == pytest.approx(found["train"][name])
+        assert values[2] > values[0]  # away from the policy that played
+    stopped = make_trainer(hier={"worker": options | {"target_kl": 1e-6}})
+    found, details = stopped.iterate()
+    assert found["train"]["minibatches"] < 12
+    assert len(details["by_epoch"]["kl"]) == 1 + (found["train"]["minibatches"] - 1) // 4
