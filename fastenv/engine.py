@@ -323,8 +323,20 @@ class BatchEngine:
         """
         return self.get_state(idx).view(self.game.state_dtype).reshape(-1)
 
-    def set_states(self, rows: Array, idx: npt.ArrayLike | None = None) -> None:
+    def set_states(
+        self, rows: Array, idx: npt.ArrayLike | None = None, *, trusted: bool = False
+    ) -> None:
         """Load state rows, shape (k,), after checking them; observation, mask and info follow.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k,)
+        idx : int, sequence of int or bool mask, optional
+            Which lanes; default all.
+        trusted : bool
+            Leave the check of the content out, which costs far more than the rest: only for rows
+            that an engine of this game has returned, changed in nothing but values that the game
+            allows. Others can crash the process.
 
         Raises
         ------
@@ -337,7 +349,8 @@ class BatchEngine:
             raise StateError(f"rows have dtype {rows.dtype}, need the state dtype of this game")
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
-        self.game.validate(rows)
+        if not trusted:
+            self.game.validate(rows)
         clean = np.zeros(rows.shape, rows.dtype)  # equal states are equal bytes: no padding
         for name in rows.dtype.names or ():
             clean[name] = rows[name]
@@ -394,9 +407,15 @@ class BatchEngine:
 
     # -- views of given rows ---------------------------------------------------------------------
 
-    def encode_obs_many(self, rows: Array | None = None, out: Array | None = None) -> Array:
-        """Return observations of ``rows`` (default: the lanes' own), shape (k, *obs_shape)."""
-        return self._encode(rows, out, None)[0]
+    def encode_obs_many(
+        self, rows: Array | None = None, out: Array | None = None, *, trusted: bool = False
+    ) -> Array:
+        """Return observations of ``rows`` (default: the lanes' own), shape (k, *obs_shape).
+
+        ``trusted`` leaves the check of the rows out, as in :meth:`set_states`; they may then be of
+        another tier or mode of the game, whose decisions this one does not have.
+        """
+        return self._encode(rows, out, None, trusted)[0]
 
     def action_masks_many(self, rows: Array | None = None, out: Array | None = None) -> Array:
         """Return the masks of ``rows`` (default: the lanes' own), uint8, shape (k, A)."""
@@ -438,7 +457,11 @@ class BatchEngine:
         return out
 
     def _encode(
-        self, rows: Array | None, obs: Array | None, mask: Array | None
+        self,
+        rows: Array | None,
+        obs: Array | None,
+        mask: Array | None,
+        trusted: bool = False,
     ) -> tuple[Array, Array]:
         if rows is None:
             rows = self.get_states()
@@ -446,7 +469,8 @@ class BatchEngine:
             rows = np.ascontiguousarray(np.atleast_1d(rows))
             if rows.dtype != self.game.state_dtype:
                 raise StateError(f"rows have dtype {rows.dtype}, need the state dtype of this game")
-            self.game.validate(rows)
+            if not trusted:
+                self.game.validate(rows)
         k = len(rows)
         shapes = {"obs": (k, *self.obs_shape), "mask": (k, self.num_actions)}
         if obs is None:

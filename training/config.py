@@ -18,11 +18,12 @@ from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from fastenv.errors import ConfigError
+from training.hier.config import HierConfig
 from training.hier.hindsight.modes import CHOICES as HINDSIGHT
 from training.ppo import options
 from training.selfplay.config import SelfPlayConfig
 
-TRAINERS = ("native", "sb3")
+TRAINERS = ("native", "sb3", "hier")
 ENV_IMPLS = ("reference", "native", "auto")
 OPPONENT_SETS = (
     "random",
@@ -317,8 +318,8 @@ class RunConfig:
     ----------
     env : str
         Environment id, with or without the namespace.
-    trainer : {"native", "sb3"}
-        :mod:`training.ppo`, or stock ``sb3_contrib.MaskablePPO``.
+    trainer : {"native", "sb3", "hier"}
+        :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, or :mod:`training.hier`.
     name : str or None
         Folder under ``runs/``; None makes one up from the id and the time.
     preset : str or None
@@ -349,7 +350,7 @@ class RunConfig:
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
     selfplay : SelfPlayConfig or None
         Opponents that are snapshots of the learner; None for none.
-    ppo, native, checkpoints, evaluation : see there
+    ppo, native, hier, checkpoints, evaluation : see there
     """
 
     env: str = "SkullKingWorker-v0"
@@ -371,6 +372,7 @@ class RunConfig:
     selfplay: SelfPlayConfig | None = None
     ppo: PPOConfig = field(default_factory=PPOConfig)
     native: NativeConfig = field(default_factory=NativeConfig)
+    hier: HierConfig = field(default_factory=HierConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
@@ -413,6 +415,12 @@ class RunConfig:
             for name, alone in {"env_groups": 1, "recurrent": "none"}.items():
                 value = getattr(self.native, name)
                 require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
+        if self.trainer != "hier":
+            for f in fields(HierConfig):
+                value = getattr(self.hier, f.name)
+                usual = getattr(HierConfig(), f.name)
+                only = f"{usual!r} with trainer={self.trainer!r}: it belongs to trainer='hier'"
+                require(value == usual, f"hier.{f.name}", value, only)
         if self.trainer == "sb3":
             for name, alone in {
                 "precision": "fp16",
@@ -428,7 +436,7 @@ class RunConfig:
             return
         for name in ("rollout_buffer", "algorithm"):
             value = getattr(ppo, name)
-            only = "'stock' with trainer='native': it belongs to trainer='sb3'"
+            only = f"'stock' with trainer={self.trainer!r}: it belongs to trainer='sb3'"
             require(value == "stock", f"ppo.{name}", value, only)
         options.learning(self)
         options.execution(self)
@@ -437,6 +445,10 @@ class RunConfig:
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
         one = groups == 1 or not self.window_ticks
         require(one, "native.env_groups", groups, "1 with window_ticks, which follows one group")
+        if self.trainer == "hier":
+            from training.hier import options as hier_options  # it builds configs of its own
+
+            hier_options.check(self)
 
     @property
     def precision(self) -> str:

@@ -14,7 +14,7 @@ from training.config import RunConfig, Schedule
 from training.env_impl import EnvImpl
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
-STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary")
+STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
 # Training seeds have this bit, evaluation seeds are below 2**40: they never meet.
 TRAINING_BIT = 1 << 62
 

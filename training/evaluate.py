@@ -33,6 +33,7 @@ from training.evaluation import episodes, goals, matches, prospector, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Bot, Net, NetInGame, Policy
+from training.hier.pair import Pair
 from training.runs import RunError, RunFolder
 
 AGENT = "trained"
@@ -65,6 +66,8 @@ class Trained:
     logits : callable
     windows : dict
         State of the window aggregator (:mod:`training.windows`); empty without windows.
+    pair : Pair, optional
+        Manager and Worker of a hierarchical run, whose ``logits`` are the Worker's.
     """
 
     config: RunConfig
@@ -73,6 +76,7 @@ class Trained:
     tier: str | None
     logits: Any
     windows: dict[str, Any]
+    pair: Pair | None = None
 
     def view(self) -> BatchEngine:
         """Return a small engine of the environment it was trained on, to encode with."""
@@ -96,6 +100,8 @@ class Trained:
 
     def match_policy(self, num_envs: int, bids: str, seed: int) -> Policy:
         """Return the player of whole games: bids by rule for a Worker, cards for a Manager."""
+        if self.pair is not None:
+            return self.pair.policy(num_envs, seed)
         if self.tier == "flat":
             return Net(self.logits)
         if self.tier == "manager":
@@ -125,13 +131,18 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     engine = make_engine(config.env, 1, config.env_options)
     saved = checkpoint.load(path, trainer.identity(run, engine))
     try:
-        logits = trainer.load_logits(config, engine, saved.model["policy"])
+        parts = saved.model["worker"] if config.trainer == "hier" else saved.model
+        logits = trainer.load_logits(config, engine, parts["policy"])
+        pair = None
+        if config.trainer == "hier":
+            bids = trainer.load_bids(config, saved.model["manager"]["policy"])
+            pair = Pair(config, bids, logits)
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise checkpoint.CheckpointError(f"{path} holds another network: {reason}") from error
     tier = getattr(engine.game.config, "tier", None)
     windows = saved.trainer.get("windows") or {}
-    return Trained(config, path, saved.steps, tier, logits, windows)
+    return Trained(config, path, saved.steps, tier, logits, windows, pair)
 
 
 def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[str, Any]]:
@@ -151,6 +162,8 @@ def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[
         engine = matches.match_engine(deals, opponents, players, shared)
         n = engine.num_envs
         seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in MATCH_BASELINES}
+        if trained.pair is not None:
+            seats |= trained.pair.halves(n, options.bids, options.seed)
         seats[AGENT] = trained.match_policy(n, options.bids, options.seed)
         results[opponents] = {
             name: matches.intervals(
@@ -315,6 +328,8 @@ def evaluate(
 
 
 def _who_plays(trained: Trained, bids: str) -> str:
+    if trained.pair is not None:
+        return "bids by the Manager, cards by the Worker"
     if trained.tier == "flat":
         return "bids and cards by the network"
     if trained.tier == "manager":

@@ -114,6 +114,11 @@ class Loop:
         self._saved_at = steps if steps else -1
 
     @property
+    def log(self) -> RunLog:
+        """Where a trainer says what happened between two iterations."""
+        return self._log
+
+    @property
     def wall_s(self) -> float:
         """Seconds of training, those before a resume included."""
         return self._wall_before + time.perf_counter() - self._start
@@ -139,7 +144,9 @@ class Loop:
             for record in self.windows.add():
                 self._log_window(record)
 
-    def end_iteration(self, train: Mapping[str, Any], phases: Mapping[str, float]) -> None:
+    def end_iteration(
+        self, train: Mapping[str, Any], phases: Mapping[str, float], **details: Any
+    ) -> None:
         """Log an iteration that is done, and save if it is time to.
 
         Parameters
@@ -148,6 +155,8 @@ class Loop:
             What the trainer says of its update.
         phases : mapping
             Where the seconds went.
+        **details
+            Anything else to log, as JSON values.
         """
         wall = time.perf_counter() - self.began
         cpu = time.process_time() - self._cpu
@@ -164,6 +173,7 @@ class Loop:
             "sps_cpu": samples / cpu,
             "phases": dict(phases),
             "train": dict(train),
+            **details,
             **self._window.record(),
             **({"held_back": held_back} if held_back else {}),
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},

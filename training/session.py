@@ -14,6 +14,7 @@ from training import checkpoint, envs, machine
 from training.checkpoint import Checkpoint, CheckpointError
 from training.config import RunConfig
 from training.env_impl import EnvImpl
+from training.hier.options import policy_run
 from training.logging import RunLog, drop_after
 from training.loop import Loop, Stop
 from training.presets import derived_sizes
@@ -183,13 +184,14 @@ def _conduct(
 
     log = RunLog(run.path, config.total_steps, steps)
     loop = Loop(config, engine, knobs, log, save, stop, windows, steps=steps, **progress)
-    summary = {**learner.impl.record(), **_ppo_record(config, learner.device)}
+    described = policy_run(config, "worker") if config.trainer == "hier" else config
+    summary = {**learner.impl.record(), **_ppo_record(described, learner.device)}
     try:
         log.say(
             f"{run.name}: {config.env}, backend {engine.backend}, device {learner.device}, "
             f"trainer {config.trainer}, {learner.precision}"
         )
-        log.say(derived_sizes(config, int(np.prod(engine.obs_shape)), engine.num_actions))
+        log.say(derived_sizes(described, int(np.prod(engine.obs_shape)), engine.num_actions))
         log.event("resume" if resume else "start", step=steps, **machine.revision())
         if learner.impl.record()["ppo_env_impl_auto_fallback"]:
             log.say(f"on the reference implementation, which is slow: {learner.impl.probe}")

@@ -10,7 +10,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_MODULES = {"native": "training.ppo.run", "sb3": "training.sb3.run"}
+_MODULES = {
+    "native": "training.ppo.run",
+    "sb3": "training.sb3.run",
+    "hier": "training.hier.run",
+}
 
 
 def module_of(trainer: str) -> Any:
@@ -18,7 +22,7 @@ def module_of(trainer: str) -> Any:
 
     Parameters
     ----------
-    trainer : {"native", "sb3"}
+    trainer : {"native", "sb3", "hier"}
 
     Raises
     ------

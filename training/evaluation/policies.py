@@ -64,7 +64,7 @@ class Net:
 
 
 class NetInGame:
-    """A network of a smaller tier in whole games: it takes its own decisions, a bot the others.
+    """A network of a smaller tier in whole games: it takes its own decisions, others the rest.
 
     Parameters
     ----------
@@ -73,11 +73,13 @@ class NetInGame:
         An engine of the network's tier; encodes what the network sees of a whole game's row.
     phases : set of Phase
         Decisions of the network.
-    others : Bot
-        Takes the others.
+    others : Policy
+        Takes the others: a bot, or another network of a smaller tier.
     """
 
-    def __init__(self, logits: Logits, view: BatchEngine, phases: set[Phase], others: Bot) -> None:
+    def __init__(
+        self, logits: Logits, view: BatchEngine, phases: set[Phase], others: Policy
+    ) -> None:
         self._logits, self._view, self._others = logits, view, others
         self._phases = sorted(phases)
 
@@ -87,7 +89,7 @@ class NetInGame:
         actions = np.zeros(len(own), np.int32) if own.all() else self._others.act(engine)
         lanes = np.flatnonzero(own)
         if lanes.size:
-            obs = self._view.encode_obs_many(engine.get_states(lanes))
+            obs = self._view.encode_obs_many(engine.get_states(lanes), trusted=True)
             actions[lanes] = best_legal(self._logits(obs), engine.mask[lanes])
         return actions
 

@@ -160,7 +160,7 @@ class ActorCritic(nn.Module):
         return self._logits(latent, obs), self.value_head(other).squeeze(-1)
 
     def logits(self, obs: Tensor) -> Tensor:
-        """Return the logits (n, A) alone of a network without a state."""
+        """Return the logits (n, A) of a network without a state, without its values."""
         return self._logits(self.policy_tower.layers(self._features(obs)), obs)
 
     def value(self, obs: Tensor, *, state: Tensor) -> Tensor:
@@ -271,7 +271,6 @@ def logits_of(net: ActorCritic) -> Logits:
 
     def logits(obs: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            out: Tensor = net(torch.from_numpy(obs).to(device))[0]
-            return out.float().cpu().numpy()
+            return net.logits(torch.from_numpy(obs).to(device)).float().cpu().numpy()
 
     return logits

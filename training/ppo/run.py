@@ -111,12 +111,7 @@ class NativeLearner:
         TrainingError
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
-        for name, parameter in self.trainer.net.named_parameters():
-            if not bool(torch.isfinite(parameter).all()):
-                raise TrainingError(
-                    f"{name} of the network is not finite, so it is not saved; lower "
-                    "ppo.learning_rate, and go on from the last checkpoint."
-                )
+        check_finite(self.trainer)
         state = self.trainer.state_dict()
         return Snapshot(
             model=state["model"],
@@ -146,7 +141,7 @@ class NativeLearner:
         self.trainer.close()
 
 
-def build(config: RunConfig, engines: list[BatchEngine], on_step: Any = None) -> PPOTrainer:
+def build(config: RunConfig, engines: list[Any], on_step: Any = None) -> PPOTrainer:
     """Return the trainer as the config asks, with all generators seeded.
 
     Raises
@@ -186,6 +181,22 @@ def hindsight(config: RunConfig, engine: BatchEngine) -> Hindsight | None:
     return make_hindsight(mode, policy, game.config, learning, config.num_envs, seed)
 
 
+def check_finite(trainer: PPOTrainer) -> None:
+    """Refuse to save what cannot be trained further.
+
+    Raises
+    ------
+    TrainingError
+        If a parameter is not finite; names it.
+    """
+    for name, parameter in trainer.net.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            raise TrainingError(
+                f"{name} of the network is not finite, so it is not saved; lower "
+                "ppo.learning_rate, and go on from the last checkpoint."
+            )
+
+
 def check(config: RunConfig, engine: BatchEngine) -> None:
     """Refuse what cannot be trained here.
 
@@ -209,11 +220,16 @@ def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     config = run.config
     width = int(np.prod(engine.obs_shape))
     same = checkpoint.identity_of(config.env, width)
+    return {**same, "network": network_of(config), "trainer": config.trainer}
+
+
+def network_of(config: RunConfig) -> dict[str, Any]:
+    """Return the options that shape the network of a run."""
     shape = {name: value for name, value in asdict(config.native).items() if name in _SHAPE}
     network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
     if config.native.hindsight != "off":  # checkpoints are older than the option
         network["hindsight"] = config.native.hindsight
-    return {**same, "network": network, "trainer": config.trainer}
+    return network
 
 
 def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:

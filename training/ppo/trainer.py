@@ -65,6 +65,8 @@ class PPOTrainer:
         Decisions, iterations and optimizer steps until now.
     net : ActorCritic
     rollout : Rollout
+    by_epoch : dict of str to list of float
+        ``kl`` and ``clipfrac`` of each epoch of the last update.
 
     Raises
     ------
@@ -92,6 +94,7 @@ class PPOTrainer:
         self.num_envs = sum(engine.num_envs for engine in self.engines)
         config.check_rollout(self.num_envs)
         self.steps = self.iteration = self.updates = 0
+        self.by_epoch: dict[str, list[float]] = {}
         self._on_step, self._auxiliary = on_step, auxiliary
         self._started = False
 
@@ -216,17 +219,29 @@ class PPOTrainer:
     def _start(self) -> None:
         """Reset the lanes and choose the precision, once."""
         if not self._started:
-            base = training_seed(self.seed)
-            for lanes in self._lanes:
-                obs, mask = lanes.destination(self.rollout.steps)
-                lanes.engine.reset_many(seeds=base + lanes.first, obs_out=obs, mask_out=mask)
-                if self._on_step is not None:
-                    self._on_step(lanes.engine, None, obs, mask)
-                lanes.store_observation(self.rollout.steps)
+            self._reset(training_seed(self.seed))
             self._started = True
         if self._precision is None:
             name = choose(self.execution.precision, self.device, self._seconds)
             self._precision = Precision(name, self.device)
+
+    def _reset(self, seed: int | None) -> None:
+        for lanes in self._lanes:
+            obs, mask = lanes.destination(self.rollout.steps)
+            seeds = None if seed is None else seed + lanes.first
+            lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
+            if self._on_step is not None:
+                self._on_step(lanes.engine, None, obs, mask)
+            lanes.store_observation(self.rollout.steps)
+
+    def restart(self) -> None:
+        """Give every lane a new episode of its stream, between two iterations.
+
+        For data that must not begin in what was set up before: what was under way is lost.
+        """
+        if self._started:
+            self._reset(None)
+            self._state.zero_()
 
     # -- 1: collect ------------------------------------------------------------------------------
 
@@ -335,6 +350,7 @@ class PPOTrainer:
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // config.minibatch_size)
             self.phases.mark("other")
+        passes: list[tuple[int, Tensor]] = []
         minibatches = 0
         going = True
         for epoch in range(config.epochs):
@@ -352,8 +368,10 @@ class PPOTrainer:
                 if self._auxiliary is not None:
                     self._auxiliary_gradient(self._auxiliary, minibatches - 1)
                 sums[-1] += self._optimizer_step()
+            passes.append((minibatches, sums.clone()))
             if not going:
                 break
+        self.by_epoch = _by_epoch(passes)
         seen = explained_variance(rollout.value[:-1], rollout.ret)
         *means, norm = (sums / minibatches).tolist()
         if not all(map(math.isfinite, means)):
@@ -519,6 +537,18 @@ class PPOTrainer:
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
         self.updates = int(counters["updates"])
         self._started = True
+
+
+def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
+    """Return the means of each epoch from minibatches and sums of terms up to its end."""
+    ends = torch.stack([sums for _, sums in passes]).tolist()
+    means: dict[str, list[float]] = {"kl": [], "clipfrac": []}
+    for k, (count, _) in enumerate(passes):
+        first, before = (passes[k - 1][0], ends[k - 1]) if k else (0, [0.0] * len(ends[k]))
+        for name, values in means.items():
+            at = TERMS.index(name)
+            values.append((ends[k][at] - before[at]) / (count - first))
+    return means
 
 
 def _to_host(value: Any) -> Any:

@@ -1,0 +1,39 @@
+"""Does a Manager learn to bid?"""
+
+import numpy as np
+import torch
+
+from training.envs import make_engine
+from training.hier.manager_env import ManagerEnv, RuleCards
+from training.ppo.config import ExecutionConfig, PPOConfig
+from training.ppo.trainer import PPOTrainer
+
+
+def test_manager_bids_better_than_at_random():
+    engine = make_engine(
+        "SkullKingWorker-v0", 128, {"goal_mode": "manager", "allowed_phases": ["early"]}
+    )
+    points = []
+    env = ManagerEnv(engine, make_engine("SkullKingManager-v0", 1), RuleCards(), "points")
+    trainer = PPOTrainer(
+        env,
+        PPOConfig(
+            rollout_steps=16,
+            minibatch_size=256,
+            epochs=4,
+            learning_rate=3e-3,
+            lr_schedule="constant",
+            hidden=(32,),
+        ),
+        ExecutionConfig(device="cpu", precision="fp32"),
+        total_steps=10**6,
+        on_step=lambda env, actions, *_: actions is not None and points.append(env.reward.copy()),
+    )
+    for _ in range(12):
+        trainer.iterate()
+    trainer.close()
+    torch.use_deterministic_algorithms(False)
+    first, last = (np.concatenate(part) for part in (points[:16], points[-32:]))
+    error = np.sqrt(first.var() / first.size + last.var() / last.size)
+    print(first.mean(), last.mean(), error)
+    assert last.mean() - first.mean() > 5 * error

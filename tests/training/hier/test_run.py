@@ -1,0 +1,169 @@
+"""Hierarchical runs: resume, gate, evaluation, and what is refused."""
+
+import json
+
+import pytest
+import torch
+
+from fastenv.errors import ConfigError
+from training.evaluate import load
+from training.hier.options import policy_run
+from training.hier.pair import BIDS, CARDS
+from training.logging import read_lines
+from training.runs import RunFolder
+
+
+def settings(*assignments):
+    return [word for text in assignments for word in ("--set", text)]
+
+
+def same(ours, theirs):
+    if isinstance(ours, torch.Tensor):
+        return torch.equal(ours, theirs)
+    if isinstance(ours, dict):
+        return ours.keys() == theirs.keys() and all(same(ours[k], theirs[k]) for k in ours)
+    if isinstance(ours, list):
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
+    return ours == theirs
+
+
+def model_of(run):
+    newest = (run / "checkpoints/latest").read_text().strip()
+    return newest, torch.load(run / "checkpoints" / newest / "model.pt", weights_only=True)
+
+
+@pytest.mark.parametrize("mode", ["round", "game"])
+def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, mode):
+    flags = settings(
+        f"hier.mode={mode}", "hier.manager.n_steps=20", "hier.manager.batch_size=80",
+        "hier.adaptive_epochs=true",
+    )  # fmt: skip
+    assert train_hier("whole", *flags, "--total-steps", 5000) == 0
+    assert train_hier("parts", *flags, "--total-steps", 900) == 0
+    for steps in (2200, 3000, 5000):  # within stages of either policy
+        assert train_hier("parts", "--total-steps", steps, resume=True) == 0
+    (name, whole), (other, parts) = model_of(tmp_path / "whole"), model_of(tmp_path / "parts")
+    assert name == other
+    assert same(whole, parts)
+    keep = ("step", "policy", "stage", "partner", "decisions", "by_round", "train", "episode")
+    records = [
+        [{key: r.get(key) for key in keep} for r in read_lines(tmp_path / run / "metrics.jsonl")]
+        for run in ("whole", "parts")
+    ]
+    for line in (line for found in records for line in found):
+        line["train"].pop("lr")
+    assert records[0] == records[1]
+    assert {r["policy"] for r in records[0]} == {"worker", "manager"}
+
+
+def test_pair_is_evaluated_beside_its_halves(train_hier, tmp_path):
+    assert train_hier("run", evaluation=True) == 0
+    record = json.loads((tmp_path / "run/evaluation.json").read_text())
+    found = record["matches"]["results"]["random"]
+    assert set(found) == {"random", "rule_hard", "heuristic", BIDS, CARDS, "trained"}
+    assert record["matches"]["trained_plays"] == "bids by the Manager, cards by the Worker"
+    assert "trained" in record["goals"]["rates"]
+    trained = load(RunFolder.open(tmp_path / "run"))
+    assert trained.tier == "worker"
+    assert trained.pair is not None
+
+
+def test_curve_is_logged_behind_stages_of_the_manager(train_hier, tmp_path):
+    flags = settings("hier.eval_every=2", "hier.eval_games=4", "hier.eval_opponents=[random]")
+    assert train_hier("run", *flags, "--total-steps", 4000) == 0
+    events = read_lines(tmp_path / "run/events.jsonl")
+    points = [event for event in events if event["event"] == "evaluation"]
+    stages = {r["step"]: r for r in read_lines(tmp_path / "run/metrics.jsonl")}
+    assert len(points) >= 2
+    for k, point in enumerate(points):
+        assert stages[point["step"]]["stage"] == 4 * (k + 1)
+        value, low, high = point["results"]["points, 3 x random"]
+        assert low <= value <= high
+
+
+@pytest.mark.parametrize("target", [0.05, 0.9])
+def test_gate_lets_only_a_worker_play_that_has_passed(train_hier, tmp_path, target):
+    flags = settings(f"hier.gate.target={target}", "hier.gate.tests=3", "hier.gate.every=1")
+    assert train_hier("run", *flags) == 0
+    tests = [e for e in read_lines(tmp_path / "run/events.jsonl") if e["event"] == "gate"]
+    records = read_lines(tmp_path / "run/metrics.jsonl")
+    partners = {r["partner"]["name"] for r in records if r["policy"] == "manager"}
+    certificate = json.loads((tmp_path / "run/gate/worker_001.json").read_text())
+    assert certificate["verdict"] == tests[0]["verdict"]
+    if target < 0.5:
+        assert [test["verdict"] for test in tests] == ["pass"]
+        assert partners == {"worker"}
+    else:
+        assert len(tests) > 1
+        assert {test["verdict"] for test in tests} == {"fail"}
+        assert partners == {"rule_hard"}
+        assert [test["number"] for test in tests] == list(range(1, len(tests) + 1))
+
+
+@pytest.mark.parametrize(
+    ("assignment", "says"),
+    [
+        ("hier.warm_start=-1", "hier.warm_start=-1"),
+        ("hier.ratio=0", "hier.ratio=0"),
+        ("hier.mode=match", "hier.mode='match'"),
+        ("hier.reward=rank", "hier.reward='rank'"),
+        ("hier.worker.n_epoch=3", "'hier.worker.n_epoch' is not an option"),
+        ("hier.worker.num_envs=3", "'hier.worker.num_envs' is not an option"),
+        ("hier.worker.n_epochs=0", "hier.worker: ppo.n_epochs=0"),
+        ("hier.manager.batch_size=48", "hier.manager: ppo.batch_size=48"),
+        ("hier.worker.recurrent=gru", "hier.worker: native.recurrent='gru'"),
+        ("native.env_groups=2", "hier.worker: native.env_groups=2"),
+        ("hier.manager.heads=phase", "hier.manager: native.heads='phase'"),
+        ("hier.gate.target=1.5", "hier.gate.target=1.5"),
+        ("hier.eval_opponents=[martians]", "hier.eval_opponents='martians'"),
+        ("hier.mode=game", "hier.manager.n_steps=4"),
+        ("env=SkullKingFlat-v0", "env='SkullKingFlat-v0'"),
+        ("env_options.scoring=rascal_cannon", "env_options.scoring='rascal_cannon'"),
+        ("window_ticks=100", "window_ticks=100"),
+        ("trainer=native", "it belongs to trainer='hier'"),
+        ("trainer=sb3", "it belongs to trainer='hier'"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_nothing_written(
+    train_hier, tmp_path, capsys, assignment, says
+):
+    assert train_hier("bad", *settings(assignment)) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "bad").exists()
+
+
+@pytest.mark.parametrize("section", ["env_options", "schedules"])
+def test_rounds_are_weighted_only_once(hier_config, section):
+    weights = "uniform" if section == "env_options" else [[0, "uniform"]]
+    with pytest.raises(ConfigError, match=rf"{section}\.round_weights="):
+        hier_config(hier={"balance": "steps"}, **{section: {"round_weights": weights}})
+
+
+def test_curriculum_of_phases_reaches_both_policies(train_hier, tmp_path):
+    phases = "schedules.allowed_phases=[[0, [late]], [1000, [mid, late]], [1600, []]]"
+    assert train_hier("run", *settings(phases)) == 0
+    seen = {}
+    for record in read_lines(tmp_path / "run/metrics.jsonl"):
+        began = record["step"] - (256 if record["policy"] == "worker" else 64)
+        part = 0 if began < 1000 else 1 if began < 1600 else 2
+        found = {phase for phase, figures in record["by_phase"].items() if figures["n"]}
+        seen.setdefault((record["policy"], part), []).append(found)
+    assert all(found == {"late"} for found in seen["worker", 0])
+    # A round that was dealt before a change is still played.
+    assert seen["manager", 1][-1] == {"mid", "late"}
+    assert seen["worker", 2][-1] == {"early", "mid", "late"}
+
+
+def test_spec_defaults_of_both_policies(hier_config):
+    config = hier_config(ppo={"n_epochs": 9}, hier={"worker": {"n_epochs": 12}})
+    worker = policy_run(config, "worker")
+    assert (worker.ppo.n_epochs, worker.ppo.ent_coef, worker.ppo.target_kl) == (12, 0.01, 0.02)
+    manager = policy_run(config, "manager")
+    assert (manager.ppo.n_epochs, manager.ppo.ent_coef, manager.ppo.target_kl) == (1, 0.02, 0.02)
+    assert worker.seed != manager.seed
+    assert worker.total_steps + manager.total_steps == config.total_steps
+    assert manager.total_steps == round((2000 - 512) / 6)
+    with pytest.raises(ConfigError, match=r"hier\.worker: ppo\.gamma=2"):
+        hier_config(hier={"worker": {"gamma": 2.0}})

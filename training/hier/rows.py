@@ -1,0 +1,28 @@
+"""Bids in the rows of an engine whose tier does not bid."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastenv import BatchEngine
+
+
+def write_bids(engine: BatchEngine, rows: np.ndarray, lanes: np.ndarray, bids: np.ndarray) -> None:
+    """Make ``bids`` the goals of rounds in which the agent has not played a card yet.
+
+    Nobody sees a bid before all are made, and the bots never look at the agent's: a round that was
+    dealt with another goal is the same round. Observations, masks and info of the engine follow;
+    so do ``reward``, ``terminated`` and ``truncated``, which become 0 in these lanes.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of the Worker tier.
+    rows : ndarray, shape (k,)
+        The lanes' rows, from :meth:`BatchEngine.get_states`; changed in place.
+    lanes : ndarray of int, shape (k,)
+    bids : ndarray of int, shape (k,)
+        From 0 to the cards dealt.
+    """
+    rows["bid"][np.arange(len(rows)), rows["agent"]] = bids
+    engine.set_states(rows, lanes, trusted=True)

@@ -1,0 +1,235 @@
+"""Train with the hierarchical trainer (:mod:`training.hier.trainer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastenv import BatchEngine
+from training import checkpoint
+from training.checkpoint import Checkpoint
+from training.config import RunConfig, require
+from training.env_impl import EnvImpl
+from training.envs import make_engine
+from training.evaluation.policies import Net
+from training.gate import Certificate, Gate, policy_hash
+from training.hier import curve, options
+from training.hier.pair import Pair
+from training.hier.trainer import HierTrainer, manager_view
+from training.loop import Loop
+from training.ppo import run as native
+from training.ppo.policy import Logits, logits_of
+from training.runs import RunFolder
+from training.session import Outcome, Snapshot, conduct
+
+GATE_LANES = 256
+
+
+def train(run: RunFolder, resume: bool = False) -> Outcome:
+    """Train a run; see :func:`training.session.conduct`."""
+    return conduct(run, resume, partial(HierLearner, folder=run.path), identity)
+
+
+class HierLearner:
+    """:class:`HierTrainer` as a run needs it; see :class:`training.session.Learner`.
+
+    The decisions of the run are those of both policies.
+
+    Parameters
+    ----------
+    config : RunConfig
+    folder : Path
+        Of the run; certificates of the gate go to ``gate/``.
+    """
+
+    def __init__(self, config: RunConfig, folder: Path) -> None:
+        self._config, self._folder = config, folder
+        self._loop: Loop | None = None
+        self.trainer = HierTrainer(config, self._step)
+        gate = options.gate_config(config.hier.gate)
+        self._gate = None if gate is None else Gate(gate)
+
+    def _step(self, engine: Any) -> None:
+        if self._loop is not None:
+            self._loop.step(engine)
+
+    @property
+    def engines(self) -> Sequence[Any]:
+        """The Worker's engine, then the Manager's environment."""
+        return [self.trainer.engines[name] for name in options.POLICIES]
+
+    @property
+    def impl(self) -> EnvImpl:
+        """How the implementation of the engines was chosen."""
+        return self.trainer.impl
+
+    @property
+    def device(self) -> str:
+        """Where the networks are."""
+        return str(self.trainer.trainers["worker"].device)
+
+    @property
+    def precision(self) -> str:
+        """Of the Worker's layers; ``auto`` until it has chosen."""
+        return self.trainer.trainers["worker"].chosen_precision
+
+    @property
+    def updates(self) -> int:
+        """Optimizer steps of both until now."""
+        return sum(trainer.updates for trainer in self.trainer.trainers.values())
+
+    def learn(self, loop: Loop) -> None:
+        """Train to the end, or until the loop says to stop."""
+        self._loop, trainer = loop, self.trainer
+        while loop.steps < self._config.total_steps:
+            if trainer.next_policy == "manager" and trainer.policy != "manager":
+                self._admit_worker(loop)
+            if not loop.begin_iteration():
+                return
+            found, details = trainer.iterate()
+            loop.end_iteration(found["train"], found["phases"], **details)
+            if details["policy"] == "manager" and trainer.next_policy == "worker":
+                self._evaluate(loop)
+        loop.finish()
+
+    def _evaluate(self, loop: Loop) -> None:
+        """Play whole games behind every ``eval_every``-th stage of the Manager."""
+        every, outer = self._config.hier.eval_every, self.trainer.stage // 2
+        if not every or outer % every:
+            return
+        nets = {name: logits_of(t.net) for name, t in self.trainer.trainers.items()}
+        pair = Pair(self._config, nets["manager"], nets["worker"])
+        hier = self._config.hier
+        results = curve.play(pair, hier.eval_opponents, hier.eval_games)
+        loop.log.evaluation(loop.steps, results, games=hier.eval_games)
+
+    # -- the gate --------------------------------------------------------------------------------
+
+    def _admit_worker(self, loop: Loop) -> None:
+        """Let the Worker play the Manager's cards from now on, if it may."""
+        trainer = self.trainer
+        if trainer.worker_plays:
+            return
+        if self._gate is not None:
+            if not self._gate.due(trainer.trainers["worker"].iteration):
+                return
+            certificate = self._test()
+            folder = self._folder / "gate"
+            folder.mkdir(exist_ok=True)
+            certificate.write(folder / f"worker_{certificate.number:03d}.json")
+            loop.log.event(
+                "gate",
+                step=loop.steps,
+                stage=certificate.stage,
+                number=certificate.number,
+                verdict=certificate.verdict,
+                successes=certificate.successes,
+                failures=certificate.failures,
+            )
+            if not certificate.passed:
+                return
+        trainer.worker_plays = True
+        loop.log.event("worker_plays", step=loop.steps)
+
+    def _test(self) -> Certificate:
+        assert self._gate is not None
+        worker = self.trainer.trainers["worker"]
+        stage = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": "estimate"}
+        played = {**self._config.env_options, **stage}
+        engine = make_engine(self._config.env, GATE_LANES, played)
+        return self._gate.certify(
+            worker.iteration,
+            engine,
+            Net(logits_of(worker.net)),
+            lambda view: view["ended_won"] == view["ended_bid"],
+            stage="worker",
+            fingerprint=lambda: policy_hash(worker.net.state_dict()),
+            settings=played,
+        )
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that decides how the run goes on.
+
+        Raises
+        ------
+        TrainingError
+            If a parameter is not finite: a checkpoint of it would be of no use.
+        """
+        for trainer in self.trainer.trainers.values():
+            native.check_finite(trainer)
+        state = self.trainer.state_dict()
+        gate = None if self._gate is None else self._gate.state_dict()
+        return Snapshot(
+            model=state["model"],
+            trainer={"counters": state["counters"], "gate": gate},
+            states=state["rows"],
+            arrays=state["arrays"],
+        )
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Put a snapshot back."""
+        self.trainer.load_state_dict(
+            {
+                "model": saved.model,
+                "counters": saved.trainer["counters"],
+                "rows": saved.rows,
+                "arrays": saved.arrays,
+            }
+        )
+        gate = saved.trainer["gate"]
+        if self._gate is not None and gate is not None:
+            self._gate.load_state_dict(gate)
+
+    def close(self) -> None:
+        """Let go of threads."""
+        self.trainer.close()
+
+
+def check(config: RunConfig, engine: BatchEngine) -> None:
+    """Refuse what cannot be trained here.
+
+    Raises
+    ------
+    ConfigError
+        A game without bids and cards, rules under which a Worker does not decide all cards, or
+        what a policy's trainer refuses.
+    """
+    tier = getattr(engine.game.config, "tier", None)
+    require(tier == "worker", "env", config.env, "'SkullKingWorker-v0' with trainer='hier'")
+    scoring, allowed = engine.game.config.scoring, "without cannonballs with trainer='hier'"
+    require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)
+    for policy, seen in (("worker", engine), ("manager", manager_view(config))):
+        with options.names_of(policy):
+            native.check(options.policy_run(config, policy), seen)
+    if config.hier.mode == "game":
+        rounds = len(engine.game.config.hand_sizes())
+        steps = options.policy_run(config, "manager").ppo.n_steps
+        allowed = f"a multiple of the {rounds} rounds of a game, so that rollouts end with games"
+        require(steps % rounds == 0, "hier.manager.n_steps", steps, allowed)
+
+
+def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+    """Return what a checkpoint must share with this run."""
+    config, width = run.config, int(engine.obs_shape[0])
+    runs = {name: options.policy_run(config, name) for name in options.POLICIES}
+    return {
+        **checkpoint.identity_of(config.env, engine.game.state_dtype, width),
+        "networks": {name: native.network_of(one) for name, one in runs.items()},
+        "lanes of the Manager": runs["manager"].num_envs,
+        "trainer": config.trainer,
+    }
+
+
+def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
+    """Return the trained Worker as a function from observations to logits."""
+    return native.load_logits(options.policy_run(config, "worker"), engine, state_dict)
+
+
+def load_bids(config: RunConfig, state_dict: dict[str, Any]) -> Logits:
+    """Return the trained Manager as a function from observations to logits."""
+    run = options.policy_run(config, "manager")
+    return native.load_logits(run, manager_view(config), state_dict)

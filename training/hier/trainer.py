@@ -1,0 +1,255 @@
+"""Manager and Worker in turns: one learns while the other plays as it is (training spec 8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from training import envs
+from training.config import RunConfig
+from training.envs import make_engine, stream_seed
+from training.hier import options
+from training.hier.alternation import AdaptiveEpochs, next_policy
+from training.hier.goals import GoalLanes
+from training.hier.manager_env import ManagerEnv, RuleCards, WorkerCards
+from training.hier.partner import Partner
+from training.hier.stats import RoundStats
+from training.ppo import run as native
+from training.ppo.trainer import OnStep, PPOTrainer
+
+FLAT, MANAGER = "SkullKingFlat-v0", "SkullKingManager-v0"
+
+
+class HierTrainer:
+    """Two trainers that take turns, each in the environment that the other is part of.
+
+    Parameters
+    ----------
+    config : RunConfig
+    on_step : callable, optional
+        Called with an engine (of the Worker, or the :class:`ManagerEnv`) after each of its steps.
+
+    Attributes
+    ----------
+    trainers : dict of str to PPOTrainer
+        ``"worker"`` and ``"manager"``.
+    manager_env : ManagerEnv
+    goals : GoalLanes
+        Of the Worker's lanes.
+    stage : int
+        Of the iteration that was last, from 1; it changes with the policy that learns.
+    policy : str or None
+        That learnt in the last iteration.
+    worker_plays : bool
+        The Worker plays the Manager's cards; until then ``rule_hard`` does. To be set between two
+        iterations.
+    """
+
+    def __init__(self, config: RunConfig, on_step: Any = None) -> None:
+        self.config, self._hier = config, config.hier
+        self._on_step = on_step
+        self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
+        self.view = manager_view(config)
+        worker_engine, self.impl = envs.training_engine(self.runs["worker"])
+        if self._hier.balance == "steps":
+            sizes = worker_engine.game.config.hand_sizes()
+            worker_engine.configure("round_weights", [1 / cards for cards in sizes])
+        self.manager_env = ManagerEnv(
+            self._manager_engine(), self.view, RuleCards(), self._hier.reward
+        )
+        self.engines: dict[str, Any] = {"worker": worker_engine, "manager": self.manager_env}
+        hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
+        self.trainers: dict[str, PPOTrainer] = {
+            name: native.build(self.runs[name], [self.engines[name]], hook)
+            for name, hook in hooks.items()
+        }
+        seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
+        best = self._hier.cards == "best"
+        self.partners = {
+            "worker": Partner(self.trainers["worker"], seeds["manager"], best=best),
+            "manager": Partner(self.trainers["manager"], seeds["worker"]),
+        }
+        num_envs = worker_engine.num_envs
+        self.goals = GoalLanes(num_envs, self._hier.goals, self.view, self.partners["manager"])
+        self.goals.begin(worker_engine, manager_bids=False)
+        self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
+        self._stats = RoundStats(len(worker_engine.game.config.hand_sizes()))
+        self.stage = 0
+        self.policy: str | None = None
+        self.worker_plays = False
+
+    def _manager_engine(self) -> BatchEngine:
+        """Return what the Manager's rounds are played in."""
+        run, whole = self.runs["manager"], self._hier.mode == "game"
+        values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
+        env = FLAT if whole else run.env
+        return envs.training_engine(replace(run, env=env, env_options=values))[0]
+
+    # -- an iteration ----------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """Decisions of each policy until now."""
+        return {name: trainer.steps for name, trainer in self.trainers.items()}
+
+    @property
+    def next_policy(self) -> str:
+        """Who learns in the next iteration."""
+        return next_policy(self._hier, self.steps["worker"], self.steps["manager"])
+
+    @property
+    def manager_bids(self) -> bool:
+        """There is a Manager that has learnt something."""
+        return self.trainers["manager"].iteration > 0
+
+    def iterate(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Let the policy whose turn it is learn from one rollout.
+
+        Returns
+        -------
+        found : dict
+            What :meth:`PPOTrainer.iterate` has to say.
+        details : dict
+            Who learnt, with whom, and what became of the rounds; JSON values.
+        """
+        name = self.next_policy
+        if name != self.policy:
+            self._begin_stage(name)
+        self._stats.clear()
+        trainer = self.trainers[name]
+        if self._hier.adaptive_epochs:
+            epochs = self._epochs[name].epochs(self.runs[name].ppo.n_epochs)
+            trainer.config = replace(trainer.config, epochs=epochs)
+        found = trainer.iterate()
+        self._epochs[name].add(trainer.rollout.ret)
+        details = {
+            "policy": name,
+            "stage": self.stage,
+            "partner": self._partner_of(name),
+            "decisions": self.steps,
+            "epochs": trainer.config.epochs,
+            "by_epoch": trainer.by_epoch,
+            **self._stats.record(),
+        }
+        return found, details
+
+    def _begin_stage(self, name: str) -> None:
+        """Put the other policy, as it is now, into the environment of the one that learns."""
+        self.stage, self.policy = self.stage + 1, name
+        if name == "manager":
+            self._deal_cards()  # its lanes wait for a bid: nothing in them is of an older Worker
+            return
+        self.goals.begin(self.engines["worker"], self.manager_bids)
+        if self.manager_bids:
+            self.trainers["worker"].restart()  # away with rounds that an older Manager has bid
+
+    def _deal_cards(self) -> None:
+        if self.worker_plays:
+            whole = self._hier.mode == "game"
+            view = make_engine(self.config.env, 1, self.config.env_options) if whole else None
+            self.manager_env.cards = WorkerCards(self.partners["worker"], view)
+
+    def _partner_of(self, name: str) -> dict[str, Any]:
+        """Return who the other policy is in the data of this iteration, and its version."""
+        if name == "manager":
+            if not self.worker_plays:
+                return {"name": "rule_hard", "version": 0}
+            return {"name": "worker", "version": self.partners["worker"].version}
+        version = self.partners["manager"].version
+        return {"name": "manager" if version else "none", "version": version}
+
+    # -- every step ------------------------------------------------------------------------------
+
+    def _worker_step(
+        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        if actions is not None:
+            self._stats.add(engine, self.goals.lanes)
+            if self._on_step is not None:
+                self._on_step(engine)
+        self.goals.bid(engine, actions is not None, obs, mask)
+
+    def _manager_step(
+        self, engine: Any, actions: np.ndarray | None, _obs: np.ndarray, _mask: np.ndarray
+    ) -> None:
+        if actions is not None:
+            self._stats.add(engine)
+            if self._on_step is not None:
+                self._on_step(engine)
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return, between two iterations, everything that decides how the training goes on.
+
+        Returns
+        -------
+        dict
+            As that of :class:`PPOTrainer`; the rows of the Worker's lanes, then the Manager's.
+        """
+        saved = {name: trainer.state_dict() for name, trainer in self.trainers.items()}
+        model = {name: saved[name]["model"] for name in saved}
+        return {
+            "model": {
+                **model,
+                "partners": {name: partner.state_dict() for name, partner in self.partners.items()},
+            },
+            "counters": {
+                **{name: saved[name]["counters"] for name in saved},
+                "epochs": {name: epochs.state_dict() for name, epochs in self._epochs.items()},
+                "stage": self.stage,
+                "policy": self.policy,
+                "worker_plays": self.worker_plays,
+            },
+            "rows": np.concatenate([saved[name]["rows"] for name in options.POLICIES]),
+            "arrays": {
+                f"{name}_{key}": array
+                for name in saved
+                for key, array in saved[name]["arrays"].items()
+            },
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned.
+
+        Raises
+        ------
+        KeyError, RuntimeError, ValueError, StateError
+            Something is missing or of another shape.
+        """
+        model, counters, arrays = saved["model"], saved["counters"], saved["arrays"]
+        lanes = np.cumsum([self.trainers[name].num_envs for name in options.POLICIES])
+        rows = dict(zip(options.POLICIES, np.split(saved["rows"], lanes[:-1]), strict=True))
+        for name, trainer in self.trainers.items():
+            trainer.load_state_dict(
+                {
+                    "model": model[name],
+                    "counters": counters[name],
+                    "rows": rows[name],
+                    "arrays": {key: arrays[f"{name}_{key}"] for key in ("obs", "mask")},
+                }
+            )
+            self.partners[name].load_state_dict(model["partners"][name])
+            self._epochs[name].load_state_dict(counters["epochs"][name])
+        self.stage, self.policy = int(counters["stage"]), counters["policy"]
+        self.worker_plays = bool(counters["worker_plays"])
+        self.goals.begin(self.engines["worker"], self.manager_bids)
+        self._deal_cards()
+
+    def close(self) -> None:
+        """Let go of threads."""
+        for trainer in self.trainers.values():
+            trainer.close()
+
+
+def manager_view(config: RunConfig) -> BatchEngine:
+    """Return an engine of the Manager tier with the rules of a run, to encode and to mask with.
+
+    It sees no card memory: that of a row whose round has begun holds cards on the table, which are
+    played before the agent but after his bid.
+    """
+    rules = {name: value for name, value in config.env_options.items() if name != "obs_ext"}
+    return make_engine(MANAGER, 1, rules)
