@@ -1,8 +1,10 @@
 """Checkpoints: folders that appear whole or not at all, and load without running code from them.
 
 ``ckpt_<steps>/`` holds ``model.pt`` (tensors and plain numbers, read with ``weights_only``),
-``trainer.json`` (counters and generators), ``engine.npz`` (the state row of every lane) and
-``MANIFEST.json`` (size and sha256 of each). ``latest`` names the newest.
+``trainer.json`` (counters and generators), ``engine.npz`` (the state row of every lane),
+``trackers.pt`` if the run has trackers, and ``MANIFEST.json`` (size and sha256 of each). ``latest``
+names the newest. ``best/`` is such a folder of checkpoints too, with the one that was evaluated
+best.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import pickle
 import random
 import shutil
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,10 +30,16 @@ from training import files
 FORMAT = "fastenv-checkpoint"
 VERSION = 1
 CONTENT = ("model.pt", "trainer.json", "engine.npz")
+TRACKERS = "trackers.pt"
+BEST = "best"
 
 
 class CheckpointError(FastEnvError, RuntimeError):
     """A checkpoint is missing, damaged or not of this run; the message says what is wrong."""
+
+
+class DamagedCheckpointError(CheckpointError):
+    """A checkpoint is not what was saved; one before it may be."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,8 @@ class Checkpoint:
     rows : ndarray of uint8, shape (lanes, bytes of a state row)
     arrays : dict of str to ndarray
         Further arrays of one entry a lane.
+    trackers : dict or None
+        Nested dicts of tensors and plain values; None if the run has no trackers.
     """
 
     path: Path
@@ -57,6 +68,7 @@ class Checkpoint:
     trainer: dict[str, Any]
     rows: np.ndarray
     arrays: dict[str, np.ndarray]
+    trackers: dict[str, Any] | None = None
 
 
 def save(
@@ -68,9 +80,13 @@ def save(
     trainer: dict[str, Any],
     states: np.ndarray,
     arrays: dict[str, np.ndarray],
+    trackers: dict[str, Any] | None = None,
     keep: int,
+    keep_every: int | None = None,
 ) -> Path:
-    """Write a checkpoint, point ``latest`` at it and remove the oldest ones.
+    """Write a checkpoint, point ``latest`` at it and remove those that need not stay.
+
+    Checkpoints of more steps are removed too: the run has gone back behind them.
 
     Parameters
     ----------
@@ -80,12 +96,14 @@ def save(
         Decisions taken until now; names the checkpoint.
     identity : dict
         JSON values that a run must share to load it, such as env and state layout.
-    model, trainer, arrays : dict
+    model, trainer, arrays, trackers : dict
         See :class:`Checkpoint`.
     states : ndarray, shape (lanes,)
         State rows of the engine.
     keep : int
         Number of checkpoints that stay.
+    keep_every : int, optional
+        The first checkpoint at or behind each multiple of so many decisions stays for ever.
 
     Returns
     -------
@@ -93,14 +111,20 @@ def save(
         The folder of the checkpoint.
     """
     final = folder / f"ckpt_{steps:012d}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".tmp-*"):  # by a process that was killed
+        _remove(left)
     unfinished = folder / f".tmp-{os.getpid()}-{final.name}"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
+    unfinished.mkdir()
     torch.save(model, unfinished / "model.pt")
     (unfinished / "trainer.json").write_text(json.dumps(trainer, allow_nan=False), encoding="utf-8")
-    rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), -1)
+    row_bytes = states.nbytes // max(1, len(states))
+    rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), row_bytes)
     np.savez(unfinished / "engine.npz", rows=rows, **arrays)
-    for name in CONTENT:
+    if trackers is not None:
+        torch.save(trackers, unfinished / TRACKERS)
+    content = CONTENT if trackers is None else (*CONTENT, TRACKERS)
+    for name in content:
         files.sync_file(unfinished / name)
     manifest = {
         "format": FORMAT,
@@ -112,18 +136,41 @@ def save(
                 "bytes": (unfinished / name).stat().st_size,
                 "sha256": files.sha256(unfinished / name),
             }
-            for name in CONTENT
+            for name in content
         },
     }
     files.write_json(unfinished / "MANIFEST.json", manifest)
     if final.exists():  # the same steps again: the same content, as training is deterministic
-        shutil.rmtree(final)
+        _remove(final)
     os.replace(unfinished, final)
     files.sync_folder(folder)
     files.write_text(folder / "latest", final.name + "\n")
-    for old in _whole(folder)[:-keep]:
-        shutil.rmtree(old)
+    for old in _superfluous(folder, final, keep, keep_every):
+        _remove(old)
     return final
+
+
+def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) -> list[Path]:
+    every = _every(folder)
+    until = every.index(newest) + 1
+    stay = set(every[max(0, until - keep) : until])
+    block = 0
+    for path in every[:until] if keep_every else ():
+        if (reached := int(path.name.removeprefix("ckpt_")) // keep_every) > block:
+            block = reached
+            stay.add(path)
+    return [path for path in every if path not in stay]
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, such that no half of a checkpoint is ever taken for one."""
+    if path.is_dir():
+        aside = path.with_name(f".tmp-{os.getpid()}-removed")
+        shutil.rmtree(aside, ignore_errors=True)
+        os.replace(path, aside)
+        shutil.rmtree(aside)
+    else:
+        path.unlink()
 
 
 def newest(folder: Path) -> Path | None:
@@ -135,6 +182,46 @@ def newest(folder: Path) -> Path | None:
         if named in whole:
             return named
     return whole[-1] if whole else None
+
+
+def load_newest(
+    folder: Path, identity: dict[str, Any], warn: Callable[[str], None]
+) -> Checkpoint | None:
+    """Read the newest checkpoint of a run that is whole, None if it has none at all.
+
+    Parameters
+    ----------
+    folder : Path
+        The ``checkpoints`` folder of a run.
+    identity : dict
+        See :func:`load`.
+    warn : callable
+        Is told in one sentence if newer ones are damaged.
+
+    Raises
+    ------
+    CheckpointError
+        If there are checkpoints and none of them is whole, or the one to go on from is foreign.
+    """
+    first, every = newest(folder), _every(folder)
+    if first is not None:  # it may not be the last one if the process was killed just then
+        every = [*(path for path in every if path != first), first]
+    reasons = []
+    for path in reversed(every):
+        try:
+            found = load(path, identity)
+        except DamagedCheckpointError as error:
+            reasons.append(str(error))
+            continue
+        if reasons:
+            warn(f"{reasons[0].rstrip('.')}: {path.name}, the newest whole one, is taken instead.")
+        return found
+    if every:
+        raise CheckpointError(
+            f"{folder.parent} has no whole checkpoint to go on from: "
+            f"{reasons[0].removeprefix(str(folder)).lstrip('/')}"
+        )
+    return None
 
 
 def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
@@ -149,18 +236,18 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
 
     Raises
     ------
+    DamagedCheckpointError
+        If it is not what was saved.
     CheckpointError
-        If it is damaged, of another format, or of another environment.
+        If it is of another format or of another environment, or holds something else.
     """
     manifest = _manifest(path)
-    for name in CONTENT:
+    has_trackers = TRACKERS in manifest["files"]
+    for name in (*CONTENT, TRACKERS) if has_trackers else CONTENT:
         recorded = manifest["files"].get(name)
         file = path / name
         if recorded is None or not file.is_file() or files.sha256(file) != recorded["sha256"]:
-            raise CheckpointError(
-                f"{file} is damaged: it is not the file that was saved; remove {path} to go on "
-                "from the checkpoint before it."
-            )
+            raise DamagedCheckpointError(f"{file} is damaged: it is not the file that was saved.")
     for key, value in identity.items():
         saved = manifest["identity"].get(key)
         if saved != value:
@@ -173,6 +260,7 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
         with np.load(path / "engine.npz", allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         rows = arrays.pop("rows")
+        trackers = torch.load(path / TRACKERS, weights_only=True) if has_trackers else None
     except (
         *(OSError, ValueError, KeyError, RuntimeError, EOFError),
         *(pickle.UnpicklingError, zipfile.BadZipFile),
@@ -181,7 +269,16 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
             f"{path} cannot be read ({type(error).__name__}): it holds something else than "
             "tensors, numbers and rows."
         ) from error
-    return Checkpoint(path, int(manifest["steps"]), model, trainer, rows, arrays)
+    return Checkpoint(path, int(manifest["steps"]), model, trainer, rows, arrays, trackers)
+
+
+def to_host(value: Any) -> Any:
+    """Return nested dicts and lists with every tensor copied to host memory."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().to("cpu", copy=True)
+    if isinstance(value, dict):
+        return {key: to_host(item) for key, item in value.items()}
+    return [to_host(item) for item in value] if isinstance(value, list) else value
 
 
 def identity_of(env: str, state_dtype: np.dtype, obs_dim: int) -> dict[str, Any]:
@@ -194,8 +291,13 @@ def identity_of(env: str, state_dtype: np.dtype, obs_dim: int) -> dict[str, Any]
     }
 
 
+def _every(folder: Path) -> list[Path]:
+    """Return all checkpoints, whole or not, oldest first."""
+    return sorted(p for p in folder.glob("ckpt_*") if p.name.removeprefix("ckpt_").isdecimal())
+
+
 def _whole(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("ckpt_*") if (p / "MANIFEST.json").is_file())
+    return [path for path in _every(folder) if (path / "MANIFEST.json").is_file()]
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -205,7 +307,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         known = known and all(isinstance(manifest[key], dict) for key in ("identity", "files"))
         int(manifest["steps"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
+        raise DamagedCheckpointError(
             f"{path} has no readable MANIFEST.json, so it is not whole."
         ) from error
     if not known:

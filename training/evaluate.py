@@ -108,22 +108,35 @@ class Trained:
 
 
 def load(run: RunFolder, name: str | None = None) -> Trained:
-    """Read a run's newest checkpoint, or the one of that name.
+    """Read a run's newest whole checkpoint, or the one of that name.
+
+    Parameters
+    ----------
+    run : RunFolder
+    name : str, optional
+        A folder in ``checkpoints/``, or ``best``: the one that was evaluated best during the
+        training. One that is named is never replaced by another.
 
     Raises
     ------
     CheckpointError
-        If it is damaged or foreign.
+        If it is foreign, or damaged and there is no other.
     RunError
         If there is none.
     """
-    path = checkpoint.newest(run.checkpoints) if name is None else run.checkpoints / name
-    if path is None or not path.is_dir():
-        raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
     config = run.config
     trainer = trainers.module_of(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
-    saved = checkpoint.load(path, trainer.identity(run, engine))
+    identity = trainer.identity(run, engine)
+    if name is None:
+        saved = checkpoint.load_newest(run.checkpoints, identity, _warn)
+    else:
+        folder = run.checkpoints / name
+        path = checkpoint.newest(folder) if name == checkpoint.BEST else folder
+        saved = checkpoint.load(path, identity) if path is not None and path.is_dir() else None
+    if saved is None:
+        raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
+    path = saved.path
     try:
         logits = trainer.load_logits(config, engine, saved.model["policy"])
     except (KeyError, RuntimeError) as error:
@@ -132,6 +145,10 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     tier = getattr(engine.game.config, "tier", None)
     windows = saved.trainer.get("windows") or {}
     return Trained(config, path, saved.steps, tier, logits, windows)
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
 
 
 def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[str, Any]]:
@@ -463,7 +480,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument(
         "--seed", "--base-seed", type=int, help="evaluation seed; Prospector: of the first episode"
     )
-    parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
+    parse.add_argument("--checkpoint", help="name of a checkpoint, or best; default the newest")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     cards = parse.add_argument_group("Skull King")

@@ -13,12 +13,15 @@ from typing import Any
 import psutil
 
 from fastenv import BatchEngine
-from training.checkpoint import CheckpointError
 from training.config import RunConfig
 from training.envs import Knobs
 from training.logging import RunLog
 from training.stats import Window
 from training.windows import EngineWindows, WindowRecord
+from training.writer import CheckpointWriter
+
+# Takes a snapshot at once and returns what writes it.
+TakeSnapshot = Callable[[int], Callable[[], None]]
 
 
 class Stop:
@@ -66,8 +69,8 @@ class Loop:
         One of those that are stepped.
     knobs : Knobs
     log : RunLog
-    save : callable
-        Writes a checkpoint; takes the number of steps.
+    snapshot : callable
+        Takes the number of steps; see :data:`TakeSnapshot`.
     stop : Stop
     windows : EngineWindows, optional
         Grows with every step.
@@ -94,7 +97,7 @@ class Loop:
         engine: BatchEngine,
         knobs: Knobs,
         log: RunLog,
-        save: Callable[[int], None],
+        snapshot: TakeSnapshot,
         stop: Stop,
         windows: EngineWindows | None = None,
         *,
@@ -108,7 +111,8 @@ class Loop:
         self.last_record: dict[str, Any] = {}
         self.windows = windows
         self._config, self._knobs, self._log = config, knobs, log
-        self._save, self._stop = save, stop
+        self._snapshot, self._stop = snapshot, stop
+        self._writer = CheckpointWriter()
         self._window = Window(engine)
         self._wall_before, self._start = wall_s, time.perf_counter()
         self._saved_at = steps if steps else -1
@@ -121,7 +125,7 @@ class Loop:
     def begin_iteration(self) -> bool:
         """Prepare the next iteration; False if there is to be none because the run was stopped."""
         if self._stop.requested:
-            self._checkpoint()
+            self._save_last()
             self.stopped = True
             return False
         changed = self._knobs.apply(self.steps)
@@ -166,15 +170,21 @@ class Loop:
             "train": dict(train),
             **self._window.record(),
             **({"held_back": held_back} if held_back else {}),
+            "checkpoints": {"skipped": self._writer.skipped},
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }
         self._log.metrics(record)
-        if self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every:
-            self._checkpoint()
+        due = self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every
+        # Deterministic runs also leave the same checkpoints every time.
+        self._log_written(wait=due and self._config.deterministic)
+        if due and self._writer.busy:
+            self._skip()
+        elif due:
+            self._save()
 
     def finish(self) -> None:
         """Save what the run came to."""
-        self._checkpoint()
+        self._save_last()
         last = self.windows.flush_partial() if self.windows is not None else None
         if last is not None:
             self._log_window(last)
@@ -182,15 +192,27 @@ class Loop:
     def _log_window(self, record: WindowRecord) -> None:
         self._log.window({"step": self.now, **record.to_dict()})
 
-    def _checkpoint(self) -> None:
-        if self._saved_at == self.steps:
-            return
-        try:
-            self._save(self.steps)
-        except OSError as error:
-            raise CheckpointError(
-                f"the checkpoint at {self.steps:,} decisions could not be written ({error}): the "
-                "one before it is whole; make room and go on with --resume."
-            ) from error
+    def close(self) -> None:
+        """Wait for a checkpoint that is being written."""
+        self._writer.close()
+
+    def _save_last(self) -> None:
+        """Save if it is not saved yet, and wait until it is written."""
+        self._log_written(wait=True)
+        if self._saved_at != self.steps:
+            self._save()
+            self._log_written(wait=True)
+
+    def _save(self) -> None:
+        self._writer.start(self.steps, self._snapshot(self.steps))
         self._saved_at = self.steps
-        self._log.event("checkpoint", step=self.steps)
+
+    def _skip(self) -> None:
+        """Leave a checkpoint out because the disk is slower than the training; try again later."""
+        self._writer.skipped += 1
+        self._log.event("checkpoint skipped", step=self.steps, skipped=self._writer.skipped)
+
+    def _log_written(self, wait: bool = False) -> None:
+        steps = self._writer.written(wait)
+        if steps is not None:
+            self._log.event("checkpoint", step=steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,7 +43,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a trainer needs to go on exactly; see :func:`training.checkpoint.save`."""
+    """What a trainer needs to go on exactly, copied; see :func:`training.checkpoint.save`."""
 
     model: dict[str, Any]
     trainer: dict[str, Any]
@@ -120,7 +121,8 @@ def conduct(
     ConfigError
         From engine or trainer: something they cannot do.
     CheckpointError
-        If ``resume`` finds a checkpoint that is damaged or foreign; nothing is written then.
+        If ``resume`` finds checkpoints, and none that is whole, or a foreign one; nothing is
+        written then. Without any checkpoint it begins anew.
     TrainingError
         If the training cannot go on.
     """
@@ -145,29 +147,34 @@ def _conduct(
     windows = None
     if config.window_ticks:
         windows = EngineWindows(engine, run.name, config.window_ticks)
-    saved = _newest(run, identity) if resume else None
+    warnings: list[str] = []
+    saved = None
+    if resume:  # None if the run was ended before its first checkpoint
+        saved = checkpoint.load_newest(run.checkpoints, identity, warnings.append)
     progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
     steps = 0
     if saved is not None:
         _restore(learner, saved)
-        drop_after(run.metrics, saved.steps)
         if windows is not None:
             windows.restore(saved.trainer["windows"])
-            drop_after(run.windows, saved.steps)
         steps, progress = saved.steps, saved.trainer["progress"]
+    if resume:
+        for file in (run.metrics, run.windows, run.events):
+            drop_after(file, steps)
     if steps >= config.total_steps:  # nothing is left to do
         return Outcome(True, steps, progress["wall_s"])
     knobs.apply(steps)
 
-    def save(steps: int) -> None:
-        snapshot = learner.snapshot()
-        checkpoint.save(
+    def snapshot(steps: int) -> Callable[[], None]:
+        taken = learner.snapshot()
+        return partial(
+            checkpoint.save,
             run.checkpoints,
             steps,
             identity=identity,
-            model=snapshot.model,
+            model=taken.model,
             trainer={
-                **snapshot.trainer,
+                **taken.trainer,
                 "progress": {"iteration": loop.iteration, "wall_s": loop.wall_s},
                 "windows": None if windows is None else windows.state(),
                 "config": config.to_dict(),
@@ -175,13 +182,14 @@ def _conduct(
                 "versions": machine.versions(),
                 **machine.revision(),
             },
-            states=snapshot.states,
-            arrays=snapshot.arrays,
+            states=taken.states,
+            arrays=taken.arrays,
             keep=config.checkpoints.keep,
+            keep_every=config.checkpoints.keep_every,
         )
 
     log = RunLog(run.path, config.total_steps, steps)
-    loop = Loop(config, engine, knobs, log, save, stop, windows, steps=steps, **progress)
+    loop = Loop(config, engine, knobs, log, snapshot, stop, windows, steps=steps, **progress)
     summary = {**learner.impl.record(), **_ppo_record(config, learner.device)}
     try:
         log.say(
@@ -190,6 +198,8 @@ def _conduct(
         )
         log.say(derived_sizes(config, int(np.prod(engine.obs_shape)), engine.num_actions))
         log.event("resume" if resume else "start", step=steps, **machine.revision())
+        for text in warnings:
+            log.warn(text)
         if learner.impl.record()["ppo_env_impl_auto_fallback"]:
             log.say(f"on the reference implementation, which is slow: {learner.impl.probe}")
         so_far = {"status": "running", "steps": steps, "wall_s": progress["wall_s"]}
@@ -198,6 +208,7 @@ def _conduct(
         outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
         log.event("end" if outcome.finished else "stopped", step=outcome.steps)
     finally:
+        loop.close()
         log.close()
     status = {"status": "finished" if outcome.finished else "stopped"}
     timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
@@ -231,13 +242,6 @@ def torch_threads(config: RunConfig) -> int:
     if config.torch_threads is not None:
         return config.torch_threads
     return max(1, machine.physical_cores() - config.env_threads)
-
-
-def _newest(run: RunFolder, identity: dict[str, Any]) -> Checkpoint:
-    path = checkpoint.newest(run.checkpoints)
-    if path is None:
-        raise CheckpointError(f"{run.path} has no whole checkpoint to go on from.")
-    return checkpoint.load(path, identity)
 
 
 def _restore(learner: Learner, saved: Checkpoint) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from fastenv.errors import FastEnvError
+from training.checkpoint import to_host
 from training.envs import stream_seed, training_seed
 from training.ppo.buffer import Rollout
 from training.ppo.compiled import Compiled
@@ -455,7 +456,7 @@ class PPOTrainer:
             "state": self._state,
         }
         return {
-            "model": _to_host(copied),
+            "model": to_host(copied),
             "counters": {
                 "steps": self.steps,
                 "iteration": self.iteration,
@@ -494,12 +495,3 @@ class PPOTrainer:
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
         self.updates = int(counters["updates"])
         self._started = True
-
-
-def _to_host(value: Any) -> Any:
-    """Return nested dicts and lists with every tensor copied to host memory."""
-    if isinstance(value, Tensor):
-        return value.detach().to("cpu", copy=True)
-    if isinstance(value, dict):
-        return {key: _to_host(item) for key, item in value.items()}
-    return [_to_host(item) for item in value] if isinstance(value, list) else value

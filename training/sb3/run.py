@@ -81,19 +81,21 @@ class SB3Learner:
         """Return everything that decides how the run goes on."""
         model = self.model
         return Snapshot(
-            model={
-                "policy": model.policy.state_dict(),
-                "optimizer": model.policy.optimizer.state_dict(),
-                "generator": torch.get_rng_state(),
-                "device_generators": torch.cuda.get_rng_state_all(),  # none without CUDA
-            },
+            model=checkpoint.to_host(
+                {
+                    "policy": model.policy.state_dict(),
+                    "optimizer": model.policy.optimizer.state_dict(),
+                    "generator": torch.get_rng_state(),
+                    "device_generators": torch.cuda.get_rng_state_all(),  # none without CUDA
+                }
+            ),
             trainer={
                 "counters": {"num_timesteps": model.num_timesteps, "n_updates": model._n_updates},
                 "precision": self.precision,
                 "generators": checkpoint.global_generators(),
             },
             states=self.engines[0].get_states(),
-            arrays={"episode_starts": model._last_episode_starts},
+            arrays={"episode_starts": model._last_episode_starts.copy()},
         )
 
     def restore(self, saved: Checkpoint) -> None:
