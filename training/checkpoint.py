@@ -16,7 +16,8 @@ import pickle
 import random
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -334,3 +335,14 @@ def set_global_generators(saved: dict[str, Any]) -> None:
     key = np.array(legacy["state"]["key"], np.uint32)
     legacy["state"] = {"key": key, "pos": legacy["state"]["pos"]}
     np.random.set_state(legacy)  # noqa: NPY002
+
+
+@contextmanager
+def generators_kept() -> Iterator[None]:
+    """Leave the global generators as they were, whatever draws from them meanwhile."""
+    saved, drawn = global_generators(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        set_global_generators(saved)
+        torch.set_rng_state(drawn)

@@ -18,10 +18,12 @@ from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from fastenv.errors import ConfigError
+from training import machine
 from training.ppo import options
 
 TRAINERS = ("native", "sb3")
 ENV_IMPLS = ("reference", "native", "auto")
+EVALUATES = ("off", "inline", "process")
 OPPONENT_SETS = (
     "random",
     "rule_easy",
@@ -251,10 +253,21 @@ class LateAction:
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """What ``python -m training.evaluate`` plays, and what it plays at the end of a training.
+    """What is played during a training, at its end, and by ``python -m training.evaluate``.
 
     Parameters
     ----------
+    during : {"off", "inline", "process"} or None
+        Whether, and where, the policy is evaluated while it is trained: between two iterations, or
+        in a second process. None takes ``process`` if there are three cores, else ``off``.
+    every : int
+        Decisions between two evaluations during the training; one is also made at its end.
+    curve_games : int
+        Skull King: whole games of each of them for each opponent set (``curve_opponents``).
+    curve_opponents : tuple of str
+        Their opponent sets; the first one decides which policy is best.
+    curve_episodes : int
+        Prospector: episodes of each of them.
     after_training : bool
         Evaluate as soon as the training is done.
     games : int
@@ -278,6 +291,11 @@ class EvaluationConfig:
         Best episodes of the agent to keep in ``replays/``.
     """
 
+    during: str | None = None
+    every: int = 500_000
+    curve_games: int = 200
+    curve_opponents: tuple[str, ...] = ("rule_hard",)
+    curve_episodes: int = 100
     after_training: bool = True
     games: int = 1000
     episodes: int | None = None
@@ -291,17 +309,22 @@ class EvaluationConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
-        for name in ("games", "bootstrap", "max_steps"):
+        known = self.during in (None, *EVALUATES)
+        require(known, "evaluation.during", self.during, " or ".join(map(repr, EVALUATES)))
+        for name in ("every", "curve_games", "curve_episodes", "games", "bootstrap", "max_steps"):
             value = getattr(self, name)
             require(value >= 1, f"evaluation.{name}", value, "at least 1")
+        some = len(self.curve_opponents) > 0
+        require(some, "evaluation.curve_opponents", self.curve_opponents, "one or more sets")
         possible = self.episodes is None or self.episodes >= 1
         allowed = "at least 1, or null for the default"
         require(possible, "evaluation.episodes", self.episodes, allowed)
         require(self.replays >= 0, "evaluation.replays", self.replays, "at least 0")
         require(0 <= self.seed < 2**40, "evaluation.seed", self.seed, "from 0 to 2**40 - 1")
-        for name in self.opponents:
-            known = name in OPPONENT_SETS
-            require(known, "evaluation.opponents", name, "among " + ", ".join(OPPONENT_SETS))
+        for option in ("opponents", "curve_opponents"):
+            for name in getattr(self, option):
+                known = name in OPPONENT_SETS
+                require(known, f"evaluation.{option}", name, "among " + ", ".join(OPPONENT_SETS))
         known = self.bids in ("rule_hard", "heuristic")
         require(known, "evaluation.bids", self.bids, "'rule_hard' or 'heuristic'")
         known = self.goals in ("uniform", "estimate")
@@ -423,6 +446,10 @@ class RunConfig:
         options.learning(self)
         options.execution(self)
         groups = self.native.env_groups
+        memory, during = self.native.recurrent != "none", self.evaluation.during
+        possible = not memory or during in (None, "off")
+        allowed = "'off' with native.recurrent: players have no memory yet"
+        require(possible, "evaluation.during", during, allowed)
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
         one = groups == 1 or not self.window_ticks
@@ -434,6 +461,14 @@ class RunConfig:
         if self.ppo.precision is not None:
             return self.ppo.precision
         return "fp32" if self.trainer == "sb3" or self.deterministic else "auto"
+
+    @property
+    def evaluates(self) -> str:
+        """How the policy is evaluated while it is trained: off, inline or process."""
+        if self.evaluation.during is not None:
+            return self.evaluation.during
+        possible = self.native.recurrent == "none"
+        return "process" if possible and machine.physical_cores() >= 3 else "off"
 
     @property
     def rollout(self) -> int:
@@ -565,6 +600,8 @@ def _scalar(kind: type, value: Any, name: str) -> Any:
             require(False, name, value, "a number")
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    if kind is str and value is False:  # YAML reads off as false
+        value = "off"
     names = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
     right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
     if kind is float and right:

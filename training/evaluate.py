@@ -151,6 +151,14 @@ def _warn(text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
 
 
+def match_engine(config: RunConfig, opponents: str, games: int) -> BatchEngine:
+    """Return an engine for so many games of a run's agent, at least, in every seat equally."""
+    players = config.env_options.get("num_players", 4)
+    extended = config.env_options.get("obs_ext")
+    shared = {"obs_ext": extended} if extended else {}
+    return matches.match_engine(-(-games // players), opponents, players, shared)
+
+
 def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[str, Any]]:
     """Play the agent and the baselines against every opponent set.
 
@@ -159,13 +167,10 @@ def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[
     dict
         Opponent set to policy to measure to :class:`Interval`.
     """
-    env_options = trained.config.env_options
-    players = env_options.get("num_players", 4)
-    shared = {"obs_ext": env_options["obs_ext"]} if env_options.get("obs_ext") else {}
-    deals = -(-options.games // players)
+    players = trained.config.env_options.get("num_players", 4)
     results: dict[str, dict[str, Any]] = {}
     for opponents in options.opponents:
-        engine = matches.match_engine(deals, opponents, players, shared)
+        engine = match_engine(trained.config, opponents, options.games)
         n = engine.num_envs
         seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in MATCH_BASELINES}
         seats[AGENT] = trained.match_policy(n, options.bids, options.seed)

@@ -15,6 +15,7 @@ import psutil
 from fastenv import BatchEngine
 from training.config import RunConfig
 from training.envs import Knobs
+from training.evaluations import Evaluations
 from training.logging import RunLog
 from training.stats import Window
 from training.windows import EngineWindows, WindowRecord
@@ -74,6 +75,7 @@ class Loop:
     stop : Stop
     windows : EngineWindows, optional
         Grows with every step.
+    evaluations : Evaluations, optional
     steps, iteration, wall_s : int, int, float
         Decisions, iterations and seconds before this process.
 
@@ -100,6 +102,7 @@ class Loop:
         snapshot: TakeSnapshot,
         stop: Stop,
         windows: EngineWindows | None = None,
+        evaluations: Evaluations | None = None,
         *,
         steps: int = 0,
         iteration: int = 0,
@@ -112,6 +115,7 @@ class Loop:
         self.windows = windows
         self._config, self._knobs, self._log = config, knobs, log
         self._snapshot, self._stop = snapshot, stop
+        self._evaluations = evaluations
         self._writer = CheckpointWriter()
         self._window = Window(engine)
         self._wall_before, self._start = wall_s, time.perf_counter()
@@ -181,20 +185,28 @@ class Loop:
             self._skip()
         elif due:
             self._save()
+        if self._evaluations is not None and not self._stop.requested:
+            self._evaluations.border(self.steps, self.iteration)
 
     def finish(self) -> None:
-        """Save what the run came to."""
+        """Save what the run came to, and wait for its evaluation."""
         self._save_last()
         last = self.windows.flush_partial() if self.windows is not None else None
         if last is not None:
             self._log_window(last)
+        if self._evaluations is not None:
+            self._evaluations.finish(self.steps, self.iteration, lambda: self._stop.requested)
 
     def _log_window(self, record: WindowRecord) -> None:
         self._log.window({"step": self.now, **record.to_dict()})
 
     def close(self) -> None:
-        """Wait for a checkpoint that is being written."""
-        self._writer.close()
+        """End the evaluation, and wait for a checkpoint that is being written."""
+        try:
+            if self._evaluations is not None:
+                self._evaluations.close()
+        finally:
+            self._writer.close()
 
     def _save_last(self) -> None:
         """Save if it is not saved yet, and wait until it is written."""

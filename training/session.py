@@ -15,6 +15,7 @@ from training import checkpoint, envs, machine
 from training.checkpoint import Checkpoint, CheckpointError
 from training.config import RunConfig
 from training.env_impl import EnvImpl
+from training.evaluations import evaluations_of
 from training.logging import RunLog, drop_after
 from training.loop import Loop, Stop
 from training.presets import derived_sizes
@@ -83,6 +84,9 @@ class Learner(Protocol):
 
     def snapshot(self) -> Snapshot:
         """Return, at a border, everything that decides how the run goes on."""
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the policy, in host memory."""
 
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back.
@@ -159,7 +163,7 @@ def _conduct(
             windows.restore(saved.trainer["windows"])
         steps, progress = saved.steps, saved.trainer["progress"]
     if resume:
-        for file in (run.metrics, run.windows, run.events):
+        for file in (run.metrics, run.windows, run.events, run.evaluations):
             drop_after(file, steps)
     if steps >= config.total_steps:  # nothing is left to do
         return Outcome(True, steps, progress["wall_s"])
@@ -189,7 +193,12 @@ def _conduct(
         )
 
     log = RunLog(run.path, config.total_steps, steps)
-    loop = Loop(config, engine, knobs, log, snapshot, stop, windows, steps=steps, **progress)
+    evaluations = evaluations_of(run, log, learner.policy, steps)
+    loop = Loop(
+        *(config, engine, knobs, log, snapshot, stop, windows, evaluations),
+        steps=steps,
+        **progress,
+    )
     summary = {**learner.impl.record(), **_ppo_record(config, learner.device)}
     try:
         log.say(

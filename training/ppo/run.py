@@ -100,6 +100,10 @@ class NativeLearner:
             arrays=state["arrays"],
         )
 
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the policy, in host memory."""
+        return checkpoint.to_host(self.trainer.net.state_dict())
+
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
         self.trainer.load_state_dict(

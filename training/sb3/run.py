@@ -98,6 +98,10 @@ class SB3Learner:
             arrays={"episode_starts": model._last_episode_starts.copy()},
         )
 
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the policy, in host memory."""
+        return checkpoint.to_host(self.model.policy.state_dict())
+
     def restore(self, saved: Checkpoint) -> None:
         """Put back everything that decides how the run goes on."""
         model, engine = self.model, self.engines[0]
