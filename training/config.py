@@ -367,6 +367,9 @@ class RunConfig:
         Knobs of the environment that change during training: from each step on its value holds.
     mask_schedule : tuple of LateAction
         Actions that are held back at the start of episodes, less and less as training goes on.
+    trackers : mapping of str to mapping
+        What is followed in the lanes, and what it adds to rewards; see
+        :mod:`training.trackers.options`.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
     ppo, native, checkpoints, evaluation : see there
@@ -387,6 +390,7 @@ class RunConfig:
     env_options: Mapping[str, Any] = field(default_factory=dict)
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     mask_schedule: tuple[LateAction, ...] = ()
+    trackers: Mapping[str, Any] = field(default_factory=dict)
     window_ticks: int = 0
     ppo: PPOConfig = field(default_factory=PPOConfig)
     native: NativeConfig = field(default_factory=NativeConfig)
@@ -452,8 +456,9 @@ class RunConfig:
         require(possible, "evaluation.during", during, allowed)
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
-        one = groups == 1 or not self.window_ticks
-        require(one, "native.env_groups", groups, "1 with window_ticks, which follows one group")
+        for name in ("window_ticks", "trackers"):
+            one = groups == 1 or not getattr(self, name)
+            require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
 
     @property
     def precision(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import psutil
 
 from fastenv import BatchEngine
@@ -18,6 +19,7 @@ from training.envs import Knobs
 from training.evaluations import Evaluations
 from training.logging import RunLog
 from training.stats import Window
+from training.trackers import Trackers
 from training.windows import EngineWindows, WindowRecord
 from training.writer import CheckpointWriter
 
@@ -76,6 +78,8 @@ class Loop:
     windows : EngineWindows, optional
         Grows with every step.
     evaluations : Evaluations, optional
+    trackers : Trackers, optional
+        Follow the engine, and may add to its rewards.
     steps, iteration, wall_s : int, int, float
         Decisions, iterations and seconds before this process.
 
@@ -103,6 +107,7 @@ class Loop:
         stop: Stop,
         windows: EngineWindows | None = None,
         evaluations: Evaluations | None = None,
+        trackers: Trackers | None = None,
         *,
         steps: int = 0,
         iteration: int = 0,
@@ -117,7 +122,8 @@ class Loop:
         self._snapshot, self._stop = snapshot, stop
         self._evaluations = evaluations
         self._writer = CheckpointWriter()
-        self._window = Window(engine)
+        self._trackers = trackers
+        self._window = Window(engine, None if trackers is None else trackers.placed)
         self._wall_before, self._start = wall_s, time.perf_counter()
         self._saved_at = steps if steps else -1
 
@@ -139,13 +145,27 @@ class Loop:
         self.began, self._cpu = time.perf_counter(), time.process_time()
         return True
 
-    def step(self, engine: BatchEngine) -> None:
-        """Take in the step an engine has just made."""
-        self.now += engine.num_envs
-        self._window.add(engine)
-        if self.windows is not None:
-            for record in self.windows.add():
-                self._log_window(record)
+    def step(
+        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        """Take in the step an engine has just made, before its reward is stored.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        actions : ndarray of int, shape (n,), or None
+            None if all lanes have been reset.
+        obs, mask : ndarray
+            Where the engine has written what comes next; trackers may write it anew.
+        """
+        if actions is not None:
+            self.now += engine.num_envs
+            self._window.add(engine)
+            if self.windows is not None:
+                for record in self.windows.add():
+                    self._log_window(record)
+        if self._trackers is not None:
+            self._trackers(engine, actions, obs, mask)
 
     def end_iteration(self, train: Mapping[str, Any], phases: Mapping[str, float]) -> None:
         """Log an iteration that is done, and save if it is time to.
@@ -174,6 +194,7 @@ class Loop:
             "train": dict(train),
             **self._window.record(),
             **({"held_back": held_back} if held_back else {}),
+            **({"trackers": self._trackers.metrics()} if self._trackers is not None else {}),
             "checkpoints": {"skipped": self._writer.skipped},
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }

@@ -20,6 +20,7 @@ from training.logging import RunLog, drop_after
 from training.loop import Loop, Stop
 from training.presets import derived_sizes
 from training.runs import RunFolder
+from training.trackers import Trackers, options
 from training.windows import EngineWindows
 
 
@@ -151,6 +152,8 @@ def _conduct(
     windows = None
     if config.window_ticks:
         windows = EngineWindows(engine, run.name, config.window_ticks)
+    seed = envs.stream_seed(config.seed, "explore")
+    trackers = options.build(engine, config.trackers, seed)
     warnings: list[str] = []
     saved = None
     if resume:  # None if the run was ended before its first checkpoint
@@ -158,7 +161,7 @@ def _conduct(
     progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
     steps = 0
     if saved is not None:
-        _restore(learner, saved)
+        _restore(learner, saved, trackers)
         if windows is not None:
             windows.restore(saved.trainer["windows"])
         steps, progress = saved.steps, saved.trainer["progress"]
@@ -188,6 +191,7 @@ def _conduct(
             },
             states=taken.states,
             arrays=taken.arrays,
+            trackers=None if trackers is None else trackers.state_dict(),
             keep=config.checkpoints.keep,
             keep_every=config.checkpoints.keep_every,
         )
@@ -195,7 +199,7 @@ def _conduct(
     log = RunLog(run.path, config.total_steps, steps)
     evaluations = evaluations_of(run, log, learner.policy, steps)
     loop = Loop(
-        *(config, engine, knobs, log, snapshot, stop, windows, evaluations),
+        *(config, engine, knobs, log, snapshot, stop, windows, evaluations, trackers),
         steps=steps,
         **progress,
     )
@@ -253,10 +257,12 @@ def torch_threads(config: RunConfig) -> int:
     return max(1, machine.physical_cores() - config.env_threads)
 
 
-def _restore(learner: Learner, saved: Checkpoint) -> None:
+def _restore(learner: Learner, saved: Checkpoint, trackers: Trackers | None) -> None:
     """Put back everything that decides how the run goes on."""
     try:
         learner.restore(saved)
+        if trackers is not None:
+            trackers.load_state_dict(saved.trackers or {})
     except (ValueError, KeyError, RuntimeError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error

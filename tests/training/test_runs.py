@@ -381,3 +381,27 @@ def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
 
 def records_so_far(run):
     return (run / "metrics.jsonl").read_text().count("\n")
+
+
+def test_network_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint(
+    trainer, train, tmp_path, capsys, monkeypatch
+):
+    """The update spoils the network; what the trainer then stumbles over is one sentence."""
+    assert train(tmp_path, "run", "--total-steps", 256) == 0
+    step = torch.optim.Adam.step
+
+    def spoilt(self, *args, **options):
+        result = step(self, *args, **options)
+        with torch.no_grad():
+            for group in self.param_groups:
+                group["params"][0].fill_(float("nan"))
+        return result
+
+    monkeypatch.setattr(torch.optim.Adam, "step", spoilt)
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 2
+    message = error_of(capsys)
+    assert "ppo.learning_rate" in message
+    assert "from the last checkpoint" in message
+    monkeypatch.undo()
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
+    assert [r["step"] for r in records(tmp_path / "run")] == [128, 256, 384, 512]

@@ -6,19 +6,19 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import torch
 
 from fastenv import BatchEngine
 from training import checkpoint, envs, late_actions
 from training.checkpoint import Checkpoint
 from training.config import RunConfig, require
+from training.finite import check_parameters
 from training.loop import Loop
 from training.ppo import options, policy
 from training.ppo.policy import Logits
 from training.ppo.precision import check as check_precision
 from training.ppo.precision import choose_device
 from training.ppo.tiers import obs_layout
-from training.ppo.trainer import PPOTrainer, TrainingError
+from training.ppo.trainer import PPOTrainer
 from training.runs import RunFolder
 from training.session import Outcome, Snapshot, conduct
 
@@ -43,11 +43,11 @@ class NativeLearner:
         self.trainer = build(config, self.engines, self._on_step)
 
     def _on_step(
-        self, engine: BatchEngine, actions: np.ndarray | None, _obs: np.ndarray, mask: np.ndarray
+        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
     ) -> None:
         """Follow a step, or the reset before the first, and hold actions back."""
-        if actions is not None and self._loop is not None:
-            self._loop.step(engine)
+        if self._loop is not None:
+            self._loop.step(engine, actions, obs, mask)
         rules = self._config.mask_schedule
         if rules:
             steps = 0 if self._loop is None else self._loop.steps
@@ -86,12 +86,7 @@ class NativeLearner:
         TrainingError
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
-        for name, parameter in self.trainer.net.named_parameters():
-            if not bool(torch.isfinite(parameter).all()):
-                raise TrainingError(
-                    f"{name} of the network is not finite, so it is not saved; lower "
-                    "ppo.learning_rate, and go on from the last checkpoint."
-                )
+        check_parameters(self.trainer.net)
         state = self.trainer.state_dict()
         return Snapshot(
             model=state["model"],

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fastenv.errors import FastEnvError
 from training.checkpoint import to_host
 from training.envs import stream_seed, training_seed
+from training.finite import TrainingError, check_loss
 from training.ppo.buffer import Rollout
 from training.ppo.compiled import Compiled
 from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
@@ -34,10 +34,6 @@ from training.ppo.timing import Phases
 # after a reset with None; may write reward and mask.
 OnStep = Callable[[Any, np.ndarray | None, np.ndarray, np.ndarray], None]
 CHECK_MASKS_EVERY = 1000  # rollouts
-
-
-class TrainingError(FastEnvError, RuntimeError):
-    """A training cannot go on; the message says why. What was saved before is as it was."""
 
 
 class PPOTrainer:
@@ -345,12 +341,8 @@ class PPOTrainer:
                 break
         seen = explained_variance(rollout.value[:-1], rollout.ret)
         *means, norm = (sums / minibatches).tolist()
-        if not all(map(math.isfinite, means)):
-            raise TrainingError(
-                f"the loss became {means[0]} in iteration {self.iteration + 1}: nothing of this "
-                "iteration is saved; lower ppo.learning_rate or choose ppo.precision=fp32, and go "
-                "on from the last checkpoint."
-            )
+        for mean in means:
+            check_loss(mean, self.iteration + 1)
         self.precision.count_skipped(self.updates, self.optimizer)
         self.phases.mark("other")
         return {
