@@ -370,6 +370,9 @@ class RunConfig:
     trackers : mapping of str to mapping
         What is followed in the lanes, and what it adds to rewards; see
         :mod:`training.trackers.options`.
+    gate : mapping
+        Stages of knobs that follow one another when a test is passed; see
+        :mod:`training.curriculum`. Empty for none.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
     ppo, native, checkpoints, evaluation : see there
@@ -391,6 +394,7 @@ class RunConfig:
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     mask_schedule: tuple[LateAction, ...] = ()
     trackers: Mapping[str, Any] = field(default_factory=dict)
+    gate: Mapping[str, Any] = field(default_factory=dict)
     window_ticks: int = 0
     ppo: PPOConfig = field(default_factory=PPOConfig)
     native: NativeConfig = field(default_factory=NativeConfig)
@@ -497,7 +501,7 @@ class RunConfig:
         ConfigError
             For an unknown option, or a value of the wrong type or out of range; names it.
         """
-        return _build(cls, values, "")
+        return build(cls, values, "")
 
 
 def canonical_json(value: object) -> str:
@@ -561,14 +565,29 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 # -- from plain values to dataclasses --------------------------------------------------------------
 
 
-def _build(cls: type, values: Mapping[str, Any], where: str) -> Any:
-    known = [f.name for f in fields(cls)]
+def build(cls: type, values: Mapping[str, Any], where: str) -> Any:
+    """Return a dataclass from plain values, checked like all options.
+
+    Parameters
+    ----------
+    cls : type
+    values : mapping
+    where : str
+        What stands before the names of its options in errors, such as ``ppo.``.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown option, or a value of the wrong type or out of range; names it.
+    """
+    options = [f for f in fields(cls) if f.init]
+    known = [f.name for f in options]
     for name in values:
         if name not in known:
             raise ConfigError(
                 f"{where + str(name)!r} is not an option; options: {', '.join(sorted(known))}."
             )
-    for f in fields(cls):
+    for f in options:
         optional = f.default is not MISSING or f.default_factory is not MISSING
         require(optional or f.name in values, where + f.name, None, "given")
     hints = get_type_hints(cls)
@@ -584,7 +603,7 @@ def _convert(kind: Any, value: Any, name: str) -> Any:
         return _convert(get_args(kind)[0], value, name)
     if dataclasses.is_dataclass(kind):
         require(isinstance(value, Mapping), name, value, "a mapping of options to values")
-        return _build(kind, value, name + ".")
+        return build(kind, value, name + ".")
     if kind == Mapping[str, Schedule]:
         return _schedules(value, name)
     if origin is tuple:

@@ -17,10 +17,10 @@ from fastenv import BatchEngine
 from training.config import RunConfig
 from training.envs import Knobs
 from training.evaluations import Evaluations
+from training.followers import Followers
 from training.logging import RunLog
 from training.stats import Window
-from training.trackers import Trackers
-from training.windows import EngineWindows, WindowRecord
+from training.windows import WindowRecord
 from training.writer import CheckpointWriter
 
 # Takes a snapshot at once and returns what writes it.
@@ -75,13 +75,13 @@ class Loop:
     snapshot : callable
         Takes the number of steps; see :data:`TakeSnapshot`.
     stop : Stop
-    windows : EngineWindows, optional
-        Grows with every step.
+    followers : Followers
+        Windows and trackers take in every step; trackers may add to its rewards.
     evaluations : Evaluations, optional
-    trackers : Trackers, optional
-        Follow the engine, and may add to its rewards.
     steps, iteration, wall_s : int, int, float
         Decisions, iterations and seconds before this process.
+    last_record : mapping, optional
+        The last line of the metrics before this process.
 
     Attributes
     ----------
@@ -105,24 +105,24 @@ class Loop:
         log: RunLog,
         snapshot: TakeSnapshot,
         stop: Stop,
-        windows: EngineWindows | None = None,
+        followers: Followers,
         evaluations: Evaluations | None = None,
-        trackers: Trackers | None = None,
         *,
         steps: int = 0,
         iteration: int = 0,
         wall_s: float = 0.0,
+        last_record: Mapping[str, Any] | None = None,
     ) -> None:
         self.steps = self.now = steps
         self.iteration = iteration
         self.stopped = False
-        self.last_record: dict[str, Any] = {}
-        self.windows = windows
+        self.last_record: dict[str, Any] = dict(last_record or {})
         self._config, self._knobs, self._log = config, knobs, log
         self._snapshot, self._stop = snapshot, stop
         self._evaluations = evaluations
         self._writer = CheckpointWriter()
-        self._trackers = trackers
+        self._windows, self._curriculum = followers.windows, followers.curriculum
+        self._trackers = trackers = followers.trackers
         self._window = Window(engine, None if trackers is None else trackers.placed)
         self._wall_before, self._start = wall_s, time.perf_counter()
         self._saved_at = steps if steps else -1
@@ -138,6 +138,8 @@ class Loop:
             self._save_last()
             self.stopped = True
             return False
+        if self._curriculum is not None:
+            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
         changed = self._knobs.apply(self.steps)
         if changed:
             self._log.event("knobs", step=self.steps, **changed)
@@ -161,8 +163,8 @@ class Loop:
         if actions is not None:
             self.now += engine.num_envs
             self._window.add(engine)
-            if self.windows is not None:
-                for record in self.windows.add():
+            if self._windows is not None:
+                for record in self._windows.add():
                     self._log_window(record)
         if self._trackers is not None:
             self._trackers(engine, actions, obs, mask)
@@ -195,6 +197,7 @@ class Loop:
             **self._window.record(),
             **({"held_back": held_back} if held_back else {}),
             **({"trackers": self._trackers.metrics()} if self._trackers is not None else {}),
+            **({"gate": self._curriculum.record()} if self._curriculum is not None else {}),
             "checkpoints": {"skipped": self._writer.skipped},
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }
@@ -212,7 +215,7 @@ class Loop:
     def finish(self) -> None:
         """Save what the run came to, and wait for its evaluation."""
         self._save_last()
-        last = self.windows.flush_partial() if self.windows is not None else None
+        last = self._windows.flush_partial() if self._windows is not None else None
         if last is not None:
             self._log_window(last)
         if self._evaluations is not None:

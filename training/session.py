@@ -16,12 +16,11 @@ from training.checkpoint import Checkpoint, CheckpointError
 from training.config import RunConfig
 from training.env_impl import EnvImpl
 from training.evaluations import evaluations_of
-from training.logging import RunLog, drop_after
+from training.followers import Followers, followers_of
+from training.logging import RunLog, drop_after, read_lines
 from training.loop import Loop, Stop
 from training.presets import derived_sizes
 from training.runs import RunFolder
-from training.trackers import Trackers, options
-from training.windows import EngineWindows
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,9 @@ class Learner(Protocol):
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the policy, in host memory."""
 
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a border; the generators of the lanes go on."""
+
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back.
 
@@ -149,11 +151,7 @@ def _conduct(
 ) -> Outcome:
     config, engine = run.config, learner.engines[0]
     knobs = envs.Knobs(learner.engines, config.schedules)
-    windows = None
-    if config.window_ticks:
-        windows = EngineWindows(engine, run.name, config.window_ticks)
-    seed = envs.stream_seed(config.seed, "explore")
-    trackers = options.build(engine, config.trackers, seed)
+    followers = followers_of(run, learner.engines, learner.policy, learner.reset_lanes)
     warnings: list[str] = []
     saved = None
     if resume:  # None if the run was ended before its first checkpoint
@@ -161,9 +159,7 @@ def _conduct(
     progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
     steps = 0
     if saved is not None:
-        _restore(learner, saved, trackers)
-        if windows is not None:
-            windows.restore(saved.trainer["windows"])
+        _restore(learner, followers, saved)
         steps, progress = saved.steps, saved.trainer["progress"]
     if resume:
         for file in (run.metrics, run.windows, run.events, run.evaluations):
@@ -183,7 +179,7 @@ def _conduct(
             trainer={
                 **taken.trainer,
                 "progress": {"iteration": loop.iteration, "wall_s": loop.wall_s},
-                "windows": None if windows is None else windows.state(),
+                **followers.state(),
                 "config": config.to_dict(),
                 "config_sha256": config.sha256(),
                 "versions": machine.versions(),
@@ -191,7 +187,7 @@ def _conduct(
             },
             states=taken.states,
             arrays=taken.arrays,
-            trackers=None if trackers is None else trackers.state_dict(),
+            trackers=None if followers.trackers is None else followers.trackers.state_dict(),
             keep=config.checkpoints.keep,
             keep_every=config.checkpoints.keep_every,
         )
@@ -199,8 +195,9 @@ def _conduct(
     log = RunLog(run.path, config.total_steps, steps)
     evaluations = evaluations_of(run, log, learner.policy, steps)
     loop = Loop(
-        *(config, engine, knobs, log, snapshot, stop, windows, evaluations, trackers),
+        *(config, engine, knobs, log, snapshot, stop, followers, evaluations),
         steps=steps,
+        last_record=(read_lines(run.metrics) or [{}])[-1],
         **progress,
     )
     summary = {**learner.impl.record(), **_ppo_record(config, learner.device)}
@@ -226,7 +223,7 @@ def _conduct(
     status = {"status": "finished" if outcome.finished else "stopped"}
     timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
     summary |= {"ppo_policy_updates": learner.updates, "precision": learner.precision}
-    if windows is not None:
+    if (windows := followers.windows) is not None:
         summary["windows"] = {
             "window_ticks": config.window_ticks,
             "windows_emitted": windows.current_window_id,
@@ -257,12 +254,11 @@ def torch_threads(config: RunConfig) -> int:
     return max(1, machine.physical_cores() - config.env_threads)
 
 
-def _restore(learner: Learner, saved: Checkpoint, trackers: Trackers | None) -> None:
+def _restore(learner: Learner, followers: Followers, saved: Checkpoint) -> None:
     """Put back everything that decides how the run goes on."""
     try:
         learner.restore(saved)
-        if trackers is not None:
-            trackers.load_state_dict(saved.trackers or {})
+        followers.restore(saved)
     except (ValueError, KeyError, RuntimeError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error

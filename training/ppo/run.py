@@ -99,6 +99,10 @@ class NativeLearner:
         """Return a copy of the parameters of the policy, in host memory."""
         return checkpoint.to_host(self.trainer.net.state_dict())
 
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a border."""
+        self.trainer.reset_lanes()
+
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
         self.trainer.load_state_dict(

@@ -209,17 +209,25 @@ class PPOTrainer:
     def _start(self) -> None:
         """Reset the lanes and choose the precision, once."""
         if not self._started:
-            base = training_seed(self.seed)
-            for lanes in self._lanes:
-                obs, mask = lanes.destination(self.rollout.steps)
-                lanes.engine.reset_many(seeds=base + lanes.first, obs_out=obs, mask_out=mask)
-                if self._on_step is not None:
-                    self._on_step(lanes.engine, None, obs, mask)
-                lanes.store_observation(self.rollout.steps)
+            self._reset(training_seed(self.seed))
             self._started = True
         if self._precision is None:
             name = choose(self.execution.precision, self.device, self._seconds)
             self._precision = Precision(name, self.device)
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, between two iterations; its generator goes on."""
+        self._reset(None)
+        self._state.copy_(self.net.initial_state(self.num_envs))
+
+    def _reset(self, seed: int | None) -> None:
+        for lanes in self._lanes:
+            obs, mask = lanes.destination(self.rollout.steps)
+            seeds = None if seed is None else seed + lanes.first
+            lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
+            if self._on_step is not None:
+                self._on_step(lanes.engine, None, obs, mask)
+            lanes.store_observation(self.rollout.steps)
 
     # -- 1: collect ------------------------------------------------------------------------------
 

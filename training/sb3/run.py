@@ -117,6 +117,11 @@ class SB3Learner:
         """Return a copy of the parameters of the policy, in host memory."""
         return checkpoint.to_host(self.model.policy.state_dict())
 
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a border."""
+        self.model._last_obs = self.vec.restart()
+        self.model._last_episode_starts = np.ones(self.vec.num_envs, np.bool_)
+
     def restore(self, saved: Checkpoint) -> None:
         """Put back everything that decides how the run goes on."""
         model, engine = self.model, self.engines[0]

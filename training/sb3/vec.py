@@ -99,6 +99,15 @@ class FollowedVecEnv(VecEnvWrapper):
             self.loop.step(self._engine, None, obs, self._engine.mask)
         return obs
 
+    def restart(self) -> np.ndarray:
+        """Begin a new episode in every lane, whose generators go on; return the observations."""
+        engine = self._engine
+        engine.reset_many()
+        obs = engine.obs.copy()
+        if self.loop is not None:
+            self.loop.step(engine, None, obs, engine.mask)
+        return obs
+
     def step_async(self, actions: np.ndarray) -> None:
         """Remember the actions and pass them on."""
         self._actions = np.array(actions)
