@@ -114,7 +114,7 @@ def save(
     final = folder / f"ckpt_{steps:012d}"
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(".tmp-*"):  # by a process that was killed
-        _remove(left)
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
     unfinished = folder / f".tmp-{os.getpid()}-{final.name}"
     unfinished.mkdir()
     torch.save(model, unfinished / "model.pt")
@@ -164,14 +164,10 @@ def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) 
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a folder, such that no half of a checkpoint is ever taken for one."""
-    if path.is_dir():
-        aside = path.with_name(f".tmp-{os.getpid()}-removed")
-        shutil.rmtree(aside, ignore_errors=True)
-        os.replace(path, aside)
-        shutil.rmtree(aside)
-    else:
-        path.unlink()
+    """Remove a checkpoint, such that no half of it is ever taken for one."""
+    aside = path.with_name(f".tmp-{os.getpid()}-removed")
+    os.replace(path, aside)
+    shutil.rmtree(aside)
 
 
 def newest(folder: Path) -> Path | None:
