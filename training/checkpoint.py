@@ -1,8 +1,10 @@
 """Checkpoints: folders that appear whole or not at all, and load without running code from them.
 
 ``ckpt_<steps>/`` holds ``model.pt`` (tensors and plain numbers, read with ``weights_only``),
-``trainer.json`` (counters and generators), ``engine.npz`` (the state row of every lane) and
-``MANIFEST.json`` (size and sha256 of each). ``latest`` names the newest.
+``trainer.json`` (counters and generators), ``engine.npz`` (the state row of every lane),
+``trackers.pt`` if the run has trackers, and ``MANIFEST.json`` (size and sha256 of each). ``latest``
+names the newest. ``best/`` is such a folder of checkpoints too, with the one that was evaluated
+best.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import pickle
 import random
 import shutil
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,10 +32,16 @@ from training import files
 FORMAT = "fastenv-checkpoint"
 VERSION = 1
 CONTENT = ("model.pt", "trainer.json", "engine.npz")
+TRACKERS = "trackers.pt"
+BEST = "best"
 
 
 class CheckpointError(FastEnvError, RuntimeError):
     """A checkpoint is missing, damaged or not of this run; the message says what is wrong."""
+
+
+class DamagedCheckpointError(CheckpointError):
+    """A checkpoint is not what was saved; one before it may be."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,8 @@ class Checkpoint:
     rows : ndarray of uint8, shape (lanes, bytes of a state row)
     arrays : dict of str to ndarray
         Further arrays of one entry a lane.
+    trackers : dict or None
+        Nested dicts of tensors and plain values; None if the run has no trackers.
     """
 
     path: Path
@@ -58,6 +70,7 @@ class Checkpoint:
     trainer: dict[str, Any]
     rows: np.ndarray
     arrays: dict[str, np.ndarray]
+    trackers: dict[str, Any] | None = None
 
 
 def save(
@@ -69,9 +82,13 @@ def save(
     trainer: dict[str, Any],
     states: np.ndarray,
     arrays: dict[str, np.ndarray],
+    trackers: dict[str, Any] | None = None,
     keep: int,
+    keep_every: int | None = None,
 ) -> Path:
-    """Write a checkpoint, point ``latest`` at it and remove the oldest ones.
+    """Write a checkpoint, point ``latest`` at it and remove those that need not stay.
+
+    Checkpoints of more steps are removed too: the run has gone back behind them.
 
     Parameters
     ----------
@@ -81,12 +98,14 @@ def save(
         Decisions taken until now; names the checkpoint.
     identity : dict
         JSON values that a run must share to load it, such as env and state layout.
-    model, trainer, arrays : dict
+    model, trainer, arrays, trackers : dict
         See :class:`Checkpoint`.
     states : ndarray, shape (lanes,)
         State rows of the engine.
     keep : int
         Number of checkpoints that stay.
+    keep_every : int, optional
+        The first checkpoint at or behind each multiple of so many decisions stays for ever.
 
     Returns
     -------
@@ -94,15 +113,20 @@ def save(
         The folder of the checkpoint.
     """
     final = folder / f"ckpt_{steps:012d}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(".tmp-*"):  # by a process that was killed
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
     unfinished = folder / f".tmp-{os.getpid()}-{final.name}"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
+    unfinished.mkdir()
     torch.save(model, unfinished / "model.pt")
     (unfinished / "trainer.json").write_text(json.dumps(trainer, allow_nan=False), encoding="utf-8")
     width = states.itemsize * math.prod(states.shape[1:])
     rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), width)
     np.savez(unfinished / "engine.npz", rows=rows, **arrays)
-    for name in CONTENT:
+    if trackers is not None:
+        torch.save(trackers, unfinished / TRACKERS)
+    content = CONTENT if trackers is None else (*CONTENT, TRACKERS)
+    for name in content:
         files.sync_file(unfinished / name)
     manifest = {
         "format": FORMAT,
@@ -114,18 +138,37 @@ def save(
                 "bytes": (unfinished / name).stat().st_size,
                 "sha256": files.sha256(unfinished / name),
             }
-            for name in CONTENT
+            for name in content
         },
     }
     files.write_json(unfinished / "MANIFEST.json", manifest)
     if final.exists():  # the same steps again: the same content, as training is deterministic
-        shutil.rmtree(final)
+        _remove(final)
     os.replace(unfinished, final)
     files.sync_folder(folder)
     files.write_text(folder / "latest", final.name + "\n")
-    for old in _whole(folder)[:-keep]:
-        shutil.rmtree(old)
+    for old in _superfluous(folder, final, keep, keep_every):
+        _remove(old)
     return final
+
+
+def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) -> list[Path]:
+    every = _every(folder)
+    until = every.index(newest) + 1
+    stay = set(every[max(0, until - keep) : until])
+    block = 0
+    for path in every[:until] if keep_every else ():
+        if (reached := int(path.name.removeprefix("ckpt_")) // keep_every) > block:
+            block = reached
+            stay.add(path)
+    return [path for path in every if path not in stay]
+
+
+def _remove(path: Path) -> None:
+    """Remove a checkpoint, such that no half of it is ever taken for one."""
+    aside = path.with_name(f".tmp-{os.getpid()}-removed")
+    os.replace(path, aside)
+    shutil.rmtree(aside)
 
 
 def newest(folder: Path) -> Path | None:
@@ -137,6 +180,46 @@ def newest(folder: Path) -> Path | None:
         if named in whole:
             return named
     return whole[-1] if whole else None
+
+
+def load_newest(
+    folder: Path, identity: dict[str, Any], warn: Callable[[str], None]
+) -> Checkpoint | None:
+    """Read the newest checkpoint of a run that is whole, None if it has none at all.
+
+    Parameters
+    ----------
+    folder : Path
+        The ``checkpoints`` folder of a run.
+    identity : dict
+        See :func:`load`.
+    warn : callable
+        Is told in one sentence if newer ones are damaged.
+
+    Raises
+    ------
+    CheckpointError
+        If there are checkpoints and none of them is whole, or the one to go on from is foreign.
+    """
+    first, every = newest(folder), _every(folder)
+    if first is not None:  # it may not be the last one if the process was killed just then
+        every = [*(path for path in every if path != first), first]
+    reasons = []
+    for path in reversed(every):
+        try:
+            found = load(path, identity)
+        except DamagedCheckpointError as error:
+            reasons.append(str(error))
+            continue
+        if reasons:
+            warn(f"{reasons[0].rstrip('.')}: {path.name}, the newest whole one, is taken instead.")
+        return found
+    if every:
+        raise CheckpointError(
+            f"{folder.parent} has no whole checkpoint to go on from: "
+            f"{reasons[0].removeprefix(str(folder)).lstrip('/')}"
+        )
+    return None
 
 
 def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
@@ -151,18 +234,18 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
 
     Raises
     ------
+    DamagedCheckpointError
+        If it is not what was saved.
     CheckpointError
-        If it is damaged, of another format, or of another environment.
+        If it is of another format or of another environment, or holds something else.
     """
     manifest = _manifest(path)
-    for name in CONTENT:
+    has_trackers = TRACKERS in manifest["files"]
+    for name in (*CONTENT, TRACKERS) if has_trackers else CONTENT:
         recorded = manifest["files"].get(name)
         file = path / name
         if recorded is None or not file.is_file() or files.sha256(file) != recorded["sha256"]:
-            raise CheckpointError(
-                f"{file} is damaged: it is not the file that was saved; remove {path} to go on "
-                "from the checkpoint before it."
-            )
+            raise DamagedCheckpointError(f"{file} is damaged: it is not the file that was saved.")
     for key, value in identity.items():
         saved = manifest["identity"].get(key)
         if saved != value:
@@ -175,6 +258,7 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
         with np.load(path / "engine.npz", allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         rows = arrays.pop("rows")
+        trackers = torch.load(path / TRACKERS, weights_only=True) if has_trackers else None
     except (
         *(OSError, ValueError, KeyError, RuntimeError, EOFError),
         *(pickle.UnpicklingError, zipfile.BadZipFile),
@@ -183,7 +267,16 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
             f"{path} cannot be read ({type(error).__name__}): it holds something else than "
             "tensors, numbers and rows."
         ) from error
-    return Checkpoint(path, int(manifest["steps"]), model, trainer, rows, arrays)
+    return Checkpoint(path, int(manifest["steps"]), model, trainer, rows, arrays, trackers)
+
+
+def to_host(value: Any) -> Any:
+    """Return nested dicts and lists with every tensor copied to host memory."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().to("cpu", copy=True)
+    if isinstance(value, dict):
+        return {key: to_host(item) for key, item in value.items()}
+    return [to_host(item) for item in value] if isinstance(value, list) else value
 
 
 def identity_of(env: str, obs_dim: int) -> dict[str, Any]:
@@ -197,8 +290,13 @@ def identity_of_rows(state_dtype: np.dtype, lanes: int) -> dict[str, Any]:
     return {"state layout": hashlib.sha256(layout.encode()).hexdigest()[:16], "lanes": lanes}
 
 
+def _every(folder: Path) -> list[Path]:
+    """Return all checkpoints, whole or not, oldest first."""
+    return sorted(p for p in folder.glob("ckpt_*") if p.name.removeprefix("ckpt_").isdecimal())
+
+
 def _whole(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("ckpt_*") if (p / "MANIFEST.json").is_file())
+    return [path for path in _every(folder) if (path / "MANIFEST.json").is_file()]
 
 
 def _manifest(path: Path) -> dict[str, Any]:
@@ -208,7 +306,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         known = known and all(isinstance(manifest[key], dict) for key in ("identity", "files"))
         int(manifest["steps"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(
+        raise DamagedCheckpointError(
             f"{path} has no readable MANIFEST.json, so it is not whole."
         ) from error
     if not known:
@@ -235,3 +333,14 @@ def set_global_generators(saved: dict[str, Any]) -> None:
     key = np.array(legacy["state"]["key"], np.uint32)
     legacy["state"] = {"key": key, "pos": legacy["state"]["pos"]}
     np.random.set_state(legacy)  # noqa: NPY002
+
+
+@contextmanager
+def generators_kept() -> Iterator[None]:
+    """Leave the global generators as they were, whatever draws from them meanwhile."""
+    saved, drawn = global_generators(), torch.get_rng_state()
+    try:
+        yield
+    finally:
+        set_global_generators(saved)
+        torch.set_rng_state(drawn)

@@ -18,6 +18,7 @@ from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from fastenv.errors import ConfigError
+from training import machine
 from training.hier.config import HierConfig
 from training.hier.hindsight.modes import CHOICES as HINDSIGHT
 from training.ppo import options
@@ -25,6 +26,7 @@ from training.selfplay.config import SelfPlayConfig
 
 TRAINERS = ("native", "sb3", "hier")
 ENV_IMPLS = ("reference", "native", "auto")
+EVALUATES = ("off", "inline", "process")
 OPPONENT_SETS = (
     "random",
     "rule_easy",
@@ -204,17 +206,25 @@ class CheckpointConfig:
     ----------
     every : int
         Decisions between checkpoints; one is also written at the end and when a run is stopped.
+        One that is due while the one before is still being written is left out, and tried again
+        after the next iteration; deterministic runs wait instead.
     keep : int
         Newest checkpoints to keep.
+    keep_every : int or None
+        Decisions between checkpoints that stay for ever; None for none.
     """
 
     every: int = 1_000_000
     keep: int = 3
+    keep_every: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
         require(self.every >= 1, "checkpoints.every", self.every, "at least 1")
         require(self.keep >= 1, "checkpoints.keep", self.keep, "at least 1")
+        possible = self.keep_every is None or self.keep_every >= 1
+        allowed = "at least 1, or null for none"
+        require(possible, "checkpoints.keep_every", self.keep_every, allowed)
 
 
 @dataclass(frozen=True)
@@ -253,10 +263,21 @@ class LateAction:
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """What ``python -m training.evaluate`` plays, and what it plays at the end of a training.
+    """What is played during a training, at its end, and by ``python -m training.evaluate``.
 
     Parameters
     ----------
+    during : {"off", "inline", "process"} or None
+        Whether, and where, the policy is evaluated while it is trained: between two iterations, or
+        in a second process. None takes ``process`` if there are three cores, else ``off``.
+    every : int
+        Decisions between two evaluations during the training; one is also made at its end.
+    curve_games : int
+        Skull King: whole games of each of them for each opponent set (``curve_opponents``).
+    curve_opponents : tuple of str
+        Their opponent sets; the first one decides which policy is best.
+    curve_episodes : int
+        Prospector: episodes of each of them.
     after_training : bool
         Evaluate as soon as the training is done.
     games : int
@@ -280,6 +301,11 @@ class EvaluationConfig:
         Best episodes of the agent to keep in ``replays/``.
     """
 
+    during: str | None = None
+    every: int = 500_000
+    curve_games: int = 200
+    curve_opponents: tuple[str, ...] = ("rule_hard",)
+    curve_episodes: int = 100
     after_training: bool = True
     games: int = 1000
     episodes: int | None = None
@@ -293,17 +319,22 @@ class EvaluationConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
-        for name in ("games", "bootstrap", "max_steps"):
+        known = self.during in (None, *EVALUATES)
+        require(known, "evaluation.during", self.during, " or ".join(map(repr, EVALUATES)))
+        for name in ("every", "curve_games", "curve_episodes", "games", "bootstrap", "max_steps"):
             value = getattr(self, name)
             require(value >= 1, f"evaluation.{name}", value, "at least 1")
+        some = len(self.curve_opponents) > 0
+        require(some, "evaluation.curve_opponents", self.curve_opponents, "one or more sets")
         possible = self.episodes is None or self.episodes >= 1
         allowed = "at least 1, or null for the default"
         require(possible, "evaluation.episodes", self.episodes, allowed)
         require(self.replays >= 0, "evaluation.replays", self.replays, "at least 0")
         require(0 <= self.seed < 2**40, "evaluation.seed", self.seed, "from 0 to 2**40 - 1")
-        for name in self.opponents:
-            known = name in OPPONENT_SETS
-            require(known, "evaluation.opponents", name, "among " + ", ".join(OPPONENT_SETS))
+        for option in ("opponents", "curve_opponents"):
+            for name in getattr(self, option):
+                known = name in OPPONENT_SETS
+                require(known, f"evaluation.{option}", name, "among " + ", ".join(OPPONENT_SETS))
         known = self.bids in ("rule_hard", "heuristic")
         require(known, "evaluation.bids", self.bids, "'rule_hard' or 'heuristic'")
         known = self.goals in ("uniform", "estimate")
@@ -346,6 +377,12 @@ class RunConfig:
         Knobs of the environment that change during training: from each step on its value holds.
     mask_schedule : tuple of LateAction
         Actions that are held back at the start of episodes, less and less as training goes on.
+    trackers : mapping of str to mapping
+        What is followed in the lanes, and what it adds to rewards; see
+        :mod:`training.trackers.options`.
+    gate : mapping
+        Stages of knobs that follow one another when a test is passed; see
+        :mod:`training.curriculum`. Empty for none.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
     selfplay : SelfPlayConfig or None
@@ -368,6 +405,8 @@ class RunConfig:
     env_options: Mapping[str, Any] = field(default_factory=dict)
     schedules: Mapping[str, Schedule] = field(default_factory=dict)
     mask_schedule: tuple[LateAction, ...] = ()
+    trackers: Mapping[str, Any] = field(default_factory=dict)
+    gate: Mapping[str, Any] = field(default_factory=dict)
     window_ticks: int = 0
     selfplay: SelfPlayConfig | None = None
     ppo: PPOConfig = field(default_factory=PPOConfig)
@@ -441,10 +480,15 @@ class RunConfig:
         options.learning(self)
         options.execution(self)
         groups = self.native.env_groups
+        memory, during = self.native.recurrent != "none", self.evaluation.during
+        possible = not memory or during in (None, "off")
+        allowed = "'off' with native.recurrent: players have no memory yet"
+        require(possible, "evaluation.during", during, allowed)
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
-        one = groups == 1 or not self.window_ticks
-        require(one, "native.env_groups", groups, "1 with window_ticks, which follows one group")
+        for name in ("window_ticks", "trackers"):
+            one = groups == 1 or not getattr(self, name)
+            require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
         if self.trainer == "hier":
             from training.hier import options as hier_options  # it builds configs of its own
 
@@ -456,6 +500,14 @@ class RunConfig:
         if self.ppo.precision is not None:
             return self.ppo.precision
         return "fp32" if self.trainer == "sb3" or self.deterministic else "auto"
+
+    @property
+    def evaluates(self) -> str:
+        """How the policy is evaluated while it is trained: off, inline or process."""
+        if self.evaluation.during is not None:
+            return self.evaluation.during
+        possible = self.native.recurrent == "none"
+        return "process" if possible and machine.physical_cores() >= 3 else "off"
 
     @property
     def rollout(self) -> int:
@@ -479,7 +531,7 @@ class RunConfig:
         ConfigError
             For an unknown option, or a value of the wrong type or out of range; names it.
         """
-        return _build(cls, values, "")
+        return build(cls, values, "")
 
 
 def canonical_json(value: object) -> str:
@@ -543,14 +595,29 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
 # -- from plain values to dataclasses --------------------------------------------------------------
 
 
-def _build(cls: type, values: Mapping[str, Any], where: str) -> Any:
-    known = [f.name for f in fields(cls)]
+def build(cls: type, values: Mapping[str, Any], where: str) -> Any:
+    """Return a dataclass from plain values, checked like all options.
+
+    Parameters
+    ----------
+    cls : type
+    values : mapping
+    where : str
+        What stands before the names of its options in errors, such as ``ppo.``.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown option, or a value of the wrong type or out of range; names it.
+    """
+    options = [f for f in fields(cls) if f.init]
+    known = [f.name for f in options]
     for name in values:
         if name not in known:
             raise ConfigError(
                 f"{where + str(name)!r} is not an option; options: {', '.join(sorted(known))}."
             )
-    for f in fields(cls):
+    for f in options:
         optional = f.default is not MISSING or f.default_factory is not MISSING
         require(optional or f.name in values, where + f.name, None, "given")
     hints = get_type_hints(cls)
@@ -566,7 +633,7 @@ def _convert(kind: Any, value: Any, name: str) -> Any:
         return _convert(get_args(kind)[0], value, name)
     if dataclasses.is_dataclass(kind):
         require(isinstance(value, Mapping), name, value, "a mapping of options to values")
-        return _build(kind, value, name + ".")
+        return build(kind, value, name + ".")
     if kind == Mapping[str, Schedule]:
         return _schedules(value, name)
     if origin is tuple:
@@ -585,10 +652,10 @@ def _scalar(kind: type, value: Any, name: str) -> Any:
             value = float(value)
         except ValueError:
             require(False, name, value, "a number")
-    if kind is str and value is False:  # YAML reads off as false
-        value = "off"
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
+    if kind is str and value is False:  # YAML reads off as false
+        value = "off"
     names = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
     right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
     if kind is float and right:

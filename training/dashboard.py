@@ -418,6 +418,11 @@ def _shown(interval: Any) -> str:
     return f"{interval:.4g}" if isinstance(interval, int | float) else str(interval)
 
 
+def _evaluation_line(details: Mapping[str, Any]) -> str:
+    found = "; ".join(f"{name} {_shown(x)}" for name, x in _section(details, "results").items())
+    return f"evaluation at {details.get('step') or 0:,}: {found}"
+
+
 def _first(interval: Any) -> Any:
     is_list = isinstance(interval, Sequence) and not isinstance(interval, str) and interval
     return interval[0] if is_list else interval
@@ -482,18 +487,19 @@ class Dashboard:
         self._line_if_due()
 
     def event(self, kind: str, details: Mapping[str, Any]) -> None:
-        """Show what happened: see :meth:`Status.event`."""
+        """Show what happened, see :meth:`Status.event`; an evaluation, if need be, as a line."""
         self._try(self.status.event, kind, details)
+        if kind == "evaluation" and self._live is None:
+            self._try(lambda: self.say(_evaluation_line(details)))
 
     def history(
-        self, records: Iterable[Mapping[str, Any]], events: Iterable[Mapping[str, Any]]
+        self, records: Iterable[Mapping[str, Any]], evaluations: Iterable[Mapping[str, Any]]
     ) -> None:
         """Take in what earlier processes of the run have logged."""
         for record in records:
             self._try(self.status.history, record)
-        for event in events:
-            if event.get("event") == "evaluation":
-                self._try(self.status.event, "evaluation", event)
+        for evaluation in evaluations:
+            self._try(self.status.event, "evaluation", evaluation)
 
     def progress(self, steps: int) -> None:
         """Show how far the run is within an iteration."""

@@ -114,22 +114,35 @@ class Trained:
 
 
 def load(run: RunFolder, name: str | None = None) -> Trained:
-    """Read a run's newest checkpoint, or the one of that name.
+    """Read a run's newest whole checkpoint, or the one of that name.
+
+    Parameters
+    ----------
+    run : RunFolder
+    name : str, optional
+        A folder in ``checkpoints/``, or ``best``: the one that was evaluated best during the
+        training. One that is named is never replaced by another.
 
     Raises
     ------
     CheckpointError
-        If it is damaged or foreign.
+        If it is foreign, or damaged and there is no other.
     RunError
         If there is none.
     """
-    path = checkpoint.newest(run.checkpoints) if name is None else run.checkpoints / name
-    if path is None or not path.is_dir():
-        raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
     config = run.config
     trainer = trainers.module_of(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
-    saved = checkpoint.load(path, trainer.identity(run, engine))
+    identity = trainer.identity(run, engine)
+    if name is None:
+        saved = checkpoint.load_newest(run.checkpoints, identity, _warn)
+    else:
+        folder = run.checkpoints / name
+        path = checkpoint.newest(folder) if name == checkpoint.BEST else folder
+        saved = checkpoint.load(path, identity) if path is not None and path.is_dir() else None
+    if saved is None:
+        raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
+    path = saved.path
     try:
         parts = saved.model["worker"] if config.trainer == "hier" else saved.model
         logits = trainer.load_logits(config, engine, parts["policy"])
@@ -145,6 +158,18 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     return Trained(config, path, saved.steps, tier, logits, windows, pair)
 
 
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def match_engine(config: RunConfig, opponents: str, games: int) -> BatchEngine:
+    """Return an engine for so many games of a run's agent, at least, in every seat equally."""
+    players = config.env_options.get("num_players", 4)
+    extended = config.env_options.get("obs_ext")
+    shared = {"obs_ext": extended} if extended else {}
+    return matches.match_engine(-(-games // players), opponents, players, shared)
+
+
 def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[str, Any]]:
     """Play the agent and the baselines against every opponent set.
 
@@ -153,13 +178,10 @@ def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[
     dict
         Opponent set to policy to measure to :class:`Interval`.
     """
-    env_options = trained.config.env_options
-    players = env_options.get("num_players", 4)
-    shared = {"obs_ext": env_options["obs_ext"]} if env_options.get("obs_ext") else {}
-    deals = -(-options.games // players)
+    players = trained.config.env_options.get("num_players", 4)
     results: dict[str, dict[str, Any]] = {}
     for opponents in options.opponents:
-        engine = matches.match_engine(deals, opponents, players, shared)
+        engine = match_engine(trained.config, opponents, options.games)
         n = engine.num_envs
         seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in MATCH_BASELINES}
         if trained.pair is not None:
@@ -478,7 +500,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument(
         "--seed", "--base-seed", type=int, help="evaluation seed; Prospector: of the first episode"
     )
-    parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
+    parse.add_argument("--checkpoint", help="name of a checkpoint, or best; default the newest")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     cards = parse.add_argument_group("Skull King")

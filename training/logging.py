@@ -76,8 +76,8 @@ class RunLog:
     Parameters
     ----------
     folder : Path
-        The run folder: ``metrics.jsonl``, ``events.jsonl``, ``windows.jsonl`` (once there is a
-        window) and ``tb/`` lie there.
+        The run folder: ``metrics.jsonl``, ``events.jsonl``, ``windows.jsonl`` and
+        ``evaluations.jsonl`` (once there is something for them) and ``tb/`` lie there.
     total_steps : int
         Of the whole run.
     start : int
@@ -94,11 +94,12 @@ class RunLog:
         self._events = JsonLines(folder / "events.jsonl")
         self._folder = folder
         self._windows: JsonLines | None = None
+        self._evaluations: JsonLines | None = None
         self._board = _tensorboard(folder / "tb", start)
         self._shown = Dashboard(folder.name, total_steps, start, console)
         if start:
             earlier = (r for r in metrics if r.get("step", 0) <= start)
-            self._shown.history(earlier, read_lines(folder / "events.jsonl"))
+            self._shown.history(earlier, read_lines(folder / "evaluations.jsonl"))
 
     def metrics(self, record: dict[str, Any]) -> None:
         """Log one iteration; ``record["step"]`` is where it ended."""
@@ -126,13 +127,17 @@ class RunLog:
         Parameters
         ----------
         steps : int
-            Of the checkpoint that was evaluated.
+            Decisions of the policy that was evaluated.
         results : mapping
             Measure, such as ``"points, 3 x rule_hard"``, to value or to ``[value, low, high]``.
         **details
             Anything else worth keeping.
         """
-        self.event("evaluation", step=steps, results=dict(results), **details)
+        if self._evaluations is None:
+            self._evaluations = JsonLines(self._folder / "evaluations.jsonl")
+        record = {"step": steps, "results": dict(results), **details}
+        self._evaluations.write({"time": machine.now(), **record})
+        self._shown.event("evaluation", record)
         if self._board is not None:
             for name, found in results.items():
                 value = found[0] if isinstance(found, list | tuple) else found
@@ -157,8 +162,9 @@ class RunLog:
         self._shown.close()
         if self._board is not None:
             self._board.close()
-        if self._windows is not None:
-            self._windows.close()
+        for file in (self._windows, self._evaluations):
+            if file is not None:
+                file.close()
         self._metrics.close()
         self._events.close()
 

@@ -10,15 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import psutil
 
 from fastenv import BatchEngine
-from training.checkpoint import CheckpointError
 from training.config import RunConfig
 from training.envs import Knobs
+from training.evaluations import Evaluations
+from training.followers import Followers
 from training.logging import RunLog
 from training.stats import Window
-from training.windows import EngineWindows, WindowRecord
+from training.windows import WindowRecord
+from training.writer import CheckpointWriter
+
+# Takes a snapshot at once and returns what writes it.
+TakeSnapshot = Callable[[int], Callable[[], None]]
 
 
 class Stop:
@@ -66,13 +72,16 @@ class Loop:
         One of those that are stepped.
     knobs : Knobs
     log : RunLog
-    save : callable
-        Writes a checkpoint; takes the number of steps.
+    snapshot : callable
+        Takes the number of steps; see :data:`TakeSnapshot`.
     stop : Stop
-    windows : EngineWindows, optional
-        Grows with every step.
+    followers : Followers
+        Windows and trackers take in every step; trackers may add to its rewards.
+    evaluations : Evaluations, optional
     steps, iteration, wall_s : int, int, float
         Decisions, iterations and seconds before this process.
+    last_record : mapping, optional
+        The last line of the metrics before this process.
 
     Attributes
     ----------
@@ -94,22 +103,27 @@ class Loop:
         engine: BatchEngine,
         knobs: Knobs,
         log: RunLog,
-        save: Callable[[int], None],
+        snapshot: TakeSnapshot,
         stop: Stop,
-        windows: EngineWindows | None = None,
+        followers: Followers,
+        evaluations: Evaluations | None = None,
         *,
         steps: int = 0,
         iteration: int = 0,
         wall_s: float = 0.0,
+        last_record: Mapping[str, Any] | None = None,
     ) -> None:
         self.steps = self.now = steps
         self.iteration = iteration
         self.stopped = False
-        self.last_record: dict[str, Any] = {}
-        self.windows = windows
+        self.last_record: dict[str, Any] = dict(last_record or {})
         self._config, self._knobs, self._log = config, knobs, log
-        self._save, self._stop = save, stop
-        self._window = Window(engine)
+        self._snapshot, self._stop = snapshot, stop
+        self._evaluations = evaluations
+        self._writer = CheckpointWriter()
+        self._windows, self._curriculum = followers.windows, followers.curriculum
+        self._trackers = trackers = followers.trackers
+        self._window = Window(engine, None if trackers is None else trackers.placed)
         self._wall_before, self._start = wall_s, time.perf_counter()
         self._saved_at = steps if steps else -1
 
@@ -126,9 +140,11 @@ class Loop:
     def begin_iteration(self) -> bool:
         """Prepare the next iteration; False if there is to be none because the run was stopped."""
         if self._stop.requested:
-            self._checkpoint()
+            self._save_last()
             self.stopped = True
             return False
+        if self._curriculum is not None:
+            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
         changed = self._knobs.apply(self.steps)
         if changed:
             self._log.event("knobs", step=self.steps, **changed)
@@ -136,13 +152,27 @@ class Loop:
         self.began, self._cpu = time.perf_counter(), time.process_time()
         return True
 
-    def step(self, engine: BatchEngine) -> None:
-        """Take in the step an engine has just made."""
-        self.now += engine.num_envs
-        self._window.add(engine)
-        if self.windows is not None:
-            for record in self.windows.add():
-                self._log_window(record)
+    def step(
+        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        """Take in the step an engine has just made, before its reward is stored.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        actions : ndarray of int, shape (n,), or None
+            None if all lanes have been reset.
+        obs, mask : ndarray
+            Where the engine has written what comes next; trackers may write it anew.
+        """
+        if actions is not None:
+            self.now += engine.num_envs
+            self._window.add(engine)
+            if self._windows is not None:
+                for record in self._windows.add():
+                    self._log_window(record)
+        if self._trackers is not None:
+            self._trackers(engine, actions, obs, mask)
 
     def end_iteration(
         self, train: Mapping[str, Any], phases: Mapping[str, float], **details: Any
@@ -176,31 +206,59 @@ class Loop:
             **details,
             **self._window.record(),
             **({"held_back": held_back} if held_back else {}),
+            **({"trackers": self._trackers.metrics()} if self._trackers is not None else {}),
+            **({"gate": self._curriculum.record()} if self._curriculum is not None else {}),
+            "checkpoints": {"skipped": self._writer.skipped},
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }
         self._log.metrics(record)
-        if self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every:
-            self._checkpoint()
+        due = self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every
+        # Deterministic runs also leave the same checkpoints every time.
+        self._log_written(wait=due and self._config.deterministic)
+        if due and self._writer.busy:
+            self._skip()
+        elif due:
+            self._save()
+        if self._evaluations is not None and not self._stop.requested:
+            self._evaluations.border(self.steps, self.iteration)
 
     def finish(self) -> None:
-        """Save what the run came to."""
-        self._checkpoint()
-        last = self.windows.flush_partial() if self.windows is not None else None
+        """Save what the run came to, and wait for its evaluation."""
+        self._save_last()
+        last = self._windows.flush_partial() if self._windows is not None else None
         if last is not None:
             self._log_window(last)
+        if self._evaluations is not None:
+            self._evaluations.finish(self.steps, self.iteration, lambda: self._stop.requested)
 
     def _log_window(self, record: WindowRecord) -> None:
         self._log.window({"step": self.now, **record.to_dict()})
 
-    def _checkpoint(self) -> None:
-        if self._saved_at == self.steps:
-            return
+    def close(self) -> None:
+        """End the evaluation, and wait for a checkpoint that is being written."""
         try:
-            self._save(self.steps)
-        except OSError as error:
-            raise CheckpointError(
-                f"the checkpoint at {self.steps:,} decisions could not be written ({error}): the "
-                "one before it is whole; make room and go on with --resume."
-            ) from error
+            if self._evaluations is not None:
+                self._evaluations.close()
+        finally:
+            self._writer.close()
+
+    def _save_last(self) -> None:
+        """Save if it is not saved yet, and wait until it is written."""
+        self._log_written(wait=True)
+        if self._saved_at != self.steps:
+            self._save()
+            self._log_written(wait=True)
+
+    def _save(self) -> None:
+        self._writer.start(self.steps, self._snapshot(self.steps))
         self._saved_at = self.steps
-        self._log.event("checkpoint", step=self.steps)
+
+    def _skip(self) -> None:
+        """Leave a checkpoint out because the disk is slower than the training; try again later."""
+        self._writer.skipped += 1
+        self._log.event("checkpoint skipped", step=self.steps, skipped=self._writer.skipped)
+
+    def _log_written(self, wait: bool = False) -> None:
+        steps = self._writer.written(wait)
+        if steps is not None:
+            self._log.event("checkpoint", step=steps)

@@ -88,7 +88,8 @@ class RunData:
         ``config.json`` without the options.
     metrics : dict of str to ndarray of float64, shape (iterations,)
         Columns such as ``train/kl``; NaN where an iteration lacks it.
-    events : list of dict
+    events, evaluations : list of dict
+        What happened, and what was found in the middle of the training.
     summary, evaluation : dict
         Empty if they are missing.
     notes : list of str
@@ -101,6 +102,7 @@ class RunData:
     head: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
     events: list[dict[str, Any]] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -158,6 +160,7 @@ def read_run(path: Path, name: str | None = None) -> RunData:
         head=head,
         metrics=_columns(records),
         events=read_lines(path / "events.jsonl"),
+        evaluations=read_lines(path / "evaluations.jsonl"),
         summary=_read_object(path / "summary.json", notes),
         evaluation=evaluation,
         notes=notes,
@@ -428,14 +431,14 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
     """Draw the evaluations that were made during the trainings over decisions."""
     points: dict[str, dict[str, list[tuple[float, ...]]]] = {}
     for run in runs:
-        for event in run.events:
-            if event.get("event") != "evaluation" or not isinstance(event.get("step"), int | float):
+        for evaluation in run.evaluations:
+            if not isinstance(evaluation.get("step"), int | float):
                 continue
-            for measure, value in _mapping(event, "results").items():
+            for measure, value in _mapping(evaluation, "results").items():
                 interval = value if _is_interval(value) else (value,) * 3
                 if _is_interval(interval):
                     rows = points.setdefault(measure, {}).setdefault(run.name, [])
-                    rows.append((event["step"], *interval))
+                    rows.append((evaluation["step"], *interval))
     if not points:
         return None
     colour = dict(zip((run.name for run in runs), colours(len(runs)), strict=True))

@@ -5,7 +5,9 @@
 ``metrics.jsonl``                 one record an iteration
 ``windows.jsonl``                 one record a window of ticks, if ``window_ticks`` is set
 ``events.jsonl``, ``tb/``         start, checkpoints, changes, end; TensorBoard
-``checkpoints/``                  ``ckpt_<steps>/`` and ``latest``
+``checkpoints/``                  ``ckpt_<steps>/``, ``latest``; ``best/``, evaluated best
+``evaluations.jsonl``             one record an evaluation during the training
+``certificates/``                 what each test of the gate found (:mod:`training.gate`)
 ``summary.json``                  where the run stands, on what it ran
 ``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
 ``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
@@ -78,6 +80,16 @@ class RunFolder:
     def windows(self) -> Path:
         """One JSON object a line and window of ticks (option ``window_ticks``)."""
         return self.path / "windows.jsonl"
+
+    @property
+    def evaluations(self) -> Path:
+        """One JSON object a line and evaluation during the training (``evaluation.during``)."""
+        return self.path / "evaluations.jsonl"
+
+    @property
+    def certificates(self) -> Path:
+        """Folder of what the tests of a gate found."""
+        return self.path / "certificates"
 
     @property
     def replays(self) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,12 +15,13 @@ from training import checkpoint, envs, machine
 from training.checkpoint import Checkpoint, CheckpointError
 from training.config import RunConfig
 from training.env_impl import EnvImpl
+from training.evaluations import evaluations_of
+from training.followers import Followers, followers_of
 from training.hier.options import policy_run
-from training.logging import RunLog, drop_after
+from training.logging import RunLog, drop_after, read_lines
 from training.loop import Loop, Stop
 from training.presets import derived_sizes
 from training.runs import RunFolder
-from training.windows import EngineWindows
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a trainer needs to go on exactly; see :func:`training.checkpoint.save`."""
+    """What a trainer needs to go on exactly, copied; see :func:`training.checkpoint.save`."""
 
     model: dict[str, Any]
     trainer: dict[str, Any]
@@ -84,6 +86,12 @@ class Learner(Protocol):
     def snapshot(self) -> Snapshot:
         """Return, at a border, everything that decides how the run goes on."""
 
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the policy, in host memory."""
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a border; the generators of the lanes go on."""
+
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back.
 
@@ -121,7 +129,8 @@ def conduct(
     ConfigError
         From engine or trainer: something they cannot do.
     CheckpointError
-        If ``resume`` finds a checkpoint that is damaged or foreign; nothing is written then.
+        If ``resume`` finds checkpoints, and none that is whole, or a foreign one; nothing is
+        written then. Without any checkpoint it begins anew.
     TrainingError
         If the training cannot go on.
     """
@@ -144,46 +153,55 @@ def _conduct(
 ) -> Outcome:
     config, engine = run.config, learner.engines[0]
     knobs = envs.Knobs(learner.engines, config.schedules)
-    windows = None
-    if config.window_ticks:
-        windows = EngineWindows(engine, run.name, config.window_ticks)
-    saved = _newest(run, identity) if resume else None
+    followers = followers_of(run, learner.engines, learner.policy, learner.reset_lanes)
+    warnings: list[str] = []
+    saved = None
+    if resume:  # None if the run was ended before its first checkpoint
+        saved = checkpoint.load_newest(run.checkpoints, identity, warnings.append)
     progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
     steps = 0
     if saved is not None:
-        _restore(learner, saved)
-        drop_after(run.metrics, saved.steps)
-        if windows is not None:
-            windows.restore(saved.trainer["windows"])
-            drop_after(run.windows, saved.steps)
+        _restore(learner, followers, saved)
         steps, progress = saved.steps, saved.trainer["progress"]
+    if resume:
+        for file in (run.metrics, run.windows, run.events, run.evaluations):
+            drop_after(file, steps)
     if steps >= config.total_steps:  # nothing is left to do
         return Outcome(True, steps, progress["wall_s"])
     knobs.apply(steps)
 
-    def save(steps: int) -> None:
-        snapshot = learner.snapshot()
-        checkpoint.save(
+    def snapshot(steps: int) -> Callable[[], None]:
+        taken = learner.snapshot()
+        return partial(
+            checkpoint.save,
             run.checkpoints,
             steps,
             identity=identity,
-            model=snapshot.model,
+            model=taken.model,
             trainer={
-                **snapshot.trainer,
+                **taken.trainer,
                 "progress": {"iteration": loop.iteration, "wall_s": loop.wall_s},
-                "windows": None if windows is None else windows.state(),
+                **followers.state(),
                 "config": config.to_dict(),
                 "config_sha256": config.sha256(),
                 "versions": machine.versions(),
                 **machine.revision(),
             },
-            states=snapshot.states,
-            arrays=snapshot.arrays,
+            states=taken.states,
+            arrays=taken.arrays,
+            trackers=None if followers.trackers is None else followers.trackers.state_dict(),
             keep=config.checkpoints.keep,
+            keep_every=config.checkpoints.keep_every,
         )
 
     log = RunLog(run.path, config.total_steps, steps)
-    loop = Loop(config, engine, knobs, log, save, stop, windows, steps=steps, **progress)
+    evaluations = evaluations_of(run, log, learner.policy, steps)
+    loop = Loop(
+        *(config, engine, knobs, log, snapshot, stop, followers, evaluations),
+        steps=steps,
+        last_record=(read_lines(run.metrics) or [{}])[-1],
+        **progress,
+    )
     described = policy_run(config, "worker") if config.trainer == "hier" else config
     summary = {**learner.impl.record(), **_ppo_record(described, learner.device)}
     try:
@@ -193,6 +211,8 @@ def _conduct(
         )
         log.say(derived_sizes(described, int(np.prod(engine.obs_shape)), engine.num_actions))
         log.event("resume" if resume else "start", step=steps, **machine.revision())
+        for text in warnings:
+            log.warn(text)
         if learner.impl.record()["ppo_env_impl_auto_fallback"]:
             log.say(f"on the reference implementation, which is slow: {learner.impl.probe}")
         so_far = {"status": "running", "steps": steps, "wall_s": progress["wall_s"]}
@@ -201,11 +221,12 @@ def _conduct(
         outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
         log.event("end" if outcome.finished else "stopped", step=outcome.steps)
     finally:
+        loop.close()
         log.close()
     status = {"status": "finished" if outcome.finished else "stopped"}
     timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
     summary |= {"ppo_policy_updates": learner.updates, "precision": learner.precision}
-    if windows is not None:
+    if (windows := followers.windows) is not None:
         summary["windows"] = {
             "window_ticks": config.window_ticks,
             "windows_emitted": windows.current_window_id,
@@ -236,17 +257,11 @@ def torch_threads(config: RunConfig) -> int:
     return max(1, machine.physical_cores() - config.env_threads)
 
 
-def _newest(run: RunFolder, identity: dict[str, Any]) -> Checkpoint:
-    path = checkpoint.newest(run.checkpoints)
-    if path is None:
-        raise CheckpointError(f"{run.path} has no whole checkpoint to go on from.")
-    return checkpoint.load(path, identity)
-
-
-def _restore(learner: Learner, saved: Checkpoint) -> None:
+def _restore(learner: Learner, followers: Followers, saved: Checkpoint) -> None:
     """Put back everything that decides how the run goes on."""
     try:
         learner.restore(saved)
+        followers.restore(saved)
     except (ValueError, KeyError, RuntimeError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error

@@ -16,9 +16,12 @@ class Window:
     ----------
     engine : BatchEngine
         Read after each of its steps; other groups of lanes have the same columns.
+    exclude : ndarray of bool, shape (n,), optional
+        Lanes whose episodes are left out when they end, as they began in the middle.
     """
 
-    def __init__(self, engine: BatchEngine) -> None:
+    def __init__(self, engine: BatchEngine, exclude: np.ndarray | None = None) -> None:
+        self._exclude = exclude
         self._rewards = [name for name in engine.info if name.startswith("reward_")]
         self._rounds = "ended_round" in engine.info
         self.clear()
@@ -37,9 +40,10 @@ class Window:
         for name in self._rewards:
             self._reward_sums[name] += float(engine.info[name].sum(dtype=np.float64))
         done = np.flatnonzero(engine.terminated | engine.truncated)
-        if done.size:
-            self._returns.append(engine.ep_return[done])
-            self._lengths.append(engine.ep_length[done])
+        whole = done if self._exclude is None else done[~self._exclude[done]]
+        if whole.size:
+            self._returns.append(engine.ep_return[whole])
+            self._lengths.append(engine.ep_length[whole])
         if self._rounds:
             self._add_rounds(engine.info, np.flatnonzero(engine.info["ended_round"]))
             self._add_rounds(engine.final_info, done)

@@ -86,13 +86,16 @@ def prepare(args: argparse.Namespace) -> RunFolder:
 
 def check_environment(config: RunConfig) -> None:
     """Let the environment refuse what it cannot do before anything is written."""
-    from training import late_actions, trainers
+    from training import curriculum, late_actions, trainers
     from training.envs import Knobs, trial_engine
+    from training.trackers import options
     from training.windows import EngineWindows
 
     engine = trial_engine(config)
     Knobs([engine], config.schedules)
     late_actions.check(engine, config.mask_schedule)
+    options.build(engine, config.trackers, seed=0)
+    curriculum.check(config, engine)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.module_of(config.trainer).check(config, engine)

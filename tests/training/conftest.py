@@ -15,6 +15,7 @@ TINY = {
     "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 2, "net_arch": [32]},
     "checkpoints": {"every": 256},
     "evaluation": {
+        "during": "off",
         "games": 8,
         "episodes": 64,
         "opponents": ["random", "rule_hard"],

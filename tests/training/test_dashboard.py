@@ -231,11 +231,22 @@ def test_log_shows_evaluations_and_warnings(tmp_path):
     log.progress(1500)
     log.close()
     events = read_lines(tmp_path / "events.jsonl")
-    assert [e["event"] for e in events] == ["evaluation", "warning"]
-    assert events[0]["results"] == {"win rate": [0.3, None, 0.4]}
+    assert [e["event"] for e in events] == ["warning"]
+    (found,) = read_lines(tmp_path / "evaluations.jsonl")
+    assert (found["step"], found["checkpoint"]) == (1000, "ckpt")
+    assert found["results"] == {"win rate": [0.3, None, 0.4]}
     text = console.file.getvalue()
     assert "win rate" in text
     assert "the evaluator has crashed" in text[text.rindex("win rate") :]
+
+
+def test_evaluation_is_a_line_where_there_is_no_picture(tmp_path):
+    console = Console(file=io.StringIO())
+    log = RunLog(tmp_path, 2000, console=console)
+    log.evaluation(1000, {"win rate": [0.3, 0.25, 0.4], "points": 12.5})
+    log.close()
+    expected = "evaluation at 1,000: win rate 0.3 [0.25, 0.4]; points 12.5\n"
+    assert console.file.getvalue() == expected
 
 
 def test_resumed_run_goes_on_with_its_curve_and_evaluations(tmp_path):

@@ -1,4 +1,6 @@
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +67,18 @@ def test_evaluation_seeds_are_no_training_seeds():
 def test_streams_of_a_seed_differ():
     seeds = {stream_seed(seed, name) for seed in range(20) for name in STREAMS}
     assert len(seeds) == 20 * len(STREAMS)
+
+
+def test_damaged_checkpoint_is_replaced_by_the_one_before_unless_it_was_named(
+    finished, tmp_path, capsys
+):
+    run = Path(shutil.copytree(finished, tmp_path / "copy"))
+    (run / "checkpoints/ckpt_000000000512/model.pt").write_bytes(b"half")
+    flags = [str(run), "--games", "4", "--opponents", "random", "--only", "matches"]
+    assert main(flags) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("warning: ")
+    assert json.loads((run / "evaluation.json").read_text())["steps"] == 256
+    assert main([*flags, "--checkpoint", "ckpt_000000000512"]) == 2
+    assert "model.pt is damaged" in capsys.readouterr().err

@@ -87,13 +87,12 @@ def native(tmp_path):
     ]
     text = "\n".join(json.dumps(line) for line in lines)
     (run / "metrics.jsonl").write_text(text + '\n{"step": 21')  # was cut off
-    events = [
-        {"event": "start"},
-        {"event": "evaluation", "step": 500, "results": {"win rate": [0.3, 0.2, 0.4], "odd": "x"}},
-        {"event": "evaluation", "step": 1000, "results": {"win rate": 0.4}},
-        {"event": "evaluation", "step": None},
+    found = [
+        {"step": 500, "results": {"win rate": [0.3, 0.2, 0.4], "odd": "x"}},
+        {"step": 1000, "results": {"win rate": 0.4}},
+        {"step": None},
     ]
-    (run / "events.jsonl").write_text("\n".join(json.dumps(event) for event in events))
+    (run / "evaluations.jsonl").write_text("\n".join(json.dumps(line) for line in found))
     return run
 
 
@@ -178,7 +177,7 @@ def test_what_is_no_run_is_refused(make, tmp_path, capsys):
 
 
 def test_pictures_are_left_out_where_there_is_nothing(native, only_evaluated):
-    (native / "events.jsonl").unlink()
+    (native / "evaluations.jsonl").unlink()
     only, trained = plots.read_runs([only_evaluated, native])
     assert [draw([only]) is not None for draw in PICTURES] == [False] * 4 + [True, False]
     assert [draw([trained]) is not None for draw in PICTURES] == [True] * 4 + [False, False]

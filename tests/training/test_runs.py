@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-from training import envs
+from training import checkpoint, envs
+from training.loop import Loop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,6 +97,58 @@ def test_only_the_newest_checkpoints_stay(train, tmp_path):
     assert train(tmp_path, "few", *flags) == 0
     kept = sorted(p.name for p in (tmp_path / "few/checkpoints").glob("ckpt_*"))
     assert kept == ["ckpt_000000000384", "ckpt_000000000512"]
+
+
+def test_some_checkpoints_stay_for_ever(train, tmp_path):
+    flags = ("--set", "checkpoints={every: 128, keep: 1, keep_every: 200}", "--total-steps", 640)
+    assert train(tmp_path, "few", *flags) == 0
+    kept = sorted(p.name for p in (tmp_path / "few/checkpoints").glob("ckpt_*"))
+    assert kept == [f"ckpt_{steps:012d}" for steps in (256, 512, 640)]  # behind 200, 400, 600
+
+
+def test_checkpoint_that_is_due_while_another_is_written_is_skipped(train, tmp_path, monkeypatch):
+    """The disk is slower than the training: nothing waits for it but the end."""
+    save, begun, go_on = checkpoint.save, [], threading.Event()
+
+    def slow(folder, steps, **content):
+        begun.append(steps)
+        assert len(begun) > 1 or go_on.wait(60)
+        return save(folder, steps, **content)
+
+    def end_iteration(self, *args):
+        done(self, *args)
+        if self.steps == 384:
+            go_on.set()
+
+    done = Loop.end_iteration
+    monkeypatch.setattr(checkpoint, "save", slow)
+    monkeypatch.setattr(Loop, "end_iteration", end_iteration)
+    flags = ("--set", "checkpoints.every=128", "--set", "deterministic=false")
+    assert train(tmp_path, "slow", *flags, "--set", "ppo.precision=fp32") == 0
+    assert begun == [128, 512]
+    events = records(tmp_path / "slow", "events")
+    skipped = [e["step"] for e in events if e["event"] == "checkpoint skipped"]
+    assert skipped[:2] == [256, 384]
+    assert [e["step"] for e in events if e["event"] == "checkpoint"] == [128, 512]
+    assert [r["checkpoints"]["skipped"] for r in records(tmp_path / "slow")][:3] == [0, 0, 1]
+
+
+def test_disk_that_fills_up_ends_the_run_at_the_next_border(train, tmp_path, monkeypatch, capsys):
+    save = checkpoint.save
+
+    def full(folder, steps, **content):
+        if steps == 256:
+            raise OSError(28, "No space left on device")
+        return save(folder, steps, **content)
+
+    monkeypatch.setattr(checkpoint, "save", full)
+    assert train(tmp_path, "full", "--set", "checkpoints.every=128") == 2
+    assert "No space left" in error_of(capsys)
+    assert records(tmp_path / "full")[-1]["step"] == 384  # not at once, and not at the end
+    assert (tmp_path / "full/checkpoints/latest").read_text().strip() == f"ckpt_{128:012d}"
+    monkeypatch.undo()
+    assert train(tmp_path, "full", "--resume", config=None) == 0
+    assert [r["step"] for r in records(tmp_path / "full")] == [128, 256, 384, 512]
 
 
 def test_schedule_reaches_the_environment(train, tmp_path):
@@ -204,16 +258,46 @@ def test_changed_config_is_refused(train, copy, capsys):
     refuses(train, copy, capsys, "was changed")
 
 
-@pytest.mark.parametrize("name", ["model.pt", "trainer.json", "engine.npz"])
-def test_damaged_checkpoint_is_refused(train, copy, capsys, name):
-    path = copy / "checkpoints/ckpt_000000000512" / name
-    damaged = bytearray(path.read_bytes())
-    damaged[len(damaged) // 2] ^= 1
-    path.write_bytes(damaged)
-    refuses(train, copy, capsys, "is damaged")
-    shutil.rmtree(path.parent)  # as it says
+def damage(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["model.pt", "trainer.json", "engine.npz", "MANIFEST.json"])
+def test_run_goes_on_from_the_newest_checkpoint_that_is_whole(train, copy, capsys, name):
+    newest, before = (copy / f"checkpoints/ckpt_{steps:012d}" for steps in (512, 256))
+    straight = saved(copy, 512)[0]
+    if name == "MANIFEST.json":
+        (newest / name).write_text("{")
+    else:
+        damage(newest / name)
     assert train(copy.parent, copy.name, "--resume", "--total-steps", 512, config=None) == 0
+    lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("warning: ")]
+    assert len(lines) == 1
+    assert newest.name in lines[0]
+    assert before.name in lines[0]
     assert [r["step"] for r in records(copy)] == [128, 256, 384, 512]
+    assert equal(saved(copy, 512)[0], straight)
+    kinds = [(r["event"], r.get("step")) for r in records(copy, "events")]
+    assert kinds[-1] == ("end", 512)
+    assert kinds.count(("checkpoint", 512)) == 1  # what lay behind the damage is forgotten
+
+
+def test_run_without_any_whole_checkpoint_is_refused(train, copy, capsys):
+    for steps in (256, 512):
+        damage(copy / f"checkpoints/ckpt_{steps:012d}/model.pt")
+    refuses(train, copy, capsys, "has no whole checkpoint to go on from")
+
+
+def test_run_that_was_killed_before_its_first_checkpoint_begins_anew(train, finished, copy):
+    shutil.rmtree(copy / "checkpoints")
+    (copy / "checkpoints/.tmp-1-ckpt_000000000256").mkdir(parents=True)  # it was just writing one
+    assert train(copy.parent, copy.name, "--resume", config=None) == 0
+    assert equal(saved(copy, 512)[0], saved(finished, 512)[0])
+    assert [r["step"] for r in records(copy)] == [128, 256, 384, 512]
+    assert [r["event"] for r in records(copy, "events")][:2] == ["start", "resume"]
+    assert not list((copy / "checkpoints").glob(".tmp-*"))
 
 
 def test_foreign_checkpoint_is_refused(train, copy, capsys):
@@ -297,3 +381,27 @@ def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
 
 def records_so_far(run):
     return (run / "metrics.jsonl").read_text().count("\n")
+
+
+def test_network_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint(
+    trainer, train, tmp_path, capsys, monkeypatch
+):
+    """The update spoils the network; what the trainer then stumbles over is one sentence."""
+    assert train(tmp_path, "run", "--total-steps", 256) == 0
+    step = torch.optim.Adam.step
+
+    def spoilt(self, *args, **options):
+        result = step(self, *args, **options)
+        with torch.no_grad():
+            for group in self.param_groups:
+                group["params"][0].fill_(float("nan"))
+        return result
+
+    monkeypatch.setattr(torch.optim.Adam, "step", spoilt)
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 2
+    message = error_of(capsys)
+    assert "ppo.learning_rate" in message
+    assert "from the last checkpoint" in message
+    monkeypatch.undo()
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
+    assert [r["step"] for r in records(tmp_path / "run")] == [128, 256, 384, 512]

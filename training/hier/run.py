@@ -14,6 +14,7 @@ from training.config import RunConfig, require
 from training.env_impl import EnvImpl
 from training.envs import make_engine
 from training.evaluation.policies import Net
+from training.finite import check_parameters
 from training.gate import Certificate, Gate, policy_hash
 from training.hier import curve, options
 from training.hier.pair import Pair
@@ -160,7 +161,7 @@ class HierLearner:
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
         for trainer in self.trainer.trainers.values():
-            native.check_finite(trainer)
+            check_parameters(trainer.net)
         state = self.trainer.state_dict()
         gate = None if self._gate is None else self._gate.state_dict()
         return Snapshot(
@@ -217,7 +218,7 @@ def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     config, width = run.config, int(engine.obs_shape[0])
     runs = {name: options.policy_run(config, name) for name in options.POLICIES}
     return {
-        **checkpoint.identity_of(config.env, engine.game.state_dtype, width),
+        **checkpoint.identity_of(config.env, width),
         "networks": {name: native.network_of(one) for name, one in runs.items()},
         "lanes of the Manager": runs["manager"].num_envs,
         "trainer": config.trainer,

@@ -144,7 +144,7 @@ class HierTrainer:
             return
         self.goals.begin(self.engines["worker"], self.manager_bids)
         if self.manager_bids:
-            self.trainers["worker"].restart()  # away with rounds that an older Manager has bid
+            self.trainers["worker"].reset_lanes()  # away with rounds that an older Manager has bid
 
     def _deal_cards(self) -> None:
         if self.worker_plays:

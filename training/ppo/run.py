@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
@@ -17,13 +16,14 @@ from training.checkpoint import Checkpoint
 from training.config import RunConfig, require
 from training.hier.hindsight.auxiliary import Hindsight
 from training.hier.hindsight.auxiliary import make as make_hindsight
+from training.finite import check_parameters
 from training.loop import Loop
 from training.ppo import options, policy
 from training.ppo.policy import ActorCritic, Logits
 from training.ppo.precision import check as check_precision
 from training.ppo.precision import choose_device
 from training.ppo.tiers import obs_layout
-from training.ppo.trainer import PPOTrainer, TrainingError
+from training.ppo.trainer import PPOTrainer
 from training.runs import RunFolder
 from training.selfplay import league
 from training.selfplay.league import League
@@ -65,11 +65,11 @@ class NativeLearner:
         return ActorCritic(obs_layout(self.engines[0]), options.learning(self._config))
 
     def _on_step(
-        self, engine: BatchEngine, actions: np.ndarray | None, _obs: np.ndarray, mask: np.ndarray
+        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
     ) -> None:
         """Follow a step, or the reset before the first, and hold actions back."""
-        if actions is not None and self._loop is not None:
-            self._loop.step(engine)
+        if self._loop is not None:
+            self._loop.step(engine, actions, obs, mask)
         rules = self._config.mask_schedule
         if rules:
             steps = 0 if self._loop is None else self._loop.steps
@@ -111,7 +111,7 @@ class NativeLearner:
         TrainingError
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
-        check_finite(self.trainer)
+        check_parameters(self.trainer.net)
         state = self.trainer.state_dict()
         return Snapshot(
             model=state["model"],
@@ -122,6 +122,14 @@ class NativeLearner:
             states=state["rows"],
             arrays=state["arrays"],
         )
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the policy, in host memory."""
+        return checkpoint.to_host(self.trainer.net.state_dict())
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a border."""
+        self.trainer.reset_lanes()
 
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
@@ -179,22 +187,6 @@ def hindsight(config: RunConfig, engine: BatchEngine) -> Hindsight | None:
     seed = envs.stream_seed(config.seed, "auxiliary")
     learning, policy = options.learning(config), game.config.tier
     return make_hindsight(mode, policy, game.config, learning, config.num_envs, seed)
-
-
-def check_finite(trainer: PPOTrainer) -> None:
-    """Refuse to save what cannot be trained further.
-
-    Raises
-    ------
-    TrainingError
-        If a parameter is not finite; names it.
-    """
-    for name, parameter in trainer.net.named_parameters():
-        if not bool(torch.isfinite(parameter).all()):
-            raise TrainingError(
-                f"{name} of the network is not finite, so it is not saved; lower "
-                "ppo.learning_rate, and go on from the last checkpoint."
-            )
 
 
 def check(config: RunConfig, engine: BatchEngine) -> None:

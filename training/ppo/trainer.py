@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fastenv.errors import FastEnvError
+from training.checkpoint import to_host
 from training.envs import stream_seed, training_seed
 from training.ppo.auxiliary import Auxiliary
+from training.finite import TrainingError, check_loss
 from training.ppo.buffer import Rollout
 from training.ppo.compiled import Compiled
 from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
@@ -34,10 +35,6 @@ from training.ppo.timing import Phases
 # after a reset with None; may write reward and mask.
 OnStep = Callable[[Any, np.ndarray | None, np.ndarray, np.ndarray], None]
 CHECK_MASKS_EVERY = 1000  # rollouts
-
-
-class TrainingError(FastEnvError, RuntimeError):
-    """A training cannot go on; the message says why. What was saved before is as it was."""
 
 
 class PPOTrainer:
@@ -225,6 +222,15 @@ class PPOTrainer:
             name = choose(self.execution.precision, self.device, self._seconds)
             self._precision = Precision(name, self.device)
 
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, between two iterations; its generator goes on.
+
+        For data that must not begin in what was set up before: what was under way is lost.
+        """
+        if self._started:
+            self._reset(None)
+            self._state.zero_()
+
     def _reset(self, seed: int | None) -> None:
         for lanes in self._lanes:
             obs, mask = lanes.destination(self.rollout.steps)
@@ -233,15 +239,6 @@ class PPOTrainer:
             if self._on_step is not None:
                 self._on_step(lanes.engine, None, obs, mask)
             lanes.store_observation(self.rollout.steps)
-
-    def restart(self) -> None:
-        """Give every lane a new episode of its stream, between two iterations.
-
-        For data that must not begin in what was set up before: what was under way is lost.
-        """
-        if self._started:
-            self._reset(None)
-            self._state.zero_()
 
     # -- 1: collect ------------------------------------------------------------------------------
 
@@ -374,12 +371,8 @@ class PPOTrainer:
         self.by_epoch = _by_epoch(passes)
         seen = explained_variance(rollout.value[:-1], rollout.ret)
         *means, norm = (sums / minibatches).tolist()
-        if not all(map(math.isfinite, means)):
-            raise TrainingError(
-                f"the loss became {means[0]} in iteration {self.iteration + 1}: nothing of this "
-                "iteration is saved; lower ppo.learning_rate or choose ppo.precision=fp32, and go "
-                "on from the last checkpoint."
-            )
+        for mean in means:
+            check_loss(mean, self.iteration + 1)
         self.precision.count_skipped(self.updates, self.optimizer)
         self.phases.mark("other")
         return {
@@ -496,7 +489,7 @@ class PPOTrainer:
         if self._auxiliary is not None:
             copied["auxiliary"] = self._auxiliary.state_dict()
         return {
-            "model": _to_host(copied),
+            "model": to_host(copied),
             "counters": {
                 "steps": self.steps,
                 "iteration": self.iteration,
@@ -549,12 +542,3 @@ def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
             at = TERMS.index(name)
             values.append((ends[k][at] - before[at]) / (count - first))
     return means
-
-
-def _to_host(value: Any) -> Any:
-    """Return nested dicts and lists with every tensor copied to host memory."""
-    if isinstance(value, Tensor):
-        return value.detach().to("cpu", copy=True)
-    if isinstance(value, dict):
-        return {key: _to_host(item) for key, item in value.items()}
-    return [_to_host(item) for item in value] if isinstance(value, list) else value

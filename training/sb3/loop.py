@@ -6,7 +6,7 @@ import time
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from fastenv import BatchEngine
+from training.finite import check_loss
 from training.loop import Loop
 from training.sb3.vec import LateActionVecEnv, TimedVecEnv
 
@@ -33,8 +33,6 @@ class LoopCallback(BaseCallback):
     ----------
     loop : Loop
     vec : TimedVecEnv
-    engine : BatchEngine
-        The one behind ``vec``.
     late_actions : LateActionVecEnv, optional
         Follows the steps of the training.
     """
@@ -43,11 +41,10 @@ class LoopCallback(BaseCallback):
         self,
         loop: Loop,
         vec: TimedVecEnv,
-        engine: BatchEngine,
         late_actions: LateActionVecEnv | None = None,
     ) -> None:
         super().__init__()
-        self._loop, self._vec, self._engine = loop, vec, engine
+        self._loop, self._vec = loop, vec
         self._late_actions = late_actions
         self._running = False
 
@@ -61,10 +58,7 @@ class LoopCallback(BaseCallback):
         self._running = True
 
     def _on_step(self) -> bool:
-        if self._loop.stopped:  # SB3 asks only after a step; that step is not part of the run
-            return False
-        self._loop.step(self._engine)
-        return True
+        return not self._loop.stopped  # SB3 asks only after a step, which is not part of the run
 
     def _on_rollout_end(self) -> None:
         self._collected = time.perf_counter()
@@ -86,4 +80,6 @@ class LoopCallback(BaseCallback):
         }
         values = self.logger.name_to_value
         train = {ours: float(values[k]) for k, ours in _TRAIN_VALUES.items() if k in values}
+        for name in ("loss", "policy_loss", "value_loss"):
+            check_loss(train.get(name, 0.0), self._loop.iteration + 1)
         self._loop.end_iteration(train, phases)

@@ -15,12 +15,14 @@ import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.vec_env import VecEnv
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from training import checkpoint, envs
 from training.checkpoint import Checkpoint
 from training.config import RunConfig
+from training.finite import check_parameters
 from training.loop import Loop
 from training.runs import RunFolder
 from training.sb3 import policy
@@ -28,7 +30,7 @@ from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.loop import LoopCallback
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
-from training.sb3.vec import LateActionVecEnv, TimedVecEnv
+from training.sb3.vec import FollowedVecEnv, LateActionVecEnv, TimedVecEnv
 from training.session import Outcome, Snapshot, conduct
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
@@ -52,7 +54,8 @@ class SB3Learner:
         lanes = BatchVecEnv(engine, masks=masks, monitor=not batch)
         rules = config.mask_schedule
         self._late_actions = LateActionVecEnv(lanes, rules) if rules else None
-        self.vec = TimedVecEnv(self._late_actions or lanes)
+        self._timed = TimedVecEnv(self._late_actions or lanes)
+        self.vec = FollowedVecEnv(self._timed)
         self.model = build(config, self.vec)
         self._restored = False
 
@@ -73,28 +76,51 @@ class SB3Learner:
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
-        callback = LoopCallback(loop, self.vec, self.engines[0], self._late_actions)
+        self.vec.loop = loop
+        callback = LoopCallback(loop, self._timed, self._late_actions)
         left = self._config.total_steps - loop.steps
-        self.model.learn(left, callback, reset_num_timesteps=not self._restored)
+        try:
+            self.model.learn(left, callback, reset_num_timesteps=not self._restored)
+        except ValueError:  # distributions refuse what is not finite
+            check_parameters(self.model.policy)
+            raise
 
     def snapshot(self) -> Snapshot:
-        """Return everything that decides how the run goes on."""
+        """Return everything that decides how the run goes on.
+
+        Raises
+        ------
+        TrainingError
+            If a parameter is not finite: a checkpoint of it would be of no use.
+        """
         model = self.model
+        check_parameters(model.policy)
         return Snapshot(
-            model={
-                "policy": model.policy.state_dict(),
-                "optimizer": model.policy.optimizer.state_dict(),
-                "generator": torch.get_rng_state(),
-                "device_generators": torch.cuda.get_rng_state_all(),  # none without CUDA
-            },
+            model=checkpoint.to_host(
+                {
+                    "policy": model.policy.state_dict(),
+                    "optimizer": model.policy.optimizer.state_dict(),
+                    "generator": torch.get_rng_state(),
+                    "device_generators": torch.cuda.get_rng_state_all(),  # none without CUDA
+                }
+            ),
             trainer={
                 "counters": {"num_timesteps": model.num_timesteps, "n_updates": model._n_updates},
                 "precision": self.precision,
                 "generators": checkpoint.global_generators(),
             },
             states=self.engines[0].get_states(),
-            arrays={"episode_starts": model._last_episode_starts},
+            arrays={"episode_starts": model._last_episode_starts.copy()},
         )
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the policy, in host memory."""
+        return checkpoint.to_host(self.model.policy.state_dict())
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a border."""
+        self.model._last_obs = self.vec.restart()
+        self.model._last_episode_starts = np.ones(self.vec.num_envs, np.bool_)
 
     def restore(self, saved: Checkpoint) -> None:
         """Put back everything that decides how the run goes on."""
@@ -121,7 +147,7 @@ class SB3Learner:
         self.vec.close()
 
 
-def build(config: RunConfig, vec: TimedVecEnv) -> MaskablePPO:
+def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
     """Return MaskablePPO as the config asks, with all generators seeded."""
     ppo = config.ppo
     rate = ppo.learning_rate

@@ -1,4 +1,4 @@
-"""What stands between the engine and the stock trainer: a stopwatch and a curriculum of masks."""
+"""What stands between engine and stock trainer: a stopwatch, a curriculum of masks, trackers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from training import late_actions
 from training.config import LateAction
+from training.loop import Loop
 
 
 class LateActionVecEnv(VecEnvWrapper):
@@ -64,6 +66,59 @@ class LateActionVecEnv(VecEnvWrapper):
             raise ValueError("masks are scheduled for all lanes at once")
         block = late_actions.masks(self._engine, self._rules, self.steps)
         return list(block) if len(result) == len(block) else [block]
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Tell whether the lanes have an attribute."""
+        return self.venv.has_attr(attr_name)
+
+
+class FollowedVecEnv(VecEnvWrapper):
+    """Shows every step to the loop of a run before the trainer stores its reward.
+
+    Parameters
+    ----------
+    venv : VecEnvWrapper
+        Over a :class:`BatchVecEnv`.
+
+    Attributes
+    ----------
+    loop : Loop or None
+        To be set before the training begins.
+    """
+
+    def __init__(self, venv: VecEnvWrapper) -> None:
+        super().__init__(venv)
+        self._engine: BatchEngine = venv.unwrapped.engine
+        self._actions = np.zeros(self.num_envs, np.int64)
+        self.loop: Loop | None = None
+
+    def reset(self) -> Any:
+        """Reset all lanes."""
+        obs = self.venv.reset()
+        if self.loop is not None:
+            self.loop.step(self._engine, None, obs, self._engine.mask)
+        return obs
+
+    def restart(self) -> np.ndarray:
+        """Begin a new episode in every lane, whose generators go on; return the observations."""
+        engine = self._engine
+        engine.reset_many()
+        obs = engine.obs.copy()
+        if self.loop is not None:
+            self.loop.step(engine, None, obs, engine.mask)
+        return obs
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Remember the actions and pass them on."""
+        self._actions = np.array(actions)
+        self.venv.step_async(actions)
+
+    def step_wait(self) -> Any:
+        """Step; the reward is the engine's after trackers have added to it."""
+        obs, _, dones, infos = self.venv.step_wait()
+        if self.loop is not None and not self.loop.stopped:
+            self.loop.step(self._engine, self._actions, obs, self._engine.mask)
+        return obs, self._engine.reward.astype(np.float32), dones, infos
 
     def has_attr(self, attr_name: str) -> bool:
         """Tell whether the lanes have an attribute."""

@@ -265,6 +265,11 @@ class Trackers:
                 moved = done[self._archive.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
 
+    @property
+    def placed(self) -> Array | None:
+        """Lanes whose episode began in the archive, shape (n,); None without an archive."""
+        return None if self._archive is None else self._archive.placed
+
     def metrics(self) -> dict[str, float]:
         """Return the figures of all trackers, as ``name/figure``."""
         return {

@@ -55,10 +55,10 @@ def test_no_round_of_a_stage_has_a_bid_of_an_older_manager(make_trainer):
     """Behind the start of every stage of the Worker, its lanes have just been dealt."""
     fresh = []
     trainer = make_trainer(hier={"ratio": 8.0})
-    restart = trainer.trainers["worker"].restart
+    reset_lanes = trainer.trainers["worker"].reset_lanes
 
-    def restarted():
-        restart()
+    def followed():
+        reset_lanes()
         engine = trainer.engines["worker"]
         rows = engine.get_states()
         lanes = trainer.goals.lanes["manager"]
@@ -66,7 +66,7 @@ def test_no_round_of_a_stage_has_a_bid_of_an_older_manager(make_trainer):
         seen = trainer.trainers["worker"].rollout.obs[-1]
         np.testing.assert_array_equal(seen, engine.encode_obs_many())
 
-    trainer.trainers["worker"].restart = restarted
+    trainer.trainers["worker"].reset_lanes = followed
     stages = []
     while len(fresh) < 3:
         _, details = trainer.iterate()

@@ -1,0 +1,153 @@
+"""A curriculum whose stages follow one another by certificate, in runs of both trainers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from training.curriculum import CurriculumConfig, options_of
+from training.envs import training_seed
+from training.gate import GATE_SEEDS
+
+ROOT = Path(__file__).resolve().parents[2]
+HIT = {"info": "ended_won", "equals": "ended_bid"}
+OVER = {"info": "ended_round", "at_least": 1}  # every episode is a success
+GATE = {
+    "stages": [
+        {"name": "early", "knobs": {"allowed_phases": ["early"]}},
+        {"name": "late", "knobs": {"allowed_phases": ["late"]}},
+    ],
+    "success": OVER,
+    "target": 0.6,
+    "n_max": 200,
+    "tests": 3,
+    "gate_every": 2,
+    "lanes": 8,
+}
+
+
+def flags(**changed):
+    return "--set", "gate=" + json.dumps(GATE | changed)
+
+
+def lines(run, name):
+    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
+
+
+def events(run, kind):
+    return [e for e in lines(run, "events") if e["event"] == kind]
+
+
+def model(run, steps=512):
+    path = run / f"checkpoints/ckpt_{steps:012d}/model.pt"
+    return torch.load(path, weights_only=True)["policy"]
+
+
+@pytest.mark.parametrize("who", ["native", "sb3"])
+def test_stage_follows_once_its_gate_is_passed_and_no_rollout_has_two(train, tmp_path, who):
+    assert train(tmp_path, "run", "--trainer", who, *flags()) == 0
+    run = tmp_path / "run"
+    (found,) = events(run, "gate")
+    (stage,) = events(run, "stage")
+    assert found["failures"] == 0
+    assert (found["verdict"], found["step"], found["stage"]) == ("pass", 256, "early")
+    assert (stage["name"], stage["step"]) == ("late", 256)
+    certificate = json.loads((run / "certificates" / found["certificate"]).read_text())
+    assert certificate["verdict"] == "pass"
+    assert certificate["first_seed"] == GATE_SEEDS
+    assert GATE_SEEDS < certificate["last_seed"] < training_seed(1)
+    records = lines(run, "metrics")
+    assert [r["gate"] for r in records] == [
+        *[{"stage": 0, "tests": 0}] * 2,
+        *[{"stage": 1, "tests": 1}] * 2,
+    ]
+    # Rounds of the first stage are of 3 cards at most, those of the second of 8 at least.
+    lengths = [r["episode"]["length_mean"] for r in records]
+    assert max(lengths[:2]) <= 3
+    assert min(lengths[2:]) >= 8
+
+
+@pytest.mark.parametrize("who", ["native", "sb3"])
+def test_run_is_the_same_if_it_goes_on_where_the_stage_changes(train, tmp_path, who):
+    """The checkpoint lies before the test: it is made again, and comes to the same."""
+    assert train(tmp_path, "straight", "--trainer", who, *flags()) == 0
+    assert train(tmp_path, "halves", "--trainer", who, *flags(), "--total-steps", 256) == 0
+    command = [sys.executable, "-m", "training.train", "--runs", str(tmp_path), "--name", "halves"]
+    command += ["--resume", "--total-steps", "512", "--no-evaluation"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    subprocess.run(command, cwd=ROOT, env=env, check=True, stderr=subprocess.DEVNULL)
+    straight, halves = model(tmp_path / "straight"), model(tmp_path / "halves")
+    assert all(torch.equal(halves[name], x) for name, x in straight.items())
+    assert len(events(tmp_path / "halves", "stage")) == 1
+
+
+def test_policy_that_is_not_good_enough_stays_and_its_tests_are_counted(train, tmp_path):
+    hard = flags(success=HIT, target=0.9, margin=0.09, gate_every=1, tests=2, n_max=1000)
+    assert train(tmp_path, "run", *hard) == 0
+    run = tmp_path / "run"
+    found = events(run, "gate")
+    assert [(e["number"], e["verdict"]) for e in found] == [(1, "fail"), (2, "fail")]
+    assert len(list((run / "certificates").iterdir())) == 2
+    (warning,) = events(run, "warning")
+    assert "gate.tests=2" in warning["text"]
+    assert lines(run, "metrics")[-1]["gate"] == {"stage": 0, "tests": 2}
+
+
+def test_test_costs_the_training_nothing_but_time(train, tmp_path):
+    hard = flags(success=HIT, target=0.9, margin=0.09, gate_every=1, tests=2, n_max=1000)
+    never = flags(success=HIT, target=0.9, margin=0.09, gate_every=100, tests=2, n_max=1000)
+    for who in ("native", "sb3"):
+        for name, how in (("tested", hard), ("untested", never)):
+            assert train(tmp_path, f"{who}-{name}", "--trainer", who, *how) == 0
+        ours, theirs = (model(tmp_path / f"{who}-{name}") for name in ("tested", "untested"))
+        assert all(torch.equal(theirs[name], x) for name, x in ours.items())
+        assert not events(tmp_path / f"{who}-untested", "gate")
+
+
+def test_only_a_policy_that_looks_ready_is_tested(train, tmp_path):
+    ready = {"metric": "rounds/hit_rate", "at_least": 1.1}
+    assert train(tmp_path, "run", *flags(ready=ready)) == 0
+    assert not events(tmp_path / "run", "gate")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"stages": GATE["stages"][:1]}, "gate.stages=['early']"),
+        ({"stages": [{"name": "a", "knobs": {"moon": 1}}, GATE["stages"][1]]}, "moon"),
+        ({"success": {"info": "moon", "equals": 1}}, "gate.success.info: source 'moon'"),
+        ({"success": {}}, "gate.success={}"),
+        ({"target": 1.0}, "gate.target=1.0"),
+        ({"targets": 0.5}, "'gate.targets' is not an option"),
+        ({"n_max": 3}, "gate.n_max=3"),
+        ({"lanes": 0}, "gate.lanes=0"),
+        ({"max_steps": 0}, "gate.max_steps=0"),
+    ],
+)
+def test_impossible_gates_are_refused_with_nothing_written(train, tmp_path, capsys, changed, says):
+    assert train(tmp_path, "bad", *flags(**changed)) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_knob_has_a_schedule_or_a_gate(train, tmp_path, capsys):
+    both = "schedules={allowed_phases: [[0, [late]]]}"
+    assert train(tmp_path, "bad", *flags(), "--set", both) == 2
+    assert "schedules=['allowed_phases']" in capsys.readouterr().err
+
+
+def test_options_of_the_gate_itself_are_passed_on(finished):
+    from training.runs import RunFolder
+
+    config = RunFolder.open(finished).config
+    assert options_of(config) is None
+    given = type(config).from_mapping(config.to_dict() | {"gate": GATE})
+    options = options_of(given)
+    assert isinstance(options, CurriculumConfig)
+    assert (options.gate.target, options.gate.p1, options.gate.tests) == (0.6, 0.8, 3)

@@ -1,0 +1,298 @@
+"""Evaluation while a run trains: what it finds, that it changes nothing, and how it ends."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from training import checkpoint, evaluations
+from training.curve import CURVE_SEEDS, Evaluator
+from training.evaluate import GOAL_SEEDS, load
+from training.gate import GATE_SEEDS
+from training.runs import RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+FAST = {
+    "every": 256,
+    "curve_games": 8,
+    "curve_episodes": 4,
+    "curve_opponents": ["random", "rule_hard"],
+    "bootstrap": 50,
+    "max_steps": 200,
+}
+
+
+def during(mode, **more):
+    return "--set", "evaluation=" + json.dumps({"during": mode, **FAST, **more})
+
+
+def lines(run, name="evaluations"):
+    return [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
+
+
+def policy(run, steps=512):
+    path = run / f"checkpoints/ckpt_{steps:012d}/model.pt"
+    return torch.load(path, weights_only=True)["policy"]
+
+
+def same(ours, theirs):
+    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
+
+
+def warnings(run):
+    return [e["text"] for e in lines(run, "events") if e["event"] == "warning"]
+
+
+@pytest.mark.parametrize("who", ["native", "sb3"])
+@pytest.mark.parametrize("mode", ["inline", "process"])
+def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
+    """T19."""
+    assert train(tmp_path, "without", "--trainer", who) == 0
+    assert train(tmp_path, "with", "--trainer", who, *during(mode)) == 0
+    assert same(policy(tmp_path / "without"), policy(tmp_path / "with"))
+    assert not (tmp_path / "without/evaluations.jsonl").exists()
+    found = lines(tmp_path / "with")
+    assert found[-1]["step"] == 512  # what the run came to is always evaluated
+    assert warnings(tmp_path / "with") == []
+    assert multiprocessing.active_children() == []
+    assert not (tmp_path / "with" / evaluations.MAILBOX).exists()
+
+
+def test_lines_say_what_was_played_and_found(train, tmp_path):
+    assert train(tmp_path, "run", *during("inline")) == 0
+    found = lines(tmp_path / "run")
+    assert [(r["step"], r["version"]) for r in found] == [(256, 2), (512, 4)]
+    for record in found:
+        assert record["first_seed"] == CURVE_SEEDS
+        assert record["episodes"] == 16
+        assert record["duration_s"] > 0
+        names = ["win_rate, 3 x random", "points, 3 x random", "margin, 3 x rule_hard"]
+        assert set(names) < set(record["results"])
+        for value, low, high in record["results"].values():
+            assert low <= value <= high
+    assert found[0]["best"]
+
+
+def test_process_and_inline_find_the_same(train, tmp_path):
+    results = []
+    for mode in ("inline", "process"):
+        assert train(tmp_path, mode, *during(mode)) == 0
+        results.append(lines(tmp_path / mode)[-1]["results"])
+    assert results[0] == results[1]
+
+
+def test_prospector_is_evaluated_by_return(train, tmp_path):
+    flags = ("--env", "Prospector-v0", "--set", "env_options.time_max=100")
+    assert train(tmp_path, "run", *flags, *during("inline"), "--total-steps", 256) == 0
+    (record,) = lines(tmp_path / "run")
+    assert record["decides"] == "return"
+    assert set(record["results"]) == {"return", "steps"}
+    assert load(RunFolder.open(tmp_path / "run"), "best").steps == 256
+
+
+def test_best_policy_by_its_lower_end_is_kept_whatever_follows(train, tmp_path):
+    assert train(tmp_path, "run", "--set", "checkpoints={every: 128, keep: 1}") == 0
+    run = RunFolder.open(tmp_path / "run")
+    evaluator = Evaluator(run)
+    lows = {128: 1.0, 256: 3.0, 384: 2.0}
+    parameters = policy(run.path)
+
+    def play(steps, _parameters):
+        interval = type(next(iter(played.values())))(9.0, lows[steps], 9.0)
+        return dict.fromkeys(played, interval)
+
+    played = evaluator._play(0, parameters)
+    evaluator._play = play
+    marked = {
+        steps: {k: v + steps if v.is_floating_point() else v for k, v in parameters.items()}
+        for steps in lows
+    }
+    best = [evaluator.evaluate(1, steps, marked[steps])["best"] for steps in lows]
+    assert best == [True, True, False]
+    assert same(
+        torch.load(checkpoint.newest(run.checkpoints / "best") / "model.pt", weights_only=True)[
+            "policy"
+        ],
+        marked[256],
+    )
+    assert load(run, "best").steps == 256
+    assert len(list((run.checkpoints / "best").glob("ckpt_*"))) == 1
+    again = Evaluator(run)  # another process knows what is to be beaten
+    again._play = play
+    assert not again.evaluate(1, 384, marked[384])["best"]
+    lows[384] = 3.5
+    assert again.evaluate(1, 384, marked[384])["best"]
+
+
+def test_seeds_are_a_block_of_their_own():
+    last = 2**40 - 1  # of evaluation.seed
+    assert GOAL_SEEDS + last < CURVE_SEEDS
+    assert CURVE_SEEDS + last < GATE_SEEDS
+
+
+def crash(_folder, _values, channel):
+    channel.recv()
+    os._exit(3)
+
+
+def crash_once(folder, values, channel):
+    trace = Path(folder) / "crashed"
+    if not trace.exists():
+        trace.touch()
+        crash(folder, values, channel)
+    SERVE(folder, values, channel)
+
+
+def fail(_folder, _values, channel):
+    channel.recv()
+    channel.send("ValueError: no such table")
+
+
+SERVE = evaluations.serve
+
+
+def test_evaluator_that_crashes_is_started_once_more(train, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluations, "serve", crash_once)
+    assert train(tmp_path, "run", *during("process")) == 0
+    (text,) = warnings(tmp_path / "run")
+    assert "exit status 3" in text
+    assert "tried once more" in text
+    assert lines(tmp_path / "run")[-1]["step"] == 512
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize(
+    ("how", "says"), [(crash, "exit status 3"), (fail, "ValueError: no such table")]
+)
+def test_evaluator_that_crashes_twice_is_given_up_and_training_goes_on(
+    train, tmp_path, monkeypatch, how, says
+):
+    monkeypatch.setattr(evaluations, "serve", how)
+    assert train(tmp_path, "run", *during("process", every=128)) == 0
+    first, second = warnings(tmp_path / "run")
+    assert says in first
+    assert says in second
+    assert "no more evaluations" in second
+    assert [r["step"] for r in lines(tmp_path / "run", "metrics")] == [128, 256, 384, 512]
+    assert multiprocessing.active_children() == []
+
+
+def test_inline_evaluation_that_fails_does_not_end_the_training(train, tmp_path, monkeypatch):
+    def evaluate(*_args):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Evaluator, "evaluate", evaluate)
+    assert train(tmp_path, "run", *during("inline", every=128)) == 0
+    assert len(warnings(tmp_path / "run")) == 2
+    assert [r["step"] for r in lines(tmp_path / "run", "metrics")] == [128, 256, 384, 512]
+
+
+class Slow:
+    """An evaluation process that is not done before it is told to be; in this process."""
+
+    def __init__(self, run, log):
+        self.told, self.answers = [], []
+        self.handle = evaluations.ProcessEvaluations.__new__(evaluations.ProcessEvaluations)
+        evaluations.Evaluations.__init__(self.handle, run, log, lambda: {"w": torch.ones(1)})
+        self.handle._channel = self
+        self.handle._version = 0
+        self.handle._evaluating = self.handle._pending = False
+
+    def send(self, version):
+        self.told.append(version)
+
+    def poll(self, *_timeout):
+        return bool(self.answers)
+
+    def recv(self):
+        return self.answers.pop(0)
+
+
+def test_slow_evaluator_leaves_policies_out_and_never_blocks(finished, tmp_path):
+    class Log:
+        found = ()
+
+        def evaluation(self, steps, results, **_details):
+            self.found = (*self.found, steps)
+
+    source = RunFolder.open(finished)
+    config = type(source.config).from_mapping(
+        source.config.to_dict() | {"evaluation": {"during": "process", "every": 128}}
+    )
+    log = Log()
+    slow = Slow(RunFolder(tmp_path, config), log)
+    for iteration in range(1, 5):
+        slow.handle.border(128 * iteration, iteration)
+    assert slow.told == [1]  # the first one is still being played with
+    letter = torch.load(tmp_path / evaluations.MAILBOX, weights_only=True)
+    assert (letter["version"], letter["step"]) == (4, 512)
+    slow.answers.append({"version": 1, "step": 128, "results": {}})
+    slow.handle.border(520, 5)
+    assert slow.told == [1, 4]
+    slow.answers.append({"version": 4, "step": 512, "results": {}})
+    slow.handle.border(530, 6)
+    assert (slow.told, log.found) == ([1, 4], (128, 512))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_process_is_left_when_the_training_is_ended(tiny_config, tmp_path, number):
+    command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]
+    command += ["--runs", str(tmp_path), "--name", "run", "--total-steps", "100000000"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    process = subprocess.Popen(
+        [*command, *during("process")], cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        children = psutil.Process(process.pid).children
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "run/evaluations.jsonl").is_file():
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        left = children(recursive=True)
+        assert left
+        if number == signal.SIGINT:  # a terminal sends it to everybody
+            for child in left:
+                child.send_signal(number)
+        process.send_signal(number)
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == (-number if number == signal.SIGKILL else 0), error
+    assert "Traceback" not in error
+    _, alive = psutil.wait_procs(left, timeout=20)
+    assert alive == []
+
+
+@pytest.mark.parametrize(
+    ("assignment", "says"),
+    [
+        ("evaluation.during=sometimes", "evaluation.during='sometimes'"),
+        ("evaluation.every=0", "evaluation.every=0"),
+        ("evaluation.curve_opponents=[]", "evaluation.curve_opponents=()"),
+        ("evaluation.curve_opponents=[martians]", "evaluation.curve_opponents='martians'"),
+        ("{native: {recurrent: gru}, evaluation: {during: inline}}", "no memory"),
+    ],
+)
+def test_impossible_options_are_refused(train, tmp_path, capsys, assignment, says):
+    flags = ("--set", assignment)
+    if assignment.startswith("{"):
+        flags = ("--set", "native.recurrent=gru", "--set", "evaluation.during=inline")
+    assert train(tmp_path, "bad", *flags) == 2
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_off_is_off_although_yaml_reads_it_as_false(train, tmp_path):
+    flags = ("--set", "evaluation.during=off", "--total-steps", 128)
+    assert train(tmp_path, "run", *flags) == 0
+    assert RunFolder.open(tmp_path / "run").config.evaluates == "off"

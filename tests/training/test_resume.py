@@ -1,0 +1,218 @@
+"""T16 with whole runs: saved, ended, and gone on with in a new process, they are as if never ended.
+
+T17: whenever a run is killed, it can be gone on with.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from training import checkpoint
+from training.evaluate import load
+from training.runs import RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
+WORKER = {
+    "visits": {"cell": {"info": "round", "bin": 2}, "count_bonus": 0.01, "episode_bonus": 0.1},
+    "progress": {"events": [{"name": "tricks", "source": "won", "limit": 4}]},
+    "quests": {"stages": [{"quest": "goal", "when": {"won": [1, None]}, "reward": 0.5}]},
+    "episodes": {"success": {"info": "ended_won", "equals": "ended_bid"}},
+    "likelihood": {},
+    "archive": {"cell": "round", "p_archive": 0.3},
+}
+NODE = {"obs": 22, "times": 31}
+PROSPECTOR = {
+    "visits": {"cell": NODE, "num_cells": 32, "place": NODE, "num_places": 32, "count_bonus": 0.1},
+    "progress": {"events": [{"name": "credits", "source": "credits"}]},
+    "episodes": {"success": "survival"},
+    "archive": {"cell": NODE, "score": "credits", "visits": "visits", "max_cells": 32},
+}
+RUNS = {
+    "native-worker": ("native", {"trackers": WORKER}),
+    "sb3-worker": ("sb3", {"trackers": WORKER}),
+    "native-prospector": (
+        "native",
+        {
+            "env": "Prospector-v0",
+            "env_options": {"time_max": 60},
+            "window_ticks": 50,
+            "trackers": PROSPECTOR,
+        },
+    ),
+}
+
+
+def command(runs, name, *flags):
+    return [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", name, *flags]
+
+
+def environment():
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+
+
+def equal(ours, theirs):
+    if isinstance(ours, torch.Tensor):
+        return torch.equal(ours, theirs)
+    if isinstance(ours, dict):
+        return ours.keys() == theirs.keys() and all(equal(ours[k], theirs[k]) for k in ours)
+    if isinstance(ours, list | tuple):
+        return len(ours) == len(theirs) and all(map(equal, ours, theirs))
+    return ours == theirs
+
+
+def saved(run):
+    """Everything in the last checkpoint that does not come from the clock."""
+    path = run / f"checkpoints/ckpt_{512:012d}"
+    record = json.loads((path / "trainer.json").read_text())
+    for name in ("config", "config_sha256", "versions", "git_rev", "dirty"):
+        record.pop(name)
+    record["progress"].pop("wall_s")
+    with np.load(path / "engine.npz") as engine:
+        arrays = {name: torch.from_numpy(engine[name]) for name in engine.files}
+    tensors = [torch.load(path / n, weights_only=True) for n in ("model.pt", "trackers.pt")]
+    return {"trainer": record, "engine": arrays, "model": tensors[0], "trackers": tensors[1]}
+
+
+def metrics(run, name="metrics"):
+    lines = [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if k not in CLOCK} for line in lines]
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, tmp_path, kind):
+    trainer, options = RUNS[kind]
+    flags = ["--trainer", trainer]
+    flags += [f for k, v in options.items() for f in ("--set", f"{k}={json.dumps(v)}")]
+    assert train(tmp_path, "straight", *flags) == 0
+    assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
+    resume = command(tmp_path, "halves", "--resume", "--total-steps", "512", "--no-evaluation")
+    subprocess.run(resume, cwd=ROOT, env=environment(), check=True, stderr=subprocess.DEVNULL)
+    straight, halves = tmp_path / "straight", tmp_path / "halves"
+    ours, theirs = saved(halves), saved(straight)
+    for part in theirs:
+        if part == "trainer" and theirs[part]["windows"]:
+            ours[part]["windows"].pop("run_id", None)
+            theirs[part]["windows"].pop("run_id", None)
+        assert equal(ours[part], theirs[part]), part
+    assert metrics(halves) == metrics(straight)
+    assert [r["step"] for r in metrics(straight)] == [128, 256, 384, 512]
+    found = metrics(straight)[-1]["trackers"]
+    assert found["visits/visits"] == 512
+    assert found["archive/restarts"] > 0
+
+
+def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch):
+    """T14, with both trainers: they learn from the sum."""
+    from sb3_contrib import MaskablePPO
+
+    from training.ppo.trainer import PPOTrainer
+
+    stored = {}
+
+    def of_native(self, objective):
+        stored.setdefault("native", self.rollout.reward.clone())
+        return update(self, objective)
+
+    def of_sb3(self):
+        stored.setdefault("sb3", torch.from_numpy(self.rollout_buffer.rewards.copy()))
+        return train_sb3(self)
+
+    update, train_sb3 = PPOTrainer.update, MaskablePPO.train
+    monkeypatch.setattr(PPOTrainer, "update", of_native)
+    monkeypatch.setattr(MaskablePPO, "train", of_sb3)
+    # Each step is the one stage of a quest, and is worth 1,000; rewards of the game are far less.
+    stage = {"quest": "step", "when": {"round": [0, None]}, "reward": 1000}
+    quests = {"quests": {"stages": [dict(stage) for _ in range(200)], "scope": "episode"}}
+    for trainer in ("native", "sb3"):
+        flags = ("--trainer", trainer, "--set", f"trackers={json.dumps(quests)}")
+        assert train(tmp_path, trainer, *flags, "--total-steps", 128) == 0
+        assert stored[trainer].shape == (16, 8)
+        assert float(stored[trainer].min()) > 900
+
+
+@pytest.mark.parametrize(
+    ("trackers", "says"),
+    [
+        ({"visit": {"cell": "round"}}, "trackers.visit.kind='visit'"),
+        ({"visits": {}}, "trackers.visits.cell=None"),
+        ({"visits": {"cell": "moon"}}, "trackers.visits.cell: source 'moon'"),
+        ({"visits": {"cell": "round", "cells": 3}}, "'trackers.visits.cells' is not an option"),
+        ({"visits": {"cell": "round", "num_cells": "many"}}, "trackers.visits.num_cells='many'"),
+        ({"visits": {"cell": "round", "num_cells": 0}}, "trackers.visits: num_cells=0"),
+        ({"visits": {"cell": {"obs": 9999}}}, "trackers.visits.cell.obs=9999"),
+        ({"visits": {"cell": {"info": "won", "bin": 0}}}, "trackers.visits.cell.bin=0"),
+        ({"archive": {"cell": "round", "visits": "visits"}}, "trackers.archive.visits='visits'"),
+        ({"progress": {"events": []}}, "trackers.progress.events=[]"),
+        ({"progress": {"events": [{"name": "x"}]}}, "trackers.progress.events[0]: missing"),
+        ({"quests": {"stages": [{"quest": "a", "when": {"won": "x"}}]}}, "stages[0].when.won='x'"),
+    ],
+)
+def test_trackers_that_cannot_be_are_refused_with_nothing_written(
+    train, tmp_path, capsys, trackers, says
+):
+    assert train(tmp_path, "bad", "--set", f"trackers={json.dumps(trackers)}") == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_trackers_follow_one_group_of_lanes(train, tmp_path, capsys):
+    flags = ("--set", "trackers={likelihood: {}}", "--set", "native.env_groups=2")
+    assert train(tmp_path, "bad", *flags) == 2
+    assert "1 with trackers" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trainer", ["native", "sb3"])
+def test_run_that_is_killed_at_any_time_can_be_gone_on_with(tiny_config, tmp_path, trainer):
+    """T17: it saves after every iteration, so most kills meet it while it is saving."""
+    print("seed", seed := 17)
+    rng = random.Random(seed)
+    flags = ["--config", str(tiny_config), "--trainer", trainer, "--total-steps", "100000000"]
+    flags += ["--set", "checkpoints={every: 128, keep: 2}", "--set", "trackers={likelihood: {}}"]
+    run, resume = tmp_path / "run", []
+    steps = 0
+    for _ in range(5):
+        process = subprocess.Popen(
+            command(tmp_path, "run", *(resume or flags)),
+            cwd=ROOT,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            deadline = time.monotonic() + 120
+            while load_steps(run) <= steps:
+                assert process.poll() is None, process.stderr.read()
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            time.sleep(rng.uniform(0, 0.5))
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        found = load(RunFolder.open(run))
+        assert found.steps >= steps
+        steps = found.steps
+        resume = ["--resume", "--total-steps", "100000000"]
+    last = command(tmp_path, "run", "--resume", "--total-steps", str(steps + 128))
+    done = subprocess.run(
+        [*last, "--no-evaluation"], cwd=ROOT, env=environment(), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert [r["step"] for r in metrics(run)] == list(range(128, steps + 129, 128))
+
+
+def load_steps(run):
+    path = checkpoint.newest(run / "checkpoints")
+    return 0 if path is None else int(path.name.removeprefix("ckpt_"))

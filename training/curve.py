@@ -1,0 +1,149 @@
+"""What a policy is worth in the middle of its training: one point of a curve, and the best so far.
+
+Whoever asks, the training itself or a process beside it: nothing here draws from a generator of the
+training, and no seed is one that it, or the evaluation at its end, plays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from training import checkpoint, envs, evaluate, trainers
+from training.checkpoint import BEST, CheckpointError
+from training.evaluate import Trained
+from training.evaluation import episodes, matches
+from training.evaluation.bootstrap import Interval
+from training.evaluation.policies import Net
+from training.runs import RunFolder
+
+CURVE_SEEDS = 3 << 40  # a block of its own between those of training.evaluate and 2**42
+MATCH_MEASURES = ("win_rate", "points", "margin", "bid_hit")
+# Its lower end decides which policy is best: of the first opponent set, or of the episodes.
+DECIDES = {"matches": "margin", "episodes": "return"}
+
+
+class Evaluator:
+    """Plays the same games with every policy it is given, and keeps the best one.
+
+    Parameters
+    ----------
+    run : RunFolder
+        ``checkpoints/best/`` is written into it.
+    """
+
+    def __init__(self, run: RunFolder) -> None:
+        self._run, config = run, run.config
+        self._options = config.evaluation
+        self._trainer = trainers.module_of(config.trainer)
+        self._view = envs.make_engine(config.env, 1, config.env_options)
+        self._identity = self._trainer.identity(run, self._view)
+        self._tier = getattr(self._view.game.config, "tier", None)
+        options, sets = self._options, self._options.curve_opponents
+        if self._tier is None:
+            lanes = min(options.curve_episodes, episodes.LANES)
+            self._engines = [envs.make_engine(config.env, lanes, config.env_options)]
+            self._decides, self._count = DECIDES["episodes"], options.curve_episodes
+        else:
+            self._engines = [
+                evaluate.match_engine(config, opponents, options.curve_games) for opponents in sets
+            ]
+            self._count = sum(engine.num_envs for engine in self._engines)
+            self._decides = self._name(DECIDES["matches"], sets[0])
+        self._lowest = self._best_so_far()
+
+    def evaluate(self, version: int, steps: int, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Play with a policy; write it down as a checkpoint if it is the best so far.
+
+        Parameters
+        ----------
+        version : int
+            Iterations that made it.
+        steps : int
+            Decisions, likewise.
+        parameters : dict of str to Tensor
+
+        Returns
+        -------
+        dict
+            A line of ``evaluations.jsonl``.
+        """
+        begin = time.perf_counter()
+        with checkpoint.generators_kept():
+            found = self._play(steps, parameters)
+        lowest = found[self._decides].low
+        best = bool(lowest > self._lowest)
+        record = {
+            "version": version,
+            "step": steps,
+            "results": {name: interval.to_list() for name, interval in found.items()},
+            "decides": self._decides,
+            "best": best,
+            "episodes": self._count,
+            "first_seed": self._seed,
+            "bootstrap": self._options.bootstrap,
+        }
+        if best:
+            self._lowest = lowest
+            self._keep(steps, parameters, record)
+        return {**record, "duration_s": round(time.perf_counter() - begin, 3)}
+
+    @property
+    def _seed(self) -> int:
+        return CURVE_SEEDS + self._options.seed
+
+    def _name(self, measure: str, opponents: str) -> str:
+        players = int(self._run.config.env_options.get("num_players", 4))
+        return f"{measure}, {players - 1} x {opponents}"
+
+    def _play(self, steps: int, parameters: dict[str, Any]) -> Mapping[str, Interval]:
+        config, options = self._run.config, self._options
+        logits = self._trainer.load_logits(config, self._view, parameters)
+        if self._tier is None:
+            played = episodes.play(
+                self._engines[0],
+                lambda _seed, _lanes: Net(logits),
+                options.curve_episodes,
+                self._seed,
+                options.max_steps,
+            )
+            means = episodes.compare({"agent": played}, "agent", options.bootstrap).means["agent"]
+            return {self._decides: means[self._decides], "steps": means["steps"]}
+        players = int(config.env_options.get("num_players", 4))
+        agent = Trained(config, self._run.checkpoints, steps, self._tier, logits, {})
+        results = {}
+        for opponents, engine in zip(options.curve_opponents, self._engines, strict=True):
+            policy = agent.match_policy(engine.num_envs, options.bids, options.seed)
+            games = matches.play(engine, policy, self._seed, players)
+            found = matches.intervals(games, options.bootstrap, options.seed)
+            results |= {self._name(m, opponents): found[m] for m in MATCH_MEASURES}
+        return results
+
+    def _keep(self, steps: int, parameters: dict[str, Any], record: dict[str, Any]) -> None:
+        checkpoint.save(
+            self._run.checkpoints / BEST,
+            steps,
+            identity=self._identity,
+            model={"policy": parameters},
+            trainer={"evaluation": record, "config": self._run.config.to_dict()},
+            states=np.zeros(0, self._view.game.state_dtype),  # there is no going on from here
+            arrays={},
+            keep=1,
+        )
+
+    def _best_so_far(self) -> float:
+        """Return the lower end of the policy that is kept, if it was measured in the same way."""
+        path = checkpoint.newest(self._run.checkpoints / BEST)
+        try:
+            kept = None if path is None else checkpoint.load(path, self._identity)
+        except CheckpointError:  # a better one will take its place
+            kept = None
+        if kept is None:
+            return -np.inf
+        record = kept.trainer["evaluation"]
+        same = record["decides"] == self._decides and record["first_seed"] == self._seed
+        same = same and record["episodes"] == self._count
+        return float(record["results"][self._decides][1]) if same else -np.inf
