@@ -121,20 +121,25 @@ def save(
     os.replace(unfinished, final)
     files.sync_folder(folder)
     files.write_text(folder / "latest", final.name + "\n")
-    for old in _whole(folder)[:-keep]:
+    for old in whole(folder)[:-keep]:
         shutil.rmtree(old)
     return final
 
 
+def whole(folder: Path) -> list[Path]:
+    """Return all whole checkpoints of a run, oldest first."""
+    return sorted(p for p in folder.glob("ckpt_*") if (p / "MANIFEST.json").is_file())
+
+
 def newest(folder: Path) -> Path | None:
     """Return the newest whole checkpoint of a run, None if there is none."""
-    whole = _whole(folder)
+    found = whole(folder)
     pointer = folder / "latest"
     if pointer.is_file():
         named = folder / pointer.read_text(encoding="utf-8", errors="replace").strip()
-        if named in whole:
+        if named in found:
             return named
-    return whole[-1] if whole else None
+    return found[-1] if found else None
 
 
 def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
@@ -192,10 +197,6 @@ def identity_of(env: str, state_dtype: np.dtype, obs_dim: int) -> dict[str, Any]
         "state layout": hashlib.sha256(layout.encode()).hexdigest()[:16],
         "observation length": int(obs_dim),
     }
-
-
-def _whole(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.glob("ckpt_*") if (p / "MANIFEST.json").is_file())
 
 
 def _manifest(path: Path) -> dict[str, Any]:

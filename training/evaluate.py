@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -134,7 +134,11 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     return Trained(config, path, saved.steps, tier, logits, windows)
 
 
-def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[str, Any]]:
+def play_matches(
+    trained: Trained,
+    options: EvaluationConfig,
+    baselines: Sequence[str] = MATCH_BASELINES,
+) -> dict[str, dict[str, Any]]:
     """Play the agent and the baselines against every opponent set.
 
     Returns
@@ -150,7 +154,7 @@ def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[
     for opponents in options.opponents:
         engine = matches.match_engine(deals, opponents, players, shared)
         n = engine.num_envs
-        seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in MATCH_BASELINES}
+        seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in baselines}
         seats[AGENT] = trained.match_policy(n, options.bids, options.seed)
         results[opponents] = {
             name: matches.intervals(
@@ -491,8 +495,7 @@ def main(argv: list[str] | None = None) -> int:
             raise ConfigError("evaluate either a RUN or --bots.")
         if args.bots:
             return play_bots(args, tables.console())
-        path = Path(args.run)
-        run = RunFolder.open(path if path.is_dir() else Path(args.runs) / args.run)
+        run = RunFolder.find(args.run, Path(args.runs))
         names = ("games", "episodes", "bids", "goals", "seed", "max_steps", "replays")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if args.opponents is not None:
