@@ -32,7 +32,14 @@ from training.envs import make_engine
 from training.evaluation import episodes, goals, matches, prospector, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
-from training.evaluation.policies import Bot, Net, NetInGame, Policy
+from training.evaluation.policies import (
+    Bot,
+    Net,
+    NetInGame,
+    Policy,
+    episode_begins,
+    round_begins,
+)
 from training.runs import RunError, RunFolder
 
 AGENT = "trained"
@@ -62,7 +69,8 @@ class Trained:
     steps : int
     tier : str or None
         What it was trained on in Skull King: flat, manager, worker or ability; None elsewhere.
-    logits : callable
+    logits : Logits or RecurrentLogits
+        Its network; one with a state plays with a ``Memory``.
     windows : dict
         State of the window aggregator (:mod:`training.windows`); empty without windows.
     """
@@ -99,9 +107,11 @@ class Trained:
         if self.tier == "flat":
             return Net(self.logits)
         if self.tier == "manager":
-            return NetInGame(
-                self.logits, self.view(), {Phase.BID}, Bot("rule_hard", num_envs, seed)
-            )
+            # An episode of the Manager is one bid, or the ten of a game.
+            game = self.config.env_options.get("mode") == "game"
+            begins = episode_begins if game else round_begins
+            bot = Bot("rule_hard", num_envs, seed)
+            return NetInGame(self.logits, self.view(), {Phase.BID}, bot, begins)
         return NetInGame(
             self.logits, self.view(), {Phase.PLAY, Phase.TIGRESS}, Bot(bids, num_envs, seed)
         )

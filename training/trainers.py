@@ -2,7 +2,8 @@
 
 ``train(run, resume) -> Outcome``; ``check(config, engine)`` refuses what cannot be trained here;
 ``identity(run, engine)`` is what a checkpoint must share; ``load_logits(config, engine,
-state_dict)`` is the network as a function, to play with.
+state_dict)`` is the network as a function, to play with, of observations and, if it has one, of
+its state (:class:`training.ppo.policy.RecurrentLogits`).
 """
 
 from __future__ import annotations

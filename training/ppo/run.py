@@ -11,10 +11,10 @@ import torch
 from fastenv import BatchEngine
 from training import checkpoint, envs, late_actions
 from training.checkpoint import Checkpoint
-from training.config import RunConfig, require
+from training.config import RunConfig
 from training.loop import Loop
 from training.ppo import options, policy
-from training.ppo.policy import Logits
+from training.ppo.policy import Logits, RecurrentLogits
 from training.ppo.precision import check as check_precision
 from training.ppo.precision import choose_device
 from training.ppo.tiers import obs_layout
@@ -161,15 +161,8 @@ def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     return {**same, "network": network, "trainer": config.trainer}
 
 
-def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
-    """Return the trained network of a run as a function from observations to logits.
-
-    Raises
-    ------
-    ConfigError
-        If it has a memory, which a function of observations has not.
-    """
-    allowed = "'none' to evaluate a run: players have no memory yet; train with --no-evaluation"
-    cell = config.native.recurrent
-    require(cell == "none", "native.recurrent", cell, allowed)
+def load_logits(
+    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> Logits | RecurrentLogits:
+    """Return the trained network of a run as a function from observations to logits."""
     return policy.load_logits(options.learning(config), obs_layout(engine), state_dict)
