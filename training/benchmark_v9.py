@@ -155,8 +155,8 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         rows += found + judged
     if args.milestones:
         found = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones]
-        for made in found:
-            console.print(milestones.table(made))
+        for milestone in found:
+            console.print(milestones.table(milestone))
         rows += found
     if args.only in (None, "configs"):
         steps = args.steps or (SHORT_STEPS if args.short else STEPS)

@@ -18,9 +18,10 @@ from typing import Any, Self, Union, get_args, get_origin, get_type_hints
 import yaml
 
 from fastenv.errors import ConfigError
+from training.ensemble.config import EnsembleConfig
 from training.ppo import options
 
-TRAINERS = ("native", "sb3")
+TRAINERS = ("native", "sb3", "ensemble")
 ENV_IMPLS = ("reference", "native", "auto")
 OPPONENT_SETS = (
     "random",
@@ -308,8 +309,9 @@ class RunConfig:
     ----------
     env : str
         Environment id, with or without the namespace.
-    trainer : {"native", "sb3"}
-        :mod:`training.ppo`, or stock ``sb3_contrib.MaskablePPO``.
+    trainer : {"native", "sb3", "ensemble"}
+        :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, or several networks at once with
+        :mod:`training.ensemble`.
     name : str or None
         Folder under ``runs/``; None makes one up from the id and the time.
     preset : str or None
@@ -338,7 +340,7 @@ class RunConfig:
         Actions that are held back at the start of episodes, less and less as training goes on.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
-    ppo, native, checkpoints, evaluation : see there
+    ppo, native, ensemble, checkpoints, evaluation : see there
     """
 
     env: str = "SkullKingWorker-v0"
@@ -359,6 +361,7 @@ class RunConfig:
     window_ticks: int = 0
     ppo: PPOConfig = field(default_factory=PPOConfig)
     native: NativeConfig = field(default_factory=NativeConfig)
+    ensemble: EnsembleConfig = field(default_factory=EnsembleConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
@@ -395,6 +398,10 @@ class RunConfig:
     def _check_trainer(self) -> None:
         """Refuse what the chosen trainer does not do."""
         ppo = self.ppo
+        several = self.trainer == "ensemble"
+        seeds, allowed = self.ensemble.seeds, "one seed or more with trainer='ensemble'"
+        allowed = allowed if several else f"empty with trainer={self.trainer!r}"
+        require(bool(seeds) == several, "ensemble.seeds", seeds, allowed)
         if self.trainer == "sb3":
             for name, alone in {
                 "precision": "fp16",
@@ -417,6 +424,8 @@ class RunConfig:
         groups = self.native.env_groups
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
+        one = groups == 1 or not several
+        require(one, "native.env_groups", groups, "1 with trainer='ensemble'")
         one = groups == 1 or not self.window_ticks
         require(one, "native.env_groups", groups, "1 with window_ticks, which follows one group")
 
@@ -425,7 +434,7 @@ class RunConfig:
         """Precision of the layers that is asked for."""
         if self.ppo.precision is not None:
             return self.ppo.precision
-        return "fp32" if self.trainer == "sb3" or self.deterministic else "auto"
+        return "auto" if self.trainer == "native" and not self.deterministic else "fp32"
 
     @property
     def rollout(self) -> int:

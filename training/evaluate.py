@@ -27,7 +27,7 @@ from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
 from training import checkpoint, files, late_actions, machine, replay, trainers
-from training.config import EvaluationConfig, RunConfig
+from training.config import EvaluationConfig, RunConfig, require
 from training.envs import make_engine
 from training.evaluation import episodes, goals, matches, prospector, tables
 from training.evaluation.bootstrap import Interval
@@ -73,6 +73,8 @@ class Trained:
         Its network; one with a state plays with a ``Memory``.
     windows : dict
         State of the window aggregator (:mod:`training.windows`); empty without windows.
+    member : int or None
+        Which network of an ensemble it is, from 1 on.
     """
 
     config: RunConfig
@@ -81,6 +83,7 @@ class Trained:
     tier: str | None
     logits: Any
     windows: dict[str, Any]
+    member: int | None = None
 
     def view(self) -> BatchEngine:
         """Return a small engine of the environment it was trained on, to encode with."""
@@ -117,11 +120,20 @@ class Trained:
         )
 
 
-def load(run: RunFolder, name: str | None = None) -> Trained:
+def load(run: RunFolder, name: str | None = None, member: int | None = None) -> Trained:
     """Read a run's newest checkpoint, or the one of that name.
+
+    Parameters
+    ----------
+    run : RunFolder
+    name : str, optional
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
 
     Raises
     ------
+    ConfigError
+        If there is no such member.
     CheckpointError
         If it is damaged or foreign.
     RunError
@@ -131,17 +143,23 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     if path is None or not path.is_dir():
         raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
     config = run.config
+    members = len(config.ensemble.seeds)
+    if members and member is None:
+        member = 1
+    allowed = f"from 1 to {members}" if members else "left out: this run has one network"
+    require(member in range(1, members + 1) or member is None, "--member", member, allowed)
     trainer = trainers.module_of(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     saved = checkpoint.load(path, trainer.identity(run, engine))
     try:
-        logits = trainer.load_logits(config, engine, saved.model["policy"])
+        policy = saved.model["policy"] if member is None else saved.model["policy"][str(member)]
+        logits = trainer.load_logits(config, engine, policy)
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise checkpoint.CheckpointError(f"{path} holds another network: {reason}") from error
     tier = getattr(engine.game.config, "tier", None)
     windows = saved.trainer.get("windows") or {}
-    return Trained(config, path, saved.steps, tier, logits, windows)
+    return Trained(config, path, saved.steps, tier, logits, windows, member)
 
 
 def play_matches(
@@ -254,6 +272,7 @@ def evaluate(
     console: Console,
     *,
     name: str | None = None,
+    member: int | None = None,
     only: str | None = None,
     time_max: float | None = None,
 ) -> dict[str, Any]:
@@ -266,6 +285,8 @@ def evaluate(
     console : rich.console.Console
     name : str, optional
         Checkpoint; default the newest.
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
     only : {None, "matches", "goals"}
         Play only this part (Skull King).
     time_max : float, optional
@@ -279,9 +300,13 @@ def evaluate(
     import torch
 
     torch.set_num_threads(1)
-    trained = load(run, name)
+    trained = load(run, name, member)
+    if trained.member is not None:
+        seeds = run.config.ensemble.seeds
+        console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
     record: dict[str, Any] = {
         "run": run.name,
+        "member": trained.member,
         "env": run.config.env,
         "checkpoint": trained.path.name,
         "steps": trained.steps,
@@ -478,6 +503,7 @@ def parser() -> argparse.ArgumentParser:
         "--seed", "--base-seed", type=int, help="evaluation seed; Prospector: of the first episode"
     )
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
+    parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     cards = parse.add_argument_group("Skull King")
@@ -512,9 +538,8 @@ def main(argv: list[str] | None = None) -> int:
             given["opponents"] = tuple(args.opponents.split(","))
         options = replace(run.config.evaluation, **given)
         shown = tables.console()
-        evaluate(
-            *(run, options, shown), name=args.checkpoint, only=args.only, time_max=args.time_max
-        )
+        given = {name: getattr(args, name) for name in ("member", "only", "time_max")}
+        evaluate(run, options, shown, name=args.checkpoint, **given)
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

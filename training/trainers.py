@@ -11,7 +11,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_MODULES = {"native": "training.ppo.run", "sb3": "training.sb3.run"}
+_MODULES = {
+    "native": "training.ppo.run",
+    "sb3": "training.sb3.run",
+    "ensemble": "training.ensemble.run",
+}
 
 
 def module_of(trainer: str) -> Any:
@@ -19,7 +23,7 @@ def module_of(trainer: str) -> Any:
 
     Parameters
     ----------
-    trainer : {"native", "sb3"}
+    trainer : {"native", "sb3", "ensemble"}
 
     Raises
     ------

@@ -18,7 +18,7 @@ from training.ppo.policy import Logits, RecurrentLogits
 from training.ppo.precision import check as check_precision
 from training.ppo.precision import choose_device
 from training.ppo.tiers import obs_layout
-from training.ppo.trainer import PPOTrainer, TrainingError
+from training.ppo.trainer import OnStep, PPOTrainer, TrainingError
 from training.runs import RunFolder
 from training.session import Outcome, Snapshot, conduct
 
@@ -40,7 +40,11 @@ class NativeLearner:
         made = [envs.training_engine(config, groups) for _ in range(groups)]
         self.engines, self.impl = [engine for engine, _ in made], made[0][1]
         self._loop: Loop | None = None
-        self.trainer = build(config, self.engines, self._on_step)
+        self.trainer = self.build(config, self._on_step)
+
+    def build(self, config: RunConfig, on_step: OnStep) -> PPOTrainer:
+        """Return the trainer as the config asks, with all generators seeded."""
+        return build(config, self.engines, on_step)
 
     def _on_step(
         self, engine: BatchEngine, actions: np.ndarray | None, _obs: np.ndarray, mask: np.ndarray
