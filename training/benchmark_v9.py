@@ -1,9 +1,10 @@
 """Measure: ``python -m training.benchmark_v9 [--config NAME ...] [--short]``.
 
-Three parts. The configurations train stock MaskablePPO and report where the time goes and how many
+Parts: the configurations train stock MaskablePPO and report where the time goes and how many
 official points it brought. The trainers are timed in turns: the native one beside stock MaskablePPO
 on the same work. The bars time the environment alone, beside the floor: what it costs this machine,
-in the same minute, only to write the same output bytes.
+in the same minute, only to write the same output bytes. The training bars hold our trainer to what
+was asked of it; they are measured when asked for (``--only training``).
 """
 
 from __future__ import annotations
@@ -22,14 +23,17 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
-from training import files, machine, runs_md
-from training.bench import bars, bars_prospector, trainers
-from training.bench.trainer import CONFIGS, Flags, row
+from training import files, machine, milestones, runs_md
+from training.bench import bars, bars_prospector, bars_training, trainers
+from training.bench.configs import CONFIGS, row
+from training.bench.trainer import Flags
 from training.evaluation import tables
+from training.runs import RunFolder
 
 SCHEMA = 1
 STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
+PARTS = ("configs", "trainers", "bars", "training")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,7 +48,12 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
     parse.add_argument("--short", action="store_true", help="under three minutes")
     parse.add_argument("--game", choices=("skullking", "prospector"), help="only its bars")
-    parse.add_argument("--only", choices=("configs", "trainers", "bars"), help="only this part")
+    parse.add_argument("--only", choices=PARTS, help="only this part")
+    parse.add_argument("--enforce", action="store_true", help="exit 1 if a bar is missed")
+    parse.add_argument(
+        "--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show"
+    )
+    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
     parse.add_argument("--runs-md", type=Path, help="log the rows there, such as RUNS.md")
     parse.add_argument("--allow-dirty", action="store_true", help="log uncommitted changes too")
     parse.add_argument(
@@ -106,7 +115,8 @@ def main(argv: list[str] | None = None) -> int:
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return 0
+    missed = any(r["kind"] == "bar" and r["pass"] is False for r in rows)
+    return 1 if missed and args.enforce else 0
 
 
 def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
@@ -126,13 +136,28 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         seconds = args.seconds or (1.0 if args.short else 2.0)
         found, judged = measure_bars(args, seconds)
         console.print(_env_table(found))
-        console.print(_bar_table(judged, args.repeats, args.lanes))
+        title = (
+            f"Bars: Skull King {args.lanes:,} lanes, 3 rule_medium opponents; Prospector "
+            f"{bars_prospector.LANES:,} lanes; medians of {args.repeats}"
+        )
+        console.print(_bar_table(judged, title))
         rows += found + judged
     if args.only == "trainers" or (args.only is None and args.config is None):
         seconds = args.seconds or (1.0 if args.short else 4.0)
         beside = trainers.rows(trainers.setting(128 if args.short else 512), args.repeats, seconds)
         console.print(_trainer_table(beside))
         rows += beside
+    if args.only == "training":
+        found = bars_training.all_rows(args.repeats, args.seconds or 4.0)
+        judged = bars_training.bars(found)
+        console.print(_timed_table(found))
+        console.print(_bar_table(judged, f"Bars of training; medians of {args.repeats}"))
+        rows += found + judged
+    if args.milestones:
+        found = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones]
+        for milestone in found:
+            console.print(milestones.table(milestone))
+        rows += found
     if args.only in (None, "configs"):
         steps = args.steps or (SHORT_STEPS if args.short else STEPS)
         games = args.games if args.games is not None else (40 if args.short else 200)
@@ -160,6 +185,23 @@ def measure_bars(
         found += rows
         judged += bars_prospector.bars(rows)
     return found, judged
+
+
+def milestone_row(run: RunFolder) -> dict[str, Any]:
+    """Return the row of a run's milestones, as ``python -m training.milestones`` has found them.
+
+    Raises
+    ------
+    ConfigError
+        If it has not.
+    """
+    try:
+        record = json.loads((run.path / milestones.FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{run.path} has no {milestones.FILE}: run python -m training.milestones first."
+        ) from error
+    return {"kind": "milestones", **record}
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -205,13 +247,12 @@ def _env_table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _bar_table(judged: list[dict[str, Any]], repeats: int, lanes: int) -> Table:
-    title = (
-        f"Bars: Skull King {lanes:,} lanes, 3 rule_medium opponents; Prospector "
-        f"{bars_prospector.LANES:,} lanes; medians of {repeats}"
-    )
+def _bar_table(judged: list[dict[str, Any]], title: str) -> Table:
     table = _table(title, "bar, asked, measured, min..max, wall steps/s, pass")
     for bar in judged:
+        if bar["measured"] is None:
+            table.add_row(bar["what"], bar["asked"], bar["reason"], "-", "-", "not measured here")
+            continue
         every, wall, share = bar["all"], bar["wall"], "share" in bar["what"]
         table.add_row(
             *(bar["what"], bar["asked"], _shown(bar["measured"], share)),
@@ -242,6 +283,24 @@ def _trainer_table(rows: list[dict[str, Any]]) -> Table:
             *(r["trainer"], r["precision"] + (", noisy" if r["noisy"] else "")),
             *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
             *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
+        )
+    return table
+
+
+def _timed_table(rows: list[dict[str, Any]]) -> Table:
+    heads = (
+        "what, trainer, env, precision, lanes, T, minibatch, epochs, threads, steps/s, per CPU-s, "
+        "env %"
+    )
+    table = _table("Trainers, by what is timed; rows of one kind in turns; medians", heads, left=4)
+    for r in rows:
+        sizes = ("num_envs", "rollout_steps", "batch", "epochs", "num_threads")
+        table.add_row(
+            r["mode"] + (", noisy" if r["noisy"] else ""),
+            *(r["trainer"], r["env"], r["precision"]),
+            *(f"{r[key]:,}" for key in sizes),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            f"{r['share_env']:.1%}" if "share_env" in r else "",
         )
     return table
 

@@ -173,13 +173,13 @@ def _remove(path: Path) -> None:
 
 def newest(folder: Path) -> Path | None:
     """Return the newest whole checkpoint of a run, None if there is none."""
-    whole = _whole(folder)
+    found = whole(folder)
     pointer = folder / "latest"
     if pointer.is_file():
         named = folder / pointer.read_text(encoding="utf-8", errors="replace").strip()
-        if named in whole:
+        if named in found:
             return named
-    return whole[-1] if whole else None
+    return found[-1] if found else None
 
 
 def load_newest(
@@ -295,7 +295,8 @@ def _every(folder: Path) -> list[Path]:
     return sorted(p for p in folder.glob("ckpt_*") if p.name.removeprefix("ckpt_").isdecimal())
 
 
-def _whole(folder: Path) -> list[Path]:
+def whole(folder: Path) -> list[Path]:
+    """Return all whole checkpoints of a run, oldest first."""
     return [path for path in _every(folder) if (path / "MANIFEST.json").is_file()]
 
 

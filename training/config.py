@@ -19,12 +19,13 @@ import yaml
 
 from fastenv.errors import ConfigError
 from training import machine
+from training.ensemble.config import EnsembleConfig
 from training.hier.config import HierConfig
 from training.hier.hindsight.modes import CHOICES as HINDSIGHT
 from training.ppo import options
 from training.selfplay.config import SelfPlayConfig
 
-TRAINERS = ("native", "sb3", "hier")
+TRAINERS = ("native", "sb3", "hier", "ensemble")
 ENV_IMPLS = ("reference", "native", "auto")
 EVALUATES = ("off", "inline", "process")
 OPPONENT_SETS = (
@@ -349,8 +350,9 @@ class RunConfig:
     ----------
     env : str
         Environment id, with or without the namespace.
-    trainer : {"native", "sb3", "hier"}
-        :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, or :mod:`training.hier`.
+    trainer : {"native", "sb3", "hier", "ensemble"}
+        :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, a Manager and a Worker with
+        :mod:`training.hier`, or several networks at once with :mod:`training.ensemble`.
     name : str or None
         Folder under ``runs/``; None makes one up from the id and the time.
     preset : str or None
@@ -387,7 +389,7 @@ class RunConfig:
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
     selfplay : SelfPlayConfig or None
         Opponents that are snapshots of the learner; None for none.
-    ppo, native, hier, checkpoints, evaluation : see there
+    ppo, native, hier, ensemble, checkpoints, evaluation : see there
     """
 
     env: str = "SkullKingWorker-v0"
@@ -412,6 +414,7 @@ class RunConfig:
     ppo: PPOConfig = field(default_factory=PPOConfig)
     native: NativeConfig = field(default_factory=NativeConfig)
     hier: HierConfig = field(default_factory=HierConfig)
+    ensemble: EnsembleConfig = field(default_factory=EnsembleConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
@@ -460,6 +463,10 @@ class RunConfig:
                 usual = getattr(HierConfig(), f.name)
                 only = f"{usual!r} with trainer={self.trainer!r}: it belongs to trainer='hier'"
                 require(value == usual, f"hier.{f.name}", value, only)
+        several = self.trainer == "ensemble"
+        seeds, allowed = self.ensemble.seeds, "one seed or more with trainer='ensemble'"
+        allowed = allowed if several else f"empty with trainer={self.trainer!r}"
+        require(bool(seeds) == several, "ensemble.seeds", seeds, allowed)
         if self.trainer == "sb3":
             for name, alone in {
                 "precision": "fp16",
@@ -480,12 +487,10 @@ class RunConfig:
         options.learning(self)
         options.execution(self)
         groups = self.native.env_groups
-        memory, during = self.native.recurrent != "none", self.evaluation.during
-        possible = not memory or during in (None, "off")
-        allowed = "'off' with native.recurrent: players have no memory yet"
-        require(possible, "evaluation.during", during, allowed)
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
+        one = groups == 1 or not several
+        require(one, "native.env_groups", groups, "1 with trainer='ensemble'")
         for name in ("window_ticks", "trackers"):
             one = groups == 1 or not getattr(self, name)
             require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
@@ -499,7 +504,7 @@ class RunConfig:
         """Precision of the layers that is asked for."""
         if self.ppo.precision is not None:
             return self.ppo.precision
-        return "fp32" if self.trainer == "sb3" or self.deterministic else "auto"
+        return "auto" if self.trainer == "native" and not self.deterministic else "fp32"
 
     @property
     def evaluates(self) -> str:

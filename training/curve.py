@@ -14,7 +14,6 @@ import numpy as np
 
 from training import checkpoint, envs, evaluate, trainers
 from training.checkpoint import BEST, CheckpointError
-from training.evaluate import Trained
 from training.evaluation import episodes, matches
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Net
@@ -101,11 +100,11 @@ class Evaluator:
 
     def _play(self, steps: int, parameters: dict[str, Any]) -> Mapping[str, Interval]:
         config, options = self._run.config, self._options
-        logits = self._trainer.load_logits(config, self._view, parameters)
+        agent = evaluate.ready(config, self._run.checkpoints, steps, parameters)
         if self._tier is None:
             played = episodes.play(
                 self._engines[0],
-                lambda _seed, _lanes: Net(logits),
+                lambda _seed, _lanes: Net(agent.logits),
                 options.curve_episodes,
                 self._seed,
                 options.max_steps,
@@ -113,7 +112,6 @@ class Evaluator:
             means = episodes.compare({"agent": played}, "agent", options.bootstrap).means["agent"]
             return {self._decides: means[self._decides], "steps": means["steps"]}
         players = int(config.env_options.get("num_players", 4))
-        agent = Trained(config, self._run.checkpoints, steps, self._tier, logits, {})
         results = {}
         for opponents, engine in zip(options.curve_opponents, self._engines, strict=True):
             policy = agent.match_policy(engine.num_envs, options.bids, options.seed)

@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,12 +27,19 @@ from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
 from training import checkpoint, files, late_actions, machine, replay, trainers
-from training.config import EvaluationConfig, RunConfig
+from training.config import EvaluationConfig, RunConfig, require
 from training.envs import make_engine
 from training.evaluation import episodes, goals, matches, prospector, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
-from training.evaluation.policies import Bot, Net, NetInGame, Policy
+from training.evaluation.policies import (
+    Bot,
+    Net,
+    NetInGame,
+    Policy,
+    episode_begins,
+    round_begins,
+)
 from training.hier.pair import Pair
 from training.runs import RunError, RunFolder
 
@@ -63,11 +70,14 @@ class Trained:
     steps : int
     tier : str or None
         What it was trained on in Skull King: flat, manager, worker or ability; None elsewhere.
-    logits : callable
+    logits : Logits or RecurrentLogits
+        Its network; one with a state plays with a ``Memory``.
     windows : dict
         State of the window aggregator (:mod:`training.windows`); empty without windows.
     pair : Pair, optional
         Manager and Worker of a hierarchical run, whose ``logits`` are the Worker's.
+    member : int or None
+        Which network of an ensemble it is, from 1 on.
     """
 
     config: RunConfig
@@ -77,6 +87,7 @@ class Trained:
     logits: Any
     windows: dict[str, Any]
     pair: Pair | None = None
+    member: int | None = None
 
     def view(self) -> BatchEngine:
         """Return a small engine of the environment it was trained on, to encode with."""
@@ -105,15 +116,17 @@ class Trained:
         if self.tier == "flat":
             return Net(self.logits)
         if self.tier == "manager":
-            return NetInGame(
-                self.logits, self.view(), {Phase.BID}, Bot("rule_hard", num_envs, seed)
-            )
+            # An episode of the Manager is one bid, or the ten of a game.
+            game = self.config.env_options.get("mode") == "game"
+            begins = episode_begins if game else round_begins
+            bot = Bot("rule_hard", num_envs, seed)
+            return NetInGame(self.logits, self.view(), {Phase.BID}, bot, begins)
         return NetInGame(
             self.logits, self.view(), {Phase.PLAY, Phase.TIGRESS}, Bot(bids, num_envs, seed)
         )
 
 
-def load(run: RunFolder, name: str | None = None) -> Trained:
+def load(run: RunFolder, name: str | None = None, member: int | None = None) -> Trained:
     """Read a run's newest whole checkpoint, or the one of that name.
 
     Parameters
@@ -122,15 +135,24 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     name : str, optional
         A folder in ``checkpoints/``, or ``best``: the one that was evaluated best during the
         training. One that is named is never replaced by another.
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
 
     Raises
     ------
+    ConfigError
+        If there is no such member.
     CheckpointError
         If it is foreign, or damaged and there is no other.
     RunError
         If there is none.
     """
     config = run.config
+    members = len(config.ensemble.seeds)
+    if members and member is None:
+        member = 1
+    allowed = f"from 1 to {members}" if members else "left out: this run has one network"
+    require(member in range(1, members + 1) or member is None, "--member", member, allowed)
     trainer = trainers.module_of(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     identity = trainer.identity(run, engine)
@@ -142,20 +164,39 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
         saved = checkpoint.load(path, identity) if path is not None and path.is_dir() else None
     if saved is None:
         raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
-    path = saved.path
+    windows = saved.trainer.get("windows") or {}
     try:
-        parts = saved.model["worker"] if config.trainer == "hier" else saved.model
-        logits = trainer.load_logits(config, engine, parts["policy"])
-        pair = None
-        if config.trainer == "hier":
-            bids = trainer.load_bids(config, saved.model["manager"]["policy"])
-            pair = Pair(config, bids, logits)
+        parameters = saved.model["policy"]
+        return ready(config, saved.path, saved.steps, parameters, windows, member)
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise checkpoint.CheckpointError(f"{path} holds another network: {reason}") from error
+        raise checkpoint.CheckpointError(f"{saved.path} holds another network: {reason}") from error
+
+
+def ready(
+    config: RunConfig,
+    path: Path,
+    steps: int,
+    parameters: Mapping[str, Any],
+    windows: dict[str, Any] | None = None,
+    member: int | None = None,
+) -> Trained:
+    """Return a trained agent; ``parameters`` are what its trainer calls its policy.
+
+    Raises
+    ------
+    KeyError, RuntimeError
+        They are those of another network.
+    """
+    trainer = trainers.module_of(config.trainer)
+    engine = make_engine(config.env, 1, config.env_options)
+    own = parameters if member is None else parameters[str(member)]
+    logits = trainer.load_logits(config, engine, own)
+    pair = None
+    if config.trainer == "hier":
+        pair = Pair(config, trainer.load_bids(config, own), logits)
     tier = getattr(engine.game.config, "tier", None)
-    windows = saved.trainer.get("windows") or {}
-    return Trained(config, path, saved.steps, tier, logits, windows, pair)
+    return Trained(config, path, steps, tier, logits, windows or {}, pair, member)
 
 
 def _warn(text: str) -> None:
@@ -170,7 +211,11 @@ def match_engine(config: RunConfig, opponents: str, games: int) -> BatchEngine:
     return matches.match_engine(-(-games // players), opponents, players, shared)
 
 
-def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[str, Any]]:
+def play_matches(
+    trained: Trained,
+    options: EvaluationConfig,
+    baselines: Sequence[str] = MATCH_BASELINES,
+) -> dict[str, dict[str, Any]]:
     """Play the agent and the baselines against every opponent set.
 
     Returns
@@ -183,7 +228,7 @@ def play_matches(trained: Trained, options: EvaluationConfig) -> dict[str, dict[
     for opponents in options.opponents:
         engine = match_engine(trained.config, opponents, options.games)
         n = engine.num_envs
-        seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in MATCH_BASELINES}
+        seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in baselines}
         if trained.pair is not None:
             seats |= trained.pair.halves(n, options.bids, options.seed)
         seats[AGENT] = trained.match_policy(n, options.bids, options.seed)
@@ -275,6 +320,7 @@ def evaluate(
     console: Console,
     *,
     name: str | None = None,
+    member: int | None = None,
     only: str | None = None,
     time_max: float | None = None,
 ) -> dict[str, Any]:
@@ -287,6 +333,8 @@ def evaluate(
     console : rich.console.Console
     name : str, optional
         Checkpoint; default the newest.
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
     only : {None, "matches", "goals"}
         Play only this part (Skull King).
     time_max : float, optional
@@ -300,9 +348,13 @@ def evaluate(
     import torch
 
     torch.set_num_threads(1)
-    trained = load(run, name)
+    trained = load(run, name, member)
+    if trained.member is not None:
+        seeds = run.config.ensemble.seeds
+        console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
     record: dict[str, Any] = {
         "run": run.name,
+        "member": trained.member,
         "env": run.config.env,
         "checkpoint": trained.path.name,
         "steps": trained.steps,
@@ -501,6 +553,7 @@ def parser() -> argparse.ArgumentParser:
         "--seed", "--base-seed", type=int, help="evaluation seed; Prospector: of the first episode"
     )
     parse.add_argument("--checkpoint", help="name of a checkpoint, or best; default the newest")
+    parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     cards = parse.add_argument_group("Skull King")
@@ -528,17 +581,15 @@ def main(argv: list[str] | None = None) -> int:
             raise ConfigError("evaluate either a RUN or --bots.")
         if args.bots:
             return play_bots(args, tables.console())
-        path = Path(args.run)
-        run = RunFolder.open(path if path.is_dir() else Path(args.runs) / args.run)
+        run = RunFolder.find(args.run, Path(args.runs))
         names = ("games", "episodes", "bids", "goals", "seed", "max_steps", "replays")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if args.opponents is not None:
             given["opponents"] = tuple(args.opponents.split(","))
         options = replace(run.config.evaluation, **given)
         shown = tables.console()
-        evaluate(
-            *(run, options, shown), name=args.checkpoint, only=args.only, time_max=args.time_max
-        )
+        given = {name: getattr(args, name) for name in ("member", "only", "time_max")}
+        evaluate(run, options, shown, name=args.checkpoint, **given)
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -10,6 +10,7 @@
 ``certificates/``                 what each test of the gate found (:mod:`training.gate`)
 ``summary.json``                  where the run stands, on what it ran
 ``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
+``milestones.json``               when a run of Skull King reached what (``training.milestones``)
 ``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
 ================================  ==================================================================
 
@@ -154,6 +155,18 @@ class RunFolder:
         if hashlib.sha256(canonical_json(values).encode()).hexdigest() != recorded:
             raise RunError(f"{config_file} was changed since the run began: its hash is wrong.")
         return cls(path, config)
+
+    @classmethod
+    def find(cls, name: str, root: Path) -> Self:
+        """Open a run by the path of its folder, or by its name under ``root``.
+
+        Raises
+        ------
+        RunError
+            See :meth:`open`.
+        """
+        path = Path(name)
+        return cls.open(path if path.is_dir() else root / name)
 
     def continue_with(self, wanted: RunConfig) -> None:
         """Take the options that may change from ``wanted``; the config on disk stays as it was.

@@ -24,7 +24,8 @@ HEAD = """# Figures
 
 One line a measurement, appended by `python -m training.runs_md`, newest last. N: lanes, T: threads,
 mode: `env_only` (no network; random legal play unless another workload is named), `gymnasium step`
-(one environment), a mode of `training.profile` or a configuration of `training.benchmark_v9`.
+(one environment), a mode of `training.profile`, a configuration of `training.benchmark_v9` or one
+of its trainers, with what was timed of it and its epochs.
 `vs previous`: steps per CPU second against the newest line above for the same thing. What each line
 was taken on stands in its artefact.
 
@@ -58,6 +59,10 @@ def lines(
             mode, flags = row["config"], row["flags"]
             lanes, threads = flags["n_envs"], flags["threads"]
             per_cpu = 1 / row["cpu_seconds_per_step"]
+        elif row["kind"] == "trainer" and "mode" in row:
+            mode, flags = trainer_mode(row), row
+            lanes, threads = row["num_envs"], row["num_threads"]
+            per_cpu = row["steps_per_cpu_s"]
         else:
             continue
         values = (
@@ -66,7 +71,8 @@ def lines(
             row.get("env", flags.get("tier")),
             row["backend"],
             mode,
-            *(lanes, threads, flags.get("batch", ""), "fp32" if flags else ""),
+            *(lanes, threads, flags.get("batch", "")),
+            flags.get("precision", "fp32" if flags else ""),
             f"{row['steps_per_s']:,.0f}",
             f"{per_cpu:,.0f}",
             "",
@@ -74,6 +80,11 @@ def lines(
         )
         found.append(dict(zip(COLUMNS, map(str, values), strict=True)))
     return found
+
+
+def trainer_mode(row: dict[str, Any]) -> str:
+    """Return what a timed trainer is called: what was timed of it, who it is, and its epochs."""
+    return f"{row['mode']} {row['trainer']} epochs={row['epochs']}"
 
 
 def env_mode(row: dict[str, Any], single: bool) -> str:

@@ -2,7 +2,8 @@
 
 ``train(run, resume) -> Outcome``; ``check(config, engine)`` refuses what cannot be trained here;
 ``identity(run, engine)`` is what a checkpoint must share with a run to be played;
-``load_logits(config, engine, state_dict)`` is the network as a function, to play with.
+``load_logits(config, engine, parameters)`` is the network as a function, to play with, of
+observations and, if it has one, of its state (:class:`training.ppo.policy.RecurrentLogits`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ _MODULES = {
     "native": "training.ppo.run",
     "sb3": "training.sb3.run",
     "hier": "training.hier.run",
+    "ensemble": "training.ensemble.run",
 }
 
 
@@ -22,7 +24,7 @@ def module_of(trainer: str) -> Any:
 
     Parameters
     ----------
-    trainer : {"native", "sb3", "hier"}
+    trainer : {"native", "sb3", "hier", "ensemble"}
 
     Raises
     ------

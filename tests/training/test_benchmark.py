@@ -1,12 +1,27 @@
 import json
+import shutil
+from dataclasses import replace
 
 import pytest
+import torch
 
-from training import benchmark_v9, runs_md
-from training.bench import bars, bars_prospector, floors, play, trainers
+from fastenv.errors import ConfigError
+from training import benchmark_v9, milestones, runs_md
+from training.bench import (
+    bars,
+    bars_prospector,
+    bars_training,
+    cuda,
+    floors,
+    hierarchical,
+    play,
+    trainers,
+)
+from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
-from training.bench.trainer import MEASURED, NOT_BUILT
+from training.bench.trainer import Flags
+from training.config import PPOConfig, RunConfig
 
 TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]
 TINY += ["--set", "n_envs=4", "--set", "n_steps=16", "--set", "batch=32", "--set", "net_arch=[16]"]
@@ -23,7 +38,7 @@ def test_configurations_write_a_row_each(tmp_path, capsys):
     assert {"created", "git_rev", "dirty", "host", "versions", "load"} <= set(head)
     names = ["baseline", "numba", "cython", "large_net", "hierarchical", "fast"]
     assert [row["config"] for row in rows] == names
-    backends = ["reference", "numba", "cython", "reference", "reference", "fast"]
+    backends = ["reference", "numba", "cython", "reference", "fast", "fast"]
     assert [row["backend"] for row in rows] == backends
     for row in rows:
         assert set(MEASURED) <= set(row)
@@ -31,12 +46,34 @@ def test_configurations_write_a_row_each(tmp_path, capsys):
     assert all(name in shown for name in names)
 
 
-def test_hierarchical_is_null_and_says_why(tmp_path):
-    out = tmp_path / "rows.jsonl"
+def test_hierarchical_that_cannot_run_is_null_and_says_why(tmp_path, monkeypatch):
+    out, nowhere = tmp_path / "rows.jsonl", tmp_path / "nowhere.yaml"
+    monkeypatch.setattr(hierarchical, "CONFIG", nowhere)
     assert benchmark_v9.main(["--config", "hierarchical", *TINY, "--out", str(out)]) == 0
     _, row = read(out)
-    assert row["status"] == NOT_BUILT
+    assert str(nowhere) in row["status"]
     assert all(row[name] is None for name in MEASURED)
+
+
+def test_a_run_is_measured_like_a_configuration():
+    """With the native trainer: what is measured of a run does not depend on who trains."""
+    ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, net_arch=(8,))
+    config = RunConfig(env="SkullKingFlat-v0", num_envs=4, torch_threads=1, ppo=ppo)
+    found = hierarchical.measure(config, steps=100, games=4)
+    assert set(found) <= set(MEASURED)
+    shares = sum(found[f"share_{name}"] for name in ("env", "forward", "update", "other"))
+    assert shares == pytest.approx(1)
+    collect, update = (1 / found[f"{part}_steps_per_s"] for part in ("collect", "update"))
+    assert collect + update <= 1 / found["steps_per_s"]
+    assert found["points_after"] is not None
+    without = hierarchical.measure(config, steps=1, games=0)
+    assert without["points_after"] is None
+
+
+def test_backends_a_run_cannot_choose_are_refused():
+    with pytest.raises(ConfigError, match="backend='numba'"):
+        hierarchical.settings(Flags(use_hierarchical=True, use_numba=True))
+    assert CONFIGS["hierarchical"].backend == "fast"
 
 
 def test_shares_of_a_row_add_up(tmp_path):
@@ -86,6 +123,92 @@ def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
         assert len(row["ratio_per_cpu_s_all"]) == 2
         assert row["precision"] in ("fp32", "bf16")
     assert "native auto" in capsys.readouterr().out
+
+
+# -- the bars of training --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def training_rows():
+    small = replace(trainers.setting(64), ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
+    return bars_training.all_rows(repeats=1, seconds=1e-9, config=small)
+
+
+def test_bars_of_training_are_judged_or_say_why_not(training_rows):
+    judged = bars_training.bars(training_rows)
+    asked = [bar["asked"] for bar in judged]
+    assert asked[:4] == ["at least 1.12", "at least 2.6", "at least 6", "at least 150,000"]
+    assert asked[4:9] == ["at most 0.03"] * 5
+    assert asked[9:] == ["at least 1.6", "at least 500,000", "at least 1e+06", "at least 80"]
+    for bar in judged:
+        if bar["measured"] is None:
+            assert bar["pass"] is None
+            assert bar["reason"]
+        else:
+            assert isinstance(bar["pass"], bool)
+    measured = {bar["what"]: bar["measured"] for bar in judged}
+    today, ours = (r for r in training_rows if r["mode"] == bars_training.REFERENCE)
+    assert (today["backend"], ours["backend"]) == ("reference", "fast")
+    over = next(value for what, value in measured.items() if "reference envs" in what)
+    assert over == ours["steps_per_cpu_s"] / today["steps_per_cpu_s"]
+    assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.TRAINERS)
+
+
+def test_env_shares_are_shares(training_rows):
+    found = [r for r in training_rows if r["mode"] == bars_training.SHARE]
+    assert [r["tier"] for r in found] == ["flat", "manager", "worker", "ability", "prospector"]
+    for row in found:
+        assert all(0 < share < 1 for share in row["share_env_all"])
+
+
+def test_missed_bars_decide_the_exit_status_only_on_request(
+    training_rows, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(bars_training, "all_rows", lambda *_: training_rows)
+    monkeypatch.setattr(bars_training, "ENV_SHARE", 1e-9)  # no environment is that fast
+    out = tmp_path / "rows.jsonl"
+    flags = ["--only", "training", "--out", str(out)]
+    assert benchmark_v9.main([*flags, "--runs-md", str(tmp_path / "R.md"), "--allow-dirty"]) == 0
+    assert benchmark_v9.main([*flags, "--enforce"]) == 1
+    assert "not measured here" in capsys.readouterr().out
+    logged = (tmp_path / "R.md").read_text()
+    assert "| rollout native epochs=4 | 64 | 1 | 64 | fp32 |" in logged
+    assert "| train sb3 epochs=4 |" in logged
+    assert [row["kind"] for row in read(out)].count("bar") == len(bars_training.bars(training_rows))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_gpu_rows_say_where_a_step_goes():
+    for row in cuda.rows(repeats=1, seconds=1e-9, lanes=512):
+        assert row["precision"] in ("bf16", "fp16")
+        assert sum(row["us_per_step"].values()) > 0
+
+
+def test_gpu_bars_without_the_management_library():
+    rows = [
+        {"mode": "cuda", "epochs": epochs, "steps_per_s": 6e5, "steps_per_s_all": [6e5]}
+        | {"noisy": False, "gpu_busy_percent": None}
+        for epochs in (4, 1)
+    ]
+    assert [bar["pass"] for bar in cuda.bars(rows)] == [True, False, None]
+    busy = [row | {"gpu_busy_percent": 81.0} for row in rows]
+    assert [bar["pass"] for bar in cuda.bars(busy)] == [True, False, True]
+
+
+def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
+    shutil.copytree(finished, tmp_path / "done")
+    out = tmp_path / "rows.jsonl"
+    flags = ["--only", "configs", "--config", "fast", *TINY, "--out", str(out)]
+    flags += ["--milestones", "done", "--runs", str(tmp_path)]
+    assert benchmark_v9.main(flags) == 2
+    assert "run python -m training.milestones first" in capsys.readouterr().err
+    assert milestones.main([str(tmp_path / "done"), "--games", "4"]) == 0
+    capsys.readouterr()
+    assert benchmark_v9.main(flags) == 0
+    assert "win rate over 0.40" in capsys.readouterr().out
+    row = next(row for row in read(out) if row["kind"] == "milestones")
+    assert row["run"] == "done"
+    assert set(row["milestones"]) == {"M1", "M2", "M3", "M4"}
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ class Work:
         Runs before each ``run``, not timed.
     """
 
-    run: Callable[[], None]
+    run: Callable[[], object]
     steps: int
     prepare: Callable[[], None] | None = None
 

@@ -1,12 +1,11 @@
-"""Stock MaskablePPO under a stopwatch: the configurations of spec section 14."""
+"""Stock MaskablePPO under a stopwatch, as the flags of a configuration say."""
 
 from __future__ import annotations
 
 import resource
-import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,11 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 import fastenv
+from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from training import machine
-from training.bench.play import Playback
 from training.bench.stopwatch import Stopwatch
-from training.bench.timing import interleaved, summary
 from training.config import PPOConfig
 from training.envs import make_engine
 from training.evaluation import matches
@@ -102,26 +100,6 @@ class Flags:
         if self.vec != "auto":
             return self.vec
         return "dummy" if self.backend == "reference" else "native"
-
-
-CONFIGS: dict[str, Flags] = {
-    "baseline": Flags(),
-    "numba": Flags(use_numba=True),
-    "cython": Flags(use_cython=True),
-    "large_net": Flags(net_arch=(1024, 512, 256)),
-    "hierarchical": Flags(use_hierarchical=True),
-    "fast": Flags(use_numba=True, use_cython=True),
-}
-NOT_BUILT = (
-    "not available in this version: needs the hierarchical trainer (issue: training package)"
-)
-MEASURED = (
-    *("steps_per_s", "collect_steps_per_s", "update_steps_per_s", "env_only_steps_per_s"),
-    *("share_env", "share_forward", "share_update", "share_transfer", "share_other"),
-    *("cpu_seconds_per_step", "gpu_utilisation", "peak_rss_mb", "bytes_per_env"),
-    *("points_before", "points_after", "points_per_hour", "time_to_m1_s"),
-    *("sample_efficiency", "trained_steps", "noisy"),
-)
 
 
 def make_vec_env(flags: Flags) -> VecEnv:
@@ -223,56 +201,13 @@ def play_games(model: MaskablePPO, flags: Flags, games: int) -> dict[str, float]
         decides = {Phase.BID} if flags.tier == "manager" else {Phase.PLAY, Phase.TIGRESS}
         view = make_engine(TIERS[flags.tier], 1)
         policy = NetInGame(logits, view, decides, Bot("rule_hard", engine.num_envs, 0))
+    return game_means(engine, policy)
+
+
+def game_means(engine: BatchEngine, policy: Policy) -> dict[str, float]:
+    """Return the mean of every measure of a match that a policy plays."""
     sums = matches.measures(matches.play(engine, policy, 1 << 40))
     return {name: float(a.sum() / b.sum()) for name, (a, b) in sums.items() if b.sum()}
-
-
-def row(name: str, flags: Flags, steps: int, repeats: int, games: int) -> dict[str, Any]:
-    """Return the row of a configuration: medians over the repeats, and all their values.
-
-    A configuration that cannot run yet has ``status`` and nulls.
-    """
-    fields = {"kind": "config", "config": name, "flags": asdict(flags), "backend": flags.backend}
-    if flags.use_hierarchical:
-        return {**fields, "status": NOT_BUILT, **dict.fromkeys(MEASURED)}
-    runs = [measure(replace(flags, seed=flags.seed + k), steps, games) for k in range(repeats)]
-    found = {key: _median([run[key] for run in runs]) for key in runs[0]}
-    found["env_only_steps_per_s"] = env_only(flags, repeats)
-    found["bytes_per_env"] = bytes_per_env(flags)
-    measured = {key: found.get(key) for key in MEASURED}
-    return {**fields, "status": "measured", **measured, "all": runs}
-
-
-def env_only(flags: Flags, repeats: int) -> float:
-    """Return the median steps a second of random legal play, no network."""
-    batches = 64 if flags.backend == "reference" else 256
-    play = Playback(
-        TIERS[flags.tier],
-        flags.n_envs,
-        batches,
-        {"opponents": flags.opponent},
-        backend=flags.backend,
-        num_threads=flags.threads,
-    )
-    return summary(interleaved({"env": play.work()}, repeats, 0.2)["env"])["steps_per_s"]
-
-
-def bytes_per_env(flags: Flags) -> int:
-    """Return the bytes the batch engine keeps for one lane: state row, knobs, output."""
-    engine = make_engine(TIERS[flags.tier], 1, backend=flags.backend)
-    game = engine.game
-    columns = sum(block.nbytes for block in engine.info_block())
-    twice = engine.obs.nbytes + engine.info_block()[0].nbytes  # current and final
-    rest = engine.mask.nbytes + engine.reward.nbytes + 2 + 12
-    return game.state_dtype.itemsize + game.knobs_dtype.itemsize + columns + twice + rest
-
-
-def _median(values: list[Any]) -> Any:
-    if any(v is None for v in values):
-        return None
-    if isinstance(values[0], bool):
-        return any(values)
-    return statistics.median(values)
 
 
 def _gpu_utilisation() -> float | None:

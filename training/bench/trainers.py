@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
 
-from training.bench.timing import Work, interleaved, summary
+from training.bench.timing import Sample, Work, interleaved, summary
 from training.config import PPOConfig, RunConfig
 from training.ppo.run import NativeLearner
 from training.sb3.run import SB3Learner
@@ -57,42 +58,62 @@ def rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]
     for name, (trainer, precision) in TRAINERS.items():
         own = replace(config, trainer=trainer, ppo=replace(config.ppo, precision=precision))
         if trainer == "native":
-            native = NativeLearner(own)
-            learners[name], run = native, partial(_iterate, native)
+            learners[name] = native = NativeLearner(own)
+            run = native.trainer.iterate
         else:
-            stock = SB3Learner(own)
-            learners[name] = stock
+            learners[name] = stock = SB3Learner(own)
             run = partial(stock.model.learn, config.rollout, reset_num_timesteps=False)
         works[name] = Work(run, config.rollout)
     samples = interleaved(works, repeats, seconds)
     found = []
     for name, learner in learners.items():
+        made = row(name, config, learner.engines[0].backend, learner.precision, samples[name])
         ratios = [
             a.per_cpu_s / b.per_cpu_s for a, b in zip(samples[name], samples[BASE], strict=True)
         ]
-        found.append(
-            {
-                "kind": "trainer",
-                "trainer": name,
-                "env": config.env,
-                "backend": learner.engines[0].backend,
-                "num_envs": config.num_envs,
-                "num_threads": config.torch_threads,
-                "rollout_steps": config.ppo.n_steps,
-                "batch": config.ppo.batch_size,
-                "epochs": config.ppo.n_epochs,
-                "net_arch": list(config.ppo.net_arch),
-                "activation": config.ppo.activation,
-                "precision": learner.precision,
-                "method": METHOD,
-                **summary(samples[name], config.torch_threads or 1),
-                "ratio_per_cpu_s": statistics.median(ratios),
-                "ratio_per_cpu_s_all": ratios,
-            }
-        )
+        ratio = {"ratio_per_cpu_s": statistics.median(ratios), "ratio_per_cpu_s_all": ratios}
+        found.append(made | ratio)
         learner.close()
     return found
 
 
-def _iterate(learner: NativeLearner) -> None:
-    learner.trainer.iterate()
+def row(
+    name: str,
+    config: RunConfig,
+    backend: str,
+    precision: str,
+    samples: Sequence[Sample],
+    mode: str = "train",
+) -> dict[str, Any]:
+    """Return the row of a trainer that was timed.
+
+    Parameters
+    ----------
+    name : str
+        Of the trainer.
+    config : RunConfig
+        What it trained.
+    backend, precision : str
+        As they were chosen.
+    samples : sequence of Sample
+    mode : str
+        What was timed of it.
+    """
+    threads = config.torch_threads or 1
+    return {
+        "kind": "trainer",
+        "trainer": name,
+        "mode": mode,
+        "env": config.env,
+        "backend": backend,
+        "num_envs": config.num_envs,
+        "num_threads": threads,
+        "rollout_steps": config.ppo.n_steps,
+        "batch": config.ppo.batch_size,
+        "epochs": config.ppo.n_epochs,
+        "net_arch": list(config.ppo.net_arch),
+        "activation": config.ppo.activation,
+        "precision": precision,
+        "method": METHOD,
+        **summary(samples, threads),
+    }

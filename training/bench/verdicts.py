@@ -44,6 +44,12 @@ def bar(
     }
 
 
+def unmeasured_bar(what: str, asked: float, reason: str) -> dict[str, Any]:
+    """Return the row of a bar that this machine cannot measure, neither passed nor missed."""
+    open_bar = bar(what, asked, asked)
+    return open_bar | {"measured": None, "pass": None, "reason": reason}
+
+
 def speed_bar(what: str, asked: float, row: dict[str, Any]) -> dict[str, Any]:
     """Return the bar of a speed of one core, judged by CPU time."""
     every, measured = row["steps_per_cpu_s_all"], row["steps_per_cpu_s"]

@@ -10,7 +10,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.engine import rng_streams
 from fastenv.skullking.tables import Phase
-from training.ppo.policy import Logits
+from training.ppo.policy import Logits, RecurrentLogits
 
 
 class Policy(Protocol):
@@ -42,25 +42,79 @@ class Bot:
         return engine.bot_actions(self.kind, self._streams)
 
 
+# Tells in which lanes of an engine a network forgets before it decides, bool (n,).
+Begins = Callable[[BatchEngine], np.ndarray]
+
+
+def episode_begins(engine: BatchEngine) -> np.ndarray:
+    """Return the lanes whose episode is at its first decision."""
+    return engine.get_states()["ep_length"] == 0
+
+
+def round_begins(engine: BatchEngine) -> np.ndarray:
+    """Return the lanes of a whole game of Skull King that are about to bid."""
+    return engine.info["decision_phase"] == Phase.BID
+
+
+class Memory:
+    """A network and, if it has a state, what it remembers in every lane.
+
+    Parameters
+    ----------
+    logits : Logits or RecurrentLogits
+    begins : callable
+        Where it forgets: at the start of what was an episode of its training.
+    """
+
+    def __init__(self, logits: Logits | RecurrentLogits, begins: Begins = episode_begins) -> None:
+        self._logits, self._begins = logits, begins
+        self._states: np.ndarray | None = None
+
+    def forget(self, engine: BatchEngine) -> None:
+        """Forget where an episode begins; before every decision of an engine's lanes."""
+        if isinstance(self._logits, RecurrentLogits):
+            if self._states is None:
+                self._states = np.zeros((engine.num_envs, self._logits.state_size), np.float32)
+            self._states[self._begins(engine)] = 0
+
+    def logits(self, obs: np.ndarray, lanes: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return the logits of decisions in some lanes, and remember them.
+
+        Parameters
+        ----------
+        obs : ndarray, shape (k, ...)
+        lanes : ndarray of int, shape (k,), or slice
+        """
+        if not isinstance(self._logits, RecurrentLogits):
+            return self._logits(obs)
+        assert self._states is not None  # forget() comes first
+        found, self._states[lanes] = self._logits(obs, state=self._states[lanes])
+        return found
+
+
 class Net:
     """A network that was trained on the kind of engine it plays in; the best legal action.
 
     Parameters
     ----------
-    logits : callable
+    logits : Logits or RecurrentLogits
+        One with a state remembers the lanes of one engine.
     legal : callable, optional
         Returns the masks to obey; default those of the engine.
     """
 
     def __init__(
-        self, logits: Logits, legal: Callable[[BatchEngine], np.ndarray] | None = None
+        self,
+        logits: Logits | RecurrentLogits,
+        legal: Callable[[BatchEngine], np.ndarray] | None = None,
     ) -> None:
-        self._logits = logits
+        self._memory = Memory(logits)
         self._legal = legal or (lambda engine: engine.mask)
 
     def act(self, engine: BatchEngine) -> np.ndarray:
         """See :class:`Policy`."""
-        return best_legal(self._logits(engine.obs), self._legal(engine))
+        self._memory.forget(engine)
+        return best_legal(self._memory.logits(engine.obs), self._legal(engine))
 
 
 class NetInGame:
@@ -68,19 +122,26 @@ class NetInGame:
 
     Parameters
     ----------
-    logits : callable
+    logits : Logits or RecurrentLogits
     view : BatchEngine
         An engine of the network's tier; encodes what the network sees of a whole game's row.
     phases : set of Phase
         Decisions of the network.
     others : Policy
         Takes the others: a bot, or another network of a smaller tier.
+    begins : callable
+        Where an episode of the network's tier begins in a game; see :class:`Memory`.
     """
 
     def __init__(
-        self, logits: Logits, view: BatchEngine, phases: set[Phase], others: Policy
+        self,
+        logits: Logits | RecurrentLogits,
+        view: BatchEngine,
+        phases: set[Phase],
+        others: Policy,
+        begins: Begins = round_begins,
     ) -> None:
-        self._logits, self._view, self._others = logits, view, others
+        self._memory, self._view, self._others = Memory(logits, begins), view, others
         self._phases = sorted(phases)
 
     def act(self, engine: BatchEngine) -> np.ndarray:
@@ -88,9 +149,10 @@ class NetInGame:
         own = np.isin(engine.info["decision_phase"], self._phases)
         actions = np.zeros(len(own), np.int32) if own.all() else self._others.act(engine)
         lanes = np.flatnonzero(own)
+        self._memory.forget(engine)
         if lanes.size:
             obs = self._view.encode_obs_many(engine.get_states(lanes), trusted=True)
-            actions[lanes] = best_legal(self._logits(obs), engine.mask[lanes])
+            actions[lanes] = best_legal(self._memory.logits(obs, lanes), engine.mask[lanes])
         return actions
 
 

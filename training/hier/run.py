@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from training.hier.pair import Pair
 from training.hier.trainer import HierTrainer, manager_view
 from training.loop import Loop
 from training.ppo import run as native
-from training.ppo.policy import Logits, logits_of
+from training.ppo.policy import Logits, RecurrentLogits, logits_of
 from training.runs import RunFolder
 from training.session import Outcome, Snapshot, conduct
 
@@ -164,8 +164,10 @@ class HierLearner:
             check_parameters(trainer.net)
         state = self.trainer.state_dict()
         gate = None if self._gate is None else self._gate.state_dict()
+        parts = state["model"]
+        nets = {name: parts[name].pop("policy") for name in options.POLICIES}
         return Snapshot(
-            model=state["model"],
+            model={"policy": nets, **parts},
             trainer={"counters": state["counters"], "gate": gate},
             states=state["rows"],
             arrays=state["arrays"],
@@ -173,9 +175,12 @@ class HierLearner:
 
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
+        parts, nets = dict(saved.model), saved.model["policy"]
+        for name in options.POLICIES:
+            parts[name] = {**parts[name], "policy": nets[name]}
         self.trainer.load_state_dict(
             {
-                "model": saved.model,
+                "model": parts,
                 "counters": saved.trainer["counters"],
                 "rows": saved.rows,
                 "arrays": saved.arrays,
@@ -225,12 +230,15 @@ def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     }
 
 
-def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
+def load_logits(
+    config: RunConfig, engine: BatchEngine, parameters: Mapping[str, Any]
+) -> Logits | RecurrentLogits:
     """Return the trained Worker as a function from observations to logits."""
-    return native.load_logits(options.policy_run(config, "worker"), engine, state_dict)
+    run = options.policy_run(config, "worker")
+    return native.load_logits(run, engine, parameters["worker"])
 
 
-def load_bids(config: RunConfig, state_dict: dict[str, Any]) -> Logits:
+def load_bids(config: RunConfig, parameters: Mapping[str, Any]) -> Logits | RecurrentLogits:
     """Return the trained Manager as a function from observations to logits."""
     run = options.policy_run(config, "manager")
-    return native.load_logits(run, manager_view(config), state_dict)
+    return native.load_logits(run, manager_view(config), parameters["manager"])

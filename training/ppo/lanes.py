@@ -192,6 +192,10 @@ class CutOff:
         """Return the observations, shape (count, ...), in host memory; valid until the next add."""
         return torch.from_numpy(self._obs[: self.count])
 
+    def lanes(self) -> Array:
+        """Return the lanes they were in, int64, shape (count,)."""
+        return np.concatenate([np.empty(0, np.int64), *self._lanes])
+
     def states(self, size: int, device: torch.device) -> Tensor:
         """Return the recurrent states behind them, shape (count, size)."""
         if self._states:

@@ -39,6 +39,8 @@ class Minibatches:
     config : PPOConfig
     micro_batch : int
         Decisions of a piece; 0 chooses.
+    lanes : range, optional
+        Those whose decisions are used; default all.
 
     Attributes
     ----------
@@ -46,12 +48,19 @@ class Minibatches:
         Draws the permutations.
     """
 
-    def __init__(self, rollout: Rollout, config: PPOConfig, micro_batch: int = 0) -> None:
+    def __init__(
+        self,
+        rollout: Rollout,
+        config: PPOConfig,
+        micro_batch: int = 0,
+        lanes: range | None = None,
+    ) -> None:
         self._rollout, self._config = rollout, config
+        self._lanes = range(rollout.lanes) if lanes is None else lanes
         self._recurrent = rollout.states.shape[2] > 0
         self._length = config.seq_len if self._recurrent else 1
         self._normalise = config.norm_adv == "minibatch"
-        self._units = rollout.steps * rollout.lanes // self._length
+        self._units = rollout.steps * len(self._lanes) // self._length
         self._per_minibatch = config.minibatch_size // self._length
         self._per_piece = self._per_minibatch
         if rollout.device.type == "cpu":
@@ -60,7 +69,7 @@ class Minibatches:
         self.generator = torch.Generator(rollout.device)
 
     def permutation(self) -> Tensor:
-        """Draw an order of all decisions (index ``t * N + lane``), or of all chunks."""
+        """Draw an order of all decisions (index ``t * n + lane`` of n lanes), or of all chunks."""
         return torch.randperm(self._units, generator=self.generator, device=self._rollout.device)
 
     def epoch(self, adv: Tensor) -> Iterator[Iterator[Piece]]:
@@ -90,18 +99,26 @@ class Minibatches:
             if self._recurrent:
                 shape = (self._length, len(part))
                 done = rollout.done.view(-1).index_select(0, self._flat(part)).view(shape)
-                states = rollout.states.flatten(0, 1).index_select(0, part)
+                states = rollout.states.flatten(0, 1).index_select(0, self._among_all(part))
                 piece = piece._replace(obs=piece.obs.unflatten(0, shape), states=states, done=done)
             yield piece
 
     def _flat(self, units: Tensor) -> Tensor:
         """Return the decisions of units, time-major within them: shape (length * k,)."""
+        units = self._among_all(units)
         if not self._recurrent:
             return units
         lanes = self._rollout.lanes
         first = (units // lanes) * (self._length * lanes) + units % lanes
         steps = torch.arange(self._length, device=units.device) * lanes
         return (steps.unsqueeze(1) + first).view(-1)
+
+    def _among_all(self, units: Tensor) -> Tensor:
+        """Return the indices that units of the lanes used have among those of all lanes."""
+        n, lanes = len(self._lanes), self._rollout.lanes
+        if n == lanes:
+            return units
+        return units // n * lanes + units % n + self._lanes.start
 
 
 def cached_rows(width: int) -> int:

@@ -248,8 +248,12 @@ class ActorCritic(nn.Module):
 # -- playing ---------------------------------------------------------------------------------------
 
 
-def load_logits(config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]) -> Logits:
+def load_logits(
+    config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]
+) -> Logits | RecurrentLogits:
     """Return a trained network as a function from observations (k, D) to logits (k, A).
+
+    One with a cell takes and returns its states too: see :class:`RecurrentLogits`.
 
     Parameters
     ----------
@@ -262,7 +266,7 @@ def load_logits(config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]
     """
     net = ActorCritic(layout, config)
     net.load_state_dict(state_dict)
-    return logits_of(net)
+    return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
 
 
 def logits_of(net: ActorCritic) -> Logits:
@@ -274,3 +278,39 @@ def logits_of(net: ActorCritic) -> Logits:
             return net.logits(torch.from_numpy(obs).to(device)).float().cpu().numpy()
 
     return logits
+
+
+class RecurrentLogits:
+    """A network with a state as a function; the caller keeps the states.
+
+    Parameters
+    ----------
+    net : ActorCritic
+
+    Attributes
+    ----------
+    state_size : int
+        Numbers of a lane's state, all zero where an episode begins.
+    """
+
+    def __init__(self, net: ActorCritic) -> None:
+        self._net, self.state_size = net, net.state_size
+
+    def __call__(self, obs: np.ndarray, *, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return logits and the states behind the decisions.
+
+        Parameters
+        ----------
+        obs : ndarray, shape (k, ...)
+        state : ndarray of float32, shape (k, state_size)
+
+        Returns
+        -------
+        ndarray of float32, shape (k, A)
+        ndarray of float32, shape (k, state_size)
+        """
+        device = self._net.value_head.weight.device
+        with torch.inference_mode():
+            before = torch.from_numpy(state).to(device)
+            out, _, after = self._net.step(torch.from_numpy(obs).to(device), state=before)
+            return out.float().cpu().numpy(), after.float().cpu().numpy()

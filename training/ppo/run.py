@@ -13,17 +13,17 @@ from fastenv.errors import ConfigError
 from fastenv.skullking import SkullKingGame
 from training import checkpoint, envs, late_actions
 from training.checkpoint import Checkpoint
-from training.config import RunConfig, require
+from training.config import RunConfig
+from training.finite import check_parameters
 from training.hier.hindsight.auxiliary import Hindsight
 from training.hier.hindsight.auxiliary import make as make_hindsight
-from training.finite import check_parameters
 from training.loop import Loop
 from training.ppo import options, policy
-from training.ppo.policy import ActorCritic, Logits
+from training.ppo.policy import ActorCritic, Logits, RecurrentLogits
 from training.ppo.precision import check as check_precision
 from training.ppo.precision import choose_device
 from training.ppo.tiers import obs_layout
-from training.ppo.trainer import PPOTrainer
+from training.ppo.trainer import OnStep, PPOTrainer
 from training.runs import RunFolder
 from training.selfplay import league
 from training.selfplay.league import League
@@ -59,7 +59,11 @@ class NativeLearner:
             self.league = League(config, folder, self.engines[0], self._new_net)
             self.engines = [self.league.engine]
         self._loop: Loop | None = None
-        self.trainer = build(config, self.engines, self._on_step)
+        self.trainer = self.build(config, self._on_step)
+
+    def build(self, config: RunConfig, on_step: OnStep) -> PPOTrainer:
+        """Return the trainer as the config asks, with all generators seeded."""
+        return build(config, self.engines, on_step)
 
     def _new_net(self) -> ActorCritic:
         return ActorCritic(obs_layout(self.engines[0]), options.learning(self._config))
@@ -224,15 +228,8 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     return network
 
 
-def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
-    """Return the trained network of a run as a function from observations to logits.
-
-    Raises
-    ------
-    ConfigError
-        If it has a memory, which a function of observations has not.
-    """
-    allowed = "'none' to evaluate a run: players have no memory yet; train with --no-evaluation"
-    cell = config.native.recurrent
-    require(cell == "none", "native.recurrent", cell, allowed)
+def load_logits(
+    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> Logits | RecurrentLogits:
+    """Return the trained network of a run as a function from observations to logits."""
     return policy.load_logits(options.learning(config), obs_layout(engine), state_dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,14 @@ from torch import Tensor
 
 from training.checkpoint import to_host
 from training.envs import stream_seed, training_seed
-from training.ppo.auxiliary import Auxiliary
 from training.finite import TrainingError, check_loss
+from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
 from training.ppo.compiled import Compiled
 from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
 from training.ppo.distribution import Sampler, log_prob_of, masked_log_probs
 from training.ppo.gae import gae_many, gae_torch
-from training.ppo.lanes import CutOff, lanes_of
+from training.ppo.lanes import CutOff, Lanes, lanes_of
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
 from training.ppo.memory import keep_freed_memory
 from training.ppo.minibatch import Minibatches
@@ -99,20 +99,10 @@ class PPOTrainer:
         configure_torch(device, execution.deterministic)
         if device.type == "cpu":
             keep_freed_memory()
-        self.net = ActorCritic(obs_layout(self.engines[0]), config, stream_seed(seed, "init"))
-        self.net.to(device)
-        self.optimizer = torch.optim.Adam(
-            self.net.parameters(),
-            lr=config.learning_rate,
-            betas=(config.adam_betas[0], config.adam_betas[1]),
-            eps=config.adam_eps,
-            fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
-        )
-        self._sampler = Sampler(stream_seed(seed, "sampler"), device)
+        self._make_network()
         self.phases = Phases(execution.timers, device)
         self._make_rollout()
-        self.minibatches = Minibatches(self.rollout, config, execution.micro_batch)
-        self.minibatches.generator.manual_seed(stream_seed(seed, "minibatch"))
+        self._make_minibatches()
         self._precision: Precision | None = None
         if execution.precision != "auto":
             self._precision = Precision(execution.precision, device)
@@ -122,6 +112,22 @@ class PPOTrainer:
         if execution.compile != "off" and device.type != "mps":
             self._forward = Compiled(self._forward, execution.compile)
             self._loss = Compiled(self._loss, execution.compile)
+
+    def _make_network(self) -> None:
+        """Make the network, what changes its parameters, and what draws its actions."""
+        config, device = self.config, self.device
+        layout = obs_layout(self.engines[0])
+        self.net = ActorCritic(layout, config, stream_seed(self.seed, "init")).to(device)
+        self.optimizer = adam(self.net.parameters(), config, device)
+        self._sampler = Sampler(stream_seed(self.seed, "sampler"), device)
+
+    def _make_minibatches(self) -> None:
+        self.minibatches = Minibatches(self.rollout, self.config, self.execution.micro_batch)
+        self.minibatches.generator.manual_seed(stream_seed(self.seed, "minibatch"))
+
+    def _lane_seeds(self, lanes: Lanes) -> Any:
+        """Return the seeds of an engine's lanes, or that of the first, from which they count."""
+        return training_seed(self.seed) + lanes.first
 
     def _make_rollout(self) -> None:
         config, engines, device = self.config, self.engines, self.device
@@ -183,15 +189,8 @@ class PPOTrainer:
             The loss is not finite, or a lane has no legal action.
         """
         self._start()
-        done = self.steps / self.total_steps
-        config, begin = self.config, time.perf_counter()
-        lr = scheduled(config.learning_rate, config.lr_schedule, done)
-        clip_left = scheduled(1.0, config.clip_schedule, done)
-        ent_left = scheduled(1.0, config.ent_schedule, done)
-        objective = Objective.of(config, clip_left, ent_left)
-        for group in self.optimizer.param_groups:
-            group["lr"] = lr
-
+        begin = time.perf_counter()
+        objective, scheduled_values = self._follow_schedules(self.steps / self.total_steps)
         self.phases.start()
         self._stepper.busy_s = 0.0
         self.collect()
@@ -208,15 +207,33 @@ class PPOTrainer:
         return {
             "step": self.steps,
             "iter": self.iteration,
-            "train": {**train, "lr": lr, "clip_range": objective.clip},
+            "train": {**train, **scheduled_values},
             "phases": dict(self.phases.seconds) if self.phases.on else coarse,
             "precision": self.precision.name,
         }
 
+    def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
+        """Set the learning rate for the share ``done`` of the run.
+
+        Returns
+        -------
+        Objective
+        dict
+            ``lr`` and ``clip_range``.
+        """
+        config = self.config
+        lr = scheduled(config.learning_rate, config.lr_schedule, done)
+        clip_left = scheduled(1.0, config.clip_schedule, done)
+        ent_left = scheduled(1.0, config.ent_schedule, done)
+        objective = Objective.of(config, clip_left, ent_left)
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        return objective, {"lr": lr, "clip_range": objective.clip}
+
     def _start(self) -> None:
         """Reset the lanes and choose the precision, once."""
         if not self._started:
-            self._reset(training_seed(self.seed))
+            self._reset(seeded=True)
             self._started = True
         if self._precision is None:
             name = choose(self.execution.precision, self.device, self._seconds)
@@ -228,13 +245,13 @@ class PPOTrainer:
         For data that must not begin in what was set up before: what was under way is lost.
         """
         if self._started:
-            self._reset(None)
+            self._reset(seeded=False)
             self._state.zero_()
 
-    def _reset(self, seed: int | None) -> None:
+    def _reset(self, *, seeded: bool) -> None:
         for lanes in self._lanes:
             obs, mask = lanes.destination(self.rollout.steps)
-            seeds = None if seed is None else seed + lanes.first
+            seeds = self._lane_seeds(lanes) if seeded else None
             lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
             if self._on_step is not None:
                 self._on_step(lanes.engine, None, obs, mask)
@@ -307,11 +324,15 @@ class PPOTrainer:
         with torch.inference_mode(), self.precision.autocast():
             last = rollout.obs[-1].to(self.device)
             rollout.value[-1] = self.net.value(last, state=self._state)
-            states = cut.states(self.net.state_size, self.device)
-            parts = zip(cut.obs().split(8192), states.split(8192), strict=True)
-            values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
-            cut.write(torch.cat(values), rollout.boot)
+            cut.write(self._values_of(cut), rollout.boot)
         self.phases.mark("forward")
+
+    def _values_of(self, cut: CutOff) -> Tensor:
+        """Return the values (k,) of the last observations of episodes that were cut off."""
+        states = cut.states(self.net.state_size, self.device)
+        parts = zip(cut.obs().split(8192), states.split(8192), strict=True)
+        values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
+        return torch.cat(values)
 
     # -- 3: advantages ---------------------------------------------------------------------------
 
@@ -542,3 +563,14 @@ def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
             at = TERMS.index(name)
             values.append((ends[k][at] - before[at]) / (count - first))
     return means
+
+
+def adam(parameters: Iterable[Tensor], config: PPOConfig, device: torch.device) -> torch.optim.Adam:
+    """Return the optimizer of a config."""
+    return torch.optim.Adam(
+        parameters,
+        lr=config.learning_rate,
+        betas=(config.adam_betas[0], config.adam_betas[1]),
+        eps=config.adam_eps,
+        fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
+    )

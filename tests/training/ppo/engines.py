@@ -37,7 +37,8 @@ class ToyEngine:
         return (self.state[rows, 3] >> np.uint64(33)) % np.uint64(limit)
 
     def reset_many(self, mask=None, seeds=None, obs_out=None, mask_out=None):
-        self.state[:, 3] = np.arange(self.num_envs, dtype=np.uint64) + np.uint64(seeds or 0)
+        first = np.asarray(0 if seeds is None else seeds, np.uint64)
+        self.state[:, 3] = first if first.ndim else first + np.arange(len(self.state), dtype="u8")
         self.begin(np.arange(self.num_envs))
         self.write(self.obs if obs_out is None else obs_out)
         self.legal(self.mask if mask_out is None else mask_out)

@@ -1,0 +1,192 @@
+"""Every member of an ensemble learns what a trainer alone would."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from fastenv.errors import ConfigError
+from tests.training.ppo.conftest import DEVICES
+from tests.training.ppo.engines import Counting
+from training.ensemble.config import EnsembleConfig
+from training.ensemble.trainer import EnsembleTrainer
+from training.envs import make_engine
+from training.ppo.config import ExecutionConfig, PPOConfig
+from training.ppo.trainer import PPOTrainer, TrainingError
+
+LANES = 16
+SMALL = {
+    "rollout_steps": 16,
+    "minibatch_size": 64,
+    "epochs": 2,
+    "hidden": (32, 16),
+    "lr_schedule": "linear",
+}
+SEEDS = (3, 11, 4)
+ENV = "SkullKingWorker-v0"
+OPTIONS = {"opponents": "rule_medium"}
+
+
+def ensemble(engine=None, device="cpu", micro_batch=0, seeds=SEEDS, total=10**5, own=None, **ppo):
+    engine = engine or make_engine(ENV, len(seeds) * LANES, OPTIONS)
+    config = PPOConfig(**{**SMALL, **ppo})
+    members = EnsembleConfig(seeds=seeds, **(own or {})).members(config)
+    execution = ExecutionConfig(device=device, precision="fp32", micro_batch=micro_batch)
+    return EnsembleTrainer(
+        engine, config, execution, members=members, total_steps=len(seeds) * total
+    )
+
+
+def alone(seed, device="cpu", micro_batch=0, total=10**5, **ppo):
+    config = PPOConfig(**{**SMALL, **ppo})
+    execution = ExecutionConfig(device=device, precision="fp32", micro_batch=micro_batch)
+    engine = make_engine(ENV, LANES, OPTIONS)
+    return PPOTrainer(engine, config, execution, total_steps=total, seed=seed)
+
+
+def largest_difference(one, state):
+    other = one.net.state_dict()
+    assert list(other) == list(state)
+    return max(float((other[name].cpu() - state[name].cpu()).abs().max()) for name in other)
+
+
+CASES = [
+    {},
+    {"norm_adv": "batch", "ent_coef": 0.01, "ent_schedule": "linear"},
+    {"clip_range_vf": 0.2, "value_clip": "max", "clip_schedule": "linear", "trunk": "shared"},
+    {"value_loss": "huber", "activation": "relu", "target_kl": 0.002, "micro_batch": 16},
+]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+def test_members_equal_single_runs(case, device):
+    """Four iterations; learning rate, entropy weight and clip range differ between members."""
+    own = {
+        "learning_rates": (3e-4, 1e-3, 5e-4),
+        "ent_coefs": (0.0, 0.02, 0.01),
+        "clip_ranges": (0.2, 0.1, 0.3),
+    }
+    every = ensemble(own=own, device=device, **case)
+    names = {"learning_rates": "learning_rate", "ent_coefs": "ent_coef"}
+    names["clip_ranges"] = "clip_range"
+    singles = [
+        alone(seed, device=device, **{**case, **{names[key]: own[key][k] for key in own}})
+        for k, seed in enumerate(SEEDS)
+    ]
+    for _ in range(4):
+        together = every.iterate()["train"]["members"]
+        for k, single in enumerate(singles):
+            found = single.iterate()["train"]
+            for name in ("loss", "kl", "entropy", "grad_norm", "explained_variance"):
+                assert together[str(k + 1)][name] == pytest.approx(found[name], abs=2e-5)
+            assert together[str(k + 1)]["minibatches"] == found["minibatches"]
+            state = every.net.state_dict()[str(k + 1)]
+            assert largest_difference(single, state) < 1e-5, (case, SEEDS[k])
+            block = slice(k * LANES, (k + 1) * LANES)
+            assert torch.equal(every.rollout.action[:, block], single.rollout.action)
+    a, b = (every.net.state_dict()[number] for number in "12")
+    assert any(not torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_kl_limit_stops_one_member_and_not_the_others():
+    every = ensemble(target_kl=0.01, own={"learning_rates": (1e-5, 0.05, 1e-5)}, epochs=3)
+    found = every.iterate()["train"]["members"]
+    counts = [found[number]["minibatches"] for number in "123"]
+    assert counts[0] == counts[2] == 3 * 16 * LANES // 64
+    assert counts[1] < counts[0]
+
+
+def test_cut_off_episodes_get_the_value_of_their_own_member():
+    """Lanes in turn terminate and are cut off, so every member has rows among those cut off."""
+    every = ensemble(Counting(3 * 4), minibatch_size=64)
+    every._start()
+    every.collect()
+    every.bootstrap()
+    boot = every.rollout.boot
+    for k in range(3):
+        lane = 4 * k + 1
+        last = torch.tensor([[float(lane), 5.0]])
+        expected = every.net.value_of(k, last)
+        torch.testing.assert_close(boot[4, lane], expected[0], rtol=0, atol=1e-6)
+    assert (boot[:, 0] == 0).all()
+
+
+def test_metrics_of_members_are_those_of_their_own_lanes():
+    every = ensemble(Counting(3 * 4), minibatch_size=64)
+    found = every.iterate()["train"]
+    for number in "123":
+        episode = found["members"][number]["episode"]
+        assert episode["n"] == 4 * 3  # 16 decisions of four lanes, five an episode
+        assert episode["length_mean"] == 5
+    assert found["members"]["2"]["seed"] == SEEDS[1]
+    mean = np.mean([found["members"][number]["loss"] for number in "123"])
+    assert found["loss"] == pytest.approx(mean)
+
+
+def test_resumed_ensemble_goes_on_exactly():
+    straight = ensemble()
+    for _ in range(4):
+        straight.iterate()
+    first = ensemble()
+    for _ in range(2):
+        first.iterate()
+    second = ensemble()
+    second.load_state_dict(first.state_dict())
+    for _ in range(2):
+        second.iterate()
+    pairs = itertools.product("123", straight.net.state_dict()["1"])
+    for number, name in pairs:
+        a, b = (t.net.state_dict()[number][name] for t in (straight, second))
+        assert torch.equal(a, b), (number, name)
+    assert straight.updates == second.updates
+
+
+def test_a_member_can_be_left_out_and_the_others_learn_the_same():
+    pair = ensemble(seeds=SEEDS[:2])
+    every = ensemble()
+    for _ in range(2):
+        pair.iterate()
+        every.iterate()
+    for number in "12":
+        a, b = (t.net.state_dict()[number] for t in (pair, every))
+        assert max(float((a[name] - b[name]).abs().max()) for name in a) < 1e-5
+
+
+def test_bf16_learns_close_to_fp32():
+    config = PPOConfig(**SMALL)
+    engine = make_engine(ENV, 2 * LANES, OPTIONS)
+    members = EnsembleConfig(seeds=(1, 2)).members(config)
+    execution = ExecutionConfig(device="cpu", precision="bf16")
+    low = EnsembleTrainer(engine, config, execution, members=members, total_steps=10**5)
+    first = low.iterate()["train"]
+    assert np.isfinite(first["loss"])
+    assert first["kl"] < 0.01
+
+
+def test_loss_that_is_not_finite_names_the_member():
+    every = ensemble()
+    every.iterate()
+    with torch.no_grad():
+        every.net.views(1)[-1].fill_(float("nan"))
+    with pytest.raises(TrainingError, match="member 2"):
+        every.iterate()
+
+
+@pytest.mark.parametrize(
+    ("ppo", "says"),
+    [
+        ({"recurrent": "gru", "seq_len": 4}, "ppo.recurrent='gru'"),
+        ({"attention": 8}, "ppo.attention=8"),
+        ({"minibatch_size": 768}, "ppo.minibatch_size=768"),
+    ],
+)
+def test_what_an_ensemble_cannot_do_is_refused(ppo, says):
+    with pytest.raises(ConfigError, match=says):
+        ensemble(**ppo)
+
+
+def test_lanes_must_be_shared_out_evenly():
+    with pytest.raises(ConfigError, match="num_envs=16"):
+        ensemble(make_engine(ENV, 16, OPTIONS))

@@ -1,0 +1,227 @@
+"""The bars of training: our trainer beside what a user has today, and where its time goes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from training import machine
+from training.bench import cuda, trainers
+from training.bench.timing import Work, interleaved
+from training.bench.trainer import TIERS, Flags, make_model, make_vec_env
+from training.bench.verdicts import bar, ratio_bar, speed_bar, unmeasured_bar
+from training.config import RunConfig
+from training.ppo.precision import cpu_has_bf16
+from training.ppo.run import NativeLearner
+
+OVER_STOCK, OVER_STOCK_BF16 = 1.12, 2.6
+OVER_REFERENCE = 6.0
+REFERENCE_LANES = 64
+ROLLOUT = 150_000
+ENV_SHARE = 0.03
+OVER_ONE_THREAD = 1.6
+# Every environment that has a share of training time to keep under its bar.
+ENVS = {**TIERS, "prospector": "Prospector-v0"}
+REFERENCE, ROLLING, THREADS, SHARE = "reference envs", "rollout", "threads", "env share"
+NO_BF16 = "this processor does not multiply bfloat16 itself"
+
+
+def all_rows(repeats: int, seconds: float, config: RunConfig | None = None) -> list[dict[str, Any]]:
+    """Measure everything the bars need.
+
+    Parameters
+    ----------
+    repeats : int
+    seconds : float
+        Timed work of a repeat, at least.
+    config : RunConfig, optional
+        What is trained; default :func:`training.bench.trainers.setting`.
+    """
+    config = config or trainers.setting()
+    rows = [
+        *trainers.rows(config, repeats, seconds),
+        *reference_rows(config, repeats, seconds),
+        *rollout_rows(config, repeats, seconds),
+        *share_rows(config, repeats, seconds),
+        *thread_rows(config, repeats, seconds),
+    ]
+    if torch.cuda.is_available():
+        rows += cuda.rows(repeats, seconds)
+    return rows
+
+
+def reference_rows(
+    config: RunConfig, repeats: int, seconds: float, lanes: int = REFERENCE_LANES
+) -> list[dict[str, Any]]:
+    """Return stock MaskablePPO on Python environments one by one, and ours, in turns.
+
+    The flat tier, with the same network, epochs and minibatches; ours as a user gets it: compiled
+    environment, precision as it chooses.
+
+    Parameters
+    ----------
+    config : RunConfig
+    repeats : int
+    seconds : float
+    lanes : int
+    """
+    torch.set_num_threads(1)
+    steps = config.rollout // (2 * lanes)
+    ppo = replace(
+        config.ppo,
+        n_steps=steps,
+        batch_size=min(config.ppo.batch_size, steps * lanes),
+        activation="relu",
+        precision="auto",
+    )
+    flat = replace(config, env=TIERS["flat"], num_envs=lanes, ppo=ppo)
+    flags = Flags(
+        net_arch=ppo.net_arch,
+        n_envs=lanes,
+        n_steps=steps,
+        batch=ppo.batch_size,
+        epochs=ppo.n_epochs,
+        opponent=config.env_options["opponents"],
+    )
+    vec = make_vec_env(flags)
+    stock, native = make_model(flags, vec), NativeLearner(flat)
+    works = {
+        "sb3": Work(partial(stock.learn, flat.rollout, reset_num_timesteps=False), flat.rollout),
+        "native": Work(native.trainer.iterate, flat.rollout),
+    }
+    samples = interleaved(works, repeats, seconds)
+    vec.close()
+    native.close()
+    chosen = {"sb3": (flags.backend, "fp32"), "native": ("fast", native.precision)}
+    return [
+        trainers.row(name, flat, *chosen[name], found, REFERENCE) for name, found in samples.items()
+    ]
+
+
+def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Return the collection of rollouts alone, in fp32 and, where the processor has it, bf16."""
+    torch.set_num_threads(1)
+    learners = {}
+    for precision in ("fp32", "bf16") if cpu_has_bf16() else ("fp32",):
+        own = replace(config, ppo=replace(config.ppo, precision=precision))
+        learners[precision] = learner = NativeLearner(own)
+        learner.trainer.iterate()  # its lanes begin
+    works = {k: Work(learner.trainer.collect, config.rollout) for k, learner in learners.items()}
+    samples = interleaved(works, repeats, seconds)
+    return [
+        trainers.row("native", config, learner.engines[0].backend, k, samples[k], ROLLING)
+        for k, learner in learners.items()
+    ]
+
+
+def share_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Return the native trainer on every tier, with the environment's share of its wall time."""
+    torch.set_num_threads(1)
+    learners, works, shares = {}, {}, {}
+    for tier, env in ENVS.items():
+        options = {} if tier == "prospector" else dict(config.env_options)
+        learners[tier] = learner = NativeLearner(replace(config, env=env, env_options=options))
+        shares[tier] = found = _Shares(learner)
+        works[tier] = Work(found.iterate, config.rollout)
+    samples = interleaved(works, repeats, seconds)
+    rows = []
+    for tier, learner in learners.items():
+        own = replace(config, env=ENVS[tier])
+        chosen = learner.engines[0].backend, learner.precision
+        every = shares[tier].found[1:]  # the first was before the timing
+        share = {"tier": tier, "share_env": statistics.median(every), "share_env_all": every}
+        rows.append(trainers.row("native", own, *chosen, samples[tier], SHARE) | share)
+    return rows
+
+
+class _Shares:
+    """Iterations of a learner, each with the environment's share of its wall time."""
+
+    def __init__(self, learner: NativeLearner) -> None:
+        self._learner = learner
+        self.found: list[float] = []
+
+    def iterate(self) -> None:
+        """Let the learner take the next one."""
+        phases = self._learner.trainer.iterate()["phases"]
+        self.found.append(phases["env"] / sum(phases.values()))
+
+
+def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Return the native trainer with one and with two threads of torch, in turns."""
+    if machine.physical_cores() < 2:
+        return []
+    learners, works = {}, {}
+    for threads in (1, 2):
+        torch.set_num_threads(threads)  # also decides the pieces of a minibatch
+        learners[threads] = learner = NativeLearner(replace(config, torch_threads=threads))
+        prepare = partial(torch.set_num_threads, threads)
+        works[str(threads)] = Work(learner.trainer.iterate, config.rollout, prepare)
+    samples = interleaved(works, repeats, seconds)
+    torch.set_num_threads(1)
+    rows = []
+    for threads, learner in learners.items():
+        own = replace(config, torch_threads=threads)
+        chosen = learner.engines[0].backend, learner.precision
+        rows.append(trainers.row("native", own, *chosen, samples[str(threads)], THREADS))
+    return rows
+
+
+# -- verdicts --------------------------------------------------------------------------------------
+
+
+def bars(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each bar, from the rows of :func:`all_rows`."""
+
+    def those(mode: str) -> list[dict[str, Any]]:
+        return [r for r in rows if r["mode"] == mode]
+
+    beside = {r["trainer"]: r for r in those("train")}
+    stock = beside[trainers.BASE]
+    today, ours = those(REFERENCE)
+    found = [
+        _over("native fp32 over stock MaskablePPO", OVER_STOCK, beside["native fp32"], stock),
+        _auto_bar(beside["native auto"], stock),
+        _over(
+            f"flat, {ours['num_envs']} lanes: native over stock on DummyVecEnv of reference envs",
+            *(OVER_REFERENCE, ours, today),
+        ),
+        _rollout_bar({r["precision"]: r for r in those(ROLLING)}),
+    ]
+    for row in those(SHARE):
+        what = f"{row['tier']}, {row['num_envs']} lanes: env share of training time"
+        every, noisy = row["share_env_all"], row["noisy"]
+        found.append(bar(what, ENV_SHARE, row["share_env"], most=True, every=every, noisy=noisy))
+    return [*found, _thread_bar(those(THREADS)), *cuda.bars(rows)]
+
+
+def _over(what: str, asked: float, over: dict[str, Any], under: dict[str, Any]) -> dict[str, Any]:
+    return ratio_bar(what + ", per CPU second", asked, over, under, "steps_per_cpu_s")
+
+
+def _auto_bar(auto: dict[str, Any], stock: dict[str, Any]) -> dict[str, Any]:
+    what = "native auto over stock MaskablePPO"
+    if not cpu_has_bf16():
+        return unmeasured_bar(what + ", per CPU second", OVER_STOCK_BF16, NO_BF16)
+    return _over(what, OVER_STOCK_BF16, auto, stock)
+
+
+def _rollout_bar(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    what = "rollout alone, native bf16: steps a CPU second"
+    if "bf16" in found:
+        return speed_bar(what, ROLLOUT, found["bf16"])
+    reason = f"{NO_BF16}; fp32: {found['fp32']['steps_per_cpu_s']:,.0f}"
+    return unmeasured_bar(what, ROLLOUT, reason)
+
+
+def _thread_bar(found: list[dict[str, Any]]) -> dict[str, Any]:
+    what = "two torch threads over one, wall"
+    if not found:
+        return unmeasured_bar(what, OVER_ONE_THREAD, "this machine has one core")
+    one, two = found
+    return ratio_bar(what, OVER_ONE_THREAD, two, one, "steps_per_s")

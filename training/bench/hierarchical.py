@@ -1,0 +1,96 @@
+"""Manager and Worker as a configuration of the benchmark: a run of the hierarchical trainer."""
+
+from __future__ import annotations
+
+import math
+import resource
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from training.bench.timing import noisy
+from training.bench.trainer import M1_WIN_RATE, Flags, game_means
+from training.bench.trainer_modes import run_once
+from training.config import RunConfig, load_file, merge, require
+from training.evaluate import load
+from training.evaluation import matches
+from training.runs import RunFolder
+
+CONFIG = Path(__file__).resolve().parents[1] / "configs" / "hierarchical.yaml"
+# Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.
+ROUND = 6
+
+
+def settings(flags: Flags) -> RunConfig:
+    """Return the run of a configuration: both policies with its sizes, alternating from the start.
+
+    Raises
+    ------
+    ConfigError
+        If the config cannot be read or trained here.
+    """
+    known = flags.backend in ("reference", "fast")
+    require(known, "backend", flags.backend, "reference or fast with use_hierarchical")
+    both = {"n_steps": flags.n_steps, "batch_size": flags.batch, "n_epochs": flags.epochs}
+    sizes = {
+        "num_envs": flags.n_envs,
+        "env_impl": "reference" if flags.backend == "reference" else "native",
+        "env_threads": flags.threads,
+        "torch_threads": flags.threads,
+        "device": flags.device,
+        "seed": flags.seed,
+        "env_options": {"opponents": flags.opponent},
+        "ppo": {**both, "net_arch": list(flags.net_arch)},
+        "hier": {
+            "warm_start": flags.n_envs * flags.n_steps,
+            "worker": both,
+            "manager": both,
+            "eval_every": 0,
+        },
+    }
+    return RunConfig.from_mapping(merge(load_file(CONFIG), sizes))
+
+
+def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
+    """Train a run once and return the measured fields of a row; see ``trainer.measure``.
+
+    Parameters
+    ----------
+    config : RunConfig
+        ``total_steps`` and ``name`` are not used.
+    steps : int
+        Steps to time, after a first iteration that is not.
+    games : int
+        Whole games against 3 x rule_medium, afterwards; 0 plays none.
+    """
+    iterations = 1 + ROUND * math.ceil(steps / (ROUND * config.rollout))
+    with tempfile.TemporaryDirectory(prefix="fastenv-bench-") as folder:
+        root = Path(folder)
+        found = run_once(config, root, "run", iterations, evaluation=False)
+        after = _play(RunFolder.open(root / "run"), games)
+    timed, phases = found.sample, found.phases
+    collect = phases["env"] + phases["collect"]
+    trained_s = found.warmup_s + timed.wall_s
+    reached = games and after["win_rate"] > M1_WIN_RATE
+    return {
+        "steps_per_s": timed.per_s,
+        "collect_steps_per_s": timed.steps / collect,
+        "update_steps_per_s": timed.steps / phases["update"],
+        "share_env": phases["env"] / timed.wall_s,
+        "share_forward": phases["collect"] / timed.wall_s,
+        "share_update": phases["update"] / timed.wall_s,
+        "share_other": phases["between"] / timed.wall_s,
+        "cpu_seconds_per_step": timed.cpu_s / timed.steps,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "points_after": after["points"] if games else None,
+        "time_to_m1_s": trained_s if reached else None,
+        "noisy": noisy([timed], config.torch_threads == 1),
+    }
+
+
+def _play(run: RunFolder, games: int) -> dict[str, float]:
+    """Return the means of whole games of a run's last checkpoint."""
+    if not games:
+        return {}
+    engine = matches.match_engine(-(-games // 4), "rule_medium")
+    return game_means(engine, load(run).match_policy(engine.num_envs, "rule_hard", 0))

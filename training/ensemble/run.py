@@ -1,0 +1,59 @@
+"""Train several networks at once (:mod:`training.ensemble.trainer`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastenv import BatchEngine
+from training.config import RunConfig
+from training.ensemble import trainer
+from training.ensemble.trainer import EnsembleTrainer
+from training.ppo import options
+from training.ppo import run as native
+from training.ppo.run import NativeLearner
+from training.ppo.trainer import OnStep
+from training.runs import RunFolder
+from training.session import Outcome, conduct
+
+load_logits = native.load_logits
+
+
+def train(run: RunFolder, resume: bool = False) -> Outcome:
+    """Train a run; see :func:`training.session.conduct`."""
+    return conduct(run, resume, EnsembleLearner, identity)
+
+
+class EnsembleLearner(NativeLearner):
+    """:class:`EnsembleTrainer` on the engine of a run; see :class:`training.session.Learner`."""
+
+    def build(self, config: RunConfig, on_step: OnStep) -> EnsembleTrainer:
+        """Return the trainer as the config asks, with all generators seeded."""
+        ppo, execution = options.learning(config), options.execution(config)
+        with options.names_of_the_run():
+            return EnsembleTrainer(
+                self.engines[0],
+                ppo,
+                execution,
+                members=config.ensemble.members(ppo),
+                total_steps=config.total_steps,
+                on_step=on_step,
+            )
+
+
+def check(config: RunConfig, engine: BatchEngine) -> None:
+    """Refuse what cannot be trained here.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`training.ensemble.trainer.check`.
+    """
+    native.check(config, engine)
+    with options.names_of_the_run():
+        learning, execution = options.learning(config), options.execution(config)
+        trainer.check(learning, execution, len(config.ensemble.seeds), config.num_envs)
+
+
+def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+    """Return what a checkpoint must share with this run."""
+    return {**native.identity(run, engine), "members": list(run.config.ensemble.seeds)}

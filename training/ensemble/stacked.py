@@ -1,0 +1,235 @@
+"""What a trainer works with, for M equal networks at once: parameters stacked, the rest in lists.
+
+Lanes and samples of the members lie side by side in blocks of equal size. Each class has the
+methods of what it stacks, and a state that is a mapping from the number of a member, from 1 on, to
+the state it would have alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+
+from training.ppo.activations import Tanh
+from training.ppo.config import PPOConfig
+from training.ppo.distribution import Sampler
+from training.ppo.minibatch import Minibatches
+from training.ppo.policy import ActorCritic
+from training.ppo.trainer import adam
+
+
+def numbered(states: Sequence[Any]) -> dict[str, Any]:
+    """Return the states of members by their numbers."""
+    return {str(k): state for k, state in enumerate(states, start=1)}
+
+
+class StackedNet:
+    """M networks without a state; matrix products run over all of them at once.
+
+    Parameters
+    ----------
+    members : sequence of ActorCritic
+        Of equal shape, on the device.
+    """
+
+    state_size = 0
+    is_recurrent = False
+
+    def __init__(self, members: Sequence[ActorCritic]) -> None:
+        self._params, _ = stack_module_state(list(members))  # type: ignore[arg-type]
+        self._one = _with_plain_tanh(deepcopy(members[0]).to("meta"))
+        self.size = len(members)
+
+    def __call__(self, obs: Tensor, members: Sequence[int] | None = None) -> tuple[Tensor, Tensor]:
+        """Return logits (M, k, A) and values (M, k) of observations (M, k, ...).
+
+        Parameters
+        ----------
+        obs : Tensor
+        members : sequence of int, optional
+            Those that the observations are for, from 0; default all.
+        """
+        params = self._params
+        if members is not None and len(members) < self.size:
+            params = {name: p[list(members)] for name, p in params.items()}
+        found: tuple[Tensor, Tensor] = vmap(self._forward)(params, obs)
+        return found
+
+    def _forward(self, params: dict[str, Tensor], obs: Tensor) -> Any:
+        return functional_call(self._one, params, (obs,))
+
+    def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits (n, A), values (n,) and the state of one decision of all lanes."""
+        logits, value = self(obs.unflatten(0, (self.size, -1)))
+        return logits.flatten(0, 1), value.flatten(), state
+
+    def value(self, obs: Tensor, *, state: Tensor) -> Tensor:
+        """Return the values (n,) of observations of all lanes."""
+        return self.step(obs, state=state)[1]
+
+    def value_of(self, member: int, obs: Tensor) -> Tensor:
+        """Return the values (k,) of one member."""
+        values: Tensor = self._forward({name: p[member] for name, p in self._params.items()}, obs)[
+            1
+        ]
+        return values
+
+    def initial_state(self, lanes: int) -> Tensor:
+        """Return the state of fresh episodes: nothing, for every lane."""
+        return torch.zeros(lanes, 0, device=next(self.parameters()).device)
+
+    def parameters(self) -> Iterator[Tensor]:
+        """Yield the parameters, each (M, ...)."""
+        return iter(self._params.values())
+
+    def named_parameters(self) -> Iterator[tuple[str, Tensor]]:
+        """Yield the parameters of all members with their names."""
+        return iter(self._params.items())
+
+    def views(self, member: int) -> list[Tensor]:
+        """Return the parameters of one member, sharing memory with all."""
+        return [p.detach()[member] for p in self.parameters()]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the parameters of each member."""
+        items = list(self._params.items())
+        return numbered([{name: p.detach()[k] for name, p in items} for k in range(self.size)])
+
+    @torch.no_grad()
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned.
+
+        Raises
+        ------
+        KeyError, RuntimeError
+            If it does not fit.
+        """
+        for name, p in self._params.items():
+            p.copy_(torch.stack([saved[number][name] for number in numbered(range(self.size))]))
+
+
+def _with_plain_tanh(net: ActorCritic) -> ActorCritic:
+    """Return the network with torch's own tanh: ours overwrites its argument, vmap has none to."""
+    for module in list(net.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, Tanh):
+                setattr(module, name, nn.Tanh())
+    return net
+
+
+class StackedAdam:
+    """An optimizer for each member, on its part of the stacked parameters.
+
+    Parts share memory with the stack, so norms, clipping and steps are those of a member alone.
+
+    Parameters
+    ----------
+    net : StackedNet
+    config : PPOConfig
+    device : torch.device
+    """
+
+    def __init__(self, net: StackedNet, config: PPOConfig, device: torch.device) -> None:
+        self._net, self._max_norm = net, config.max_grad_norm
+        self._views = [net.views(member) for member in range(net.size)]
+        self.members = [adam(views, config, device) for views in self._views]
+
+    def set_rates(self, rates: Sequence[float]) -> None:
+        """Set the learning rate of every member."""
+        for optimizer, rate in zip(self.members, rates, strict=True):
+            optimizer.param_groups[0]["lr"] = rate
+
+    def step(self, member: int) -> Tensor:
+        """Clip the gradients of a member and step; return their norm before."""
+        views = self._views[member]
+        for view, p in zip(views, self._net.parameters(), strict=True):
+            assert p.grad is not None
+            view.grad = p.grad[member]
+        norm = torch.nn.utils.clip_grad_norm_(views, self._max_norm)
+        self.members[member].step()
+        return norm
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all members."""
+        for p in (*self._net.parameters(), *(view for views in self._views for view in views)):
+            p.grad = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of each member."""
+        return numbered([optimizer.state_dict() for optimizer in self.members])
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        for number, optimizer in numbered(self.members).items():
+            optimizer.load_state_dict(saved[number])
+
+
+class StackedSampler:
+    """A sampler for each block of rows.
+
+    Parameters
+    ----------
+    seeds : sequence of int
+    device : torch.device
+    """
+
+    def __init__(self, seeds: Sequence[int], device: torch.device) -> None:
+        self._members = [Sampler(seed, device) for seed in seeds]
+
+    def __call__(self, log_probs: Tensor, mask: Tensor) -> Tensor:
+        """Return one legal action a row, int64, shape (n,)."""
+        size = len(self._members)
+        blocks = zip(self._members, log_probs.chunk(size), mask.chunk(size), strict=True)
+        return torch.cat([draw(block, legal) for draw, block, legal in blocks])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of each generator."""
+        return numbered([sampler.state_dict() for sampler in self._members])
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        for number, sampler in numbered(self._members).items():
+            sampler.load_state_dict(saved[number])
+
+
+class StackedGenerators:
+    """The generators of the minibatches of all members, saved as one.
+
+    Parameters
+    ----------
+    members : sequence of Minibatches
+    """
+
+    def __init__(self, members: Sequence[Minibatches]) -> None:
+        self._members = [minibatches.generator for minibatches in members]
+
+    def get_state(self) -> Tensor:
+        """Return their states, uint8, shape (M, bytes)."""
+        return torch.stack([generator.get_state() for generator in self._members])
+
+    def set_state(self, state: Tensor) -> None:
+        """Put back what :meth:`get_state` returned."""
+        for generator, own in zip(self._members, state, strict=True):
+            generator.set_state(own.clone())  # torch reads a row of a table from its beginning
+
+
+class StackedMinibatches:
+    """Minibatches of every member's own lanes.
+
+    Parameters
+    ----------
+    members : sequence of Minibatches
+
+    Attributes
+    ----------
+    generator : StackedGenerators
+    """
+
+    def __init__(self, members: Sequence[Minibatches]) -> None:
+        self.members = list(members)
+        self.generator = StackedGenerators(members)

@@ -1,0 +1,305 @@
+"""PPO on M equal networks at once: one engine, whose lanes they share out in blocks.
+
+Each member learns what a trainer alone, with its seed and its part of the lanes, would learn: it
+has generators, learning rate, entropy weight, clip range and gradient norm of its own. What they
+share are forward and backward passes, in which every matrix product is one over all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import vmap
+
+from training.ensemble.config import Member
+from training.ensemble.stacked import (
+    StackedAdam,
+    StackedMinibatches,
+    StackedNet,
+    StackedSampler,
+    numbered,
+)
+from training.envs import stream_seed, training_seed
+from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
+from training.ppo.lanes import CutOff, Lanes
+from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
+from training.ppo.minibatch import Minibatches, Piece
+from training.ppo.policy import ActorCritic
+from training.ppo.tiers import obs_layout
+from training.ppo.trainer import OnStep, PPOTrainer, TrainingError
+from training.stats import Window
+
+
+def check(config: PPOConfig, execution: ExecutionConfig, members: int, lanes: int) -> None:
+    """Refuse what an ensemble cannot do.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    require(members >= 1, "ensemble.seeds", members, "one seed or more")
+    whole = lanes % members == 0
+    require(whole, "num_envs", lanes, f"a multiple of the {members} members of the ensemble")
+    config.check_rollout(lanes // members)
+    one = "with an ensemble"
+    require(config.recurrent == "none", "ppo.recurrent", config.recurrent, f"'none' {one}")
+    require(config.attention == 0, "ppo.attention", config.attention, f"0 {one}")
+    require(execution.compile == "off", "compile", execution.compile, f"'off' {one}")
+    allowed = f"fp32 or bf16 {one}"
+    require(execution.precision in ("fp32", "bf16"), "precision", execution.precision, allowed)
+
+
+class EnsembleTrainer(PPOTrainer):
+    """PPO on M networks at once; see :class:`training.ppo.trainer.PPOTrainer`.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Member ``k`` of M, from 0, has the lanes ``k * n`` to ``(k + 1) * n - 1``.
+    config : PPOConfig
+        Of all members; rollout and minibatch sizes are those of one.
+    execution : ExecutionConfig
+    members : sequence of Member
+    total_steps : int
+        Decisions of all members together.
+    on_step : callable, optional
+
+    Raises
+    ------
+    ConfigError
+        See :func:`check`.
+    """
+
+    net: StackedNet  # type: ignore[assignment]
+    optimizer: StackedAdam  # type: ignore[assignment]
+    minibatches: StackedMinibatches  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        engine: Any,
+        config: PPOConfig,
+        execution: ExecutionConfig,
+        *,
+        members: Sequence[Member],
+        total_steps: int,
+        on_step: OnStep | None = None,
+    ) -> None:
+        check(config, execution, len(members), engine.num_envs)
+        self.members = tuple(members)
+        self._each = engine.num_envs // len(members)
+        self._windows = [Window(engine) for _ in members]
+        self._parts = [_part(engine, self._block(k)) for k in range(len(members))]
+        super().__init__(
+            engine,
+            config,
+            execution,
+            total_steps=total_steps,
+            seed=members[0].seed,
+            on_step=on_step,
+        )
+
+    def _block(self, member: int) -> slice:
+        """Return the lanes of a member."""
+        return slice(member * self._each, (member + 1) * self._each)
+
+    # -- what every member has of its own --------------------------------------------------------
+
+    def _make_network(self) -> None:
+        layout, seeds = obs_layout(self.engines[0]), [member.seed for member in self.members]
+        inits = (stream_seed(seed, "init") for seed in seeds)
+        nets = [ActorCritic(layout, self.config, init).to(self.device) for init in inits]
+        self.net = StackedNet(nets)
+        self.optimizer = StackedAdam(self.net, self.config, self.device)
+        samplers = [stream_seed(seed, "sampler") for seed in seeds]
+        self._sampler = StackedSampler(samplers, self.device)  # type: ignore[assignment]
+
+    def _make_minibatches(self) -> None:
+        made = []
+        for k, member in enumerate(self.members):
+            lanes, micro_batch = self._block(k), self.execution.micro_batch
+            own = range(lanes.start, lanes.stop)
+            made.append(Minibatches(self.rollout, self.config, micro_batch, own))
+            made[-1].generator.manual_seed(stream_seed(member.seed, "minibatch"))
+        self.minibatches = StackedMinibatches(made)
+
+    def _lane_seeds(self, lanes: Lanes) -> Any:
+        own = np.arange(self._each, dtype=np.int64)
+        return np.concatenate([training_seed(member.seed) + own for member in self.members])
+
+    def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
+        config = self.config
+        rates = [scheduled(m.learning_rate, config.lr_schedule, done) for m in self.members]
+        self.optimizer.set_rates(rates)
+        clip_left = scheduled(1.0, config.clip_schedule, done)
+        ent_left = scheduled(1.0, config.ent_schedule, done)
+        clips = [member.clip_range * clip_left for member in self.members]
+        entropies = [member.ent_coef * ent_left for member in self.members]
+        objective = Objective.of(config, clip_left, ent_left)
+        clip_vf = None if objective.clip_vf is None else self._row([objective.clip_vf] * len(clips))
+        own = {"clip": self._row(clips), "ent_coef": self._row(entropies), "clip_vf": clip_vf}
+        size = len(self.members)
+        means = {"lr": sum(rates) / size, "clip_range": sum(clips) / size}
+        return replace(objective, **own), means  # type: ignore[arg-type]
+
+    def _row(self, values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, dtype=torch.float32, device=self.device)
+
+    def _values_of(self, cut: CutOff) -> Tensor:
+        obs, owners = cut.obs(), torch.from_numpy(cut.lanes() // self._each)
+        values = torch.zeros(cut.count, device=self.device)
+        for k in range(len(self.members)):
+            rows = torch.nonzero(owners == k).squeeze(1)
+            for part in rows.split(8192):
+                if len(part):
+                    found = self.net.value_of(k, obs[part].to(self.device))
+                    values[part.to(self.device)] = found.float()
+        return values
+
+    # -- an iteration ----------------------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Take T decisions in every lane; see :meth:`PPOTrainer.collect`."""
+        for window in self._windows:
+            window.clear()
+        super().collect()
+
+    def _finish(self, t: int, group: int) -> None:
+        super()._finish(t, group)
+        for window, part in zip(self._windows, self._parts, strict=True):
+            window.add(part)
+
+    def update(self, objective: Objective) -> dict[str, Any]:
+        """Learn from the rollout.
+
+        Parameters
+        ----------
+        objective : Objective
+            Its clip range and entropy weight are tensors (M,).
+
+        Returns
+        -------
+        dict
+            Means over the members; under ``members`` those of each, with its episodes.
+
+        Raises
+        ------
+        TrainingError
+            The loss of a member is not finite.
+        """
+        rollout, config, size = self.rollout, self.config, len(self.members)
+        blocks = [self._block(k) for k in range(size)]
+        adv = rollout.adv
+        if config.norm_adv == "batch":
+            adv = torch.cat([normalised(adv[:, block]) for block in blocks], 1)
+        sums = torch.zeros(size, len(TERMS) + 1, dtype=torch.float64, device=self.device)
+        done = [0] * size  # minibatches
+        going = list(range(size))
+        batches = rollout.steps * self._each // config.minibatch_size
+        for _ in range(config.epochs):
+            feeds = {k: self.minibatches.members[k].epoch(adv) for k in going}
+            for _ in range(batches):
+                terms = self._gradients({k: next(feeds[k]) for k in going}, objective)
+                sums[going, :-1] += terms
+                for k in going:
+                    done[k] += 1
+                going = self._within_kl(going, terms)
+                for k in going:
+                    sums[k, -1] += self.optimizer.step(k)
+                    self.updates += 1
+                self.optimizer.zero_grad()
+                self.phases.mark("optimizer")
+                if not going:
+                    break
+            if not going:
+                break
+        means = (sums / torch.tensor(done, device=self.device).unsqueeze(1)).tolist()
+        found = [
+            {
+                **dict(zip((*TERMS, "grad_norm"), mean, strict=True)),
+                "explained_variance": float(
+                    explained_variance(rollout.value[:-1, block], rollout.ret[:, block])
+                ),
+                "minibatches": minibatches,
+            }
+            for mean, block, minibatches in zip(means, blocks, done, strict=True)
+        ]
+        self._check_finite(found)
+        self.phases.mark("other")
+        return self._summary(found)
+
+    def _within_kl(self, going: list[int], terms: Tensor) -> list[int]:
+        """Return those that go on after a minibatch with these terms, (members, TERMS)."""
+        limit = self.config.target_kl
+        if limit is None:
+            return going
+        kl = terms[:, KL].tolist()
+        return [k for k, moved in zip(going, kl, strict=True) if not moved > 1.5 * limit]
+
+    def _gradients(
+        self, minibatches: Mapping[int, Iterator[Piece]], objective: Objective
+    ) -> Tensor:
+        """Add up the gradients of a minibatch of some members; return the terms of their losses."""
+        going = list(minibatches)
+        names = ("clip", "ent_coef", "clip_vf")
+        own = {name: getattr(objective, name) for name in names}
+        ranges = {name: x[going] for name, x in own.items() if x is not None}
+
+        def loss(logits: Tensor, value: Tensor, samples: Samples, ranges: Any) -> Any:
+            return replace(objective, **ranges).loss(logits, value, samples)
+
+        sums: Any = 0.0
+        for pieces in zip(*minibatches.values(), strict=True):
+            obs = torch.stack([piece.obs for piece in pieces])
+            fields = zip(*(piece.samples for piece in pieces), strict=True)
+            samples = Samples(*(torch.stack(field) for field in fields))
+            share = obs.shape[1] / pieces[0].total
+            self.phases.mark("gather")
+            with self.precision.autocast():
+                logits, value = self.net(obs, going)
+            self.phases.mark("forward")
+            losses, terms = vmap(loss)(logits, value, samples, ranges)
+            self.phases.mark("loss")
+            (losses.sum() * share).backward()
+            sums = sums + terms.double() * share
+            self.phases.mark("backward")
+        found: Tensor = sums
+        return found
+
+    def _check_finite(self, found: Sequence[Mapping[str, Any]]) -> None:
+        for number, terms in numbered(found).items():
+            if not all(math.isfinite(terms[name]) for name in TERMS):
+                raise TrainingError(
+                    f"the loss of member {number} became {terms['loss']} in iteration "
+                    f"{self.iteration + 1}: nothing of this iteration is saved; lower its "
+                    "learning rate or leave it out, and begin again or go on from the last "
+                    "checkpoint."
+                )
+
+    def _summary(self, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Return the means over the members, and the terms and episodes of each."""
+        means = {name: sum(terms[name] for terms in found) / len(found) for name in found[0]}
+        each = zip(found, self.members, self._windows, strict=True)
+        every = [terms | {"seed": m.seed} | window.record() for terms, m, window in each]
+        return {**means, "skipped_steps": 0, "members": numbered(every)}
+
+
+def _part(engine: Any, lanes: slice) -> Any:
+    """Return what :class:`training.stats.Window` reads of an engine, of some of its lanes.
+
+    The arrays of an engine are overwritten, never replaced, so views of them stay.
+    """
+    names = ("terminated", "truncated", "ep_return", "ep_length")
+    tables = ("info", "final_info")
+    return SimpleNamespace(
+        num_envs=lanes.stop - lanes.start,
+        **{name: getattr(engine, name)[lanes] for name in names},
+        **{n: {key: x[lanes] for key, x in getattr(engine, n).items()} for n in tables},
+    )
