@@ -37,9 +37,8 @@ class Evaluator:
     def __init__(self, run: RunFolder) -> None:
         self._run, config = run, run.config
         self._options = config.evaluation
-        self._trainer = trainers.module_of(config.trainer)
         self._view = envs.make_engine(config.env, 1, config.env_options)
-        self._identity = self._trainer.identity(run, self._view)
+        self._identity = trainers.module_of(config.trainer).identity(run, self._view)
         self._tier = getattr(self._view.game.config, "tier", None)
         options, sets = self._options, self._options.curve_opponents
         if self._tier is None:
