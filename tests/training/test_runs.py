@@ -13,6 +13,8 @@ import pytest
 import torch
 
 from training import envs
+from training.evaluate import load
+from training.runs import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -297,3 +299,15 @@ def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
 
 def records_so_far(run):
     return (run / "metrics.jsonl").read_text().count("\n")
+
+
+def test_rows_of_another_layout_are_refused_to_go_on_from_but_their_network_plays(
+    train, copy, capsys
+):
+    manifest = copy / "checkpoints/ckpt_000000000512/MANIFEST.json"
+    record = json.loads(manifest.read_text())
+    record["identity"]["state layout"] = "0" * 16
+    manifest.write_text(json.dumps(record))
+    trained = load(RunFolder.open(copy))
+    assert trained.logits(trained.view().obs).shape == (1, trained.view().num_actions)
+    refuses(train, copy, capsys, "its state layout is")
