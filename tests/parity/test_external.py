@@ -4,11 +4,15 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fastenv
 from fastenv.engine import rng_streams
+from fastenv.skullking import tables as t
+from fastenv.skullking.layout import layout
 from fastenv.skullking.tables import Bot, Phase
-from fastenv.verify import available
+from fastenv.verify import Case, available
 
 pytestmark = pytest.mark.parity
 
@@ -156,6 +160,51 @@ def test_bids_are_asked_for_in_seat_order_from_the_agent_on():
         engine.step_many(np.ones(1, np.int32))
     seats = (3, 0, 1, 2)
     assert asked == [(phase, seat) for phase in ("BID", "CANNON") for seat in seats]
+
+
+@st.composite
+def options_of(draw, tier):
+    players = draw(st.integers(2, t.MAX_PLAYERS))
+    seats = st.sampled_from([*t.BOT_NAMES, *["external"] * len(t.BOT_NAMES)])
+    given_ = {
+        "opponents": draw(st.lists(seats, min_size=players - 1, max_size=players - 1)),
+        "scoring": draw(st.sampled_from([s.name.lower() for s in t.Scoring])),
+        "tigress": draw(st.sampled_from(["auto", "agent"])),
+        "two_player": draw(st.sampled_from(["graybeard", "plain"])),
+        "agent_seat": draw(st.sampled_from([0, 1, "rotate"])),
+        "obs_ext": draw(st.sampled_from([None, "memory"])),
+        "deals": draw(st.sampled_from(["stream", "duplicate"])),
+        "schedule": draw(st.sampled_from(["classic", (1, 2), (3, 1)])),
+    }
+    return {"num_players": players, "abilities": "off", "invalid_action": "raise"} | given_
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(data=st.data(), seed=st.integers(0, 2**64 - 1))
+def test_backends_agree_whoever_sits_outside(tier, data, seed):
+    options = data.draw(options_of(tier))
+    game = fastenv.make_game(f"SkullKing{tier.title()}-v0", **options)
+    case = Case(game, seed, 2, {name: (name, 1) for name in RUNNABLE}, options)
+    difference = case.check()
+    for _ in range(25):
+        assert difference is None, f"\n{difference}"
+        difference = case.advance()
+    assert difference is None, f"\n{difference}"
+
+
+@pytest.mark.parametrize("backend", RUNNABLE)
+def test_bids_of_a_workers_opponents_can_be_seen_as_in_the_flat_tier(backend):
+    worker = engine_of("worker", 4, "external", backend, round_weights="uniform")
+    flat = engine_of("flat", 4, "external", backend, schedule="classic")
+    worker.reset_many(seeds=6)
+    rows = worker.get_states()
+    assert (rows["phase"] == Phase.BID).all()
+    assert not worker.obs.any()
+    seen = flat.encode_obs_many(rows)
+    rows["bid"][np.arange(LANES), rows["agent"]] = 0  # the Worker's goal is as secret as a bid
+    assert flat.encode_obs_many(rows).tobytes() == seen.tobytes()
+    bidding = next(b for b in layout(t.Tier.FLAT, 4, False) if b.name == "phase")
+    assert seen[:, bidding.offset :][:, : bidding.length].argmax(axis=1).tolist() == [1] * LANES
 
 
 # -- refusals ------------------------------------------------------------------------------------

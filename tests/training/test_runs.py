@@ -14,7 +14,9 @@ import pytest
 import torch
 
 from training import checkpoint, envs
+from training.evaluate import load
 from training.loop import Loop
+from training.runs import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -405,3 +407,15 @@ def test_network_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint(
     monkeypatch.undo()
     assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
     assert [r["step"] for r in records(tmp_path / "run")] == [128, 256, 384, 512]
+
+
+def test_rows_of_another_layout_are_refused_to_go_on_from_but_their_network_plays(
+    train, copy, capsys
+):
+    manifest = copy / "checkpoints/ckpt_000000000512/MANIFEST.json"
+    record = json.loads(manifest.read_text())
+    record["identity"]["state layout"] = "0" * 16
+    manifest.write_text(json.dumps(record))
+    trained = load(RunFolder.open(copy))
+    assert trained.logits(trained.view().obs).shape == (1, trained.view().num_actions)
+    refuses(train, copy, capsys, "its state layout is")

@@ -115,10 +115,13 @@ class PoolEngine:
         for total in (self.reward, self.terminated, self.truncated, self._columns):
             total.fill(0)
         self._step(actions, obs, mask, None)
-        while (lanes := self._waiting()).size:
+        while True:
+            lanes, players = self._waiting()
+            if not lanes.size:
+                break
             select = np.zeros(engine.num_envs, np.bool_)
             select[lanes] = True
-            self._step(self._decide(lanes, obs, mask), obs, mask, select)
+            self._step(self._decide(lanes, players, obs, mask), obs, mask, select)
         if engine.ended.any():
             self._start_again(obs, mask)
 
@@ -137,26 +140,25 @@ class PoolEngine:
         self.terminated |= engine.terminated
         self.truncated |= engine.truncated
 
-    def _waiting(self) -> Array:
-        """Return the lanes in which another seat than the learner's has to decide."""
+    def _waiting(self) -> tuple[Array, Array]:
+        """Return the lanes in which another seat than the learner's decides, and who sits there."""
         lanes = np.flatnonzero(self._external & ~self._engine.ended)
-        if lanes.size:
-            rows = self._engine.get_states(lanes)
-            other = rows["actor"] != rows["agent"]
-            self._seat = (rows["actor"] - rows["agent"])[other] % self._num_players
-            lanes = lanes[other]
-        return lanes
+        if not lanes.size:
+            return lanes, lanes
+        rows = self._engine.get_states(lanes)
+        place = (rows["actor"] - rows["agent"]) % self._num_players  # from the learner on
+        lanes, place = lanes[place > 0], place[place > 0]
+        return lanes, self.players[lanes, place - 1]
 
-    def _decide(self, lanes: Array, obs: Array, mask: Array) -> Array:
-        """Return actions (n,) of which those of ``lanes`` are the choices of who sits there."""
-        ids = self.players[lanes, self._seat - 1]
-        order = np.argsort(ids, kind="stable")
-        bounds = np.flatnonzero(np.diff(ids[order], prepend=-1, append=-1))
+    def _decide(self, lanes: Array, players: Array, obs: Array, mask: Array) -> Array:
+        """Return actions (n,) of which those of ``lanes`` are the choices of their ``players``."""
+        order = np.argsort(players, kind="stable")
+        bounds = np.flatnonzero(np.diff(players[order], prepend=-1, append=-1))
         logits = self._logits[: len(lanes)]
         with torch.inference_mode(), torch.autocast("cpu", enabled=False):
             for first, last in pairwise(bounds):
                 group = order[first:last]
-                net = self._pool.members[int(ids[group[0]])].net
+                net = self._pool.members[int(players[group[0]])].net
                 logits[group] = net.logits(torch.from_numpy(obs[lanes[group]]))
             legal = torch.from_numpy(mask[lanes] != 0)
             chosen = self._sampler(masked_log_probs(logits, legal), legal)

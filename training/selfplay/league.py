@@ -60,20 +60,18 @@ class League:
             on_matches=self._add,
         )
         self._taken = self._due = 0  # snapshots, and how many were due when the last was taken
-        self._clear()
-
-    def _clear(self) -> None:
-        self._games, self._score = 0, 0.0
+        self._before = (0, 0.0)  # games and score when the iteration began
 
     def _add(self, players: np.ndarray, totals: np.ndarray) -> None:
-        before = sum(self.ratings.games.values()), sum(self.ratings.score.values())
         for seats, points in zip(players.tolist(), totals.tolist(), strict=True):
             self.ratings.add(seats, points)
-        self._games += sum(self.ratings.games.values()) - before[0]
-        self._score += sum(self.ratings.score.values()) - before[1]
 
-    def begin_iteration(self, steps: int, net: ActorCritic) -> int | None:
-        """Take a snapshot of the learner if one is due; return its id.
+    def _record(self) -> tuple[int, float]:
+        """Return games and score of the learner until now."""
+        return sum(self.ratings.games.values()), sum(self.ratings.score.values())
+
+    def begin_iteration(self, steps: int, net: ActorCritic) -> None:
+        """Take a snapshot of the learner if one is due.
 
         Parameters
         ----------
@@ -81,18 +79,22 @@ class League:
             Decisions until now.
         net : ActorCritic
             The learner's.
+
+        Raises
+        ------
+        CheckpointError
+            If the snapshot cannot be written.
         """
-        self._clear()
+        self._before = self._record()
         due = self.options.due(steps)
         if due <= self._due:
-            return None
+            return
         number, self._due = self._taken, due
         self.pool.add(number, steps, net.state_dict())
         self._taken += 1
         self.ratings.enter(number)
         self.pool.forget(np.unique(self.engine.players).tolist())
         self.engine.begin()
-        return number
 
     def end_iteration(self, steps: int) -> dict[str, float]:
         """Note the ratings; return what there is to say, nothing before the first snapshot."""
@@ -103,7 +105,8 @@ class League:
             "pool_members": float(len(self.pool.active)),
             "pool_rating": self.ratings.rating[LEARNER],
         }
-        return found | ({"pool_win_rate": self._score / self._games} if self._games else {})
+        games, score = (now - was for now, was in zip(self._record(), self._before, strict=True))
+        return found | ({"pool_win_rate": score / games} if games else {})
 
     # -- saving ----------------------------------------------------------------------------------
 

@@ -78,12 +78,23 @@ class Pool:
             Decisions the learner has taken.
         parameters : mapping of str to Tensor
             The ``state_dict`` of the learner's network, on any device.
+
+        Raises
+        ------
+        CheckpointError
+            If the file cannot be written.
         """
-        self.folder.mkdir(exist_ok=True)
         copied = {name: x.detach().to("cpu", copy=True) for name, x in parameters.items()}
         content = io.BytesIO()
         torch.save({"id": number, "steps": steps, "policy": copied}, content)
-        files.write_bytes(self._file(number), content.getvalue())
+        try:
+            self.folder.mkdir(exist_ok=True)
+            files.write_bytes(self._file(number), content.getvalue())
+        except OSError as error:
+            raise CheckpointError(
+                f"snapshot {self._file(number)} could not be written ({error}): make room and go "
+                "on with --resume."
+            ) from error
         digest = hashlib.sha256(content.getvalue()).hexdigest()
         member = self.members[number] = Member(number, steps, digest, self._frozen(copied))
         self.active = (*self.active, number)[-self.keep :]

@@ -1,5 +1,7 @@
 """Snapshots: files, who can be drawn, and with which chance."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -68,6 +70,14 @@ def test_a_saved_pool_is_read_from_its_files(tmp_path):
     for number, member in pool.members.items():
         assert other.members[number].steps == member.steps
         assert same(other.members[number].net, member.net)
+
+
+def test_a_full_disk_is_told_in_one_sentence(tmp_path, monkeypatch):
+    pool = pool_of(tmp_path, snapshots=1)
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(CheckpointError, match=r"001\.pt could not be written \(disk full\)"):
+        pool.add(1, 100, net_of().state_dict())
+    assert pool.active == (0,)
 
 
 @pytest.mark.parametrize("damage", ["missing", "cut", "other"])
