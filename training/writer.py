@@ -51,10 +51,9 @@ class CheckpointWriter:
         (steps, written), self._writing = self._writing, None
         try:
             written.result()
-        except (OSError, RuntimeError) as error:  # torch reports a full disk as the latter
-            reason = " ".join(str(error).split())
+        except OSError as error:
             raise CheckpointError(
-                f"the checkpoint at {steps:,} decisions could not be written ({reason}): the "
+                f"the checkpoint at {steps:,} decisions could not be written ({error}): the "
                 "one before it is whole; make room and go on with --resume."
             ) from error
         return steps

@@ -6,6 +6,7 @@ T17: whenever a run is killed, it can be gone on with.
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -171,6 +172,39 @@ def test_trackers_follow_one_group_of_lanes(train, tmp_path, capsys):
     flags = ("--set", "trackers={likelihood: {}}", "--set", "native.env_groups=2")
     assert train(tmp_path, "bad", *flags) == 2
     assert "1 with trackers" in capsys.readouterr().err
+
+
+# From its first checkpoint on, no file of this process may grow beyond 8 KB; parameters do.
+LITTLE_ROOM = """
+import resource, sys
+from training import checkpoint
+from training.train import main
+
+def tight(*args, **options):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+    return save(*args, **options)
+
+save, checkpoint.save = checkpoint.save, tight
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_disk_without_room_is_one_sentence_and_leaves_nothing_half_written(tiny_config, tmp_path):
+    flags = ["--config", str(tiny_config), "--runs", str(tmp_path), "--name", "run"]
+    done = subprocess.run(
+        [sys.executable, "-c", LITTLE_ROOM, *flags, "--set", "checkpoints.every=128"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert (
+        "the checkpoint at 128 decisions could not be written ([Errno 27] File too large)" in error
+    )
+    assert "Traceback" not in done.stderr
+    assert checkpoint.newest(tmp_path / "run/checkpoints") is None
 
 
 @pytest.mark.slow
