@@ -6,7 +6,6 @@ T17: whenever a run is killed, it can be gone on with.
 import json
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
