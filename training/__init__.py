@@ -3,8 +3,7 @@
 Rooms: ``config`` and ``presets`` (what to run), ``envs`` and ``env_impl`` (engines), ``runs``,
 ``checkpoint``, ``writer``, ``logging`` and ``windows`` (what stays of a run), ``session`` and
 ``loop`` (a run, whoever trains), ``followers``, ``trackers``, ``curriculum`` and ``gate`` (what
-goes along with it), ``evaluations`` and ``curve`` (what is played meanwhile), ``ppo``, ``sb3`` and
-``late_actions`` (the trainers and what they are offered),
+goes along with it), ``ppo``, ``sb3`` and ``late_actions`` (the trainers and what they are offered),
 ``evaluation``, ``evaluate`` and ``protocol`` (how good it plays, after one training and over
 several), ``replay`` (episodes to play again), ``bench``, ``benchmark_v9``, ``profile`` and
 ``matrix`` (how fast it is).

@@ -10,6 +10,7 @@ best.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -118,13 +119,13 @@ def save(
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     unfinished = folder / f".tmp-{os.getpid()}-{final.name}"
     unfinished.mkdir()
-    torch.save(model, unfinished / "model.pt")
+    _write_tensors(unfinished / "model.pt", model)
     (unfinished / "trainer.json").write_text(json.dumps(trainer, allow_nan=False), encoding="utf-8")
     width = states.itemsize * math.prod(states.shape[1:])
     rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), width)
     np.savez(unfinished / "engine.npz", rows=rows, **arrays)
     if trackers is not None:
-        torch.save(trackers, unfinished / TRACKERS)
+        _write_tensors(unfinished / TRACKERS, trackers)
     content = CONTENT if trackers is None else (*CONTENT, TRACKERS)
     for name in content:
         files.sync_file(unfinished / name)
@@ -150,6 +151,13 @@ def save(
     for old in _superfluous(folder, final, keep, keep_every):
         _remove(old)
     return final
+
+
+def _write_tensors(path: Path, value: dict[str, Any]) -> None:
+    # Not straight to the disk: of one that is full torch only says that a position is unexpected.
+    content = io.BytesIO()
+    torch.save(value, content)
+    path.write_bytes(content.getbuffer())
 
 
 def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) -> list[Path]:

@@ -16,7 +16,7 @@ import psutil
 from fastenv import BatchEngine
 from training.config import RunConfig
 from training.envs import Knobs
-from training.evaluations import Evaluations
+from training.evaluation.during import Evaluations
 from training.followers import Followers
 from training.logging import RunLog
 from training.stats import Window

@@ -15,7 +15,7 @@ from training import checkpoint, envs, machine
 from training.checkpoint import Checkpoint, CheckpointError
 from training.config import RunConfig
 from training.env_impl import EnvImpl
-from training.evaluations import evaluations_of
+from training.evaluation.during import evaluations_of
 from training.followers import Followers, followers_of
 from training.hier.options import policy_run
 from training.logging import RunLog, drop_after, read_lines

@@ -24,12 +24,12 @@ class CheckpointWriter:
 
     @property
     def busy(self) -> bool:
-        """Whether a checkpoint is being written."""
-        return self._writing is not None and not self._writing[1].done()
+        """Whether a checkpoint is being written, or :meth:`written` has yet to tell that it was."""
+        return self._writing is not None
 
     def start(self, steps: int, write: Callable[[], None]) -> None:
-        """Begin to write the checkpoint of ``steps``; only when :meth:`written` has been asked."""
-        if self._writing is not None:
+        """Begin to write the checkpoint of ``steps``; not while :attr:`busy`."""
+        if self.busy:
             raise RuntimeError("a checkpoint is still being written")
         self._writing = steps, self._thread.submit(write)
 
@@ -46,15 +46,14 @@ class CheckpointWriter:
         CheckpointError
             If it could not be written.
         """
-        if self._writing is None or (self.busy and not wait):
+        if self._writing is None or not (wait or self._writing[1].done()):
             return None
         (steps, written), self._writing = self._writing, None
         try:
             written.result()
-        except (OSError, RuntimeError) as error:  # torch reports a full disk as the latter
-            reason = " ".join(str(error).split())
+        except OSError as error:
             raise CheckpointError(
-                f"the checkpoint at {steps:,} decisions could not be written ({reason}): the "
+                f"the checkpoint at {steps:,} decisions could not be written ({error}): the "
                 "one before it is whole; make room and go on with --resume."
             ) from error
         return steps

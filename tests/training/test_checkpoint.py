@@ -17,7 +17,7 @@ STATES = np.zeros(3, np.dtype([("a", "i4"), ("b", "u1")], align=True))
 IDENTITY = {"env": "toy", "observation length": 4}
 
 
-def save(folder, steps, keep=3, value=1.0):
+def save(folder, steps, keep=3, value=1.0, **more):
     STATES["a"] = [1, 2, 3]
     return checkpoint.save(
         folder,
@@ -28,7 +28,12 @@ def save(folder, steps, keep=3, value=1.0):
         states=STATES,
         arrays={"starts": np.array([True, False, True])},
         keep=keep,
+        **more,
     )
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
 def test_what_was_saved_is_loaded(tmp_path):
@@ -39,6 +44,81 @@ def test_what_was_saved_is_loaded(tmp_path):
     assert found.arrays["starts"].tolist() == [True, False, True]
     rows = found.rows.view(STATES.dtype).reshape(-1)
     np.testing.assert_array_equal(rows, STATES)
+
+
+def test_trackers_are_a_file_of_their_own_that_is_checked_too(tmp_path):
+    state = {"visits": {"counts": torch.arange(3), "generator": {"state": 2**100}}}
+    path = save(tmp_path, 12, trackers=state)
+    found = checkpoint.load(path, IDENTITY).trackers
+    assert found["visits"]["generator"] == {"state": 2**100}
+    assert torch.equal(found["visits"]["counts"], torch.arange(3))
+    assert checkpoint.load(save(tmp_path, 13), IDENTITY).trackers is None
+    (path / "trackers.pt").write_bytes(b"")
+    with pytest.raises(checkpoint.DamagedCheckpointError, match=r"trackers\.pt is damaged"):
+        checkpoint.load(path, IDENTITY)
+
+
+def test_newest_whole_one_is_loaded_and_the_others_are_named(tmp_path):
+    said = []
+    assert checkpoint.load_newest(tmp_path, IDENTITY, said.append) is None
+    for steps in (5, 10, 15):
+        save(tmp_path, steps)
+    assert checkpoint.load_newest(tmp_path, IDENTITY, said.append).steps == 15
+    assert said == []
+    (tmp_path / "ckpt_000000000015/MANIFEST.json").unlink()
+    (tmp_path / "ckpt_000000000010/model.pt").write_bytes(b"half")
+    assert checkpoint.load_newest(tmp_path, IDENTITY, said.append).steps == 5
+    assert len(said) == 1
+    assert said[0].endswith("ckpt_000000000005, the newest whole one, is taken instead.")
+    (tmp_path / "ckpt_000000000005/engine.npz").unlink()
+    with pytest.raises(checkpoint.CheckpointError, match="no whole checkpoint"):
+        checkpoint.load_newest(tmp_path, IDENTITY, said.append)
+
+
+def test_foreign_checkpoint_is_not_passed_over(tmp_path):
+    save(tmp_path, 5)
+    save(tmp_path, 10)
+    with pytest.raises(checkpoint.CheckpointError, match="foreign"):
+        checkpoint.load_newest(tmp_path, {"env": "chess"}, print)
+
+
+def test_what_stays_is_the_newest_and_the_first_of_each_block(tmp_path):
+    for steps in range(10, 100, 10):
+        save(tmp_path, steps, keep=2, keep_every=35)
+    assert names(tmp_path) == [*(f"ckpt_{n:012d}" for n in (40, 70, 80, 90)), "latest"]
+    save(tmp_path, 60, keep=2)  # the run went back behind the others
+    assert names(tmp_path) == [*(f"ckpt_{n:012d}" for n in (40, 60)), "latest"]
+
+
+def test_what_a_killed_process_has_left_is_removed(tmp_path):
+    (tmp_path / f".tmp-{os.getpid()}-removed").mkdir()
+    (tmp_path / ".tmp-1-ckpt_000000000005").mkdir()
+    (tmp_path / ".tmp-1-latest").write_text("x")
+    save(tmp_path, 5)
+    save(tmp_path, 6, keep=1)
+    assert names(tmp_path) == ["ckpt_000000000006", "latest"]
+
+
+def test_copies_in_host_memory_do_not_move_with_the_originals():
+    weight = torch.zeros(2, requires_grad=True)
+    copied = checkpoint.to_host({"net": {"weight": weight}, "list": [weight, 3], "note": "x"})
+    with torch.no_grad():
+        weight.fill_(1.0)
+    assert not copied["net"]["weight"].requires_grad
+    assert copied["net"]["weight"].tolist() == copied["list"][0].tolist() == [0.0, 0.0]
+    assert (copied["list"][1], copied["note"]) == (3, "x")
+
+
+def test_generators_are_as_they_were_whatever_draws_from_them():
+    def draw():
+        return random.random(), np.random.random(), float(torch.rand(1))  # noqa: NPY002
+
+    random.seed(3)
+    np.random.seed(4)  # noqa: NPY002
+    torch.manual_seed(5)
+    with checkpoint.generators_kept():
+        expected = draw()
+    assert draw() == expected
 
 
 def test_newest_is_the_one_pointed_at_or_the_last_whole_one(tmp_path):

@@ -173,13 +173,46 @@ def test_trackers_follow_one_group_of_lanes(train, tmp_path, capsys):
     assert "1 with trackers" in capsys.readouterr().err
 
 
+# From its first checkpoint on, no file of this process may grow beyond 8 KB; parameters do.
+LITTLE_ROOM = """
+import resource, sys
+from training import checkpoint
+from training.train import main
+
+def tight(*args, **options):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+    return save(*args, **options)
+
+save, checkpoint.save = checkpoint.save, tight
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_disk_without_room_is_one_sentence_and_leaves_nothing_half_written(tiny_config, tmp_path):
+    flags = ["--config", str(tiny_config), "--runs", str(tmp_path), "--name", "run"]
+    done = subprocess.run(
+        [sys.executable, "-c", LITTLE_ROOM, *flags, "--set", "checkpoints.every=128"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert (
+        "the checkpoint at 128 decisions could not be written ([Errno 27] File too large)" in error
+    )
+    assert "Traceback" not in done.stderr
+    assert checkpoint.newest(tmp_path / "run/checkpoints") is None
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("trainer", ["native", "sb3"])
-def test_run_that_is_killed_at_any_time_can_be_gone_on_with(tiny_config, tmp_path, trainer):
+@pytest.mark.parametrize("who", ["native", "sb3"])
+def test_run_that_is_killed_at_any_time_can_be_gone_on_with(tiny_config, tmp_path, who):
     """T17: it saves after every iteration, so most kills meet it while it is saving."""
     print("seed", seed := 17)
     rng = random.Random(seed)
-    flags = ["--config", str(tiny_config), "--trainer", trainer, "--total-steps", "100000000"]
+    flags = ["--config", str(tiny_config), "--trainer", who, "--total-steps", "100000000"]
     flags += ["--set", "checkpoints={every: 128, keep: 2}", "--set", "trackers={likelihood: {}}"]
     run, resume = tmp_path / "run", []
     steps = 0
@@ -192,7 +225,7 @@ def test_run_that_is_killed_at_any_time_can_be_gone_on_with(tiny_config, tmp_pat
             text=True,
         )
         try:
-            deadline = time.monotonic() + 120
+            deadline = time.monotonic() + 300
             while load_steps(run) <= steps:
                 assert process.poll() is None, process.stderr.read()
                 assert time.monotonic() < deadline

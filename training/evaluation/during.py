@@ -21,7 +21,7 @@ import torch
 
 from training import files
 from training.config import RunConfig
-from training.curve import Evaluator
+from training.evaluation.curve import Evaluator
 from training.logging import RunLog
 from training.runs import RunFolder
 

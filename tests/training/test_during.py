@@ -13,9 +13,10 @@ import psutil
 import pytest
 import torch
 
-from training import checkpoint, evaluations
-from training.curve import CURVE_SEEDS, Evaluator
+from training import checkpoint
 from training.evaluate import GOAL_SEEDS, load
+from training.evaluation import during as evaluating
+from training.evaluation.curve import CURVE_SEEDS, Evaluator
 from training.gate import GATE_SEEDS
 from training.runs import RunFolder
 
@@ -63,7 +64,7 @@ def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
     assert found[-1]["step"] == 512  # what the run came to is always evaluated
     assert warnings(tmp_path / "with") == []
     assert multiprocessing.active_children() == []
-    assert not (tmp_path / "with" / evaluations.MAILBOX).exists()
+    assert not (tmp_path / "with" / evaluating.MAILBOX).exists()
 
 
 def test_lines_say_what_was_played_and_found(train, tmp_path):
@@ -156,11 +157,11 @@ def fail(_folder, _values, channel):
     channel.send("ValueError: no such table")
 
 
-SERVE = evaluations.serve
+SERVE = evaluating.serve
 
 
 def test_evaluator_that_crashes_is_started_once_more(train, tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluations, "serve", crash_once)
+    monkeypatch.setattr(evaluating, "serve", crash_once)
     assert train(tmp_path, "run", *during("process")) == 0
     (text,) = warnings(tmp_path / "run")
     assert "exit status 3" in text
@@ -175,7 +176,7 @@ def test_evaluator_that_crashes_is_started_once_more(train, tmp_path, monkeypatc
 def test_evaluator_that_crashes_twice_is_given_up_and_training_goes_on(
     train, tmp_path, monkeypatch, how, says
 ):
-    monkeypatch.setattr(evaluations, "serve", how)
+    monkeypatch.setattr(evaluating, "serve", how)
     assert train(tmp_path, "run", *during("process", every=128)) == 0
     first, second = warnings(tmp_path / "run")
     assert says in first
@@ -200,8 +201,8 @@ class Slow:
 
     def __init__(self, run, log):
         self.told, self.answers = [], []
-        self.handle = evaluations.ProcessEvaluations.__new__(evaluations.ProcessEvaluations)
-        evaluations.Evaluations.__init__(self.handle, run, log, lambda: {"w": torch.ones(1)})
+        self.handle = evaluating.ProcessEvaluations.__new__(evaluating.ProcessEvaluations)
+        evaluating.Evaluations.__init__(self.handle, run, log, lambda: {"w": torch.ones(1)})
         self.handle._channel = self
         self.handle._version = 0
         self.handle._evaluating = self.handle._pending = False
@@ -232,7 +233,7 @@ def test_slow_evaluator_leaves_policies_out_and_never_blocks(finished, tmp_path)
     for iteration in range(1, 5):
         slow.handle.border(128 * iteration, iteration)
     assert slow.told == [1]  # the first one is still being played with
-    letter = torch.load(tmp_path / evaluations.MAILBOX, weights_only=True)
+    letter = torch.load(tmp_path / evaluating.MAILBOX, weights_only=True)
     assert (letter["version"], letter["step"]) == (4, 512)
     slow.answers.append({"version": 1, "step": 128, "results": {}})
     slow.handle.border(520, 5)
@@ -248,28 +249,27 @@ def test_no_process_is_left_when_the_training_is_ended(tiny_config, tmp_path, nu
     command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]
     command += ["--runs", str(tmp_path), "--name", "run", "--total-steps", "100000000"]
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*command, *during("process")], cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        children = psutil.Process(process.pid).children
-        deadline = time.monotonic() + 120
-        while not (tmp_path / "run/evaluations.jsonl").is_file():
-            assert process.poll() is None, process.stderr.read()
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        left = children(recursive=True)
-        assert left
-        if number == signal.SIGINT:  # a terminal sends it to everybody
-            for child in left:
-                child.send_signal(number)
-        process.send_signal(number)
-        _, error = process.communicate(timeout=60)
-    finally:
-        process.kill()
+    ) as process:
+        try:
+            deadline = time.monotonic() + 300
+            while not (tmp_path / "run" / evaluating.MAILBOX).is_file():  # it begins to play
+                assert process.poll() is None, process.stderr.read()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            left = psutil.Process(process.pid).children(recursive=True)
+            assert left
+            if number == signal.SIGINT:  # a terminal sends it to everybody
+                for child in left:
+                    child.send_signal(number)
+            process.send_signal(number)
+            _, error = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == (-number if number == signal.SIGKILL else 0), error
     assert "Traceback" not in error
-    _, alive = psutil.wait_procs(left, timeout=20)
+    _, alive = psutil.wait_procs(left, timeout=60)
     assert alive == []
 
 

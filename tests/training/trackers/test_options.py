@@ -1,0 +1,94 @@
+"""Sources and trackers as options describe them."""
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.errors import ConfigError
+from training.trackers import EpisodeStats, StateArchive, View, VisitCounter, options
+from training.trackers.base import read
+from training.trackers.sources import source_of
+
+
+@pytest.fixture
+def engine():
+    engine = fastenv.make_engine("SkullKingWorker-v0", 16)
+    engine.reset_many(seeds=11)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+    return engine
+
+
+def values(engine, given):
+    return np.asarray(read(source_of(engine, given, "test"), View(engine)))
+
+
+def test_a_text_is_a_column(engine):
+    np.testing.assert_array_equal(values(engine, "cards"), engine.info["cards"])
+
+
+def test_bins_equality_and_thresholds_are_those_of_the_column(engine):
+    info = engine.info
+    lanes = range(engine.num_envs)
+    binned = values(engine, {"info": "points", "bin": 50})
+    assert binned.tolist() == [int(info["points"][i]) // 50 for i in lanes]
+    equal = values(engine, {"info": "won", "equals": "bid"})
+    assert equal.tolist() == [float(info["won"][i] == info["bid"][i]) for i in lanes]
+    assert 0 < equal.sum() < engine.num_envs
+    number = values(engine, {"info": "bid", "equals": 1})
+    assert number.tolist() == [float(info["bid"][i] == 1) for i in lanes]
+    least = values(engine, {"info": "cards", "at_least": 6})
+    assert least.tolist() == [float(info["cards"][i] >= 6) for i in lanes]
+
+
+def test_elements_of_the_observation_are_scaled_and_rounded(engine):
+    found = values(engine, {"obs": 0, "times": 10})
+    engine.refresh()
+    assert found.tolist() == [round(float(engine.obs[i, 0]) * 10) for i in range(engine.num_envs)]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(None, 3, {}, {"info": "won"}, {"info": "won", "bin": 2, "equals": 1}),
+        *({"obs": -1}, {"obs": True}, {"obs": 1, "bin": 2}, {"info": "won", "at_least": "much"}),
+        *({"info": "moon", "bin": 2}, {"info": "won", "equals": "moon"}),
+    ],
+)
+def test_what_is_no_source_is_refused_by_name(engine, given):
+    with pytest.raises(ConfigError, match=r"gate\.success"):
+        source_of(engine, given, "gate.success")
+
+
+def test_trackers_find_each_other_whatever_their_order(engine):
+    given = {
+        "results": {"kind": "episodes", "size": 5},
+        "archive": {"cell": "round", "visits": "rounds"},
+        "rounds": {"kind": "visits", "cell": "round", "num_cells": 11},
+    }
+    built = options.build(engine, given, seed=3)
+    named = built._named
+    assert list(named) == ["results", "rounds", "archive"]  # an archive observes last
+    assert isinstance(named["results"], EpisodeStats)
+    assert isinstance(named["rounds"], VisitCounter)
+    assert isinstance(named["archive"], StateArchive)
+    assert named["archive"]._counter is named["rounds"]
+    assert named["results"]._exclude is named["archive"].placed is built.placed
+
+
+def test_a_run_without_trackers_has_none(engine):
+    assert options.build(engine, {}, seed=0) is None
+
+
+def test_conditions_are_values_intervals_and_bits(engine):
+    stages = [
+        {"quest": "a", "when": {"won": 1}, "reward": 2.0},
+        {"quest": "a", "when": {"won": [2, None], "cards": [None, 9]}},
+        {"quest": "b", "when": {"bid": {"bit": 0}}, "requires": ["a"]},
+    ]
+    quests = options.build(engine, {"quests": {"stages": stages}}, seed=0)._named["quests"]
+    assert quests.quests == ["a", "b"]
+    inf = np.inf
+    np.testing.assert_array_equal(quests._low, [[1, -inf, -inf], [2, -inf, -inf], [-inf, -inf, 1]])
+    np.testing.assert_array_equal(quests._high, [[1, inf, inf], [inf, 9, inf], [inf, inf, 1]])
