@@ -1,16 +1,19 @@
 """Hierarchical runs: resume, gate, evaluation, and what is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from training.config import RunConfig, load_file
 from training.evaluate import load
 from training.hier.options import policy_run
 from training.hier.pair import BIDS, CARDS
 from training.logging import read_lines
 from training.runs import RunFolder
+from training.train import check_environment
 
 
 def settings(*assignments):
@@ -149,6 +152,8 @@ def test_curriculum_of_phases_reaches_both_policies(train_hier, tmp_path):
     assert train_hier("run", *settings(phases)) == 0
     seen = {}
     for record in read_lines(tmp_path / "run/metrics.jsonl"):
+        ended = sum(record["by_round"]["n"])
+        assert ended == record["rounds"]["n"] == record["episode"]["n"]
         began = record["step"] - (256 if record["policy"] == "worker" else 64)
         part = 0 if began < 1000 else 1 if began < 1600 else 2
         found = {phase for phase, figures in record["by_phase"].items() if figures["n"]}
@@ -157,6 +162,11 @@ def test_curriculum_of_phases_reaches_both_policies(train_hier, tmp_path):
     # A round that was dealt before a change is still played.
     assert seen["manager", 1][-1] == {"mid", "late"}
     assert seen["worker", 2][-1] == {"early", "mid", "late"}
+
+
+def test_shipped_config_can_be_trained():
+    path = Path(__file__).parents[3] / "training/configs/hierarchical.yaml"
+    check_environment(RunConfig.from_mapping(load_file(path)))
 
 
 def test_spec_defaults_of_both_policies(hier_config):
