@@ -17,6 +17,7 @@ from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
+from training.hier.config import HierConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -201,3 +202,10 @@ def test_new_game_passes_its_parity_test(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "3 passed" in done.stdout
+
+
+def test_every_option_of_the_hierarchical_trainer_is_documented() -> None:
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    table = rows(section(text, "### Options of the section `hier`"))[2:]
+    listed = re.findall(r"`(\w+)`", "".join(row[0] for row in table))
+    assert sorted(listed) == sorted(HierConfig.__dataclass_fields__)

@@ -8,6 +8,7 @@ import pytest
 
 import fastenv
 from fastenv.engine import BatchEngine, rng_streams
+from fastenv.errors import StateError
 from fastenv.rng import Rng
 from tests.toy import WalkGame
 
@@ -136,6 +137,27 @@ def test_states_can_be_taken_out_put_back_and_branched(backend):
     assert np.array_equal(engine.get_state([0, 2]), blob)
     assert np.array_equal(engine.obs[[0, 2]], engine.encode_obs_many(saved[[1, 3]]))
     assert np.array_equal(engine.mask[[0, 2]], engine.action_masks_many(saved[[1, 3]]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_trusted_rows_are_not_checked_and_otherwise_the_same(backend, monkeypatch):
+    engine = engine_of(backend)
+    engine.step_many(np.ones(N, int))
+    saved, obs = engine.get_states(), engine.obs.copy()
+    engine.step_many(np.ones(N, int))
+
+    def refuse(_rows):
+        raise StateError("checked")
+
+    monkeypatch.setattr(engine.game, "validate", refuse)
+    with pytest.raises(StateError, match="checked"):
+        engine.set_states(saved)
+    with pytest.raises(StateError, match="checked"):
+        engine.encode_obs_many(saved)
+    engine.set_states(saved, trusted=True)
+    assert np.array_equal(engine.get_states(), saved)
+    assert np.array_equal(engine.obs, obs)
+    assert np.array_equal(engine.encode_obs_many(saved, trusted=True), obs)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

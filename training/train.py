@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.train", description=__doc__)
     parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
-    parse.add_argument("--trainer", help="native, or sb3: stock sb3_contrib.MaskablePPO")
+    parse.add_argument("--trainer", help="native, sb3 (stock sb3_contrib.MaskablePPO) or hier")
     parse.add_argument("--config", help="YAML or JSON file of options")
     parse.add_argument("--preset", choices=tuple(PRESETS), help="named starting point")
     parse.add_argument("--name", help="name of the run, a folder under --runs")

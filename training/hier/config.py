@@ -60,6 +60,7 @@ class GateOptions:
     alpha : float
     n_max : int
     tests : int
+        After so many failures ``rule_hard`` plays to the end.
     every : int
         Iterations of the Worker between two tests at least.
     """

@@ -110,37 +110,39 @@ class HierLearner:
 
     def _admit_worker(self, loop: Loop) -> None:
         """Let the Worker play the Manager's cards from now on, if it may."""
-        trainer = self.trainer
+        trainer, gate = self.trainer, self._gate
         if trainer.worker_plays:
             return
-        if self._gate is not None:
-            if not self._gate.due(trainer.trainers["worker"].iteration):
+        if gate is not None:
+            left = gate.config.tests - gate.tests
+            if not left or not gate.due(trainer.trainers["worker"].iteration):
                 return
-            certificate = self._test()
-            folder = self._folder / "gate"
-            folder.mkdir(exist_ok=True)
-            certificate.write(folder / f"worker_{certificate.number:03d}.json")
-            loop.log.event(
-                "gate",
-                step=loop.steps,
-                stage=certificate.stage,
-                number=certificate.number,
-                verdict=certificate.verdict,
-                successes=certificate.successes,
-                failures=certificate.failures,
-            )
+            certificate = self._test(gate)
+            self._report(certificate, loop)
             if not certificate.passed:
+                if left == 1:
+                    loop.log.warn(
+                        f"the Worker has passed none of its {gate.tests} tests: rule_hard plays "
+                        "the Manager's cards to the end"
+                    )
                 return
         trainer.worker_plays = True
         loop.log.event("worker_plays", step=loop.steps)
 
-    def _test(self) -> Certificate:
-        assert self._gate is not None
+    def _report(self, certificate: Certificate, loop: Loop) -> None:
+        folder = self._folder / "gate"
+        folder.mkdir(exist_ok=True)
+        certificate.write(folder / f"worker_{certificate.number:03d}.json")
+        shown = ("stage", "number", "verdict", "successes", "failures")
+        details = {name: getattr(certificate, name) for name in shown}
+        loop.log.event("gate", step=loop.steps, **details)
+
+    def _test(self, gate: Gate) -> Certificate:
         worker = self.trainer.trainers["worker"]
         stage = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": "estimate"}
         played = {**self._config.env_options, **stage}
         engine = make_engine(self._config.env, GATE_LANES, played)
-        return self._gate.certify(
+        return gate.certify(
             worker.iteration,
             engine,
             Net(logits_of(worker.net)),

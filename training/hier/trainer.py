@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+import fastenv
 from fastenv import BatchEngine
 from training import envs
 from training.config import RunConfig
+from training.env_impl import EnvImpl
 from training.envs import make_engine, stream_seed
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
@@ -53,10 +55,7 @@ class HierTrainer:
         self._on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
         self.view = manager_view(config)
-        worker_engine, self.impl = envs.training_engine(self.runs["worker"])
-        if self._hier.balance == "steps":
-            sizes = worker_engine.game.config.hand_sizes()
-            worker_engine.configure("round_weights", [1 / cards for cards in sizes])
+        worker_engine, self.impl = self._worker_engine()
         self.manager_env = ManagerEnv(
             self._manager_engine(), self.view, RuleCards(), self._hier.reward
         )
@@ -80,6 +79,15 @@ class HierTrainer:
         self.stage = 0
         self.policy: str | None = None
         self.worker_plays = False
+
+    def _worker_engine(self) -> tuple[BatchEngine, EnvImpl]:
+        run = self.runs["worker"]
+        if self._hier.balance == "steps":
+            game: Any = fastenv.make_game(run.env, **run.env_options)
+            weights = [1 / cards for cards in game.config.hand_sizes()]
+            # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
+            run = replace(run, env_options={**run.env_options, "round_weights": weights})
+        return envs.training_engine(run)
 
     def _manager_engine(self) -> BatchEngine:
         """Return what the Manager's rounds are played in."""

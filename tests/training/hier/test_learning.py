@@ -29,7 +29,7 @@ def test_manager_bids_better_than_at_random():
         total_steps=10**6,
         on_step=lambda env, actions, *_: actions is not None and points.append(env.reward.copy()),
     )
-    for _ in range(12):
+    for _ in range(8):
         trainer.iterate()
     trainer.close()
     torch.use_deterministic_algorithms(False)

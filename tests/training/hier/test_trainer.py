@@ -117,6 +117,11 @@ def test_balanced_steps_give_every_round_as_many_decisions(make_trainer):
     episodes = make_trainer(**{**config, "hier": {"manager": {"n_steps": 64}}})
     shares = np.array(episodes.iterate()[1]["by_round"]["decisions"])
     assert shares[9] > 5 * shares[0]
+    late = make_trainer(**config)  # a phase curriculum keeps the weights
+    late.engines["worker"].configure("allowed_phases", ["late"])
+    shares = np.array(late.iterate()[1]["by_round"]["decisions"])
+    assert shares[:6].sum() == 0
+    assert abs(shares[6:] - 0.25).max() < 0.06
 
 
 def test_adaptive_epochs_reach_the_trainer(make_trainer):

@@ -1,0 +1,62 @@
+"""Who decides what in whole games of the pair and of its halves."""
+
+import numpy as np
+import pytest
+
+from fastenv.skullking.tables import Phase
+from training.envs import make_engine
+from training.evaluation import matches
+from training.evaluation.policies import Bot, best_legal
+from training.hier import curve
+from training.hier.pair import BIDS, CARDS, Pair
+
+SEED = 23
+
+
+@pytest.fixture(params=[None, "memory"])
+def pair(request, hier_config):
+    rng = np.random.default_rng(SEED)
+    config = hier_config(env_options={"obs_ext": request.param})
+    worker = make_engine(config.env, 1, config.env_options)
+    bids, cards = (rng.normal(size=(n, 11)).astype(np.float32) for n in (171, *worker.obs_shape))
+    return Pair(config, lambda obs: obs @ bids, lambda obs: obs @ cards)
+
+
+def test_manager_bids_and_worker_plays(pair):
+    engine = matches.match_engine(4, "rule_medium")
+    views = {
+        Phase.BID: (make_engine("SkullKingManager-v0", 1), pair.bids),
+        Phase.PLAY: (make_engine(pair.config.env, 1, pair.config.env_options), pair.cards),
+    }
+    n, bids = engine.num_envs, 0
+    engine.reset_many(seeds=SEED)
+    whole, halves = pair.policy(n, 0), pair.halves(n, "heuristic", 0)
+    rule = Bot("rule_hard", n, 0)
+    while not engine.ended.any():
+        rows, mask = engine.get_states(), engine.mask.copy()
+        phase = engine.info["decision_phase"].copy()
+        ours = np.zeros(n, np.int32)
+        for kind, (view, logits) in views.items():
+            lanes = np.flatnonzero(phase == kind)
+            if lanes.size:
+                seen = view.encode_obs_many(rows[lanes])
+                ours[lanes] = best_legal(logits(seen), mask[lanes])
+        bidding = phase == Phase.BID
+        bids += bidding.sum()
+        found = whole.act(engine)
+        np.testing.assert_array_equal(found, ours)
+        card = halves[BIDS].act(engine)[~bidding]
+        np.testing.assert_array_equal(card, rule.act(engine)[~bidding])
+        np.testing.assert_array_equal(halves[BIDS].act(engine)[bidding], ours[bidding])
+        np.testing.assert_array_equal(halves[CARDS].act(engine)[~bidding], ours[~bidding])
+        engine.step_many(found, autoreset=False)
+    assert bids == 10 * n
+
+
+def test_points_of_the_curve_are_the_same_games_every_time(pair):
+    one, two = (curve.play(pair, ("random", "mixed"), 6) for _ in range(2))
+    assert one == two
+    assert set(one) == {
+        f"{shown}, 3 x {kind}" for shown in curve.MEASURES.values() for kind in ("random", "mixed")
+    }
+    assert all(low <= value <= high for value, low, high in one.values())
