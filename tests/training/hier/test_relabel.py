@@ -128,7 +128,8 @@ def random_rounds(rng, table, steps=40, lanes=30):
         ended_won=np.zeros((steps, lanes), np.int32),
     )
     for lane in range(lanes):
-        cards = goal = won = left = pending = 0
+        # Some lanes begin with a round, some within one: before its first trick or behind it.
+        cards, goal, won, left, pending = [(0,) * 5, (5, 2, 0, 5, 1), (5, 2, 1, 3, 0)][lane % 3]
         for t in range(steps + 1):
             if left == 0:
                 cards = left = int(rng.integers(1, 11))
