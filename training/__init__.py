@@ -2,10 +2,10 @@
 
 Rooms: ``config`` and ``presets`` (what to run), ``envs`` and ``env_impl`` (engines), ``runs``,
 ``checkpoint``, ``logging`` and ``windows`` (what stays of a run), ``session`` and ``loop`` (a run,
-whoever trains), ``ppo``, ``sb3`` and ``late_actions`` (the trainers and what they are offered),
-``evaluation``, ``evaluate`` and ``protocol`` (how good it plays, after one training and over
-several), ``replay`` (episodes to play again), ``bench``, ``benchmark_v9``, ``profile`` and
-``matrix`` (how fast it is).
+whoever trains), ``ppo``, ``sb3``, ``ensemble`` and ``late_actions`` (the trainers and what they are
+offered), ``evaluation``, ``evaluate``, ``milestones`` and ``protocol`` (how good it plays, after
+one training, in its course, and over several), ``replay`` (episodes to play again), ``bench``,
+``benchmark_v9``, ``profile`` and ``matrix`` (how fast it is).
 """
 
 import os
