@@ -109,7 +109,9 @@ def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[st
     return found
 
 
-def measure(run: RunFolder, options: EvaluationConfig, console: Console) -> dict[str, Any]:
+def measure(
+    run: RunFolder, options: EvaluationConfig, console: Console, member: int | None = None
+) -> dict[str, Any]:
     """Let all checkpoints of a run play, print the tables and write ``milestones.json``.
 
     Parameters
@@ -117,6 +119,8 @@ def measure(run: RunFolder, options: EvaluationConfig, console: Console) -> dict
     run : RunFolder
     options : EvaluationConfig
     console : rich.console.Console
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
 
     Returns
     -------
@@ -141,6 +145,7 @@ def measure(run: RunFolder, options: EvaluationConfig, console: Console) -> dict
         raise RunError(f"{run.path} has no checkpoint yet.")
     torch.set_num_threads(1)
     asked = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
+    asked["member"] = member
     record: dict[str, Any] = {
         "run": run.name,
         "env": env,
@@ -161,7 +166,7 @@ def measure(run: RunFolder, options: EvaluationConfig, console: Console) -> dict
         sha256 = files.sha256(path / "MANIFEST.json")
         entry = known.pop(path.name, None)
         if entry is None or entry["sha256"] != sha256:
-            trained = load(run, path.name)
+            trained = load(run, path.name, member)
             entry = {
                 "checkpoint": path.name,
                 "sha256": sha256,
@@ -263,6 +268,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--games", type=int, default=1000, help="whole games for each opponent set")
     parse.add_argument("--seed", type=int, help="evaluation seed")
     parse.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
+    parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     return parse
 
@@ -275,7 +281,7 @@ def main(argv: list[str] | None = None) -> int:
         names = ("games", "seed", "bids")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         console = tables.console()
-        measure(run, replace(run.config.evaluation, **given), console)
+        measure(run, replace(run.config.evaluation, **given), console, args.member)
         console.print(f"written to {run.path / FILE}")
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,12 +1,13 @@
 import json
 import shutil
+import time
 from dataclasses import replace
 
 import pytest
 import torch
 
 from fastenv.errors import ConfigError
-from training import benchmark_v9, milestones, runs_md
+from training import benchmark_v9, machine, milestones, runs_md
 from training.bench import (
     bars,
     bars_prospector,
@@ -21,7 +22,7 @@ from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
-from training.config import PPOConfig, RunConfig
+from training.config import NativeConfig, PPOConfig, RunConfig
 
 TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]
 TINY += ["--set", "n_envs=4", "--set", "n_steps=16", "--set", "batch=32", "--set", "net_arch=[16]"]
@@ -147,10 +148,13 @@ def test_bars_of_training_are_judged_or_say_why_not(training_rows):
         else:
             assert isinstance(bar["pass"], bool)
     measured = {bar["what"]: bar["measured"] for bar in judged}
-    today, ours = (r for r in training_rows if r["mode"] == bars_training.REFERENCE)
-    assert (today["backend"], ours["backend"]) == ("reference", "fast")
+    pairs = [r for r in training_rows if r["mode"] == bars_training.REFERENCE]
+    threads = sorted({1, machine.physical_cores()})
+    assert [r["num_threads"] for r in pairs] == [n for n in threads for _ in range(2)]
+    assert [r["backend"] for r in pairs] == ["reference", "fast"] * len(threads)
+    today, ours = pairs[-2:]
     over = next(value for what, value in measured.items() if "reference envs" in what)
-    assert over == ours["steps_per_cpu_s"] / today["steps_per_cpu_s"]
+    assert over == ours["steps_per_s"] / today["steps_per_s"]
     assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.TRAINERS)
 
 
@@ -175,6 +179,35 @@ def test_missed_bars_decide_the_exit_status_only_on_request(
     assert "| rollout native epochs=4 | 64 | 1 | 64 | fp32 |" in logged
     assert "| train sb3 epochs=4 |" in logged
     assert [row["kind"] for row in read(out)].count("bar") == len(bars_training.bars(training_rows))
+
+
+def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
+    """The same code with another device; NVIDIA's library has nothing to say of it."""
+
+    def setting(epochs, lanes):
+        ppo = PPOConfig(n_steps=8, batch_size=32, n_epochs=epochs, net_arch=(8,))
+        options = {"opponents": "rule_medium"}
+        two = NativeConfig(env_groups=2)
+        return RunConfig(
+            num_envs=lanes, torch_threads=1, device="cpu", env_options=options, ppo=ppo, native=two
+        )
+
+    def nothing_to_ask():
+        raise ModuleNotFoundError("pynvml")
+
+    monkeypatch.setattr(cuda, "setting", setting)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(torch.cuda, "utilization", nothing_to_ask)
+    rows = cuda.rows(repeats=1, seconds=0.3, lanes=16)
+    assert [row["epochs"] for row in rows] == [4, 1]
+    for row in rows:
+        assert row["gpu_busy_percent"] is None
+        assert {"env", "forward", "backward"} <= set(row["us_per_step"])
+    assert cuda.bars(rows)[2]["reason"] == "nvidia-ml-py is not installed"
+    monkeypatch.setattr(torch.cuda, "utilization", lambda: 40)
+    with cuda.Utilisation() as seen:
+        time.sleep(0.35)
+    assert set(seen.values) == {40.0}
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")

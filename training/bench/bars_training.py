@@ -61,7 +61,7 @@ def reference_rows(
     """Return stock MaskablePPO on Python environments one by one, and ours, in turns.
 
     The flat tier, with the same network, epochs and minibatches; ours as a user gets it: compiled
-    environment, precision as it chooses.
+    environment, precision as it chooses. Both with one thread of torch and with all cores.
 
     Parameters
     ----------
@@ -70,7 +70,6 @@ def reference_rows(
     seconds : float
     lanes : int
     """
-    torch.set_num_threads(1)
     steps = config.rollout // (2 * lanes)
     ppo = replace(
         config.ppo,
@@ -88,19 +87,24 @@ def reference_rows(
         epochs=ppo.n_epochs,
         opponent=config.env_options["opponents"],
     )
-    vec = make_vec_env(flags)
-    stock, native = make_model(flags, vec), NativeLearner(flat)
-    works = {
-        "sb3": Work(partial(stock.learn, flat.rollout, reset_num_timesteps=False), flat.rollout),
-        "native": Work(native.trainer.iterate, flat.rollout),
-    }
+    timed, works = {}, {}
+    for threads in sorted({1, machine.physical_cores()}):
+        torch.set_num_threads(threads)  # also decides the pieces of a minibatch
+        vec, native = make_vec_env(flags), NativeLearner(replace(flat, torch_threads=threads))
+        learn = partial(make_model(flags, vec).learn, flat.rollout, reset_num_timesteps=False)
+        for name, run in (("sb3", learn), ("native", native.trainer.iterate)):
+            key = f"{name} {threads}"
+            works[key] = Work(run, flat.rollout, partial(torch.set_num_threads, threads))
+            timed[key] = name, threads, native
     samples = interleaved(works, repeats, seconds)
-    vec.close()
-    native.close()
-    chosen = {"sb3": (flags.backend, "fp32"), "native": ("fast", native.precision)}
-    return [
-        trainers.row(name, flat, *chosen[name], found, REFERENCE) for name, found in samples.items()
-    ]
+    torch.set_num_threads(1)
+    rows = []
+    for key, (name, threads, native) in timed.items():
+        own = replace(flat, torch_threads=threads)
+        ours = native.engines[0].backend, native.precision
+        chosen = ours if name == "native" else (flags.backend, "fp32")
+        rows.append(trainers.row(name, own, *chosen, samples[key], REFERENCE))
+    return rows
 
 
 def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
@@ -183,13 +187,14 @@ def bars(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
     beside = {r["trainer"]: r for r in those("train")}
     stock = beside[trainers.BASE]
-    today, ours = those(REFERENCE)
+    today, ours = those(REFERENCE)[-2:]  # with all cores
     found = [
         _over("native fp32 over stock MaskablePPO", OVER_STOCK, beside["native fp32"], stock),
         _auto_bar(beside["native auto"], stock),
-        _over(
-            f"flat, {ours['num_envs']} lanes: native over stock on DummyVecEnv of reference envs",
-            *(OVER_REFERENCE, ours, today),
+        ratio_bar(
+            f"flat, {ours['num_envs']} lanes, all cores: native over stock on DummyVecEnv of "
+            "reference envs, wall",
+            *(OVER_REFERENCE, ours, today, "steps_per_s"),
         ),
         _rollout_bar({r["precision"]: r for r in those(ROLLING)}),
     ]

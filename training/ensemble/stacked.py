@@ -41,7 +41,7 @@ class StackedNet:
     is_recurrent = False
 
     def __init__(self, members: Sequence[ActorCritic]) -> None:
-        self._params, _ = stack_module_state(list(members))  # type: ignore[arg-type]
+        self._params, _ = stack_module_state(list(members))
         self._one = _with_plain_tanh(deepcopy(members[0]).to("meta"))
         self.size = len(members)
 
