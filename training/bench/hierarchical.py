@@ -45,7 +45,6 @@ def settings(flags: Flags) -> RunConfig:
             "warm_start": flags.n_envs * flags.n_steps,
             "worker": both,
             "manager": both,
-            "eval_every": 0,
         },
     }
     return RunConfig.from_mapping(merge(load_file(CONFIG), sizes))

@@ -102,11 +102,6 @@ class HierConfig:
         ``clip(10 + 20 * min(1, Var(R) / Var_ref), 8, 30)`` epochs instead of ``n_epochs``, once
         ten rollouts have shown the reference.
     gate : GateOptions
-    eval_every : int
-        Outer iterations (a stage of each policy) between two evaluations of the pair; 0 for none.
-    eval_games : int
-        Whole games against each opponent set; four share their deals.
-    eval_opponents : tuple of str
     """
 
     warm_start: int = 1_000_000
@@ -120,16 +115,11 @@ class HierConfig:
     balance: str = "episodes"
     adaptive_epochs: bool = False
     gate: GateOptions = field(default_factory=GateOptions)
-    eval_every: int = 10
-    eval_games: int = 100
-    eval_opponents: tuple[str, ...] = ("rule_hard", "heuristic")
 
     def __post_init__(self) -> None:
         """Refuse impossible values; those of the policies are refused where they are put in."""
         require(self.warm_start >= 0, "hier.warm_start", self.warm_start, "at least 0")
         require(self.ratio > 0, "hier.ratio", self.ratio, "above 0")
-        require(self.eval_every >= 0, "hier.eval_every", self.eval_every, "at least 0")
-        require(self.eval_games >= 1, "hier.eval_games", self.eval_games, "at least 1")
         for name, allowed in {
             "mode": ("round", "game"),
             "reward": ("shaped", "points"),

@@ -1,4 +1,4 @@
-"""From the options of a run to those of each of its two policies."""
+"""From the options of a run to those of each of its two policies, and to what the Manager sees."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.config import OPPONENT_SETS
-from training.envs import stream_seed
+from training.envs import make_engine, stream_seed
 from training.hier.config import POLICY_DEFAULTS, GateOptions
 from training.ppo.config import require
 
@@ -59,6 +59,16 @@ def policy_run(run: RunConfig, policy: str) -> RunConfig:
         return type(run).from_mapping(values)
 
 
+def manager_view(run: RunConfig) -> BatchEngine:
+    """Return an engine of the Manager tier with the rules of a run, to encode and to mask with.
+
+    It sees no card memory: that of a row whose round has begun holds cards on the table, which are
+    played before the agent but after his bid.
+    """
+    rules = {name: value for name, value in run.env_options.items() if name != "obs_ext"}
+    return make_engine("SkullKingManager-v0", 1, rules)
+
+
 def check(run: RunConfig) -> None:
     """Refuse options that the hierarchical trainer cannot follow.
 
@@ -75,16 +85,14 @@ def check(run: RunConfig) -> None:
             require(cell == "none", "native.recurrent", cell, allowed)
             require(groups == 1, "native.env_groups", groups, "1 with trainer='hier'")
     require(run.window_ticks == 0, "window_ticks", run.window_ticks, "0 with trainer='hier'")
-    rules = run.mask_schedule
-    require(not rules, "mask_schedule", rules, "empty with trainer='hier'")
+    for name in ("mask_schedule", "trackers", "gate"):
+        value = getattr(run, name)
+        require(not value, name, value, "empty with trainer='hier'")
     if run.hier.balance == "steps":
         for section in ("env_options", "schedules"):
             given = getattr(run, section).get("round_weights")
             allowed = "left out with hier.balance='steps', which are weights too"
             require(given is None, f"{section}.round_weights", given, allowed)
-    for name in run.hier.eval_opponents:
-        allowed = "among " + ", ".join(OPPONENT_SETS)
-        require(name in OPPONENT_SETS, "hier.eval_opponents", name, allowed)
     gate_config(run.hier.gate)
 
 

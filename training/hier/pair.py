@@ -8,7 +8,7 @@ from fastenv.skullking.tables import Phase
 from training.config import RunConfig
 from training.envs import make_engine
 from training.evaluation.policies import Bot, NetInGame, Policy
-from training.hier.trainer import manager_view
+from training.hier.options import manager_view
 from training.ppo.policy import Logits
 
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's

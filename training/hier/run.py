@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fastenv import BatchEngine
 from training import checkpoint
 from training.checkpoint import Checkpoint
@@ -16,9 +18,8 @@ from training.envs import make_engine
 from training.evaluation.policies import Net
 from training.finite import check_parameters
 from training.gate import Certificate, Gate, policy_hash
-from training.hier import curve, options
-from training.hier.pair import Pair
-from training.hier.trainer import HierTrainer, manager_view
+from training.hier import options
+from training.hier.trainer import HierTrainer
 from training.loop import Loop
 from training.ppo import run as native
 from training.ppo.policy import Logits, RecurrentLogits, logits_of
@@ -52,9 +53,9 @@ class HierLearner:
         gate = options.gate_config(config.hier.gate)
         self._gate = None if gate is None else Gate(gate)
 
-    def _step(self, engine: Any) -> None:
+    def _step(self, engine: Any, actions: np.ndarray, obs: np.ndarray, mask: np.ndarray) -> None:
         if self._loop is not None:
-            self._loop.step(engine)
+            self._loop.step(engine, actions, obs, mask)
 
     @property
     def engines(self) -> Sequence[Any]:
@@ -91,20 +92,7 @@ class HierLearner:
                 return
             found, details = trainer.iterate()
             loop.end_iteration(found["train"], found["phases"], **details)
-            if details["policy"] == "manager" and trainer.next_policy == "worker":
-                self._evaluate(loop)
         loop.finish()
-
-    def _evaluate(self, loop: Loop) -> None:
-        """Play whole games behind every ``eval_every``-th stage of the Manager."""
-        every, outer = self._config.hier.eval_every, self.trainer.stage // 2
-        if not every or outer % every:
-            return
-        nets = {name: logits_of(t.net) for name, t in self.trainer.trainers.items()}
-        pair = Pair(self._config, nets["manager"], nets["worker"])
-        hier = self._config.hier
-        results = curve.play(pair, hier.eval_opponents, hier.eval_games)
-        loop.log.evaluation(loop.steps, results, games=hier.eval_games)
 
     # -- the gate --------------------------------------------------------------------------------
 
@@ -175,6 +163,16 @@ class HierLearner:
             arrays=state["arrays"],
         )
 
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of both, in host memory."""
+        nets = {name: trainer.net for name, trainer in self.trainer.trainers.items()}
+        return {name: checkpoint.to_host(net.state_dict()) for name, net in nets.items()}
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane of both, at a border."""
+        for trainer in self.trainer.trainers.values():
+            trainer.reset_lanes()
+
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
         parts, nets = dict(saved.model), saved.model["policy"]
@@ -210,7 +208,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     require(tier == "worker", "env", config.env, "'SkullKingWorker-v0' with trainer='hier'")
     scoring, allowed = engine.game.config.scoring, "without cannonballs with trainer='hier'"
     require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)
-    for policy, seen in (("worker", engine), ("manager", manager_view(config))):
+    for policy, seen in (("worker", engine), ("manager", options.manager_view(config))):
         with options.names_of(policy):
             native.check(options.policy_run(config, policy), seen)
     if config.hier.mode == "game":
@@ -243,4 +241,4 @@ def load_logits(
 def load_bids(config: RunConfig, parameters: Mapping[str, Any]) -> Logits | RecurrentLogits:
     """Return the trained Manager as a function from observations to logits."""
     run = options.policy_run(config, "manager")
-    return native.load_logits(run, manager_view(config), parameters["manager"])
+    return native.load_logits(run, options.manager_view(config), parameters["manager"])

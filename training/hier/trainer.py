@@ -22,7 +22,7 @@ from training.hier.stats import RoundStats
 from training.ppo import run as native
 from training.ppo.trainer import OnStep, PPOTrainer
 
-FLAT, MANAGER = "SkullKingFlat-v0", "SkullKingManager-v0"
+FLAT = "SkullKingFlat-v0"
 
 
 class HierTrainer:
@@ -32,7 +32,8 @@ class HierTrainer:
     ----------
     config : RunConfig
     on_step : callable, optional
-        Called with an engine (of the Worker, or the :class:`ManagerEnv`) after each of its steps.
+        Called after each step of an engine (of the Worker, or the :class:`ManagerEnv`); see
+        :data:`training.ppo.trainer.OnStep`.
 
     Attributes
     ----------
@@ -50,11 +51,11 @@ class HierTrainer:
         iterations.
     """
 
-    def __init__(self, config: RunConfig, on_step: Any = None) -> None:
+    def __init__(self, config: RunConfig, on_step: OnStep | None = None) -> None:
         self.config, self._hier = config, config.hier
         self._on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
-        self.view = manager_view(config)
+        self.view = options.manager_view(config)
         worker_engine, self.impl = self._worker_engine()
         self.manager_env = ManagerEnv(
             self._manager_engine(), self.view, RuleCards(), self._hier.reward
@@ -177,16 +178,16 @@ class HierTrainer:
         if actions is not None:
             self._stats.add(engine, self.goals.lanes)
             if self._on_step is not None:
-                self._on_step(engine)
+                self._on_step(engine, actions, obs, mask)
         self.goals.bid(engine, actions is not None, obs, mask)
 
     def _manager_step(
-        self, engine: Any, actions: np.ndarray | None, _obs: np.ndarray, _mask: np.ndarray
+        self, engine: Any, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
     ) -> None:
         if actions is not None:
             self._stats.add(engine)
             if self._on_step is not None:
-                self._on_step(engine)
+                self._on_step(engine, actions, obs, mask)
 
     # -- saving ----------------------------------------------------------------------------------
 
@@ -251,13 +252,3 @@ class HierTrainer:
         """Let go of threads."""
         for trainer in self.trainers.values():
             trainer.close()
-
-
-def manager_view(config: RunConfig) -> BatchEngine:
-    """Return an engine of the Manager tier with the rules of a run, to encode and to mask with.
-
-    It sees no card memory: that of a row whose round has begun holds cards on the table, which are
-    played before the agent but after his bid.
-    """
-    rules = {name: value for name, value in config.env_options.items() if name != "obs_ext"}
-    return make_engine(MANAGER, 1, rules)

@@ -24,7 +24,6 @@ TINY = {
         "warm_start": 512,
         "worker": {"n_epochs": 1},
         "manager": {"n_epochs": 1, "n_steps": 4},
-        "eval_every": 0,
     },
     "checkpoints": {"every": 500},
     "evaluation": {"games": 4, "episodes": 32, "opponents": ["random"], "bootstrap": 50},

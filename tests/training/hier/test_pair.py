@@ -7,7 +7,6 @@ from fastenv.skullking.tables import Phase
 from training.envs import make_engine
 from training.evaluation import matches
 from training.evaluation.policies import Bot, best_legal
-from training.hier import curve
 from training.hier.pair import BIDS, CARDS, Pair
 
 SEED = 23
@@ -51,12 +50,3 @@ def test_manager_bids_and_worker_plays(pair):
         np.testing.assert_array_equal(halves[CARDS].act(engine)[~bidding], ours[~bidding])
         engine.step_many(found, autoreset=False)
     assert bids == 10 * n
-
-
-def test_points_of_the_curve_are_the_same_games_every_time(pair):
-    one, two = (curve.play(pair, ("random", "mixed"), 6) for _ in range(2))
-    assert one == two
-    assert set(one) == {
-        f"{shown}, 3 x {kind}" for shown in curve.MEASURES.values() for kind in ("random", "mixed")
-    }
-    assert all(low <= value <= high for value, low, high in one.values())

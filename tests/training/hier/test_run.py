@@ -71,17 +71,17 @@ def test_pair_is_evaluated_beside_its_halves(train_hier, tmp_path):
     assert trained.pair is not None
 
 
-def test_curve_is_logged_behind_stages_of_the_manager(train_hier, tmp_path):
-    flags = settings("hier.eval_every=2", "hier.eval_games=4", "hier.eval_opponents=[random]")
-    assert train_hier("run", *flags, "--total-steps", 4000) == 0
-    events = read_lines(tmp_path / "run/events.jsonl")
-    points = [event for event in events if event["event"] == "evaluation"]
-    stages = {r["step"]: r for r in read_lines(tmp_path / "run/metrics.jsonl")}
-    assert len(points) >= 2
-    for k, point in enumerate(points):
-        assert stages[point["step"]]["stage"] == 4 * (k + 1)
+def test_points_of_the_curve_are_games_of_the_pair(train_hier, tmp_path):
+    curve = {"during": "inline", "every": 1000, "curve_games": 4, "curve_opponents": "[random]"}
+    flags = settings(*(f"evaluation.{name}={value}" for name, value in curve.items()))
+    assert train_hier("run", *flags) == 0
+    points = read_lines(tmp_path / "run/evaluations.jsonl")
+    assert [point["step"] // 1000 for point in points] == [1, 2]
+    for point in points:
         value, low, high = point["results"]["points, 3 x random"]
         assert low <= value <= high
+    trained = load(RunFolder.open(tmp_path / "run"), "best")
+    assert trained.pair is not None
 
 
 @pytest.mark.parametrize("target", [0.05, 0.9])
@@ -121,7 +121,7 @@ def test_gate_lets_only_a_worker_play_that_has_passed(train_hier, tmp_path, targ
         ("native.env_groups=2", "hier.worker: native.env_groups=2"),
         ("hier.manager.heads=phase", "hier.manager: native.heads='phase'"),
         ("hier.gate.target=1.5", "hier.gate.target=1.5"),
-        ("hier.eval_opponents=[martians]", "hier.eval_opponents='martians'"),
+        ("gate={target: 0.5}", "gate"),
         ("hier.mode=game", "hier.manager.n_steps=4"),
         ("env=SkullKingFlat-v0", "env='SkullKingFlat-v0'"),
         ("env_options.scoring=rascal_cannon", "env_options.scoring='rascal_cannon'"),
