@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import pickle
 import random
@@ -98,7 +99,8 @@ def save(
     unfinished.mkdir(parents=True)
     torch.save(model, unfinished / "model.pt")
     (unfinished / "trainer.json").write_text(json.dumps(trainer, allow_nan=False), encoding="utf-8")
-    rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), -1)
+    width = states.itemsize * math.prod(states.shape[1:])
+    rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), width)
     np.savez(unfinished / "engine.npz", rows=rows, **arrays)
     for name in CONTENT:
         files.sync_file(unfinished / name)
@@ -184,14 +186,15 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
     return Checkpoint(path, int(manifest["steps"]), model, trainer, rows, arrays)
 
 
-def identity_of(env: str, state_dtype: np.dtype, obs_dim: int) -> dict[str, Any]:
-    """Return what a checkpoint must share with the engine it is loaded into."""
+def identity_of(env: str, obs_dim: int) -> dict[str, Any]:
+    """Return what a checkpoint must share with an environment to be played in it."""
+    return {"env": env.rpartition("/")[2], "observation length": int(obs_dim)}
+
+
+def identity_of_rows(state_dtype: np.dtype, lanes: int) -> dict[str, Any]:
+    """Return what else it must share with an engine to go on in its lanes."""
     layout = json.dumps([list(map(str, state_dtype.fields.items())), state_dtype.itemsize])
-    return {
-        "env": env.rpartition("/")[2],
-        "state layout": hashlib.sha256(layout.encode()).hexdigest()[:16],
-        "observation length": int(obs_dim),
-    }
+    return {"state layout": hashlib.sha256(layout.encode()).hexdigest()[:16], "lanes": lanes}
 
 
 def _whole(folder: Path) -> list[Path]:

@@ -123,9 +123,7 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     config = run.config
     trainer = trainers.module_of(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
-    same = trainer.identity(run, engine)
-    del same["state layout"]  # a player needs the network alone, not the rows of its lanes
-    saved = checkpoint.load(path, same)
+    saved = checkpoint.load(path, trainer.identity(run, engine))
     try:
         logits = trainer.load_logits(config, engine, saved.model["policy"])
     except (KeyError, RuntimeError) as error:

@@ -131,8 +131,9 @@ def conduct(
         torch.use_deterministic_algorithms(config.deterministic)
         learner = learner_of(config)
         try:
-            same = {**identity(run, learner.engines[0]), "lanes": config.num_envs}
-            return _conduct(run, resume, stop, learner, same)
+            engine = learner.engines[0]
+            rows = checkpoint.identity_of_rows(engine.game.state_dtype, config.num_envs)
+            return _conduct(run, resume, stop, learner, {**identity(run, engine), **rows})
         finally:
             learner.close()
 

@@ -1,8 +1,8 @@
 """The trainers a run can name, each in a module with the same functions.
 
 ``train(run, resume) -> Outcome``; ``check(config, engine)`` refuses what cannot be trained here;
-``identity(run, engine)`` is what a checkpoint must share; ``load_logits(config, engine,
-state_dict)`` is the network as a function, to play with.
+``identity(run, engine)`` is what a checkpoint must share with a run to be played;
+``load_logits(config, engine, state_dict)`` is the network as a function, to play with.
 """
 
 from __future__ import annotations

@@ -180,10 +180,10 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
 
 
 def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
-    """Return what a checkpoint must share with this run."""
+    """Return what a checkpoint must share with this run to be played."""
     config = run.config
     width = int(np.prod(engine.obs_shape))
-    same = checkpoint.identity_of(config.env, engine.game.state_dtype, width)
+    same = checkpoint.identity_of(config.env, width)
     shape = {name: value for name, value in asdict(config.native).items() if name in _SHAPE}
     network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
     return {**same, "network": network, "trainer": config.trainer}

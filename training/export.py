@@ -1,0 +1,102 @@
+"""Make a small folder of a trained agent, to give away: ``python -m training.export RUN FOLDER``.
+
+It is a run folder with one checkpoint that holds the network alone: ``training.evaluate`` plays
+it, and nothing can be trained on from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import FastEnvError
+from training import checkpoint, files, trainers
+from training.evaluate import load
+from training.runs import RunError, RunFolder
+
+# What a checkpoint keeps to go on with, at whatever depth; a player needs none of it.
+_TRAINING_ALONE = {"optimizer", "scaler", "sampler", "minibatch", "state", "generator"}
+_TRAINING_ALONE |= {"device_generators"}
+
+
+def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
+    """Write the network of a run's checkpoint as a run folder of its own.
+
+    Parameters
+    ----------
+    run : RunFolder
+    folder : Path
+        Must not be there yet.
+    name : str, optional
+        Checkpoint; default the newest.
+
+    Returns
+    -------
+    Path
+        The checkpoint that was written.
+
+    Raises
+    ------
+    RunError, CheckpointError
+        If ``folder`` is there already, or the run has no such whole checkpoint.
+    """
+    if folder.exists():
+        raise RunError(f"{folder} is there already: name a new folder.")
+    trained = load(run, name)
+    saved = checkpoint.load(trained.path, {})
+    unfinished = folder.with_name(f".tmp-{os.getpid()}-{folder.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    shutil.copyfile(run.path / "config.json", unfinished / "config.json")
+    written = checkpoint.save(
+        unfinished / "checkpoints",
+        saved.steps,
+        identity=trainers.module_of(run.config.trainer).identity(run, trained.view()),
+        model=_player(saved.model),
+        trainer={"exported_from": run.name},
+        states=np.zeros((0, saved.rows.shape[1]), np.uint8),
+        arrays={},
+        keep=1,
+    )
+    os.rename(unfinished, folder)
+    files.sync_folder(folder.parent)
+    return folder / "checkpoints" / written.name
+
+
+def _player(model: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: _player(value) if isinstance(value, Mapping) else value
+        for key, value in model.items()
+        if key not in _TRAINING_ALONE
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    parse = argparse.ArgumentParser(prog="python -m training.export", description=__doc__)
+    parse.add_argument("run", help="a run folder, or the name of one under runs/")
+    parse.add_argument("folder", type=Path, help="where to write; must not be there yet")
+    parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
+    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    args = parse.parse_args(argv)
+    try:
+        path = Path(args.run)
+        run = RunFolder.open(path if path.is_dir() else Path(args.runs) / args.run)
+        written = export(run, args.folder, args.checkpoint)
+    except (FastEnvError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    size = sum(file.stat().st_size for file in args.folder.rglob("*") if file.is_file())
+    print(f"{written}: {size / 1e6:.2f} MB; python -m training.evaluate {args.folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
