@@ -45,7 +45,7 @@ class NativeLearner:
     ----------
     config : RunConfig
     folder : Path, optional
-        Of the run; self-play keeps its pool there.
+        Of the run; self-play keeps its pool there, and without it there is none.
     """
 
     def __init__(self, config: RunConfig, folder: Path | None = None) -> None:
