@@ -130,13 +130,14 @@ def load(run: RunFolder, name: str | None = None) -> Trained:
     trainer = trainers.module_of(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     saved = checkpoint.load(path, trainer.identity(run, engine))
+    pair = None
     try:
-        parts = saved.model["worker"] if config.trainer == "hier" else saved.model
-        logits = trainer.load_logits(config, engine, parts["policy"])
-        pair = None
         if config.trainer == "hier":
-            bids = trainer.load_bids(config, saved.model["manager"]["policy"])
-            pair = Pair(config, bids, logits)
+            bids, cards = (saved.model[name]["policy"] for name in ("manager", "worker"))
+            logits = trainer.load_logits(config, engine, cards)
+            pair = Pair(config, trainer.load_bids(config, bids), logits)
+        else:
+            logits = trainer.load_logits(config, engine, saved.model["policy"])
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise checkpoint.CheckpointError(f"{path} holds another network: {reason}") from error
