@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import NUM_ACTIONS
+from training.hier.partner import Partner
 from training.hier.rows import write_bids
 
 Array = npt.NDArray[Any]
@@ -42,13 +43,12 @@ class WorkerCards:
     Parameters
     ----------
     partner : Partner
-        See :class:`training.hier.partner.Partner`.
     view : BatchEngine, optional
         An engine of the Worker's env, to encode rows of a whole game with; None where the rounds
         are played in an engine of that env.
     """
 
-    def __init__(self, partner: Any, view: BatchEngine | None = None) -> None:
+    def __init__(self, partner: Partner, view: BatchEngine | None = None) -> None:
         self._partner, self._view = partner, view
 
     def act(self, engine: BatchEngine, lanes: Array) -> Array:
