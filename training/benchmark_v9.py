@@ -307,8 +307,8 @@ def _timed_table(rows: list[dict[str, Any]]) -> Table:
 
 def _config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:
     title = (
-        f"Stock MaskablePPO, {steps:,} timed steps, medians of {repeats}; points: whole games "
-        f"against 3 x rule_medium ({games})"
+        f"Stock MaskablePPO (hierarchical: our trainer), {steps:,} timed steps, medians of "
+        f"{repeats}; points: whole games against 3 x rule_medium ({games})"
     )
     heads = (
         "config, steps/s, collect/s, update/s, env/s, env %, net %, update %, CPU us, RSS MB, "
