@@ -151,6 +151,9 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         found = bars_training.all_rows(args.repeats, args.seconds or 4.0)
         judged = bars_training.bars(found)
         console.print(_timed_table(found))
+        for r in found:
+            if "us_per_step" in r:
+                console.print(_split_line(r))
         console.print(_bar_table(judged, f"Bars of training; medians of {args.repeats}"))
         rows += found + judged
     if args.milestones:
@@ -303,6 +306,11 @@ def _timed_table(rows: list[dict[str, Any]]) -> Table:
             f"{r['share_env']:.1%}" if "share_env" in r else "",
         )
     return table
+
+
+def _split_line(row: dict[str, Any]) -> str:
+    parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
+    return f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}"
 
 
 def _config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:
