@@ -151,6 +151,9 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         found = bars_training.all_rows(args.repeats, args.seconds or 4.0)
         judged = bars_training.bars(found)
         console.print(_timed_table(found))
+        for r in found:
+            if "us_per_step" in r:
+                console.print(_split_line(r))
         console.print(_bar_table(judged, f"Bars of training; medians of {args.repeats}"))
         rows += found + judged
     if args.milestones:
@@ -305,10 +308,15 @@ def _timed_table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def _split_line(row: dict[str, Any]) -> str:
+    parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
+    return f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}"
+
+
 def _config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:
     title = (
-        f"Stock MaskablePPO, {steps:,} timed steps, medians of {repeats}; points: whole games "
-        f"against 3 x rule_medium ({games})"
+        f"Stock MaskablePPO (hierarchical: our trainer), {steps:,} timed steps, medians of "
+        f"{repeats}; points: whole games against 3 x rule_medium ({games})"
     )
     heads = (
         "config, steps/s, collect/s, update/s, env/s, env %, net %, update %, CPU us, RSS MB, "

@@ -125,8 +125,8 @@ def derived_sizes(config: RunConfig, obs_dim: int, num_actions: int) -> str:
     minibatches = config.rollout // config.ppo.batch_size
     # SB3's buffer keeps observation, mask, action, reward, flag, value, log-probability, advantage
     # and return as 4-byte numbers; the native one masks and flags as bytes, actions as 8.
-    stock = config.trainer == "sb3"
-    decision = 4 * obs_dim + num_actions + 36 if not stock else 4 * (obs_dim + num_actions + 7)
+    native = config.trainer != "sb3"
+    decision = 4 * obs_dim + num_actions + 36 if native else 4 * (obs_dim + num_actions + 7)
     megabytes = config.rollout * decision / 2**20
     return (
         f"rollout {config.num_envs} x {config.ppo.n_steps} = {config.rollout:,} decisions, "

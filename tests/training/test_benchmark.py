@@ -206,7 +206,8 @@ def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
     assert cuda.bars(rows)[2]["reason"] == "nvidia-ml-py is not installed"
     monkeypatch.setattr(torch.cuda, "utilization", lambda: 40)
     with cuda.Utilisation() as seen:
-        time.sleep(0.35)
+        while not seen.values:
+            time.sleep(0.01)
     assert set(seen.values) == {40.0}
 
 

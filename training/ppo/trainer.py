@@ -417,7 +417,7 @@ class PPOTrainer:
         """Add the gradients of the pieces of a minibatch up; return its terms of the loss."""
         mark = self.phases.mark
         sums = np.zeros(len(TERMS))
-        terms = torch.from_numpy(sums)
+        parts: list[Tensor] = []
         for piece in pieces:
             mark("gather")
             if self._closed_form:
@@ -429,11 +429,13 @@ class PPOTrainer:
                 mark("loss")
                 torch.autograd.backward((logits, value), slopes)
             else:
-                loss, terms = self._loss(piece, objective)
+                loss, means = self._loss(piece, objective)
                 mark("loss")
-                self.precision.scale(loss).backward()
+                share = len(piece.samples.adv) / piece.total
+                self.precision.scale(loss * share).backward()
+                parts.append(means * share)
             mark("backward")
-        return terms
+        return torch.stack(parts).sum(0) if parts else torch.from_numpy(sums)
 
     def _forward_and_loss(self, piece: Any, objective: Objective) -> tuple[Tensor, Tensor]:
         with self.precision.autocast():

@@ -137,8 +137,6 @@ def test_update_equals_maskable_ppo(sb3, make_trainer, monkeypatch, micro_batch,
         **options,
     )
     trainer._closed_form = closed_form
-    if not closed_form:
-        trainer.minibatches._per_piece = trainer.minibatches._per_minibatch
     trainer.net.load_state_dict(our_names(model.policy.state_dict()))
     buffer, rollout = model.rollout_buffer, trainer.rollout
     for name, theirs in {
