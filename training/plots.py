@@ -88,8 +88,8 @@ class RunData:
         ``config.json`` without the options.
     metrics : dict of str to ndarray of float64, shape (iterations,)
         Columns such as ``train/kl``; NaN where an iteration lacks it.
-    events, evaluations : list of dict
-        What happened, and what was found in the middle of the training.
+    evaluations : list of dict
+        What was found in the middle of the training.
     summary, evaluation : dict
         Empty if they are missing.
     notes : list of str
@@ -101,7 +101,6 @@ class RunData:
     config: dict[str, Any] = field(default_factory=dict)
     head: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, np.ndarray] = field(default_factory=dict)
-    events: list[dict[str, Any]] = field(default_factory=list)
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
@@ -159,7 +158,6 @@ def read_run(path: Path, name: str | None = None) -> RunData:
         config=_options(config) if isinstance(config, dict) else {},
         head=head,
         metrics=_columns(records),
-        events=read_lines(path / "events.jsonl"),
         evaluations=read_lines(path / "evaluations.jsonl"),
         summary=_read_object(path / "summary.json", notes),
         evaluation=evaluation,

@@ -216,7 +216,7 @@ def test_run_that_is_killed_at_any_time_can_be_gone_on_with(tiny_config, tmp_pat
     flags += ["--set", "checkpoints={every: 128, keep: 2}", "--set", "trackers={likelihood: {}}"]
     run, resume = tmp_path / "run", []
     steps = 0
-    for _ in range(5):
+    for _ in range(3):
         process = subprocess.Popen(
             command(tmp_path, "run", *(resume or flags)),
             cwd=ROOT,
