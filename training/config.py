@@ -467,6 +467,13 @@ class RunConfig:
         seeds, allowed = self.ensemble.seeds, "one seed or more with trainer='ensemble'"
         allowed = allowed if several else f"empty with trainer={self.trainer!r}"
         require(bool(seeds) == several, "ensemble.seeds", seeds, allowed)
+        during = self.evaluation.during
+        one = not several or during in (None, "off")
+        allowed = "'off' with trainer='ensemble': its members are evaluated when they are trained"
+        require(one, "evaluation.during", during, allowed)
+        hindsight = self.native.hindsight
+        one = not several or hindsight == "off"
+        require(one, "native.hindsight", hindsight, "'off' with trainer='ensemble'")
         if self.trainer == "sb3":
             for name, alone in {
                 "precision": "fp16",
@@ -504,15 +511,16 @@ class RunConfig:
         """Precision of the layers that is asked for."""
         if self.ppo.precision is not None:
             return self.ppo.precision
-        return "auto" if self.trainer == "native" and not self.deterministic else "fp32"
+        chooses = self.trainer in ("native", "hier") and not self.deterministic
+        return "auto" if chooses else "fp32"
 
     @property
     def evaluates(self) -> str:
         """How the policy is evaluated while it is trained: off, inline or process."""
         if self.evaluation.during is not None:
             return self.evaluation.during
-        possible = self.native.recurrent == "none"
-        return "process" if possible and machine.physical_cores() >= 3 else "off"
+        one = self.trainer != "ensemble"
+        return "process" if one and machine.physical_cores() >= 3 else "off"
 
     @property
     def rollout(self) -> int:

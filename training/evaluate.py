@@ -194,7 +194,7 @@ def ready(
     logits = trainer.load_logits(config, engine, own)
     pair = None
     if config.trainer == "hier":
-        pair = Pair(config, trainer.load_bids(config, own), logits)
+        pair = trainer.load_pair(config, logits, own)
     tier = getattr(engine.game.config, "tier", None)
     return Trained(config, path, steps, tier, logits, windows or {}, pair, member)
 
@@ -229,7 +229,7 @@ def play_matches(
         engine = match_engine(trained.config, opponents, options.games)
         n = engine.num_envs
         seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in baselines}
-        if trained.pair is not None:
+        if trained.pair is not None and baselines:
             seats |= trained.pair.halves(n, options.bids, options.seed)
         seats[AGENT] = trained.match_policy(n, options.bids, options.seed)
         results[opponents] = {

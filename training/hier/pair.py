@@ -12,6 +12,7 @@ from training.hier.options import manager_view
 from training.ppo.policy import Logits
 
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
+DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,14 @@ class Pair:
         What they were trained with.
     bids, cards : callable
         Of the Manager and of the Worker.
+    decoded : callable, optional
+        What each bid is expected to bring, if the Manager has learnt to tell.
     """
 
     config: RunConfig
     bids: Logits
     cards: Logits
+    decoded: Logits | None = None
 
     def policy(self, num_envs: int, seed: int) -> Policy:
         """Return the pair as a player of whole games; it plays the best legal actions.
@@ -40,10 +44,10 @@ class Pair:
         seed : int
             Of the bot that takes decisions which neither has learnt.
         """
-        return self._with_cards(self._with_bids(Bot("rule_hard", num_envs, seed)))
+        return self._with_cards(self._with_bids(self.bids, Bot("rule_hard", num_envs, seed)))
 
     def halves(self, num_envs: int, bidder: str, seed: int) -> dict[str, Policy]:
-        """Return players of which one half is the pair's: what each of the two is worth.
+        """Return players that share a half with the pair: what each half is worth.
 
         Parameters
         ----------
@@ -52,13 +56,17 @@ class Pair:
             The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
         seed : int
         """
-        return {
-            BIDS: self._with_bids(Bot("rule_hard", num_envs, seed)),
+        players = {
+            BIDS: self._with_bids(self.bids, Bot("rule_hard", num_envs, seed)),
             CARDS: self._with_cards(Bot(bidder, num_envs, seed)),
         }
+        if self.decoded is not None:
+            bot = Bot("rule_hard", num_envs, seed)
+            players[DECODED] = self._with_cards(self._with_bids(self.decoded, bot))
+        return players
 
-    def _with_bids(self, others: Policy) -> Policy:
-        return NetInGame(self.bids, manager_view(self.config), {Phase.BID}, others)
+    def _with_bids(self, bids: Logits, others: Policy) -> Policy:
+        return NetInGame(bids, manager_view(self.config), {Phase.BID}, others)
 
     def _with_cards(self, others: Policy) -> Policy:
         view = make_engine(self.config.env, 1, self.config.env_options)

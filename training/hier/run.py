@@ -19,6 +19,8 @@ from training.evaluation.policies import Net
 from training.finite import check_parameters
 from training.gate import Certificate, Gate, policy_hash
 from training.hier import options
+from training.hier.hindsight.decode import decoding
+from training.hier.pair import Pair
 from training.hier.trainer import HierTrainer
 from training.loop import Loop
 from training.ppo import run as native
@@ -238,7 +240,11 @@ def load_logits(
     return native.load_logits(run, engine, parameters["worker"])
 
 
-def load_bids(config: RunConfig, parameters: Mapping[str, Any]) -> Logits | RecurrentLogits:
-    """Return the trained Manager as a function from observations to logits."""
-    run = options.policy_run(config, "manager")
-    return native.load_logits(run, options.manager_view(config), parameters["manager"])
+def load_pair(config: RunConfig, cards: Logits, parameters: Mapping[str, Any]) -> Pair:
+    """Return the trained pair; ``cards`` is what :func:`load_logits` has returned."""
+    run, view = options.policy_run(config, "manager"), options.manager_view(config)
+    net = native.load_net(run, view, parameters["manager"])
+    decoded = None
+    if run.native.hindsight == "tricks":
+        decoded = decoding(net, view.game.config.scoring)
+    return Pair(config, logits_of(net), cards, decoded)

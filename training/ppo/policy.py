@@ -248,12 +248,8 @@ class ActorCritic(nn.Module):
 # -- playing ---------------------------------------------------------------------------------------
 
 
-def load_logits(
-    config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]
-) -> Logits | RecurrentLogits:
-    """Return a trained network as a function from observations (k, D) to logits (k, A).
-
-    One with a cell takes and returns its states too: see :class:`RecurrentLogits`.
+def load_net(config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]) -> ActorCritic:
+    """Return a trained network.
 
     Parameters
     ----------
@@ -266,6 +262,14 @@ def load_logits(
     """
     net = ActorCritic(layout, config)
     net.load_state_dict(state_dict)
+    return net
+
+
+def player_of(net: ActorCritic) -> Logits | RecurrentLogits:
+    """Return a network as a function from observations (k, D) to logits (k, A).
+
+    One with a cell takes and returns its states too: see :class:`RecurrentLogits`.
+    """
     return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
 
 

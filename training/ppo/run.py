@@ -228,8 +228,13 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     return network
 
 
+def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> ActorCritic:
+    """Return the trained network of a run."""
+    return policy.load_net(options.learning(config), obs_layout(engine), state_dict)
+
+
 def load_logits(
     config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to logits."""
-    return policy.load_logits(options.learning(config), obs_layout(engine), state_dict)
+    return policy.player_of(load_net(config, engine, state_dict))
