@@ -1,7 +1,7 @@
 """Make a small folder of a trained agent, to give away: ``python -m training.export RUN FOLDER``.
 
-It is a run folder with one checkpoint that holds the network alone: ``training.evaluate`` plays
-it, and nothing can be trained on from it.
+It is a run folder with one checkpoint that holds what decides the play alone: ``training.evaluate``
+plays it, and nothing can be trained on from it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from training import checkpoint, files, trainers
 from training.evaluate import load
 from training.runs import RunError, RunFolder
 
-# What a checkpoint keeps to go on with, at whatever depth; a player needs none of it.
-_TRAINING_ALONE = {"optimizer", "scaler", "sampler", "minibatch", "state", "generator"}
-_TRAINING_ALONE |= {"device_generators"}
+# Parts of a native network that do not decide what is played.
+_VALUE = ("value_tower.", "value_head.")
 
 
 def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
@@ -59,7 +58,7 @@ def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
         unfinished / "checkpoints",
         saved.steps,
         identity=trainers.module_of(run.config.trainer).identity(run, trained.view()),
-        model=_player(saved.model),
+        model={"policy": _player(saved.model["policy"])},
         trainer={"exported_from": run.name},
         states=np.zeros((0, saved.rows.shape[1]), np.uint8),
         arrays={},
@@ -70,11 +69,12 @@ def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
     return folder / "checkpoints" / written.name
 
 
-def _player(model: Mapping[str, Any]) -> dict[str, Any]:
+def _player(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters, of one network or of several by name, without those of the values."""
     return {
-        key: _player(value) if isinstance(value, Mapping) else value
-        for key, value in model.items()
-        if key not in _TRAINING_ALONE
+        name: _player(value) if isinstance(value, Mapping) else value
+        for name, value in parameters.items()
+        if not name.startswith(_VALUE)
     }
 
 

@@ -1,7 +1,16 @@
+import json
+
+import numpy as np
 import torch
 
 from training import checkpoint, evaluate, export
 from training.runs import RunFolder
+from training.train import main
+
+
+def saved_policy(run):
+    found = checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
+    return found.model["policy"]
 
 
 def test_exported_agent_is_the_trained_one_and_small(finished, tmp_path, capsys):
@@ -15,9 +24,10 @@ def test_exported_agent_is_the_trained_one_and_small(finished, tmp_path, capsys)
     assert here.steps == there.steps
     saved = checkpoint.load(here.path, {})
     assert set(saved.model) == {"policy"}
-    parameters = sum(x.numel() for x in saved.model["policy"].values())
+    played = {k: v for k, v in saved_policy(finished).items() if not k.startswith("value_")}
+    assert set(saved.model["policy"]) == set(played)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    assert size < 4 * parameters + 30_000
+    assert size < 4 * sum(x.numel() for x in played.values()) + 30_000
     assert all(isinstance(x, torch.Tensor) for x in saved.model["policy"].values())
 
 
@@ -31,3 +41,34 @@ def test_nothing_is_written_over(finished, tmp_path, capsys):
     assert export.main([str(finished), str(tmp_path)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_both_networks_of_a_pair_are_exported(tmp_path):
+    sizes = {"n_steps": 4, "batch_size": 16, "net_arch": [8]}
+    hier = {"warm_start": 64, "manager": {"hindsight": "tricks"}}
+    config = tmp_path / "pair.json"
+    config.write_text(
+        json.dumps(
+            {
+                "env": "SkullKingWorker-v0",
+                "trainer": "hier",
+                "total_steps": 300,
+                "num_envs": 16,
+                "device": "cpu",
+                "ppo": sizes,
+                "hier": hier,
+                "evaluation": {"during": "off"},
+            }
+        )
+    )
+    flags = ["--config", str(config), "--runs", str(tmp_path), "--name", "pair", "--no-evaluation"]
+    assert main(flags) == 0
+    run = RunFolder.open(tmp_path / "pair")
+    export.export(run, tmp_path / "agent")
+    here, there = (evaluate.load(r).pair for r in (RunFolder.open(tmp_path / "agent"), run))
+    obs = np.random.default_rng(3).random((6, 171), np.float32)
+    for name in ("bids", "decoded"):
+        assert (getattr(here, name)(obs) == getattr(there, name)(obs)).all()
+    cards = np.random.default_rng(4).random((6, 203), np.float32)
+    assert (here.cards(cards) == there.cards(cards)).all()
+    assert set(saved_policy(tmp_path / "agent")) == {"worker", "manager"}

@@ -258,10 +258,17 @@ def load_net(config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]) -
     layout : ObsLayout
         Of the environment it was trained on.
     state_dict : dict
-        Parameters, as saved in a checkpoint.
+        Parameters, as saved in a checkpoint. Those of the values may be left out, as
+        :mod:`training.export` does; the network then plays, and its values mean nothing.
+
+    Raises
+    ------
+    RuntimeError
+        They are those of another network.
     """
     net = ActorCritic(layout, config)
-    net.load_state_dict(state_dict)
+    values = {k: v for k, v in net.state_dict().items() if k.startswith("value_")}
+    net.load_state_dict({**values, **state_dict})
     return net
 
 
