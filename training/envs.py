@@ -12,11 +12,10 @@ from fastenv import BatchEngine
 from training import env_impl
 from training.config import RunConfig, Schedule
 from training.env_impl import EnvImpl
+from training.seeds import TRAINING_BIT
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
-# Training seeds have this bit, evaluation seeds are below 2**40: they never meet.
-TRAINING_BIT = 1 << 62
 
 
 def make_engine(

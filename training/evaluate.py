@@ -42,6 +42,7 @@ from training.evaluation.policies import (
 )
 from training.hier.pair import Pair
 from training.runs import RunError, RunFolder
+from training.seeds import GOAL_SEEDS, MATCH_SEEDS
 
 AGENT = "trained"
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
@@ -52,9 +53,6 @@ _GOALS = {
     "uniform": "0 to N equally likely, so that many are out of reach",
     "estimate": "what the hand promises, one less or one more",
 }
-# Evaluation seeds: blocks that cannot touch, below 2**42 and so below all training seeds.
-MATCH_SEEDS = 1 << 40
-GOAL_SEEDS = 1 << 41
 ROUNDS = 20_000  # of the comparison at equal goals, unless the config says otherwise
 
 

@@ -11,7 +11,7 @@ import torch
 
 from training.curriculum import CurriculumConfig, options_of
 from training.envs import training_seed
-from training.gate import GATE_SEEDS
+from training.seeds import GATE_SEEDS
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = {"info": "ended_won", "equals": "ended_bid"}
