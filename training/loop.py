@@ -143,11 +143,11 @@ class Loop:
             self._save_last()
             self.stopped = True
             return False
-        if self._curriculum is not None:
-            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
         changed = self._knobs.apply(self.steps)
         if changed:
             self._log.event("knobs", step=self.steps, **changed)
+        if self._curriculum is not None:
+            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
         self._window.clear()
         self.began, self._cpu = time.perf_counter(), time.process_time()
         return True

@@ -136,6 +136,30 @@ def test_impossible_gates_are_refused_with_nothing_written(train, tmp_path, caps
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        "env_options={opponents: [rule_easy, external, rule_easy]}",
+        "schedules={opponents: [[0, rule_easy], [9, external]]}",
+        "gate="
+        + json.dumps(
+            GATE
+            | {"stages": [GATE["stages"][0], {"name": "b", "knobs": {"opponents": "external"}}]}
+        ),
+    ],
+)
+def test_no_seat_is_left_to_be_played_from_outside(train, tmp_path, capsys, given):
+    flags = ("--env", "SkullKingFlat-v0", "--set", given)
+    assert train(tmp_path, "bad", *flags) == 2
+    assert "opponents=" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_network_with_a_memory_is_tested(train, tmp_path):
+    assert train(tmp_path, "run", "--set", "native.recurrent=gru", *flags()) == 0
+    assert events(tmp_path / "run", "stage")
+
+
 def test_knob_has_a_schedule_or_a_gate(train, tmp_path, capsys):
     both = "schedules={allowed_phases: [[0, [late]]]}"
     assert train(tmp_path, "bad", *flags(), "--set", both) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastenv import BatchEngine
-from training.config import RunConfig
+from training.config import RunConfig, require
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo import options
@@ -49,6 +49,12 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
         See :func:`training.ensemble.trainer.check`.
     """
     native.check(config, engine)
+    for name in ("gate", "trackers"):
+        value, allowed = (
+            getattr(config, name),
+            "empty with trainer='ensemble': it is for one policy",
+        )
+        require(not value, name, value, allowed)
     with options.names_of_the_run():
         learning, execution = options.learning(config), options.execution(config)
         trainer.check(learning, execution, len(config.ensemble.seeds), config.num_envs)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from training import checkpoint
+from training import certificates, checkpoint
 from training.checkpoint import Checkpoint
 from training.config import RunConfig, require
 from training.env_impl import EnvImpl
@@ -33,7 +33,7 @@ GATE_LANES = 256
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:
     """Train a run; see :func:`training.session.conduct`."""
-    return conduct(run, resume, partial(HierLearner, folder=run.path), identity)
+    return conduct(run, resume, partial(HierLearner, certificates=run.certificates), identity)
 
 
 class HierLearner:
@@ -44,12 +44,12 @@ class HierLearner:
     Parameters
     ----------
     config : RunConfig
-    folder : Path
-        Of the run; certificates of the gate go to ``gate/``.
+    certificates : Path
+        Folder for those of its gate.
     """
 
-    def __init__(self, config: RunConfig, folder: Path) -> None:
-        self._config, self._folder = config, folder
+    def __init__(self, config: RunConfig, certificates: Path) -> None:
+        self._config, self._certificates = config, certificates
         self._loop: Loop | None = None
         self.trainer = HierTrainer(config, self._step)
         gate = options.gate_config(config.hier.gate)
@@ -108,7 +108,7 @@ class HierLearner:
             if not left or not gate.due(trainer.trainers["worker"].iteration):
                 return
             certificate = self._test(gate)
-            self._report(certificate, loop)
+            certificates.keep(certificate, self._certificates, loop.log, loop.steps)
             if not certificate.passed:
                 if left == 1:
                     loop.log.warn(
@@ -118,14 +118,6 @@ class HierLearner:
                 return
         trainer.worker_plays = True
         loop.log.event("worker_plays", step=loop.steps)
-
-    def _report(self, certificate: Certificate, loop: Loop) -> None:
-        folder = self._folder / "gate"
-        folder.mkdir(exist_ok=True)
-        certificate.write(folder / f"worker_{certificate.number:03d}.json")
-        shown = ("stage", "number", "verdict", "successes", "failures")
-        details = {name: getattr(certificate, name) for name in shown}
-        loop.log.event("gate", step=loop.steps, **details)
 
     def _test(self, gate: Gate) -> Certificate:
         worker = self.trainer.trainers["worker"]

@@ -13,7 +13,7 @@ from fastenv.errors import ConfigError
 from fastenv.skullking import SkullKingGame
 from training import checkpoint, envs, late_actions
 from training.checkpoint import Checkpoint
-from training.config import RunConfig
+from training.config import RunConfig, require
 from training.finite import check_parameters
 from training.hier.hindsight.auxiliary import Hindsight
 from training.hier.hindsight.auxiliary import make as make_hindsight
@@ -188,6 +188,9 @@ def hindsight(config: RunConfig, engine: BatchEngine) -> Hindsight | None:
     game = engine.game
     if not isinstance(game, SkullKingGame):
         raise ConfigError(f"native.hindsight={mode!r} is not possible: it is Skull King's alone.")
+    if game.config.tier == "worker":
+        allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
+        require(not config.trackers, "trackers", dict(config.trackers), allowed)
     seed = envs.stream_seed(config.seed, "auxiliary")
     learning, policy = options.learning(config), game.config.tier
     return make_hindsight(mode, policy, game.config, learning, config.num_envs, seed)

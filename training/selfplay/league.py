@@ -147,4 +147,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     flat = isinstance(game, SkullKingGame) and game.rules["tier"][0] == Tier.FLAT
     allowed = "SkullKingFlat-v0 with selfplay: there one policy can play every seat"
     require(flat, "env", config.env, allowed)
+    kinds = [given.get("kind", name) for name, given in config.trackers.items()]
+    allowed = "without an archive with selfplay: nobody would sit in its rows"
+    require("archive" not in kinds, "trackers", kinds, allowed)
     engine.configure("opponents", "external")
