@@ -1,4 +1,4 @@
-"""What the tests of a gate leave behind, whoever asked for them: a certificate, an event, a line."""
+"""What a test of a gate leaves behind, whoever asked for it: a certificate, an event, a line."""
 
 from __future__ import annotations
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from fastenv import BatchEngine
 from training import certificates, checkpoint, envs, trainers
-from training.config import RunConfig, build, require
+from training.config import RunConfig
 from training.evaluation.policies import Net
 from training.gate import Gate, GateConfig, policy_hash
 from training.logging import RunLog
 from training.trackers.sources import source_of
+from training.values import build, require
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import numpy as np
 import fastenv
 from fastenv import BatchEngine
 from training import env_impl
-from training.config import RunConfig, Schedule, require
+from training.config import RunConfig
 from training.env_impl import EnvImpl
 from training.seeds import TRAINING_BIT
+from training.values import Schedule, require
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")

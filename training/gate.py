@@ -25,10 +25,10 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training import files
-from training.config import canonical_json
 from training.seeds import GATE_SEEDS
 from training.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
 from training.trackers.base import Source, View, read
+from training.values import canonical_json
 
 if TYPE_CHECKING:  # it would import Stable-Baselines3
     from training.evaluation.policies import Policy

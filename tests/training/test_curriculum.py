@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from fastenv.skullking.tables import Bot
 from training.curriculum import CurriculumConfig, options_of
 from training.envs import training_seed
+from training.gate import Gate
 from training.seeds import GATE_SEEDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +30,8 @@ GATE = {
     "gate_every": 2,
     "lanes": 8,
 }
+
+OUTSIDE = [GATE["stages"][0], {"name": "late", "knobs": {"opponents": "external"}}]
 
 
 def flags(**changed):
@@ -136,16 +140,28 @@ def test_impossible_gates_are_refused_with_nothing_written(train, tmp_path, caps
     assert not list(tmp_path.iterdir())
 
 
+def test_scheduled_knobs_hold_in_the_test_too(train, tmp_path, monkeypatch):
+    played = []
+
+    def certify(self, update, engine, *args, **kwargs):
+        engine.reset_many(seeds=1)
+        played.append(set(engine.get_states()["bots"][:, 1:4].ravel().tolist()))
+        return real(self, update, engine, *args, **kwargs)
+
+    real = Gate.certify
+    monkeypatch.setattr(Gate, "certify", certify)
+    schedule = "schedules={opponents: [[0, random], [256, heuristic]]}"
+    never = {"info": "ended_round", "at_least": 99}
+    assert train(tmp_path, "run", "--set", schedule, *flags(success=never)) == 0
+    assert played == [{Bot.HEURISTIC}]
+
+
 @pytest.mark.parametrize(
     "given",
     [
         "env_options={opponents: [rule_easy, external, rule_easy]}",
         "schedules={opponents: [[0, rule_easy], [9, external]]}",
-        "gate="
-        + json.dumps(
-            GATE
-            | {"stages": [GATE["stages"][0], {"name": "b", "knobs": {"opponents": "external"}}]}
-        ),
+        "gate=" + json.dumps(GATE | {"stages": OUTSIDE}),
     ],
 )
 def test_no_seat_is_left_to_be_played_from_outside(train, tmp_path, capsys, given):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastenv import BatchEngine
-from training.config import RunConfig, require
+from training.config import RunConfig
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo import options
@@ -14,6 +14,7 @@ from training.ppo.run import NativeLearner
 from training.ppo.trainer import OnStep
 from training.runs import RunFolder
 from training.session import Outcome, conduct
+from training.values import require
 
 load_logits = native.load_logits
 
@@ -50,11 +51,8 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     """
     native.check(config, engine)
     for name in ("gate", "trackers"):
-        value, allowed = (
-            getattr(config, name),
-            "empty with trainer='ensemble': it is for one policy",
-        )
-        require(not value, name, value, allowed)
+        value = getattr(config, name)
+        require(not value, name, value, "empty with trainer='ensemble': it is for one policy")
     with options.names_of_the_run():
         learning, execution = options.learning(config), options.execution(config)
         trainer.check(learning, execution, len(config.ensemble.seeds), config.num_envs)

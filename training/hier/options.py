@@ -11,7 +11,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.envs import make_engine, stream_seed
 from training.hier.config import POLICY_DEFAULTS, GateOptions
-from training.ppo.config import require
+from training.values import require
 
 if TYPE_CHECKING:
     from training.config import RunConfig

@@ -12,7 +12,7 @@ import numpy as np
 from fastenv import BatchEngine
 from training import certificates, checkpoint
 from training.checkpoint import Checkpoint
-from training.config import RunConfig, require
+from training.config import RunConfig
 from training.env_impl import EnvImpl
 from training.envs import make_engine
 from training.evaluation.policies import Net
@@ -27,6 +27,7 @@ from training.ppo import run as native
 from training.ppo.policy import Logits, RecurrentLogits, logits_of
 from training.runs import RunFolder
 from training.session import Outcome, Snapshot, conduct
+from training.values import require
 
 GATE_LANES = 256
 

@@ -13,7 +13,7 @@ from fastenv.errors import ConfigError
 from fastenv.skullking import SkullKingGame
 from training import checkpoint, envs, late_actions
 from training.checkpoint import Checkpoint
-from training.config import RunConfig, require
+from training.config import RunConfig
 from training.finite import check_parameters
 from training.hier.hindsight.auxiliary import Hindsight
 from training.hier.hindsight.auxiliary import make as make_hindsight
@@ -28,6 +28,7 @@ from training.runs import RunFolder
 from training.selfplay import league
 from training.selfplay.league import League
 from training.session import Outcome, Snapshot, conduct
+from training.values import require
 
 # Options of the section ``native`` that shape the network.
 _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
