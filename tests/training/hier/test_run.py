@@ -35,10 +35,17 @@ def model_of(run):
     return newest, torch.load(run / "checkpoints" / newest / "model.pt", weights_only=True)
 
 
-@pytest.mark.parametrize("mode", ["round", "game"])
-def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, mode):
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("hier.mode=round",),
+        ("hier.mode=game",),
+        ("hier.manager.hindsight=tricks", "hier.worker.hindsight=sil"),
+    ],
+)
+def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, options):
     flags = settings(
-        f"hier.mode={mode}", "hier.manager.n_steps=20", "hier.manager.batch_size=80",
+        *options, "hier.manager.n_steps=20", "hier.manager.batch_size=80",
         "hier.adaptive_epochs=true",
     )  # fmt: skip
     assert train_hier("whole", *flags, "--total-steps", 4000) == 0
