@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,16 @@ def test_run_is_the_same_if_it_goes_on_where_the_stage_changes(train, tmp_path, 
     straight, halves = model(tmp_path / "straight"), model(tmp_path / "halves")
     assert all(torch.equal(halves[name], x) for name, x in straight.items())
     assert len(events(tmp_path / "halves", "stage")) == 1
+
+
+def test_test_of_a_run_that_was_killed_behind_it_is_logged_once(train, tmp_path):
+    assert train(tmp_path, "run", *flags()) == 0
+    run = tmp_path / "run"
+    shutil.rmtree(run / "checkpoints/ckpt_000000000512")
+    assert train(tmp_path, "run", "--resume", config=None) == 0
+    (found,) = events(run, "gate")
+    (stage,) = events(run, "stage")
+    assert found["step"] == stage["step"] == 256
 
 
 def test_policy_that_is_not_good_enough_stays_and_its_tests_are_counted(train, tmp_path):

@@ -89,9 +89,7 @@ class HierLearner:
         """Train to the end, or until the loop says to stop."""
         self._loop, trainer = loop, self.trainer
         while loop.steps < self._config.total_steps:
-            if trainer.next_policy == "manager" and trainer.policy != "manager":
-                self._admit_worker(loop)
-            if not loop.begin_iteration():
+            if not loop.begin_iteration(partial(self._admit_worker, loop)):
                 return
             found, details = trainer.iterate()
             loop.end_iteration(found["train"], found["phases"], **details)
@@ -100,9 +98,10 @@ class HierLearner:
     # -- the gate --------------------------------------------------------------------------------
 
     def _admit_worker(self, loop: Loop) -> None:
-        """Let the Worker play the Manager's cards from now on, if it may."""
+        """Where a stage of the Manager begins, let the Worker play its cards if it may."""
         trainer, gate = self.trainer, self._gate
-        if trainer.worker_plays:
+        begins = trainer.next_policy == "manager" and trainer.policy != "manager"
+        if trainer.worker_plays or not begins:
             return
         if gate is not None:
             left = gate.config.tests - gate.tests
