@@ -88,7 +88,7 @@ def test_goals_of_all_sources_are_counted(make_trainer):
 def test_manager_episodes_are_bids_or_games(make_trainer, mode):
     lengths = []
     trainer = make_trainer(
-        lambda engine: (
+        lambda engine, *_: (
             lengths.extend(engine.ep_length[engine.terminated != 0].tolist())
             if engine is trainer.manager_env
             else None
