@@ -1,13 +1,15 @@
 """Training, evaluation and measurement: consumers of fastenv through its public API only.
 
-Rooms: ``config`` and ``presets`` (what to run), ``envs`` and ``env_impl`` (engines), ``runs``,
-``checkpoint``, ``writer``, ``export``, ``logging`` and ``windows`` (what stays of a run),
-``session`` and ``loop`` (a run, whoever trains), ``followers``, ``trackers``, ``curriculum`` and
-``gate`` (what goes along with it), ``ppo``, ``sb3``, ``hier``, ``selfplay``, ``ensemble`` and
-``late_actions`` (the trainers and what they are offered), ``evaluation``, ``evaluate``,
-``evaluations``, ``milestones`` and ``protocol`` (how good it plays, after one training, in its
-course, and over several), ``replay`` (episodes to play again), ``bench``, ``benchmark_v9``,
-``profile`` and ``matrix`` (how fast it is).
+Rooms: ``config``, ``values`` and ``presets`` (what to run), ``envs``, ``env_impl`` and ``seeds``
+(engines, and where they begin), ``runs``, ``checkpoint``, ``writer``, ``export``, ``files``,
+``logging`` and ``windows`` (what stays of a run), ``session``, ``loop``, ``finite`` and ``stats``
+(a run, whoever trains), ``followers``, ``trackers``, ``curriculum``, ``gate``, ``sequential``,
+``beta`` and ``certificates`` (what goes along with it), ``trainers``, ``ppo``, ``sb3``, ``hier``,
+``selfplay``, ``ensemble`` and ``late_actions`` (who trains, and on what they are offered),
+``evaluation``, ``evaluate``, ``milestones`` and ``protocol`` (how good it plays, after one
+training, in its course, and over several), ``replay`` (episodes to play again), ``dashboard``,
+``plots`` and ``report`` (to look at), ``bench``, ``benchmark_v9``, ``profile``, ``matrix``,
+``machine`` and ``runs_md`` (how fast it is). ``train`` is the command that runs.
 """
 
 import os

@@ -9,42 +9,25 @@ import dataclasses
 import hashlib
 import json
 import re
-import types
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self
 
 import yaml
 
 from fastenv.errors import ConfigError
 from training import machine
 from training.ensemble.config import EnsembleConfig
+from training.evaluation.config import EvaluationConfig
 from training.hier.config import HierConfig
 from training.hier.hindsight.modes import CHOICES as HINDSIGHT
 from training.ppo import options
 from training.selfplay.config import SelfPlayConfig
+from training.values import Schedule, build, canonical_json, require
 
 TRAINERS = ("native", "sb3", "hier", "ensemble")
 ENV_IMPLS = ("reference", "native", "auto")
-EVALUATES = ("off", "inline", "process")
-OPPONENT_SETS = (
-    "random",
-    "rule_easy",
-    "rule_medium",
-    "rule_hard",
-    "rule_pi_hard",
-    "heuristic",
-    "mixed",
-)
-
-Schedule = tuple[tuple[int, Any], ...]
-
-
-def require(ok: bool, name: str, value: object, allowed: str) -> None:
-    """Refuse ``value`` of the option ``name`` unless ``ok``."""
-    if not ok:
-        raise ConfigError(f"{name}={value!r} is not possible: {name} must be {allowed}.")
 
 
 @dataclass(frozen=True)
@@ -263,86 +246,6 @@ class LateAction:
 
 
 @dataclass(frozen=True)
-class EvaluationConfig:
-    """What is played during a training, at its end, and by ``python -m training.evaluate``.
-
-    Parameters
-    ----------
-    during : {"off", "inline", "process"} or None
-        Whether, and where, the policy is evaluated while it is trained: between two iterations, or
-        in a second process. None takes ``process`` if there are three cores, else ``off``.
-    every : int
-        Decisions between two evaluations during the training; one is also made at its end.
-    curve_games : int
-        Skull King: whole games of each of them for each opponent set (``curve_opponents``).
-    curve_opponents : tuple of str
-        Their opponent sets; the first one decides which policy is best.
-    curve_episodes : int
-        Prospector: episodes of each of them.
-    after_training : bool
-        Evaluate as soon as the training is done.
-    games : int
-        Whole games of Skull King for each opponent set (``opponents``); four share their deals.
-    episodes : int or None
-        Skull King: rounds for the comparison at equal goals and deals (Worker and Ability runs).
-        Prospector: episodes that each policy plays. None takes 20,000 and 300.
-    opponents : tuple of str
-        Opponent sets of the matches.
-    bids : {"rule_hard", "heuristic"}
-        Who bids for a Worker in a whole game.
-    goals : {"uniform", "estimate"}
-        Goals of the comparison: any from 0 to N, or near what the hand promises.
-    bootstrap : int
-        Resamples of the 95 % intervals.
-    seed : int
-        First evaluation seed; below 2**40, where no training seed lies.
-    max_steps : int
-        Prospector: decisions after which an episode is given up.
-    replays : int
-        Best episodes of the agent to keep in ``replays/``.
-    """
-
-    during: str | None = None
-    every: int = 500_000
-    curve_games: int = 200
-    curve_opponents: tuple[str, ...] = ("rule_hard",)
-    curve_episodes: int = 100
-    after_training: bool = True
-    games: int = 1000
-    episodes: int | None = None
-    opponents: tuple[str, ...] = OPPONENT_SETS
-    bids: str = "rule_hard"
-    goals: str = "uniform"
-    bootstrap: int = 2000
-    seed: int = 0
-    max_steps: int = 30_000
-    replays: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        known = self.during in (None, *EVALUATES)
-        require(known, "evaluation.during", self.during, " or ".join(map(repr, EVALUATES)))
-        for name in ("every", "curve_games", "curve_episodes", "games", "bootstrap", "max_steps"):
-            value = getattr(self, name)
-            require(value >= 1, f"evaluation.{name}", value, "at least 1")
-        some = len(self.curve_opponents) > 0
-        require(some, "evaluation.curve_opponents", self.curve_opponents, "one or more sets")
-        possible = self.episodes is None or self.episodes >= 1
-        allowed = "at least 1, or null for the default"
-        require(possible, "evaluation.episodes", self.episodes, allowed)
-        require(self.replays >= 0, "evaluation.replays", self.replays, "at least 0")
-        require(0 <= self.seed < 2**40, "evaluation.seed", self.seed, "from 0 to 2**40 - 1")
-        for option in ("opponents", "curve_opponents"):
-            for name in getattr(self, option):
-                known = name in OPPONENT_SETS
-                require(known, f"evaluation.{option}", name, "among " + ", ".join(OPPONENT_SETS))
-        known = self.bids in ("rule_hard", "heuristic")
-        require(known, "evaluation.bids", self.bids, "'rule_hard' or 'heuristic'")
-        known = self.goals in ("uniform", "estimate")
-        require(known, "evaluation.goals", self.goals, "'uniform' or 'estimate'")
-
-
-@dataclass(frozen=True)
 class RunConfig:
     """Everything that decides what a run does.
 
@@ -547,11 +450,6 @@ class RunConfig:
         return build(cls, values, "")
 
 
-def canonical_json(value: object) -> str:
-    """Return JSON that is the same text for equal values: keys sorted, no spaces."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``base`` with the values of ``over``; sections are merged, other values replaced."""
     merged = dict(base)
@@ -603,88 +501,3 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
             inner = {part: inner}
         nested = merge(nested, inner)
     return nested
-
-
-# -- from plain values to dataclasses --------------------------------------------------------------
-
-
-def build(cls: type, values: Mapping[str, Any], where: str) -> Any:
-    """Return a dataclass from plain values, checked like all options.
-
-    Parameters
-    ----------
-    cls : type
-    values : mapping
-    where : str
-        What stands before the names of its options in errors, such as ``ppo.``.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown option, or a value of the wrong type or out of range; names it.
-    """
-    options = [f for f in fields(cls) if f.init]
-    known = [f.name for f in options]
-    for name in values:
-        if name not in known:
-            raise ConfigError(
-                f"{where + str(name)!r} is not an option; options: {', '.join(sorted(known))}."
-            )
-    for f in options:
-        optional = f.default is not MISSING or f.default_factory is not MISSING
-        require(optional or f.name in values, where + f.name, None, "given")
-    hints = get_type_hints(cls)
-    return cls(**{n: _convert(hints[n], v, where + n) for n, v in values.items()})
-
-
-def _convert(kind: Any, value: Any, name: str) -> Any:
-    """Return ``value`` as the annotated type, or refuse it by name."""
-    origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
-        if value is None and type(None) in get_args(kind):
-            return None
-        return _convert(get_args(kind)[0], value, name)
-    if dataclasses.is_dataclass(kind):
-        require(isinstance(value, Mapping), name, value, "a mapping of options to values")
-        return build(kind, value, name + ".")
-    if kind == Mapping[str, Schedule]:
-        return _schedules(value, name)
-    if origin is tuple:
-        listed = isinstance(value, Sequence) and not isinstance(value, str)
-        require(listed, name, value, "a list")
-        return tuple(_convert(get_args(kind)[0], item, name) for item in value)
-    if origin is not None:
-        require(isinstance(value, Mapping), name, value, "a mapping")
-        return dict(value)
-    return _scalar(kind, value, name)
-
-
-def _scalar(kind: type, value: Any, name: str) -> Any:
-    if kind is float and isinstance(value, str):  # YAML reads 3e-4 as a text
-        try:
-            value = float(value)
-        except ValueError:
-            require(False, name, value, "a number")
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if kind is str and value is False:  # YAML reads off as false
-        value = "off"
-    names = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
-    right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-    if kind is float and right:
-        right = value == value and abs(value) != float("inf")
-    require(right, name, value, names[kind])
-    return value
-
-
-def _schedules(value: Any, name: str) -> dict[str, Schedule]:
-    require(isinstance(value, Mapping), name, value, "a mapping of knobs to [step, value] pairs")
-    result = {}
-    for knob, pairs in value.items():
-        listed = isinstance(pairs, Sequence) and not isinstance(pairs, str)
-        shaped = listed and all(
-            isinstance(p, Sequence) and len(p) == 2 and type(p[0]) is int for p in pairs
-        )
-        require(shaped, f"{name}.{knob}", pairs, "[step, value] pairs, rising from step 0")
-        result[knob] = tuple((step, item) for step, item in pairs)
-    return result

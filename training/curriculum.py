@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from fastenv import BatchEngine
-from training import checkpoint, envs, trainers
-from training.config import RunConfig, build, require
+from training import certificates, checkpoint, envs, trainers
+from training.config import RunConfig
 from training.evaluation.policies import Net
 from training.gate import Gate, GateConfig, policy_hash
 from training.logging import RunLog
 from training.trackers.sources import source_of
+from training.values import build, require
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,6 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     require(not both, "schedules", both, "without the knobs that the stages of the gate set")
     ticks = config.window_ticks
     require(not ticks, "window_ticks", ticks, "0 with a gate, which cuts episodes short")
-    cell = config.native.recurrent
-    require(cell == "none", "native.recurrent", cell, "'none' with a gate: players have no memory")
     return options
 
 
@@ -153,6 +152,11 @@ class Curriculum:
         Returns a copy of the parameters in host memory.
     reset_lanes : callable
         Begins new episodes in all lanes of ``engines``.
+
+    Attributes
+    ----------
+    engine : BatchEngine
+        What the policy is tested on.
     """
 
     def __init__(
@@ -167,8 +171,8 @@ class Curriculum:
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
         self._gate, self._stage, self._told = Gate(options.gate), 0, False
-        self._engine = envs.make_engine(config.env, options.lanes, config.env_options)
-        self._success = source_of(self._engine, options.success, "gate.success")
+        self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
+        self._success = source_of(self.engine, options.success, "gate.success")
         self.apply()
 
     @property
@@ -179,7 +183,7 @@ class Curriculum:
     def apply(self) -> None:
         """Set the knobs of all stages until now, in their order."""
         for stage in self._options.stages[: self._stage + 1]:
-            configure([*self._engines, self._engine], stage)
+            configure([*self._engines, self.engine], stage)
 
     def record(self) -> dict[str, Any]:
         """Return the stage and the number of tests until now, for a log."""
@@ -226,10 +230,10 @@ class Curriculum:
         parameters = self._policy()
         with checkpoint.generators_kept():
             module = trainers.module_of(self._config.trainer)
-            logits = module.load_logits(self._config, self._engine, parameters)
+            logits = module.load_logits(self._config, self.engine, parameters)
         certificate = self._gate.certify(
             iteration,
-            self._engine,
+            self.engine,
             Net(logits),
             self._success,
             stage=self.stage.name,
@@ -237,29 +241,13 @@ class Curriculum:
             settings={
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),
+                "schedules": envs.scheduled(self._config.schedules, steps),
                 "stages": [asdict(stage) for stage in self._options.stages[: self._stage + 1]],
                 "success": dict(self._options.success),
             },
             max_steps=self._options.max_steps,
         )
-        self._folder.mkdir(exist_ok=True)
-        path = self._folder / f"gate_{certificate.number:04d}.json"
-        certificate.write(path)
-        log.event(
-            "gate",
-            step=steps,
-            stage=certificate.stage,
-            number=certificate.number,
-            verdict=certificate.verdict,
-            successes=certificate.successes,
-            failures=certificate.failures,
-            interval=list(certificate.interval),
-            certificate=path.name,
-        )
-        log.say(
-            f"gate of stage {certificate.stage}, test {certificate.number}: {certificate.verdict} "
-            f"with {certificate.successes} of {certificate.successes + certificate.failures}"
-        )
+        certificates.keep(certificate, self._folder, log, steps)
         return certificate.passed
 
     def state_dict(self) -> dict[str, Any]:

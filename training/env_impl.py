@@ -14,7 +14,8 @@ import numpy as np
 
 import fastenv
 from fastenv import BackendUnavailableError, BatchEngine, Game
-from training.config import ENV_IMPLS, require
+from training.config import ENV_IMPLS
+from training.values import require
 
 BACKENDS = {"reference": "reference", "native": "fast"}
 

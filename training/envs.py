@@ -10,13 +10,13 @@ import numpy as np
 import fastenv
 from fastenv import BatchEngine
 from training import env_impl
-from training.config import RunConfig, Schedule
+from training.config import RunConfig
 from training.env_impl import EnvImpl
+from training.seeds import TRAINING_BIT
+from training.values import Schedule, require
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
-# Training seeds have this bit, evaluation seeds are below 2**40: they never meet.
-TRAINING_BIT = 1 << 62
 
 
 def make_engine(
@@ -81,6 +81,23 @@ def _engine(config: RunConfig, num_envs: int) -> tuple[BatchEngine, EnvImpl]:
     return fastenv.make_engine(config.env, num_envs, **how, **options), impl
 
 
+def check_opponents(config: RunConfig) -> None:
+    """Refuse seats that are played from outside: a trainer would take their turns for its own.
+
+    Raises
+    ------
+    ConfigError
+        If an option, a schedule or a stage of the gate names ``external`` opponents.
+    """
+    given = [config.env_options.get("opponents")]
+    given += [value for _, value in config.schedules.get("opponents", ())]
+    given += [stage["knobs"].get("opponents") for stage in config.gate.get("stages", ())]
+    for value in given:
+        names = [value] if isinstance(value, str) else value or ()
+        allowed = "bots; seats are played from outside with the section selfplay alone"
+        require("external" not in names, "opponents", value, allowed)
+
+
 def stream_seed(seed: int, stream: str, bits: int = 32) -> int:
     """Return the seed of one of the generators that derive from a run's seed."""
     child = np.random.SeedSequence(seed).spawn(len(STREAMS))[STREAMS.index(stream)]
@@ -90,6 +107,14 @@ def stream_seed(seed: int, stream: str, bits: int = 32) -> int:
 def training_seed(seed: int) -> int:
     """Return the seed of lane 0; lane ``i`` has ``i`` more."""
     return TRAINING_BIT | stream_seed(seed, "env", bits=61)
+
+
+def scheduled(schedules: Mapping[str, Schedule], steps: int) -> dict[str, Any]:
+    """Return the values that schedules have at ``steps``."""
+    return {
+        name: [value for start, value in schedule if start <= steps][-1]
+        for name, schedule in schedules.items()
+    }
 
 
 class Knobs:
@@ -116,10 +141,7 @@ class Knobs:
 
     def apply(self, steps: int) -> dict[str, Any]:
         """Set what holds at ``steps``, for each lane from its next reset; return what changed."""
-        active = {
-            name: [value for start, value in schedule if start <= steps][-1]
-            for name, schedule in self._schedules.items()
-        }
+        active = scheduled(self._schedules, steps)
         changed = {n: v for n, v in active.items() if n not in self.values or self.values[n] != v}
         for name, value in changed.items():
             self._configure(name, value)

@@ -27,10 +27,11 @@ from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
 from training import checkpoint, files, late_actions, machine, replay, trainers
-from training.config import EvaluationConfig, RunConfig, require
+from training.config import RunConfig
 from training.envs import make_engine
 from training.evaluation import episodes, goals, matches, prospector, tables
 from training.evaluation.bootstrap import Interval
+from training.evaluation.config import EvaluationConfig
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import (
     Bot,
@@ -42,6 +43,8 @@ from training.evaluation.policies import (
 )
 from training.hier.pair import Pair
 from training.runs import RunError, RunFolder
+from training.seeds import GOAL_SEEDS, MATCH_SEEDS
+from training.values import require
 
 AGENT = "trained"
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
@@ -52,9 +55,6 @@ _GOALS = {
     "uniform": "0 to N equally likely, so that many are out of reach",
     "estimate": "what the hand promises, one less or one more",
 }
-# Evaluation seeds: blocks that cannot touch, below 2**42 and so below all training seeds.
-MATCH_SEEDS = 1 << 40
-GOAL_SEEDS = 1 << 41
 ROUNDS = 20_000  # of the comparison at equal goals, unless the config says otherwise
 
 

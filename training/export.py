@@ -87,8 +87,7 @@ def main(argv: list[str] | None = None) -> int:
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     args = parse.parse_args(argv)
     try:
-        path = Path(args.run)
-        run = RunFolder.open(path if path.is_dir() else Path(args.runs) / args.run)
+        run = RunFolder.find(args.run, Path(args.runs))
         written = export(run, args.folder, args.checkpoint)
     except (FastEnvError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

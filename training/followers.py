@@ -30,6 +30,11 @@ class Followers:
     trackers: Trackers | None = None
     curriculum: Curriculum | None = None
 
+    @property
+    def engines(self) -> list[BatchEngine]:
+        """Engines of their own, on which the knobs of the training hold too."""
+        return [] if self.curriculum is None else [self.curriculum.engine]
+
     def state(self) -> dict[str, Any]:
         """Return JSON values for a checkpoint; the state of the trackers is a file of its own."""
         return {

@@ -25,17 +25,15 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training import files
-from training.config import canonical_json
+from training.seeds import GATE_SEEDS
 from training.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
 from training.trackers.base import Source, View, read
+from training.values import canonical_json
 
 if TYPE_CHECKING:  # it would import Stable-Baselines3
     from training.evaluation.policies import Policy
 
-# Gate seeds lie between those of evaluation, which end at 2**42, and those of training, which have
-# bit 62; each test has a block of its own.
-GATE_SEEDS = 1 << 42
-BLOCK = 1 << 20
+MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
 
 
 # -- configuration ---------------------------------------------------------------------------------
@@ -98,8 +96,8 @@ class GateConfig:
             self._require("margin", possible, f"above 0 and below {1 - self.target:.6g}")
         self._require("alpha", 0.0 < self.alpha < 0.5, "above 0 and below 0.5")
         self._require("beta", 0.0 < self.beta < 0.5, "above 0 and below 0.5")
-        self._require("n_max", 1 <= self.n_max <= BLOCK, f"from 1 to {BLOCK}")
-        self._require("tests", 1 <= self.tests <= BLOCK, f"from 1 to {BLOCK}")
+        self._require("n_max", 1 <= self.n_max <= MAX_EPISODES, f"from 1 to {MAX_EPISODES}")
+        self._require("tests", 1 <= self.tests <= MAX_EPISODES, f"from 1 to {MAX_EPISODES}")
         self._require("gate_every", self.gate_every >= 1, "at least 1")
         needed = self.needed(self.tests)
         if self.n_max < needed:
@@ -352,13 +350,13 @@ def certify(
     RuntimeError
         The policy changed while it was tested.
     """
-    if not 1 <= number <= BLOCK:
-        raise ConfigError(f"number={number}: must be from 1 to {BLOCK}")
+    if not 1 <= number <= MAX_EPISODES:
+        raise ConfigError(f"number={number}: must be from 1 to {MAX_EPISODES}")
     if number > config.tests:
         replace(config, tests=number)  # more tests than planned: enough episodes for this one?
     before = fingerprint()
     test = config.test(number)
-    first = GATE_SEEDS + (number - 1) * BLOCK
+    first = GATE_SEEDS + (number - 1) * MAX_EPISODES
     successes = failures = given_up = 0
     verdict: Verdict = "undecided"
     for won, late in Episodes(engine, policy, success, first, config.n_max, max_steps):

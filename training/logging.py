@@ -54,8 +54,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+# Events of the iteration that begins at a border, and not of the one that ends there.
+BEHIND_THE_BORDER = ("gate", "stage", "worker_plays")
+
+
 def drop_after(path: Path, steps: int) -> None:
-    """Remove the lines of a metrics file that lie behind ``steps``, and what is not whole.
+    """Remove the lines of a file that lie behind the border at ``steps``, and what is not whole.
 
     A run that was killed may have logged iterations that its newest checkpoint does not contain;
     they will be run again. A window that was closed early because the run ended goes on.
@@ -65,7 +69,8 @@ def drop_after(path: Path, steps: int) -> None:
     kept = (
         json.dumps(record) + "\n"
         for record in read_lines(path)
-        if record.get("window_complete", True) and record.get("step", 0) <= steps
+        if record.get("window_complete", True)
+        and (record.get("step", 0), record.get("event") in BEHIND_THE_BORDER) <= (steps, False)
     )
     files.write_text(path, "".join(kept))
 

@@ -137,17 +137,25 @@ class Loop:
         """Seconds of training, those before a resume included."""
         return self._wall_before + time.perf_counter() - self._start
 
-    def begin_iteration(self) -> bool:
-        """Prepare the next iteration; False if there is to be none because the run was stopped."""
+    def begin_iteration(self, prepare: Callable[[], None] | None = None) -> bool:
+        """Prepare the next iteration; False if there is to be none because the run was stopped.
+
+        Parameters
+        ----------
+        prepare : callable, optional
+            What the trainer does before it begins, outside its time and behind what is saved.
+        """
         if self._stop.requested:
             self._save_last()
             self.stopped = True
             return False
-        if self._curriculum is not None:
-            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
         changed = self._knobs.apply(self.steps)
         if changed:
             self._log.event("knobs", step=self.steps, **changed)
+        if self._curriculum is not None:
+            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
+        if prepare is not None:
+            prepare()
         self._window.clear()
         self.began, self._cpu = time.perf_counter(), time.process_time()
         return True

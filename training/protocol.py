@@ -21,13 +21,14 @@ from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training import files, machine
-from training.config import RunConfig, require
+from training.config import RunConfig
 from training.evaluation import prospector, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
 from training.runs import RunFolder
 from training.train import check_environment, layered
 from training.train import parser as train_parser
+from training.values import require
 
 POLICY = "ppo"
 CONFIG = "training/configs/prospector.yaml"

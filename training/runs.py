@@ -31,7 +31,8 @@ from typing import Any, Self
 
 from fastenv.errors import ConfigError, FastEnvError
 from training import files, machine
-from training.config import RunConfig, canonical_json
+from training.config import RunConfig
+from training.values import canonical_json
 
 FORMAT = "fastenv-run"
 VERSION = 1

@@ -152,8 +152,8 @@ def _conduct(
     run: RunFolder, resume: bool, stop: Stop, learner: Learner, identity: dict[str, Any]
 ) -> Outcome:
     config, engine = run.config, learner.engines[0]
-    knobs = envs.Knobs(learner.engines, config.schedules)
     followers = followers_of(run, learner.engines, learner.policy, learner.reset_lanes)
+    knobs = envs.Knobs([*learner.engines, *followers.engines], config.schedules)
     warnings: list[str] = []
     saved = None
     if resume:  # None if the run was ended before its first checkpoint

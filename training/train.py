@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.train", description=__doc__)
     parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
-    parse.add_argument("--trainer", help="native, sb3 (stock sb3_contrib.MaskablePPO) or hier")
+    parse.add_argument("--trainer", help="native, sb3, hier or ensemble")
     parse.add_argument("--config", help="YAML or JSON file of options")
     parse.add_argument("--preset", choices=tuple(PRESETS), help="named starting point")
     parse.add_argument("--name", help="name of the run, a folder under --runs")
@@ -87,7 +87,7 @@ def prepare(args: argparse.Namespace) -> RunFolder:
 def check_environment(config: RunConfig) -> None:
     """Let the environment refuse what it cannot do before anything is written."""
     from training import curriculum, late_actions, trainers
-    from training.envs import Knobs, trial_engine
+    from training.envs import Knobs, check_opponents, trial_engine
     from training.trackers import options
     from training.windows import EngineWindows
 
@@ -96,6 +96,7 @@ def check_environment(config: RunConfig) -> None:
     late_actions.check(engine, config.mask_schedule)
     options.build(engine, config.trackers, seed=0)
     curriculum.check(config, engine)
+    check_opponents(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.module_of(config.trainer).check(config, engine)

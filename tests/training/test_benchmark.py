@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from fastenv.skullking.layout import INFO_COLUMNS
 from training import benchmark_v9, machine, milestones, runs_md
 from training.bench import (
     bars,
@@ -303,7 +304,7 @@ def test_bar_rows_say_how_they_were_taken(bar_rows):
             assert row["steps_per_s_all"]
             assert len(row["load"]) == 2
     worker = bar_rows[0]
-    assert worker["bytes_per_step"] == 203 * 4 + 11 + 4 + 3 * 4 + 2 + 17 * 4
+    assert worker["bytes_per_step"] == 203 * 4 + 11 + 4 + 3 * 4 + 2 + len(INFO_COLUMNS) * 4
 
 
 def test_recording_replays_the_same_play():

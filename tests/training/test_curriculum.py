@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from fastenv.skullking.tables import Bot
 from training.curriculum import CurriculumConfig, options_of
 from training.envs import training_seed
-from training.gate import GATE_SEEDS
+from training.gate import Gate
+from training.seeds import GATE_SEEDS
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = {"info": "ended_won", "equals": "ended_bid"}
@@ -28,6 +31,8 @@ GATE = {
     "gate_every": 2,
     "lanes": 8,
 }
+
+OUTSIDE = [GATE["stages"][0], {"name": "late", "knobs": {"opponents": "external"}}]
 
 
 def flags(**changed):
@@ -85,6 +90,16 @@ def test_run_is_the_same_if_it_goes_on_where_the_stage_changes(train, tmp_path, 
     assert len(events(tmp_path / "halves", "stage")) == 1
 
 
+def test_test_of_a_run_that_was_killed_behind_it_is_logged_once(train, tmp_path):
+    assert train(tmp_path, "run", *flags()) == 0
+    run = tmp_path / "run"
+    shutil.rmtree(run / "checkpoints/ckpt_000000000512")
+    assert train(tmp_path, "run", "--resume", config=None) == 0
+    (found,) = events(run, "gate")
+    (stage,) = events(run, "stage")
+    assert found["step"] == stage["step"] == 256
+
+
 def test_policy_that_is_not_good_enough_stays_and_its_tests_are_counted(train, tmp_path):
     hard = flags(success=HIT, target=0.9, margin=0.09, gate_every=1, tests=2, n_max=1000)
     assert train(tmp_path, "run", *hard) == 0
@@ -134,6 +149,42 @@ def test_impossible_gates_are_refused_with_nothing_written(train, tmp_path, caps
     assert says in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_scheduled_knobs_hold_in_the_test_too(train, tmp_path, monkeypatch):
+    played = []
+
+    def certify(self, update, engine, *args, **kwargs):
+        engine.reset_many(seeds=1)
+        played.append(set(engine.get_states()["bots"][:, 1:4].ravel().tolist()))
+        return real(self, update, engine, *args, **kwargs)
+
+    real = Gate.certify
+    monkeypatch.setattr(Gate, "certify", certify)
+    schedule = "schedules={opponents: [[0, random], [256, heuristic]]}"
+    never = {"info": "ended_round", "at_least": 99}
+    assert train(tmp_path, "run", "--set", schedule, *flags(success=never)) == 0
+    assert played == [{Bot.HEURISTIC}]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "env_options={opponents: [rule_easy, external, rule_easy]}",
+        "schedules={opponents: [[0, rule_easy], [9, external]]}",
+        "gate=" + json.dumps(GATE | {"stages": OUTSIDE}),
+    ],
+)
+def test_no_seat_is_left_to_be_played_from_outside(train, tmp_path, capsys, given):
+    flags = ("--env", "SkullKingFlat-v0", "--set", given)
+    assert train(tmp_path, "bad", *flags) == 2
+    assert "opponents=" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_network_with_a_memory_is_tested(train, tmp_path):
+    assert train(tmp_path, "run", "--set", "native.recurrent=gru", *flags()) == 0
+    assert events(tmp_path / "run", "stage")
 
 
 def test_knob_has_a_schedule_or_a_gate(train, tmp_path, capsys):

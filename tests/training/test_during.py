@@ -14,11 +14,11 @@ import pytest
 import torch
 
 from training import checkpoint
-from training.evaluate import GOAL_SEEDS, load
+from training.evaluate import load
 from training.evaluation import during as evaluating
-from training.evaluation.curve import CURVE_SEEDS, Evaluator
-from training.gate import GATE_SEEDS
+from training.evaluation.curve import Evaluator
 from training.runs import RunFolder
+from training.seeds import CURVE_SEEDS
 
 ROOT = Path(__file__).resolve().parents[2]
 FAST = {
@@ -131,12 +131,6 @@ def test_best_policy_by_its_lower_end_is_kept_whatever_follows(train, tmp_path):
     assert not again.evaluate(1, 384, marked[384])["best"]
     lows[384] = 3.5
     assert again.evaluate(1, 384, marked[384])["best"]
-
-
-def test_seeds_are_a_block_of_their_own():
-    last = 2**40 - 1  # of evaluation.seed
-    assert GOAL_SEEDS + last < CURVE_SEEDS
-    assert CURVE_SEEDS + last < GATE_SEEDS
 
 
 def crash(_folder, _values, channel):
@@ -280,14 +274,10 @@ def test_no_process_is_left_when_the_training_is_ended(tiny_config, tmp_path, nu
         ("evaluation.every=0", "evaluation.every=0"),
         ("evaluation.curve_opponents=[]", "evaluation.curve_opponents=()"),
         ("evaluation.curve_opponents=[martians]", "evaluation.curve_opponents='martians'"),
-        ("{native: {recurrent: gru}, evaluation: {during: inline}}", "no memory"),
     ],
 )
 def test_impossible_options_are_refused(train, tmp_path, capsys, assignment, says):
-    flags = ("--set", assignment)
-    if assignment.startswith("{"):
-        flags = ("--set", "native.recurrent=gru", "--set", "evaluation.during=inline")
-    assert train(tmp_path, "bad", *flags) == 2
+    assert train(tmp_path, "bad", "--set", assignment) == 2
     assert says in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 

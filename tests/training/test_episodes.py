@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from training.envs import TRAINING_BIT, make_engine
+from training.envs import make_engine
 from training.evaluate import main
 from training.evaluation import episodes, prospector
 from training.evaluation.episodes import Episodes
@@ -170,10 +170,6 @@ def test_comparison_is_paired():
 def test_impossible_protocol_is_refused(values, named):
     with pytest.raises(ConfigError, match=named):
         Protocol(**values)
-
-
-def test_no_evaluation_seed_is_a_training_seed():
-    assert TRAINING_BIT > 2**41
 
 
 # -- command line ----------------------------------------------------------------------------------

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from training.envs import STREAMS, TRAINING_BIT, stream_seed, training_seed
-from training.evaluate import GOAL_SEEDS, MATCH_SEEDS, main
+from training.envs import STREAMS, stream_seed
+from training.evaluate import main
+from training.seeds import MATCH_SEEDS
 
 
 def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys):
@@ -57,11 +58,6 @@ def test_command_line_changes_what_is_played(finished, capsys):
 def test_bad_request_is_refused(finished, capsys, flags, says):
     assert main([flag.format(run=finished) for flag in flags]) == 2
     assert says in capsys.readouterr().err
-
-
-def test_evaluation_seeds_are_no_training_seeds():
-    largest = max(MATCH_SEEDS, GOAL_SEEDS) + 2**41
-    assert largest < TRAINING_BIT <= min(training_seed(s) for s in range(100))
 
 
 def test_streams_of_a_seed_differ():

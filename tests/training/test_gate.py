@@ -7,10 +7,8 @@ import pytest
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from tests.toy import WalkGame
-from training.envs import TRAINING_BIT
 from training.gate import (
-    BLOCK,
-    GATE_SEEDS,
+    MAX_EPISODES,
     Episodes,
     Gate,
     GateConfig,
@@ -18,6 +16,7 @@ from training.gate import (
     config_hash,
     policy_hash,
 )
+from training.seeds import GATE_SEEDS, TRAINING_BIT
 from training.sequential import EProcess, Sprt, confidence_sequence, level, log_mixture
 
 # -- the tests -------------------------------------------------------------------------------------
@@ -278,8 +277,8 @@ def test_each_test_has_seeds_and_an_error_of_its_own(tmp_path):
     resumed.load_state_dict(gate.state_dict())
     second = resumed.certify(10, engine, Steps(), quick, stage="a", fingerprint=str)
     assert second.alpha == level(0.05, 2) < first.alpha
-    assert second.first_seed == GATE_SEEDS + BLOCK > first.last_seed
-    assert GATE_SEEDS + BLOCK * BLOCK < TRAINING_BIT
+    assert second.first_seed == GATE_SEEDS + MAX_EPISODES > first.last_seed
+    assert GATE_SEEDS + MAX_EPISODES * MAX_EPISODES < TRAINING_BIT
     second.write(tmp_path / "certificate.json")
     assert json.loads((tmp_path / "certificate.json").read_text())["number"] == 2
 

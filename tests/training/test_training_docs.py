@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import RunConfig
+from training.config import NativeConfig, PPOConfig, RunConfig
+from training.presets import PRESETS
 from training.train import check_environment
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")
-SECTION = PAGE[PAGE.index("## Runs: checkpoints") :]
 EXAMPLES = {
     next(iter(values)): values
-    for text in re.findall(r"```yaml\n(.*?)```", SECTION, flags=re.DOTALL)
+    for text in re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
     if (values := yaml.safe_load(text))
 }
 
@@ -35,9 +35,25 @@ def test_example_is_accepted(name, env):
 
 
 def test_defaults_of_checkpoints_are_those_of_the_table():
-    listed = dict(re.findall(r"^\| `checkpoints\.(\w+)` \| ([\w,]+) \|", SECTION, re.MULTILINE))
+    listed = dict(re.findall(r"^\| `checkpoints\.(\w+)` \| ([\w,]+) \|", PAGE, re.MULTILINE))
     config = RunConfig().checkpoints
     shown = {
         name: "null" if value is None else f"{value:,}" for name, value in vars(config).items()
     }
     assert listed == shown
+
+
+@pytest.mark.parametrize(("section", "options"), [("ppo", PPOConfig()), ("native", NativeConfig())])
+def test_options_of_ppo_are_listed_with_their_defaults(section, options):
+    listed = dict(re.findall(rf"^\| `{section}\.(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE))
+    assert list(listed) == list(vars(options))
+    for name, value in vars(options).items():
+        shown = yaml.safe_load(f"[{listed[name]}]")
+        given = list(value) if isinstance(value, tuple) else [value]
+        assert [False if v == "off" else v for v in given] == shown, name
+
+
+def test_presets_are_named():
+    listed = re.search(r"`--preset` \(([^)]*)\)", PAGE)
+    assert listed
+    assert re.findall(r"`(\w+)`", listed[1]) == list(PRESETS)

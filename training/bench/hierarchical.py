@@ -11,10 +11,11 @@ from typing import Any
 from training.bench.timing import noisy
 from training.bench.trainer import M1_WIN_RATE, Flags, game_means
 from training.bench.trainer_modes import run_once
-from training.config import RunConfig, load_file, merge, require
+from training.config import RunConfig, load_file, merge
 from training.evaluate import load
 from training.evaluation import matches
 from training.runs import RunFolder
+from training.values import require
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.

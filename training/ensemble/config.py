@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from training.ppo.config import PPOConfig, require
+from training.ppo.config import PPOConfig
+from training.values import require
 
 
 @dataclass(frozen=True)

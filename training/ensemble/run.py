@@ -14,6 +14,7 @@ from training.ppo.run import NativeLearner
 from training.ppo.trainer import OnStep
 from training.runs import RunFolder
 from training.session import Outcome, conduct
+from training.values import require
 
 load_logits = native.load_logits
 
@@ -49,6 +50,9 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
         See :func:`training.ensemble.trainer.check`.
     """
     native.check(config, engine)
+    for name in ("gate", "trackers"):
+        value = getattr(config, name)
+        require(not value, name, value, "empty with trainer='ensemble': it is for one policy")
     with options.names_of_the_run():
         learning, execution = options.learning(config), options.execution(config)
         trainer.check(learning, execution, len(config.ensemble.seeds), config.num_envs)

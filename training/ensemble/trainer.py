@@ -27,7 +27,7 @@ from training.ensemble.stacked import (
     numbered,
 )
 from training.envs import stream_seed, training_seed
-from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
+from training.ppo.config import ExecutionConfig, PPOConfig, scheduled
 from training.ppo.lanes import CutOff, Lanes
 from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
 from training.ppo.minibatch import Minibatches, Piece
@@ -35,6 +35,7 @@ from training.ppo.policy import ActorCritic
 from training.ppo.tiers import obs_layout
 from training.ppo.trainer import OnStep, PPOTrainer, TrainingError
 from training.stats import Window
+from training.values import require
 
 
 def check(config: PPOConfig, execution: ExecutionConfig, members: int, lanes: int) -> None:

@@ -18,8 +18,8 @@ from training.evaluation import episodes, matches
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Net
 from training.runs import RunFolder
+from training.seeds import CURVE_SEEDS
 
-CURVE_SEEDS = 3 << 40  # a block of its own between those of training.evaluate and 2**42
 MATCH_MEASURES = ("win_rate", "points", "margin", "bid_hit")
 # Its lower end decides which policy is best: of the first opponent set, or of the episodes.
 DECIDES = {"matches": "margin", "episodes": "return"}

@@ -12,11 +12,11 @@ from typing import Any
 
 from fastenv import BatchEngine
 from fastenv.prospector.bots import Bot as Kind
-from training.config import require
 from training.envs import make_engine
 from training.evaluation import episodes
 from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.policies import Bot
+from training.values import require
 
 # What play is measured against: cashing out above all.
 REFERENCE_LINES = ("cash_out", "hold", "masked_random", "random")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from training.ppo.config import require
+from training.values import require
 
 # What the policies of the training spec, sections 8.1 and 8.2, have instead of the defaults of
 # ``ppo``: a rollout is used often, so an update ends early when the policy has moved far enough.

@@ -11,7 +11,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.envs import make_engine, stream_seed
 from training.hier.config import POLICY_DEFAULTS, GateOptions
-from training.ppo.config import require
+from training.values import require
 
 if TYPE_CHECKING:
     from training.config import RunConfig
@@ -88,11 +88,14 @@ def check(run: RunConfig) -> None:
     for name in ("mask_schedule", "trackers", "gate"):
         value = getattr(run, name)
         require(not value, name, value, "empty with trainer='hier'")
+    elsewhere = {"goal_mode": "hier.goals", "mode": "hier.mode"}
     if run.hier.balance == "steps":
-        for section in ("env_options", "schedules"):
-            given = getattr(run, section).get("round_weights")
-            allowed = "left out with hier.balance='steps', which are weights too"
-            require(given is None, f"{section}.round_weights", given, allowed)
+        elsewhere["round_weights"] = "hier.balance='steps'"
+    for section in ("env_options", "schedules"):
+        for name, option in elsewhere.items():
+            given = getattr(run, section).get(name)
+            allowed = f"left out with trainer='hier', where {option} decides it"
+            require(given is None, f"{section}.{name}", given, allowed)
     gate_config(run.hier.gate)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from training import checkpoint
+from training import certificates, checkpoint
 from training.checkpoint import Checkpoint
-from training.config import RunConfig, require
+from training.config import RunConfig
 from training.env_impl import EnvImpl
 from training.envs import make_engine
 from training.evaluation.policies import Net
@@ -27,13 +27,14 @@ from training.ppo import run as native
 from training.ppo.policy import Logits, RecurrentLogits, logits_of
 from training.runs import RunFolder
 from training.session import Outcome, Snapshot, conduct
+from training.values import require
 
 GATE_LANES = 256
 
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:
     """Train a run; see :func:`training.session.conduct`."""
-    return conduct(run, resume, partial(HierLearner, folder=run.path), identity)
+    return conduct(run, resume, partial(HierLearner, certificates=run.certificates), identity)
 
 
 class HierLearner:
@@ -44,12 +45,12 @@ class HierLearner:
     Parameters
     ----------
     config : RunConfig
-    folder : Path
-        Of the run; certificates of the gate go to ``gate/``.
+    certificates : Path
+        Folder for those of its gate.
     """
 
-    def __init__(self, config: RunConfig, folder: Path) -> None:
-        self._config, self._folder = config, folder
+    def __init__(self, config: RunConfig, certificates: Path) -> None:
+        self._config, self._certificates = config, certificates
         self._loop: Loop | None = None
         self.trainer = HierTrainer(config, self._step)
         gate = options.gate_config(config.hier.gate)
@@ -88,9 +89,7 @@ class HierLearner:
         """Train to the end, or until the loop says to stop."""
         self._loop, trainer = loop, self.trainer
         while loop.steps < self._config.total_steps:
-            if trainer.next_policy == "manager" and trainer.policy != "manager":
-                self._admit_worker(loop)
-            if not loop.begin_iteration():
+            if not loop.begin_iteration(partial(self._admit_worker, loop)):
                 return
             found, details = trainer.iterate()
             loop.end_iteration(found["train"], found["phases"], **details)
@@ -99,16 +98,17 @@ class HierLearner:
     # -- the gate --------------------------------------------------------------------------------
 
     def _admit_worker(self, loop: Loop) -> None:
-        """Let the Worker play the Manager's cards from now on, if it may."""
+        """Where a stage of the Manager begins, let the Worker play its cards if it may."""
         trainer, gate = self.trainer, self._gate
-        if trainer.worker_plays:
+        begins = trainer.next_policy == "manager" and trainer.policy != "manager"
+        if trainer.worker_plays or not begins:
             return
         if gate is not None:
             left = gate.config.tests - gate.tests
             if not left or not gate.due(trainer.trainers["worker"].iteration):
                 return
             certificate = self._test(gate)
-            self._report(certificate, loop)
+            certificates.keep(certificate, self._certificates, loop.log, loop.steps)
             if not certificate.passed:
                 if left == 1:
                     loop.log.warn(
@@ -118,14 +118,6 @@ class HierLearner:
                 return
         trainer.worker_plays = True
         loop.log.event("worker_plays", step=loop.steps)
-
-    def _report(self, certificate: Certificate, loop: Loop) -> None:
-        folder = self._folder / "gate"
-        folder.mkdir(exist_ok=True)
-        certificate.write(folder / f"worker_{certificate.number:03d}.json")
-        shown = ("stage", "number", "verdict", "successes", "failures")
-        details = {name: getattr(certificate, name) for name in shown}
-        loop.log.event("gate", step=loop.steps, **details)
 
     def _test(self, gate: Gate) -> Certificate:
         worker = self.trainer.trainers["worker"]

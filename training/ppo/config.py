@@ -6,16 +6,10 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from fastenv.errors import ConfigError
+from training.values import require
 
 SCHEDULES = ("constant", "linear", "cosine")
 CELLS = ("none", "gru", "lstm", "ssm")
-
-
-def require(ok: bool, name: str, value: object, allowed: str) -> None:
-    """Refuse ``value`` of the option ``name`` unless ``ok``."""
-    if not ok:
-        raise ConfigError(f"{name}={value!r} is not possible: {name} must be {allowed}.")
 
 
 def _one_of(name: str, value: object, allowed: Collection[str]) -> None:

@@ -28,6 +28,7 @@ from training.runs import RunFolder
 from training.selfplay import league
 from training.selfplay.league import League
 from training.session import Outcome, Snapshot, conduct
+from training.values import require
 
 # Options of the section ``native`` that shape the network.
 _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
@@ -188,6 +189,9 @@ def hindsight(config: RunConfig, engine: BatchEngine) -> Hindsight | None:
     game = engine.game
     if not isinstance(game, SkullKingGame):
         raise ConfigError(f"native.hindsight={mode!r} is not possible: it is Skull King's alone.")
+    if game.config.tier == "worker":
+        allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
+        require(not config.trackers, "trackers", dict(config.trackers), allowed)
     seed = envs.stream_seed(config.seed, "auxiliary")
     learning, policy = options.learning(config), game.config.tier
     return make_hindsight(mode, policy, game.config, learning, config.num_envs, seed)

@@ -9,7 +9,8 @@ import numpy as np
 
 from fastenv.skullking import SkullKingGame
 from fastenv.skullking.layout import HAND_SLOTS, layout
-from training.ppo.config import PPOConfig, require
+from training.ppo.config import PPOConfig
+from training.values import require
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from training.finite import TrainingError, check_loss
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
 from training.ppo.compiled import Compiled
-from training.ppo.config import ExecutionConfig, PPOConfig, require, scheduled
+from training.ppo.config import ExecutionConfig, PPOConfig, scheduled
 from training.ppo.distribution import Sampler, log_prob_of, masked_log_probs
 from training.ppo.gae import gae_many, gae_torch
 from training.ppo.lanes import CutOff, Lanes, lanes_of
@@ -30,6 +30,7 @@ from training.ppo.recurrent import forget
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.tiers import obs_layout
 from training.ppo.timing import Phases
+from training.values import require
 
 # Called after every step of an engine, before its reward is stored, with the actions taken, and
 # after a reset with None; may write reward and mask.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from training.ppo.config import require
+from training.values import require
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.skullking import SkullKingGame
 from fastenv.skullking.tables import Tier
-from training.config import RunConfig, require
+from training.config import RunConfig
 from training.envs import stream_seed
 from training.ppo.policy import ActorCritic
 from training.selfplay.config import SelfPlayConfig
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
 from training.selfplay.ratings import LEARNER, Ratings, RatingsFile
+from training.values import require
 
 
 class League:
@@ -147,4 +148,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     flat = isinstance(game, SkullKingGame) and game.rules["tier"][0] == Tier.FLAT
     allowed = "SkullKingFlat-v0 with selfplay: there one policy can play every seat"
     require(flat, "env", config.env, allowed)
+    kinds = [given.get("kind", name) for name, given in config.trackers.items()]
+    allowed = "without an archive with selfplay: nobody would sit in its rows"
+    require("archive" not in kinds, "trackers", kinds, allowed)
     engine.configure("opponents", "external")

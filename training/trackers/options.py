@@ -13,7 +13,6 @@ from typing import Any
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.config import require
 from training.trackers.archive import StateArchive
 from training.trackers.base import Tracker, Trackers
 from training.trackers.episodes import EpisodeStats, RewardLikelihood
@@ -21,6 +20,7 @@ from training.trackers.progress import BayesProgressTracker, Event
 from training.trackers.quests import Bit, QuestReward, Stage
 from training.trackers.sources import source_of
 from training.trackers.visits import VisitCounter
+from training.values import require
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,

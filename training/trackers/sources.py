@@ -18,8 +18,8 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.config import require
 from training.trackers.base import Array, Source, View, checked
+from training.values import require
 
 _RULES = ("bin", "equals", "at_least")
 

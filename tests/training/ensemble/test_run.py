@@ -7,6 +7,13 @@ from training.evaluate import load, main
 from training.runs import RunFolder
 
 # Two members with the lanes of a tiny run each.
+GATE = json.dumps(
+    {
+        "stages": [{"name": "a", "knobs": {}}, {"name": "b", "knobs": {}}],
+        "success": {"info": "ended_won", "equals": "ended_bid"},
+        "target": 0.5,
+    }
+)
 MEMBERS = ["--trainer", "ensemble", "--num-envs", "16", "--set", "ensemble.seeds=[1,7]"]
 
 
@@ -86,6 +93,8 @@ def test_a_run_with_one_network_has_no_members(finished, capsys):
         ([*MEMBERS, "--set", "native.recurrent=gru"], "native.recurrent='gru'"),
         ([*MEMBERS, "--set", "native.attention=8"], "native.attention=8"),
         ([*MEMBERS, "--set", "native.env_groups=2"], "native.env_groups=2"),
+        ([*MEMBERS, "--set", f"gate={GATE}"], "gate={"),
+        ([*MEMBERS, "--set", "trackers={episodes: {}}"], "trackers={"),
         ([*MEMBERS, "--set", "native.compile=default"], "native.compile='default'"),
         ([*MEMBERS, "--set", "ppo.precision=auto"], "ppo.precision='auto'"),
         ([*MEMBERS, "--num-envs", "24", "--set", "ppo.batch_size=128"], "ppo.batch_size=128"),

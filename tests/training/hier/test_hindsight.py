@@ -352,6 +352,13 @@ def test_a_game_or_network_that_does_not_fit_is_refused(mode, options, network, 
         make(mode, POLICIES[mode], game, PPOConfig(**network), 16, seed=1)
 
 
+def test_rewards_that_a_relabelled_round_does_not_have_are_refused(train, tmp_path, capsys):
+    tracker = "trackers={visits: {cell: round, num_cells: 20, count_bonus: 0.1}}"
+    flags = settings("native.hindsight=value", tracker, "env_impl=reference")
+    assert train(tmp_path / "runs", "bad", *flags) == 2
+    assert "trackers={'visits'" in capsys.readouterr().err
+
+
 def test_off_is_the_default_and_can_be_written():
     assert RunConfig().native.hindsight == CHOICES[0] == "off"
     assert RunConfig.from_mapping({"native": {"hindsight": False}}).native == NativeConfig()

@@ -35,10 +35,17 @@ def model_of(run):
     return newest, torch.load(run / "checkpoints" / newest / "model.pt", weights_only=True)
 
 
-@pytest.mark.parametrize("mode", ["round", "game"])
-def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, mode):
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("hier.mode=round",),
+        ("hier.mode=game",),
+        ("hier.manager.hindsight=tricks", "hier.worker.hindsight=sil"),
+    ],
+)
+def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, options):
     flags = settings(
-        f"hier.mode={mode}", "hier.manager.n_steps=20", "hier.manager.batch_size=80",
+        *options, "hier.manager.n_steps=20", "hier.manager.batch_size=80",
         "hier.adaptive_epochs=true",
     )  # fmt: skip
     assert train_hier("whole", *flags, "--total-steps", 4000) == 0
@@ -91,7 +98,7 @@ def test_gate_lets_only_a_worker_play_that_has_passed(train_hier, tmp_path, targ
     tests = [e for e in read_lines(tmp_path / "run/events.jsonl") if e["event"] == "gate"]
     records = read_lines(tmp_path / "run/metrics.jsonl")
     partners = {r["partner"]["name"] for r in records if r["policy"] == "manager"}
-    certificate = json.loads((tmp_path / "run/gate/worker_001.json").read_text())
+    certificate = json.loads((tmp_path / "run/certificates/gate_0001.json").read_text())
     assert certificate["verdict"] == tests[0]["verdict"]
     if target < 0.5:
         assert [test["verdict"] for test in tests] == ["pass"]
@@ -138,6 +145,14 @@ def test_what_cannot_be_is_refused_with_nothing_written(
     assert says in error
     assert error.count("\n") == 1
     assert not (tmp_path / "bad").exists()
+
+
+@pytest.mark.parametrize("section", ["env_options", "schedules"])
+@pytest.mark.parametrize(("name", "value"), [("goal_mode", "uniform"), ("mode", "game")])
+def test_what_the_section_hier_decides_is_not_decided_twice(hier_config, section, name, value):
+    given = value if section == "env_options" else [[0, value]]
+    with pytest.raises(ConfigError, match=rf"{section}\.{name}=.* hier\.\w+ decides it"):
+        hier_config(**{section: {name: given}})
 
 
 @pytest.mark.parametrize("section", ["env_options", "schedules"])

@@ -14,8 +14,9 @@ from training.hier.hindsight import losses
 from training.hier.hindsight.modes import MODES, Mode
 from training.hier.hindsight.samples import ManagerSource, Source, WorkerSource
 from training.ppo.buffer import Rollout
-from training.ppo.config import PPOConfig, require
+from training.ppo.config import PPOConfig
 from training.ppo.policy import ActorCritic
+from training.values import require
 from training.windows import step_columns
 
 # Takes the network and samples of the mode's policy.

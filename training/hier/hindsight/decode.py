@@ -12,8 +12,8 @@ from fastenv.skullking.layout import layout
 from fastenv.skullking.rules import score_bid
 from fastenv.skullking.tables import MAX_CARDS, Scoring, Tier
 from training.hier.hindsight.losses import tricks_log_probs
-from training.ppo.config import require
 from training.ppo.policy import ActorCritic, Logits
+from training.values import require
 
 Array = npt.NDArray[Any]
 
