@@ -86,7 +86,7 @@ def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, An
             for measure, each in measures.items():
                 found = {"by_seed": each, "mean": over_seeds(each).to_list()}
                 if row != baseline:
-                    gaps = np.subtract(each, rows[baseline][measure])
+                    gaps = np.subtract(each, rows[baseline][measure]).tolist()
                     found["less_baseline"] = over_seeds(gaps).to_list()
                 compared[opponents][row][measure] = found
     return compared
