@@ -262,24 +262,10 @@ def parser() -> argparse.ArgumentParser:
     group = parse.add_argument_group(
         "variants", "the first one is the baseline; what follows a --variant is its own"
     )
-    group.add_argument(
-        "--variant",
-        dest="variants",
-        action=_Variants,
-        default=[],
-        metavar="NAME",
-        help="begins one",
-    )
-    group.add_argument(
-        "--with", dest="variants", action=_Variants, metavar="OPTION=VALUE", help="repeatable"
-    )
-    group.add_argument(
-        "--from",
-        dest="variants",
-        action=_Variants,
-        metavar="FILE",
-        help="config file in the place of --config",
-    )
+    own: dict[str, Any] = {"dest": "variants", "action": _Variants}
+    group.add_argument("--variant", default=[], metavar="NAME", help="begins one", **own)
+    group.add_argument("--with", metavar="OPTION=VALUE", help="repeatable", **own)
+    group.add_argument("--from", metavar="FILE", help="config in the place of --config", **own)
     parse.add_argument("--games", type=int, default=1000, help="or episodes of Prospector")
     parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
     parse.add_argument("--name", default="compare", help="of the report, and what runs begin with")

@@ -230,9 +230,12 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
             runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
     report = {"name": "t", "baseline": "base", "seeds": [1, 2, 3], "evaluation": {"games": 8}}
     report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
+    report["decisions"] = {"base": [256, 256, 256], "other": [320, 320, 320]}
     report["compared"] = paired.statistics(runs, "base")
     paired.show(tables.console(), report)
-    assert f"other {says} base in points" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"other {says} base in points" in printed
+    assert "base 256, other 320" in printed
 
 
 # -- what is refused -------------------------------------------------------------------------------

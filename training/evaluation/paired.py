@@ -97,34 +97,10 @@ def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, An
 
 def show(console: Console, report: Mapping[str, Any]) -> None:
     """Print a table for each opponent set, and whether a variant is apart from the baseline."""
-    baseline, seeds = report["baseline"], len(report["seeds"])
+    baseline = report["baseline"]
     for opponents, rows in report["compared"].items():
-        alone = opponents == EPISODES
-        played = report["evaluation"]["episodes" if alone else "games"]
-        what = EPISODES if alone else f"games against {opponents}"
-        table = Table(
-            title=f"{report['name']}: {seeds} seeds, {played:,} {what} a run",
-            caption="Means over training seeds with 95 % t intervals; differences paired by seed.",
-            title_justify="left",
-            caption_justify="left",
-        )
-        table.add_column("variant")
-        columns = list(_columns(alone))
-        for _, heading, _ in columns:
-            table.add_column(heading, justify="right")
-        table.add_column("training s", justify="right")
-        for row, found in rows.items():
-            cells = [cell(Interval.from_list(found[name]["mean"])) for name, _, cell in columns]
-            trained = report["training_s"].get(row)
-            table.add_row(row, *cells, "" if trained is None else f"{trained[0]:.0f}")
-        table.add_section()
-        for row, found in rows.items():
-            if row != baseline:
-                gaps = [Interval.from_list(found[name]["less_baseline"]) for name, _, _ in columns]
-                cells = [cell(gap) for gap, (_, _, cell) in zip(gaps, columns, strict=True)]
-                table.add_row(f"{row} less {baseline}", *cells)
-        console.print(table)
-        measure, heading, _ = columns[0]
+        console.print(_table(report, opponents, rows))
+        measure, heading, _ = next(_columns(opponents))
         for row in rows:
             if row != baseline:
                 gap = Interval.from_list(rows[row][measure]["less_baseline"])
@@ -132,9 +108,39 @@ def show(console: Console, report: Mapping[str, Any]) -> None:
                 console.print(f"{row} is {apart} {baseline} in {heading}, by the 95 % interval")
 
 
-def _columns(alone: bool) -> Iterator[tuple[str, str, Any]]:
+def _table(report: Mapping[str, Any], opponents: str, rows: Mapping[str, Any]) -> Table:
+    alone = opponents == EPISODES
+    played = report["evaluation"]["episodes" if alone else "games"]
+    what = EPISODES if alone else f"games against {opponents}"
+    decisions = ", ".join(f"{k} {np.mean(steps):,.0f}" for k, steps in report["decisions"].items())
+    table = Table(
+        title=f"{report['name']}: {len(report['seeds'])} seeds, {played:,} {what} a run",
+        caption="Means over training seeds with 95 % t intervals; differences paired by seed. "
+        f"Decisions of a training: {decisions}.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("variant")
+    columns = list(_columns(opponents))
+    for _, heading, _ in columns:
+        table.add_column(heading, justify="right")
+    table.add_column("training s", justify="right")
+    for row, found in rows.items():
+        cells = [cell(Interval.from_list(found[name]["mean"])) for name, _, cell in columns]
+        trained = report["training_s"].get(row)
+        table.add_row(row, *cells, "" if trained is None else f"{trained[0]:.0f}")
+    table.add_section()
+    for row, found in rows.items():
+        if row != report["baseline"]:
+            gaps = (Interval.from_list(found[name]["less_baseline"]) for name, _, _ in columns)
+            cells = [cell(gap) for gap, (_, _, cell) in zip(gaps, columns, strict=True)]
+            table.add_row(f"{row} less {report['baseline']}", *cells)
+    return table
+
+
+def _columns(opponents: str) -> Iterator[tuple[str, str, Any]]:
     """Yield measure, heading, and the function that shows an interval of it."""
-    if alone:
+    if opponents == EPISODES:
         for name, heading, factor in tables.EPISODE_COLUMNS:
             yield name, heading, partial(tables.fitting, factor=factor)
         return
