@@ -41,14 +41,14 @@ from training.evaluation.policies import (
     episode_begins,
     round_begins,
 )
-from training.hier.pair import Pair
+from training.hier.pair import HALVES, Pair
 from training.runs import RunError, RunFolder
 from training.seeds import GOAL_SEEDS, MATCH_SEEDS
 from training.values import require
 
 AGENT = "trained"
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
-MATCH_BASELINES = ("random", "rule_hard", "heuristic")
+MATCH_BASELINES = ("random", "rule_hard", "heuristic", *HALVES)
 GOAL_BASELINES = ("random", "rule_hard", "heuristic")
 GOAL_TIERS = ("worker", "ability")
 _GOALS = {
@@ -218,6 +218,13 @@ def play_matches(
 ) -> dict[str, dict[str, Any]]:
     """Play the agent and the baselines against every opponent set.
 
+    Parameters
+    ----------
+    trained : Trained
+    options : EvaluationConfig
+    baselines : sequence of str
+        Bots, and names of :meth:`Pair.halves`; who is not in the run's pair is left out.
+
     Returns
     -------
     dict
@@ -228,9 +235,11 @@ def play_matches(
     for opponents in options.opponents:
         engine = match_engine(trained.config, opponents, options.games)
         n = engine.num_envs
-        seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in baselines}
-        if trained.pair is not None and baselines:
-            seats |= trained.pair.halves(n, options.bids, options.seed)
+        bots = [name for name in baselines if name not in HALVES]
+        seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in bots}
+        if trained.pair is not None and len(bots) < len(baselines):
+            halves = trained.pair.halves(n, options.bids, options.seed)
+            seats |= {name: player for name, player in halves.items() if name in baselines}
         seats[AGENT] = trained.match_policy(n, options.bids, options.seed)
         results[opponents] = {
             name: matches.intervals(
@@ -251,6 +260,14 @@ def compare_goals(trained: Trained, options: EvaluationConfig) -> goals.Comparis
     seats: dict[str, Policy] = {k: Bot(k, rounds, options.seed) for k in GOAL_BASELINES}
     seats[AGENT] = trained.goal_policy()
     return goals.compare(engine, seats, GOAL_SEEDS + options.seed, options.bootstrap)
+
+
+def episode_protocol(
+    options: EvaluationConfig, time_max: float | None = None
+) -> prospector.Protocol:
+    """Return the episodes of Prospector that an evaluation plays."""
+    count = prospector.EPISODES if options.episodes is None else options.episodes
+    return prospector.Protocol(count, options.seed, options.max_steps, time_max, options.bootstrap)
 
 
 def compare_episodes(
@@ -369,7 +386,7 @@ def evaluate(
     begin = time.perf_counter()
     played, env_options = None, run.config.env_options
     if trained.tier is None:
-        protocol = _protocol(options, time_max)
+        protocol = episode_protocol(options, time_max)
         engine, everybody = compare_episodes(trained, protocol)
         record["episodes"] = _report_episodes(console, engine, everybody, protocol, run.name)
         rows = [row for name, found in everybody.items() for row in found.rows(name)]
@@ -442,11 +459,6 @@ def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.
     better = comparison.outside(AGENT)
     verdict = "above" if better else "not above"
     console.print(f"{AGENT} is {verdict} {comparison.baseline} outside the 95 % intervals")
-
-
-def _protocol(options: EvaluationConfig, time_max: float | None) -> prospector.Protocol:
-    count = prospector.EPISODES if options.episodes is None else options.episodes
-    return prospector.Protocol(count, options.seed, options.max_steps, time_max, options.bootstrap)
 
 
 def _report_episodes(

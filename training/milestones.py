@@ -231,8 +231,8 @@ def _line(entry: Mapping[str, Any]) -> str:
 
 def shown(milestone: Milestone, found: Sequence[float | None]) -> str:
     """Return an interval in the units of a milestone: points, or per cent."""
-    interval = Interval(*(float("nan") if x is None else x for x in found))
     points = milestone.measure == "margin"
+    interval = Interval.from_list(found)
     return tables.shown(interval, 1, 1 if points else 100) + ("" if points else " %")
 
 

@@ -25,10 +25,10 @@ from training.config import RunConfig
 from training.evaluation import prospector, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
+from training.over_seeds import over_seeds, parse_seeds, train_to_end
 from training.runs import RunFolder
 from training.train import check_environment, layered
 from training.train import parser as train_parser
-from training.values import require
 
 POLICY = "ppo"
 CONFIG = "training/configs/prospector.yaml"
@@ -48,19 +48,6 @@ EXPECTATIONS = {
 }
 # Means that are reported with intervals over seeds.
 OVER_SEEDS = ("return_mean", "steps_mean", "dt_mean", *METRICS)
-# 97.5 % quantiles of Student's t with 1, 2, ... degrees of freedom; 1.96 from there on.
-T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179)
-
-
-def over_seeds(values: Sequence[float]) -> Interval:
-    """Return the mean over training seeds with its 95 % t interval; NaN bounds for one seed."""
-    x = np.asarray(values, np.float64)
-    mean, n = float(x.mean()), len(x)
-    if n == 1:
-        return Interval(mean, np.nan, np.nan)
-    t = T_975[n - 2] if n - 2 < len(T_975) else 1.96
-    half = t * float(x.std(ddof=1)) / n**0.5
-    return Interval(mean, mean - half, mean + half)
 
 
 def summary(episodes: Episodes) -> dict[str, Any]:
@@ -190,8 +177,7 @@ def run_protocol(
     dict
         The report.
     """
-    from training import trainers
-    from training.evaluate import AGENT, load
+    from training.evaluate import AGENT
 
     check_environment(config)
     names = {seed: f"{run_id}-{POLICY}-seed{seed}" for seed in seeds}
@@ -206,25 +192,13 @@ def run_protocol(
     played: dict[str, dict[int, Episodes]] = {}
     trained = []
     for block, (seed, run) in enumerate(runs.items()):
-        outcome = trainers.module_of(config.trainer).train(run)
-        if not outcome.finished:
-            raise KeyboardInterrupt
-        agent = load(run)
+        agent, record = train_to_end(run)
+        trained.append(record)
         first = protocol.base_seed + block * protocol.count
         players = {POLICY: agent.players()[AGENT], **prospector.scripted()}
         part = replace(protocol, base_seed=first)
         for name, episodes in prospector.play(engine, players, part).items():
             played.setdefault(name, {})[seed] = episodes
-        trained.append(
-            {
-                "seed": seed,
-                "run": run.name,
-                "run_dir": str(run.path),
-                "checkpoint": agent.path.name,
-                "steps": agent.steps,
-                "wall_s": outcome.wall_s,
-            }
-        )
     contenders = [contender(name, blocks) for name, blocks in played.items()]
     report: dict[str, Any] = {
         "generated_at": machine.now(),
@@ -264,7 +238,7 @@ def show(console: Console, report: Mapping[str, Any]) -> None:
         table.add_column(heading, justify="right")
     for each in report["contenders"]:
         found = [each["over_seeds"][key] for key in headings]
-        cells = [tables.fitting(Interval(*(np.nan if x is None else x for x in v))) for v in found]
+        cells = [tables.fitting(Interval.from_list(values)) for values in found]
         table.add_row(each["name"], *cells)
     console.print(table)
     for row in report["comparison"]["expectations"]:
@@ -302,9 +276,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return 0 if the report passes, else 2."""
     args = parser().parse_args(argv)
     try:
-        seeds = [int(text) for text in args.seeds.split(",") if text.strip().isdecimal()]
-        plain = len(seeds) == len(set(seeds)) == len(args.seeds.split(","))
-        require(plain, "--seeds", args.seeds, "different numbers, separated by commas")
+        seeds = parse_seeds(args.seeds)
         flags = ["--config", args.config, *(f"--set={text}" for text in args.set)]
         flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
         config = layered(train_parser().parse_args(flags), {})

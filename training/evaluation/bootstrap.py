@@ -6,7 +6,9 @@ games that share their deals are drawn together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -25,6 +27,11 @@ class Interval:
     def to_list(self) -> list[float | None]:
         """Return value, low and high; None for what was not observed."""
         return [None if np.isnan(x) else float(x) for x in (self.value, self.low, self.high)]
+
+    @classmethod
+    def from_list(cls, values: Sequence[float | None]) -> Self:
+        """Return the interval that :meth:`to_list` has written."""
+        return cls(*(np.nan if x is None else x for x in values))
 
 
 class Resamples:

@@ -13,14 +13,14 @@ from training.evaluation.bootstrap import Interval
 from training.evaluation.goals import Comparison
 
 # Measure, heading, decimals, and the factor that turns it into what is shown.
-_COLUMNS = (
+MATCH_COLUMNS = (
     ("points", "points", 0, 1),
     ("margin", "less mean opponent", 0, 1),
     ("win_rate", "wins %", 1, 100),
     ("rank", "rank", 2, 1),
     ("bid_hit", "bids made %", 1, 100),
 )
-_EPISODE_COLUMNS = (
+EPISODE_COLUMNS = (
     ("return", "return", 1),
     ("net_profit", "net profit", 1),
     ("survival", "survival %", 100),
@@ -57,11 +57,11 @@ def match_table(
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("opponents")
     table.add_column("policy")
-    for _, heading, _, _ in _COLUMNS:
+    for _, heading, _, _ in MATCH_COLUMNS:
         table.add_column(heading, justify="right")
     for opponents, policies in results.items():
         for k, (name, found) in enumerate(policies.items()):
-            cells = [shown(found[m], digits, factor) for m, _, digits, factor in _COLUMNS]
+            cells = [shown(found[m], digits, factor) for m, _, digits, factor in MATCH_COLUMNS]
             last = k == len(policies) - 1
             table.add_row(opponents if k == 0 else "", name, *cells, end_section=last)
     return table
@@ -104,10 +104,10 @@ def episode_table(compared: episodes.Comparison, title: str, caption: str) -> Ta
     """Return one row for each policy that played the episodes."""
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("policy", no_wrap=True)
-    for _, heading, _ in _EPISODE_COLUMNS:
+    for _, heading, _ in EPISODE_COLUMNS:
         table.add_column(heading, justify="right")
     for name, found in compared.means.items():
-        table.add_row(name, *(fitting(found[m], factor) for m, _, factor in _EPISODE_COLUMNS))
+        table.add_row(name, *(fitting(found[m], factor) for m, _, factor in EPISODE_COLUMNS))
     return table
 
 

@@ -13,6 +13,7 @@ from training.ppo.policy import Logits
 
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
 DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's
+HALVES = (BIDS, CARDS, DECODED)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,275 @@
+"""Comparing settings over seeds: what is trained, what is resumed, what is said of it."""
+
+import json
+import math
+import shlex
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+import yaml
+
+from training import compare as compare_module
+from training import train as train_module
+from training.compare import main
+from training.evaluate import AGENT, compare_episodes, episode_protocol, load, play_matches
+from training.evaluation import paired, tables
+from training.hier.pair import DECODED
+from training.over_seeds import over_seeds
+from training.runs import RunFolder
+
+VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
+
+
+@pytest.fixture(scope="module")
+def compare(tiny_config):
+    """Call the command line with the tiny run; returns the exit status."""
+
+    def call(runs, *flags, seeds="3,5", config=tiny_config, variants=VARIANTS):
+        given = ["--config", str(config), "--runs", str(runs), "--seeds", seeds, "--games", "8"]
+        return main([*given, "--name", "t", *variants, *map(str, flags)])
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def compared(compare, tmp_path_factory):
+    """Folder of the runs and the report of two variants with two seeds; not to be changed."""
+    runs = tmp_path_factory.mktemp("compared")
+    assert compare(runs, "--opponents", "random,rule_hard", "--total-steps", 256) == 0
+    return runs, json.loads((runs / "t.json").read_text())
+
+
+def test_every_variant_is_trained_with_every_seed(compared):
+    runs, report = compared
+    names = ["t-base-3", "t-slow-3", "t-base-5", "t-slow-5"]
+    assert [run["run"] for run in report["runs"]] == names
+    assert (report["baseline"], report["seeds"]) == ("base", [3, 5])
+    for run in report["runs"]:
+        config = RunFolder.open(runs / run["run"]).config
+        assert (config.seed, config.total_steps) == (run["seed"], 256)
+        assert config.ppo.learning_rate == (1e-5 if run["variant"] == "slow" else 3e-4)
+    assert report["decisions"] == {"base": [256, 256], "slow": [256, 256]}
+    assert report["configs"]["slow"]["ppo"]["learning_rate"] == 1e-5
+    assert {"git_rev", "host", "versions", "command", "evaluation"} <= set(report)
+
+
+def test_figures_are_those_of_an_evaluation(compared):
+    runs, report = compared
+    for run in report["runs"]:
+        trained = load(RunFolder.open(runs / run["run"]))
+        found = play_matches(trained, trained.config.evaluation, baselines=())
+        for opponents in ("random", "rule_hard"):
+            ours = run["results"][opponents][AGENT]
+            assert ours == {m: found[opponents][AGENT][m].to_list() for m in paired.MEASURES}
+    points = report["compared"]["rule_hard"]["slow"]["points"]
+    by_variant = [r["results"]["rule_hard"][AGENT]["points"][0] for r in report["runs"]]
+    assert points["by_seed"] == by_variant[1::2]
+    gaps = [by_variant[1] - by_variant[0], by_variant[3] - by_variant[2]]
+    assert points["less_baseline"][0] == pytest.approx(sum(gaps) / 2)
+
+
+def parameters(run):
+    newest = (run / "checkpoints/latest").read_text().strip()
+    return torch.load(run / "checkpoints" / newest / "model.pt", weights_only=True)["policy"]
+
+
+def events(run):
+    return [json.loads(line)["event"] for line in (run / "events.jsonl").read_text().splitlines()]
+
+
+def same(a, b):
+    return all(torch.equal(x, y) for x, y in zip(a.values(), b.values(), strict=True))
+
+
+def test_the_command_of_a_run_trains_it_alone(compared, tmp_path):
+    runs, report = compared
+    run = report["runs"][1]
+    words = shlex.split(run["command"].replace(str(runs), str(tmp_path)))
+    assert words[:3] == ["python", "-m", "training.train"]
+    assert train_module.main(words[3:]) == 0
+    assert same(parameters(tmp_path / run["run"]), parameters(runs / run["run"]))
+
+
+def test_what_has_ended_is_not_trained_again_and_the_rest_is_resumed(compare, compared, tmp_path):
+    runs, report = compared
+    flags = ("--total-steps", 256, "--set", "checkpoints.every=128")
+    shutil.copytree(runs / "t-base-3", tmp_path / "t-base-3")
+    assert compare(tmp_path, *flags, "--opponents", "random,rule_hard") == 0
+    again = json.loads((tmp_path / "t.json").read_text())
+    assert again["compared"] == report["compared"]
+    shutil.rmtree(tmp_path / "t-slow-5/checkpoints/ckpt_000000000256")  # as if it was interrupted
+    shutil.rmtree(tmp_path / "t-base-5")
+    assert compare(tmp_path, *flags, "--opponents", "random,rule_hard", seeds="3,5,6") == 0
+    more = json.loads((tmp_path / "t.json").read_text())
+    assert more["seeds"] == [3, 5, 6]
+    assert (
+        more["compared"]["random"]["slow"]["points"]["by_seed"][:2]
+        == (report["compared"]["random"]["slow"]["points"]["by_seed"])
+    )
+    begins = {
+        run["run"]: [e for e in events(tmp_path / run["run"]) if e in ("start", "resume")]
+        for run in more["runs"]
+    }
+    resumed = begins.pop("t-slow-5")
+    assert resumed == ["start", "resume"]
+    assert all(each == ["start"] for each in begins.values())
+    assert same(parameters(tmp_path / "t-slow-5"), parameters(runs / "t-slow-5"))
+
+
+def test_a_run_that_was_begun_otherwise_is_refused_before_anything_is_trained(
+    compare, compared, tmp_path, capsys
+):
+    runs, _ = compared
+    shutil.copytree(runs / "t-slow-5", tmp_path / "t-slow-5")
+    assert compare(tmp_path, "--total-steps", 384) == 2
+    assert "begun with total_steps=256, not 384" in capsys.readouterr().err
+    variants = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-6"]
+    assert compare(tmp_path, "--total-steps", 256, variants=variants) == 2
+    assert "begun with another ppo.learning_rate" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["t-slow-5"]
+
+
+def test_the_report_has_every_whole_seed_of_an_interrupted_comparison(
+    compare, tmp_path, monkeypatch, capsys
+):
+    trained = []
+
+    def train_to_end(run, resume):
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        trained.append(run.name)
+        return original(run, resume)
+
+    original = compare_module.train_to_end
+    monkeypatch.setattr(compare_module, "train_to_end", train_to_end)
+    assert compare(tmp_path, "--total-steps", 128) == 130
+    assert "the same command goes on" in capsys.readouterr().err
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert report["seeds"] == [3]
+    assert report["compared"]["rule_hard"]["base"]["points"]["mean"][1:] == [None, None]
+
+
+def test_a_pair_with_a_head_over_tricks_also_plays_the_bids_it_computes(compare, tmp_path, capsys):
+    hier = {"env": "SkullKingWorker-v0", "trainer": "hier", "num_envs": 16, "total_steps": 600}
+    hier |= {"torch_threads": 1, "device": "cpu", "evaluation": {"during": "off", "bootstrap": 50}}
+    hier |= {"ppo": {"n_steps": 16, "batch_size": 64, "net_arch": [16]}}
+    small = {"n_epochs": 1, "n_steps": 4}
+    hier |= {"hier": {"warm_start": 256, "worker": {"n_epochs": 1}, "manager": small}}
+    flat = {**hier, "env": "SkullKingFlat-v0", "trainer": "native", "hier": {}}
+    for name, values in (("hier", hier), ("flat", flat)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(values))
+    variants = ["--variant", "flat", "--from", str(tmp_path / "flat.yaml"), "--variant", "pair"]
+    variants += ["--with", "hier.manager={n_epochs: 2, n_steps: 4, hindsight: tricks}"]
+    assert compare(tmp_path, config=tmp_path / "hier.yaml", variants=variants) == 0
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert report["configs"]["pair"]["hier"]["manager"]["n_epochs"] == 2
+    rows = report["compared"]["rule_hard"]
+    assert list(rows) == ["flat", "pair", f"pair, {DECODED}"]
+    pair = load(RunFolder.open(tmp_path / "t-pair-3"))
+    options = replace(pair.config.evaluation, games=8, opponents=("rule_hard",))
+    found = play_matches(pair, options)["rule_hard"]
+    for player, row in ((AGENT, "pair"), (DECODED, f"pair, {DECODED}")):
+        assert rows[row]["margin"]["by_seed"][0] == found[player]["margin"].value
+    printed = capsys.readouterr().out
+    assert "pair, decoded bids less flat" in " ".join(printed.split())
+    assert "in points, by the 95 % interval" in printed
+
+
+def test_prospector_is_compared_on_returns(compare, tmp_path):
+    ore = {"env": "Prospector-v0", "num_envs": 4, "total_steps": 64, "torch_threads": 1}
+    ore |= {"ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [8]}}
+    ore |= {"env_options": {"time_max": 60}, "evaluation": {"during": "off", "bootstrap": 50}}
+    (tmp_path / "ore.json").write_text(json.dumps(ore))
+    assert compare(tmp_path, config=tmp_path / "ore.json") == 0
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert list(report["compared"]) == [paired.EPISODES]
+    rows = report["compared"][paired.EPISODES]
+    assert {"return", "net_profit", "survival"} <= set(rows["slow"])
+    trained = load(RunFolder.open(tmp_path / "t-slow-5"))
+    options = replace(trained.config.evaluation, episodes=8)
+    _, played = compare_episodes(trained, episode_protocol(options))
+    returns = played[AGENT].columns["return_total"]
+    assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+def run(variant, points, player=AGENT):
+    return {"variant": variant, "results": {"rule_hard": {player: {"points": [points, 0, 0]}}}}
+
+
+def test_differences_are_paired_by_seed():
+    # Seeds differ by far more than variants do: 3, 5 and 4 points are certainly more than none.
+    runs = [
+        *(run("base", 100.0), run("more", 103.0)),
+        *(run("base", 500.0), run("more", 505.0)),
+        *(run("base", 900.0), run("more", 904.0)),
+    ]
+    found = paired.statistics(runs, "base")["rule_hard"]
+    assert "less_baseline" not in found["base"]["points"]
+    value, low, high = found["more"]["points"]["less_baseline"]
+    half = 4.302653 * 1.0 / math.sqrt(3)  # the standard deviation of 3, 5, 4 is 1
+    assert (value, low, high) == pytest.approx((4, 4 - half, 4 + half), rel=1e-5)
+    half = 4.302653 * 400 / math.sqrt(3)
+    assert found["base"]["points"]["mean"] == pytest.approx([500, 500 - half, 500 + half], rel=1e-5)
+    assert found["more"]["points"]["mean"] == over_seeds([103.0, 505.0, 904.0]).to_list()
+
+
+@pytest.mark.parametrize(
+    ("gaps", "says"),
+    [((3, 5, 4), "is above"), ((-3, -5, -4), "is below"), ((9, -5, 4), "is not apart from")],
+)
+def test_what_is_said_of_a_variant(capsys, gaps, says):
+    runs = []
+    for seed, gap in enumerate(gaps):
+        for variant, more in (("base", 0.0), ("other", gap)):
+            found = {name: [10.0 * seed + more, 0, 0] for name in paired.MEASURES}
+            runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
+    report = {"name": "t", "baseline": "base", "seeds": [1, 2, 3], "evaluation": {"games": 8}}
+    report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
+    report["decisions"] = {"base": [256, 256, 256], "other": [320, 320, 320]}
+    report["compared"] = paired.statistics(runs, "base")
+    paired.show(tables.console(), report)
+    printed = capsys.readouterr().out
+    assert f"other {says} base in points" in printed
+    assert "base 256, other 320" in printed
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("variants", "flags", "says"),
+    [
+        ([], [], "--variant='' is not possible"),
+        (["--variant", "a"], [], "given at least twice"),
+        (["--variant", "a", "--variant", "a"], [], "a name of its own"),
+        (["--variant", "a", "--variant", "b/c"], [], "'b/c'"),
+        (["--with", "ppo.n_epochs=1", "--variant", "a"], [], "--with ppo.n_epochs=1: must stand"),
+        (["--from", "x.yaml", "--variant", "a"], [], "--from x.yaml: must stand"),
+        (["--variant", "a", "--variant", "b"], [], "variants a and b have the same options"),
+        ([*VARIANTS, "--with", "seed=4"], [], "seed=4 is not possible"),
+        (VARIANTS, ["--set", "name=x"], "name='x' is not possible"),
+        ([*VARIANTS, "--with", "ppo.epochs=4"], [], "'ppo.epochs' is not an option"),
+        ([*VARIANTS, "--from", "none.yaml"], [], "none.yaml"),
+        ([*VARIANTS, "--with", "env=Prospector-v0"], [], "only agents of one game"),
+        ([*VARIANTS, "--with", "env_options.num_players=3"], [], "with 3 players and 'base'"),
+        (
+            [*VARIANTS, "--with", "trainer=ensemble", "--with", "ensemble.seeds=[1,2]"],
+            *([], "trainer='ensemble' is not possible"),
+        ),
+        (VARIANTS, ["--seeds", "3"], "--seeds='3' is not possible"),
+        (VARIANTS, ["--seeds", "3,3"], "different numbers"),
+        (VARIANTS, ["--games", "0"], "evaluation.games=0"),
+        (VARIANTS, ["--opponents", "martians"], "martians"),
+        (VARIANTS, ["--total-steps", "0"], "total_steps=0"),
+        (VARIANTS, ["--name", "../x"], "name='../x-base-3' is not possible"),
+    ],
+)
+def test_nonsense_is_refused_with_nothing_written(compare, tmp_path, capsys, variants, flags, says):
+    assert compare(tmp_path, *flags, variants=variants) == 2
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

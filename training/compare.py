@@ -1,0 +1,305 @@
+"""Is one setting better than another, over seeds? ``python -m training.compare``.
+
+Trains every variant with every seed, lets all play the same evaluation games and compares them
+with the first variant, paired by seed. With few seeds the interval over them is the honest one: it
+says how much other trainings could differ, which an interval over games does not.
+
+Every training is an ordinary run folder, ``RUNS/NAME-VARIANT-SEED``. The same command, with more
+seeds or variants if need be, goes on where it was: what has ended is not trained again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from fastenv.errors import ConfigError, FastEnvError
+from fastenv.registry import short_id
+from training import files, machine
+from training.config import EvaluationConfig, RunConfig, parse_assignments, require
+from training.evaluation import paired, tables
+from training.over_seeds import over_seeds, parse_seeds, train_to_end
+from training.runs import RunFolder
+from training.train import check_environment, layered
+from training.train import parser as train_parser
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a variant has otherwise than the others.
+
+    Parameters
+    ----------
+    name : str
+    file : str or None
+        A config file in the place of the common one.
+    options : tuple of str
+        ``OPTION=VALUE``, over file and common options.
+    """
+
+    name: str
+    file: str | None = None
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Training:
+    """One run of a comparison.
+
+    Parameters
+    ----------
+    variant : str
+    config : RunConfig
+        Name and seed included.
+    command : str
+        What trains it alone.
+    """
+
+    variant: str
+    config: RunConfig
+    command: str
+
+
+# -- what is trained -------------------------------------------------------------------------------
+
+
+def plan(args: argparse.Namespace) -> list[Training]:
+    """Return all trainings of a command line, seed by seed, and refuse what cannot be compared.
+
+    Raises
+    ------
+    ConfigError
+        For an impossible option, or variants that cannot be told apart or have no game in common.
+    """
+    names = [variant.name for variant in args.variants]
+    for name in names:
+        plain = re.fullmatch(r"[A-Za-z0-9._-]+", name) is not None
+        require(plain, "--variant", name, "letters, digits, '.', '_' and '-' alone")
+        require(names.count(name) == 1, "--variant", name, "a name of its own")
+    require(len(names) >= 2, "--variant", ", ".join(names), "given at least twice")
+    seeds = parse_seeds(args.seeds, at_least=2)
+    trainings = [_training(args, variant, seed) for seed in seeds for variant in args.variants]
+    configs = {each.variant: each.config for each in trainings[: len(names)]}
+    baseline = configs[names[0]]
+    for name, config in configs.items():
+        require(config.trainer != "ensemble", "trainer", config.trainer, "one of a single network")
+        if _game(config) != _game(baseline):
+            raise ConfigError(
+                f"variant {name!r} plays {_game(config)} and {names[0]!r} {_game(baseline)}: "
+                "only agents of one game can be compared."
+            )
+        twins = [other for other in names if _settings(configs[other]) == _settings(config)]
+        if len(twins) > 1:
+            raise ConfigError(f"variants {' and '.join(twins)} have the same options.")
+        check_environment(config)
+    return trainings
+
+
+def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training:
+    file = variant.file or args.config
+    given = (*args.set, *variant.options)
+    for name in ("seed", "name"):
+        free = name not in parse_assignments(given)
+        require(free, name, parse_assignments(given).get(name), "left to --seeds and --name")
+    flags = [] if file is None else [f"--config={file}"]
+    flags += [f"--set={text}" for text in given]
+    flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
+    flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
+    flags.append("--no-evaluation")
+    config = layered(train_parser().parse_args(flags), {})
+    return Training(variant.name, config, shlex.join(["python", "-m", "training.train", *flags]))
+
+
+def _game(config: RunConfig) -> str:
+    if not short_id(config.env).startswith("SkullKing"):
+        return short_id(config.env)
+    return f"Skull King with {config.env_options.get('num_players', 4)} players"
+
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    """Return the options that a variant has with every seed."""
+    return {k: value for k, value in config.to_dict().items() if k not in ("name", "seed")}
+
+
+def begun(root: Path, config: RunConfig) -> RunFolder | None:
+    """Return the folder of a run that has begun, None for one that has not.
+
+    Raises
+    ------
+    ConfigError, RunError
+        If it was begun with other options, its length included: schedules depend on it.
+    """
+    path = root / str(config.name)
+    if not path.exists():
+        return None
+    run = RunFolder.open(path)
+    steps = run.config.total_steps
+    if steps != config.total_steps:
+        raise ConfigError(
+            f"{path} was begun with total_steps={steps}, not {config.total_steps}: "
+            "choose another --name."
+        )
+    run.continue_with(config)
+    return run
+
+
+# -- training and comparing ------------------------------------------------------------------------
+
+
+def run_comparison(
+    trainings: Sequence[Training],
+    options: EvaluationConfig,
+    root: Path,
+    target: Path,
+    about: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Train, evaluate and compare; the report is written anew after every seed.
+
+    Parameters
+    ----------
+    trainings : sequence of Training
+        Of :func:`plan`.
+    options : EvaluationConfig
+        What all of them play.
+    root : Path
+        Folder of the runs.
+    target : Path
+        JSON file of the report.
+    about : mapping
+        What the report begins with.
+
+    Returns
+    -------
+    dict
+        The report.
+
+    Raises
+    ------
+    ConfigError, RunError
+        If a run has begun with other options; nothing is trained then.
+    """
+    before = [begun(root, each.config) for each in trainings]
+    variants = list(dict.fromkeys(each.variant for each in trainings))
+    configs = {each.variant: _settings(each.config) for each in trainings[: len(variants)]}
+    runs: list[dict[str, Any]] = []
+    report: dict[str, Any] = {}
+    for each, there in zip(trainings, before, strict=True):
+        run = RunFolder.create(root, each.config) if there is None else there
+        trained, record = train_to_end(run, resume=there is not None)
+        torch.set_num_threads(1)
+        results = paired.play(trained, options, trainings[0].config)
+        names = {"variant": each.variant, "command": each.command}
+        runs.append({**names, **record, "results": results})
+        if each.variant != variants[-1]:
+            continue
+        of = {name: [run for run in runs if run["variant"] == name] for name in variants}
+        report = {
+            **about,
+            "created": machine.now(),
+            "baseline": variants[0],
+            "seeds": list(dict.fromkeys(run["seed"] for run in runs)),
+            "policy": "highest legal logit",
+            "intervals": "of means and differences: 95 %, Student's t over seeds; of runs: 95 %, "
+            f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
+            "evaluation": asdict(options),
+            "decisions": {name: [run["steps"] for run in of[name]] for name in variants},
+            "training_s": {
+                name: over_seeds([run["wall_s"] for run in of[name]]).to_list() for name in variants
+            },
+            "compared": paired.statistics(runs, variants[0]),
+            "configs": configs,
+            "runs": runs,
+            **machine.revision(),
+            "host": machine.host(),
+            "versions": machine.versions(),
+        }
+        files.write_json(target, report)
+    return report
+
+
+# -- command line ----------------------------------------------------------------------------------
+
+
+class _Variants(argparse.Action):
+    """``--variant`` begins a variant; ``--from`` and ``--with`` are those of the last one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        flag, variants = self.option_strings[0], [*namespace.variants]
+        if flag == "--variant":
+            variants.append(Variant(values))
+        elif not variants:
+            raise ConfigError(f"{flag} {values}: must stand behind the --variant it belongs to.")
+        elif flag == "--from":
+            variants[-1] = replace(variants[-1], file=values)
+        else:
+            variants[-1] = replace(variants[-1], options=(*variants[-1].options, values))
+        namespace.variants = variants
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = argparse.ArgumentParser(prog="python -m training.compare", description=__doc__)
+    parse.add_argument("--config", help="YAML or JSON file of training options")
+    parse.add_argument("--seeds", required=True, help="training seeds, such as 1,2,3")
+    parse.add_argument("--total-steps", type=int, help="decisions of each training")
+    parse.add_argument(
+        "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
+    )
+    group = parse.add_argument_group(
+        "variants", "the first one is the baseline; what follows a --variant is its own"
+    )
+    own: dict[str, Any] = {"dest": "variants", "action": _Variants}
+    group.add_argument("--variant", default=[], metavar="NAME", help="begins one", **own)
+    group.add_argument("--with", metavar="OPTION=VALUE", help="repeatable", **own)
+    group.add_argument("--from", metavar="FILE", help="config in the place of --config", **own)
+    parse.add_argument("--games", type=int, default=1000, help="or episodes of Prospector")
+    parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
+    parse.add_argument("--name", default="compare", help="of the report, and what runs begin with")
+    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    try:
+        args = parser().parse_args(argv)
+        trainings = plan(args)
+        options = replace(
+            trainings[0].config.evaluation,
+            games=args.games,
+            episodes=args.games,
+            opponents=tuple(args.opponents.split(",")),
+        )
+        words = sys.argv[1:] if argv is None else argv
+        command = shlex.join(["python", "-m", "training.compare", *words])
+        target = args.runs / f"{args.name}.json"
+        about = {"name": args.name, "command": command}
+        report = run_comparison(trainings, options, args.runs, target, about)
+        console = tables.console()
+        paired.show(console, report)
+        console.print(f"written to {target}")
+    except (FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
