@@ -108,10 +108,11 @@ def mean_strength(cards: Sequence[int]) -> float:
     return ratio(total, len(cards))
 
 
-def allies(g: Position) -> list[int]:
-    """Return the seats allied with the agent this round, from his left on, each once."""
-    pairs = g.alliances
-    return [s for s in opponents(g) if (s, g.actor) in pairs or (g.actor, s) in pairs]
+def allies(g: Position, seat: int) -> list[int]:
+    """Return the seats allied with a seat this round, from his left on, each once."""
+    pairs, players = g.alliances, g.rules.num_players
+    others = [(seat + k) % players for k in range(1, players)]
+    return [s for s in others if (s, seat) in pairs or (seat, s) in pairs]
 
 
 def pad(values: Floats, length: int) -> Floats:
@@ -166,7 +167,7 @@ def loot_block(g: Position) -> Floats:
 
 def allies_block(g: Position) -> Floats:
     """How the allies are doing."""
-    partners = allies(g)
+    partners = allies(g, g.actor)
     total = 0.0
     for seat in partners:
         total += clip((g.won[seat] - g.bid[seat]) / g.cards)

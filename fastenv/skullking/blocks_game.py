@@ -149,7 +149,7 @@ def flat_goal(g: Position) -> Floats:
 
 def flat_allied(g: Position) -> Floats:
     """Return the agent's own seat, never set, then the others."""
-    partners = allies(g)
+    partners = allies(g, g.actor)
     slots = [0.0, *(float(seat in partners) for seat in opponents(g))]
     return pad(slots, table_slots(g.rules.num_players))
 

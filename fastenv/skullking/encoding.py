@@ -127,5 +127,5 @@ def info(game: SkullKing, out: npt.NDArray[np.int32]) -> None:
         g.ev_alliances,
         g.ev_rank,
         int(g.ev_invalid != 0),
-        sum(on_track(g, seat) for seat in allies(g)),
+        sum(on_track(g, seat) for seat in allies(g, me)),
     ]

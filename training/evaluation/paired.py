@@ -15,7 +15,7 @@ from training.evaluate import AGENT, Trained, episode_protocol, play_matches
 from training.evaluation import prospector, tables
 from training.evaluation.bootstrap import Interval
 from training.hier.pair import DECODED
-from training.seeds import over_seeds
+from training.over_seeds import over_seeds
 
 MEASURES = ("points", "margin", "win_rate", "bid_hit")  # of Skull King; the first one decides
 EPISODES = "episodes"  # in the place of an opponent set, in a game without opponents
