@@ -2,9 +2,9 @@
 
 Rooms: ``config``, ``values`` and ``presets`` (what to run), ``envs``, ``env_impl`` and ``seeds``
 (engines, and where they begin), ``runs``, ``checkpoint``, ``writer``, ``export``, ``files``,
-``logging`` and ``windows`` (what stays of a run), ``session``, ``loop``, ``finite`` and ``stats``
-(a run, whoever trains), ``followers``, ``trackers``, ``curriculum``, ``gate``, ``sequential``,
-``beta`` and ``certificates`` (what goes along with it), ``trainers``, ``ppo``, ``sb3``, ``hier``,
+``logging``, ``boards`` and ``windows`` (what stays of a run), ``session``, ``loop``, ``finite`` and
+``stats`` (a run, whoever trains), ``followers``, ``trackers``, ``curriculum``, ``gate``,
+``sequential``, ``beta`` and ``certificates`` (what goes along with it), ``trainers``, ``ppo``, ``sb3``, ``hier``,
 ``selfplay``, ``ensemble`` and ``late_actions`` (who trains, and on what they are offered),
 ``evaluation``, ``evaluate``, ``milestones``, ``protocol``, ``compare`` and ``over_seeds`` (how good
 it plays, after one training, in its course, and over several), ``replay`` (episodes to play again),

@@ -290,6 +290,8 @@ class RunConfig:
         :mod:`training.curriculum`. Empty for none.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.windows`); 0 for none.
+    wandb : bool
+        Draw curves on Weights & Biases too (:class:`training.boards.WandbBoard`).
     selfplay : SelfPlayConfig or None
         Opponents that are snapshots of the learner; None for none.
     ppo, native, hier, ensemble, checkpoints, evaluation : see there
@@ -313,6 +315,7 @@ class RunConfig:
     trackers: Mapping[str, Any] = field(default_factory=dict)
     gate: Mapping[str, Any] = field(default_factory=dict)
     window_ticks: int = 0
+    wandb: bool = False
     selfplay: SelfPlayConfig | None = None
     ppo: PPOConfig = field(default_factory=PPOConfig)
     native: NativeConfig = field(default_factory=NativeConfig)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console
 
 from training import files, machine
+from training.boards import boards_of
 from training.dashboard import Dashboard
 
 
@@ -89,10 +90,17 @@ class RunLog:
         Steps taken before.
     console : rich.console.Console, optional
         Where to draw; default the standard error stream.
+    wandb : mapping, optional
+        Options of a run that also draws on Weights & Biases; see :mod:`training.boards`.
     """
 
     def __init__(
-        self, folder: Path, total_steps: int, start: int = 0, console: Console | None = None
+        self,
+        folder: Path,
+        total_steps: int,
+        start: int = 0,
+        console: Console | None = None,
+        wandb: Mapping[str, Any] | None = None,
     ) -> None:
         metrics = read_lines(folder / "metrics.jsonl") if start else []
         self._metrics = JsonLines(folder / "metrics.jsonl")
@@ -100,7 +108,7 @@ class RunLog:
         self._folder = folder
         self._windows: JsonLines | None = None
         self._evaluations: JsonLines | None = None
-        self._board = _tensorboard(folder / "tb", start)
+        self._boards = boards_of(folder, start, wandb)
         self._shown = Dashboard(folder.name, total_steps, start, console)
         if start:
             earlier = (r for r in metrics if r.get("step", 0) <= start)
@@ -109,10 +117,7 @@ class RunLog:
     def metrics(self, record: dict[str, Any]) -> None:
         """Log one iteration; ``record["step"]`` is where it ended."""
         self._metrics.write(record)
-        if self._board is not None:
-            for tag, value in flat(record):
-                if tag != "step" and math.isfinite(value):
-                    self._board.add_scalar(tag, value, record["step"])
+        self._draw((pair for pair in flat(record) if pair[0] != "step"), record["step"])
         self._shown.metrics(record)
 
     def window(self, record: dict[str, Any]) -> None:
@@ -143,11 +148,9 @@ class RunLog:
         record = {"step": steps, "results": dict(results), **details}
         self._evaluations.write({"time": machine.now(), **record})
         self._shown.event("evaluation", record)
-        if self._board is not None:
-            for name, found in results.items():
-                value = found[0] if isinstance(found, list | tuple) else found
-                if isinstance(value, int | float) and math.isfinite(value):
-                    self._board.add_scalar(f"evaluation/{name}", value, steps)
+        firsts = ((n, x[0] if isinstance(x, list | tuple) else x) for n, x in results.items())
+        numbers = ((f"evaluation/{n}", x) for n, x in firsts if isinstance(x, int | float))
+        self._draw(numbers, steps)
 
     def warn(self, text: str, **details: Any) -> None:
         """Log a warning; it stays in sight."""
@@ -162,24 +165,21 @@ class RunLog:
         """Print one line."""
         self._shown.say(text)
 
+    def _draw(self, numbers: Iterable[tuple[str, float]], step: int) -> None:
+        values = {name: float(value) for name, value in numbers if math.isfinite(value)}
+        for board in self._boards:
+            board.draw(values, step)
+
     def close(self) -> None:
         """Flush and close everything."""
         self._shown.close()
-        if self._board is not None:
-            self._board.close()
+        for board in self._boards:
+            board.close()
         for file in (self._windows, self._evaluations):
             if file is not None:
                 file.close()
         self._metrics.close()
         self._events.close()
-
-
-def _tensorboard(folder: Path, purge_step: int) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:  # it is optional
-        return None
-    return SummaryWriter(str(folder), purge_step=purge_step or None)
 
 
 def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:

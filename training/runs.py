@@ -37,7 +37,15 @@ from training.values import canonical_json
 FORMAT = "fastenv-run"
 VERSION = 1
 # What may differ when a run goes on: how long, on how many threads, and what is done with results.
-MAY_CHANGE = ("total_steps", "env_threads", "torch_threads", "checkpoints", "evaluation", "name")
+MAY_CHANGE = (
+    "total_steps",
+    "env_threads",
+    "torch_threads",
+    "checkpoints",
+    "evaluation",
+    "wandb",
+    "name",
+)
 
 
 class RunError(FastEnvError, RuntimeError):

@@ -194,7 +194,8 @@ def _conduct(
             keep_every=config.checkpoints.keep_every,
         )
 
-    log = RunLog(run.path, config.total_steps, steps)
+    drawn = config.to_dict() if config.wandb else None
+    log = RunLog(run.path, config.total_steps, steps, wandb=drawn)
     evaluations = evaluations_of(run, log, learner.policy, steps)
     loop = Loop(
         *(config, engine, knobs, log, snapshot, stop, followers, evaluations),

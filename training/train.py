@@ -11,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
+from training.boards import check_wandb
 from training.config import RunConfig, load_file, merge, parse_assignments
 from training.presets import PRESETS, preset
 from training.runs import RunError, RunFolder
 
-_FLAGS = ("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads")
+_FLAGS = (
+    *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
+    "wandb",
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="OPTION=VALUE",
         help="any option, such as ppo.n_steps=64",
+    )
+    parse.add_argument(
+        "--wandb", action="store_const", const=True, help="also draw on Weights & Biases"
     )
     parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
     parse.add_argument("--no-evaluation", action="store_true", help="only train")
@@ -91,6 +98,8 @@ def check_environment(config: RunConfig) -> None:
     from training.trackers import options
     from training.windows import EngineWindows
 
+    if config.wandb:
+        check_wandb()
     engine = trial_engine(config)
     Knobs([engine], config.schedules)
     late_actions.check(engine, config.mask_schedule)

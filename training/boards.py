@@ -1,0 +1,118 @@
+"""Where curves are drawn by others: TensorBoard, and Weights & Biases for those who ask for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+
+class Board(Protocol):
+    """Takes numbers, named ``group/name``."""
+
+    def draw(self, values: Mapping[str, float], step: int) -> None:
+        """Draw what was found at a step."""
+
+    def close(self) -> None:
+        """Write what is not written yet."""
+
+
+def boards_of(
+    folder: Path, purge_step: int, options: Mapping[str, Any] | None = None
+) -> list[Board]:
+    """Return the boards of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run: ``tb/`` and, with ``options``, ``wandb/`` lie there.
+    purge_step : int
+        Steps taken before; what TensorBoard has of later ones is dropped.
+    options : mapping, optional
+        Options of a run that also draws on Weights & Biases; see :class:`WandbBoard`.
+    """
+    boards: list[Board] = []
+    with suppress(ImportError):  # it is optional
+        boards.append(TensorBoard(folder / "tb", purge_step))
+    if options is not None:
+        boards.append(WandbBoard(folder, options))
+    return boards
+
+
+class TensorBoard:
+    """Files for TensorBoard.
+
+    Parameters
+    ----------
+    folder : Path
+    purge_step : int
+        See :func:`boards_of`.
+    """
+
+    def __init__(self, folder: Path, purge_step: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder), purge_step=purge_step or None)
+
+    def draw(self, values: Mapping[str, float], step: int) -> None:
+        """See :class:`Board`."""
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        """See :class:`Board`."""
+        self._writer.close()
+
+
+def check_wandb() -> None:
+    """Refuse to draw on Weights & Biases where it is not installed.
+
+    Raises
+    ------
+    ImportError
+        Says what to install.
+    """
+    if importlib.util.find_spec("wandb") is None:
+        raise ImportError(
+            "--wandb needs the package wandb: install the extra fastenv[wandb], or leave --wandb "
+            "out."
+        )
+
+
+class WandbBoard:
+    """A run on Weights & Biases, with the run folder's name as its id.
+
+    It is written into the folder and sent nowhere (``wandb sync`` does that later), unless the
+    environment variable ``WANDB_MODE`` is ``online``.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    options : mapping
+        All options of the run.
+    """
+
+    def __init__(self, folder: Path, options: Mapping[str, Any]) -> None:
+        import wandb
+
+        self._run = wandb.init(
+            project="fastenv",
+            name=folder.name,
+            id=folder.name,
+            resume="allow",
+            dir=str(folder),
+            config=dict(options),
+            mode=os.environ.get("WANDB_MODE", "offline"),
+        )
+
+    def draw(self, values: Mapping[str, float], step: int) -> None:
+        """See :class:`Board`; evaluations come late, so the step is a number among the others."""
+        self._run.log({**values, "decisions": step})
+
+    def close(self) -> None:
+        """See :class:`Board`."""
+        self._run.finish()
