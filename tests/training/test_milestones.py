@@ -76,15 +76,21 @@ def test_every_checkpoint_plays_and_tells_its_time(run, capsys):
     assert last["M4"] == found["heuristic"][AGENT]["margin"].to_list()
 
 
-def test_what_was_played_is_kept_and_not_played_again(run, monkeypatch):
-    played = []
+@pytest.fixture
+def played(monkeypatch):
+    """Decisions of the checkpoints that play, all with results beyond every bar."""
+    steps = []
     results = {name: [1000.0, 999.0, 1001.0] for name in ALL_MISSED}
 
     def play(trained, options):
-        played.append(trained.steps)
+        steps.append(trained.steps)
         return results
 
     monkeypatch.setattr(milestones, "play", play)
+    return steps
+
+
+def test_what_was_played_is_kept_and_not_played_again(run, played):
     options, console = run.config.evaluation, tables.console()
     first = measure(run, options, console)
     assert played == [256, 512]
@@ -97,15 +103,7 @@ def test_what_was_played_is_kept_and_not_played_again(run, monkeypatch):
     assert played == [256, 512, 512]
 
 
-def test_a_checkpoint_that_changed_plays_again_and_later_ones_are_dropped(run, monkeypatch):
-    played = []
-    results = {name: [1000.0, 999.0, 1001.0] for name in ALL_MISSED}
-
-    def play(trained, options):
-        played.append(trained.steps)
-        return results
-
-    monkeypatch.setattr(milestones, "play", play)
+def test_a_checkpoint_that_changed_plays_again_and_later_ones_are_dropped(run, played):
     options, console = run.config.evaluation, tables.console()
     measure(run, options, console)
     shutil.rmtree(run.checkpoints / "ckpt_000000000512")
