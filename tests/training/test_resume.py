@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.bits import equal
 from training import checkpoint
 from training.evaluate import load
 from training.runs import RunFolder
@@ -58,16 +59,6 @@ def command(runs, name, *flags):
 
 def environment():
     return os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-
-
-def equal(ours, theirs):
-    if isinstance(ours, torch.Tensor):
-        return torch.equal(ours, theirs)
-    if isinstance(ours, dict):
-        return ours.keys() == theirs.keys() and all(equal(ours[k], theirs[k]) for k in ours)
-    if isinstance(ours, list | tuple):
-        return len(ours) == len(theirs) and all(map(equal, ours, theirs))
-    return ours == theirs
 
 
 def saved(run):

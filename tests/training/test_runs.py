@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.bits import equal
 from training import checkpoint, envs
 from training.evaluate import load
 from training.loop import Loop
@@ -43,17 +44,6 @@ def saved(run, steps):
     model = torch.load(folder / "model.pt", weights_only=True)
     with np.load(folder / "engine.npz", allow_pickle=False) as engine:
         return model, engine["rows"]
-
-
-def equal(ours, theirs):
-    """Whether nested dicts and lists hold the same numbers, to the bit."""
-    if isinstance(ours, torch.Tensor):
-        return torch.equal(ours, theirs)
-    if isinstance(ours, dict):
-        return ours.keys() == theirs.keys() and all(equal(ours[k], theirs[k]) for k in ours)
-    if isinstance(ours, list | tuple):
-        return len(ours) == len(theirs) and all(map(equal, ours, theirs))
-    return ours == theirs
 
 
 def error_of(capsys):
