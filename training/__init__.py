@@ -15,6 +15,9 @@ runs.
 
 import os
 
-# OpenMP reads this once, when torch is imported: workers that spin at barriers cost a busy machine
-# most of its time (docs of the packaging spec, section 7). Every entry point passes here first.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# OpenMP reads these once, when torch is imported: workers that spin at barriers cost a busy machine
+# most of its time, workers that sleep at each wake late. So they spin for as long as the next
+# parallel loop is usually away, some 30 microseconds. Every entry point passes here first.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")

@@ -276,8 +276,8 @@ def _trainer_table(rows: list[dict[str, Any]]) -> Table:
     r = rows[0]
     title = (
         f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
-        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['batch']:,}, "
-        f"{r['num_threads']} thread; medians of {r['repeats']}"
+        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['minibatch']:,}, "
+        f"{r['torch_threads']} thread; medians of {r['repeats']}"
     )
     table = _table(title, "trainer, precision, steps/s, per CPU-s, times sb3, min..max", left=2)
     for r in rows:
@@ -297,7 +297,7 @@ def _timed_table(rows: list[dict[str, Any]]) -> Table:
     )
     table = _table("Trainers, by what is timed; rows of one kind in turns; medians", heads, left=4)
     for r in rows:
-        sizes = ("num_envs", "rollout_steps", "batch", "epochs", "num_threads")
+        sizes = ("num_envs", "rollout_steps", "minibatch", "epochs", "torch_threads")
         table.add_row(
             r["mode"] + (", noisy" if r["noisy"] else ""),
             *(r["trainer"], r["env"], r["precision"]),

@@ -61,7 +61,7 @@ def lines(
             per_cpu = 1 / row["cpu_seconds_per_step"]
         elif row["kind"] == "trainer" and "mode" in row:
             mode, flags = trainer_mode(row), row
-            lanes, threads = row["num_envs"], row["num_threads"]
+            lanes, threads = row["num_envs"], row["torch_threads"]
             per_cpu = row["steps_per_cpu_s"]
         else:
             continue
@@ -71,7 +71,7 @@ def lines(
             row.get("env", flags.get("tier")),
             row["backend"],
             mode,
-            *(lanes, threads, flags.get("batch", "")),
+            *(lanes, threads, flags.get("batch", row.get("minibatch", ""))),
             flags.get("precision", "fp32" if flags else ""),
             f"{row['steps_per_s']:,.0f}",
             f"{per_cpu:,.0f}",

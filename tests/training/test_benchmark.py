@@ -141,7 +141,9 @@ def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     asked = [bar["asked"] for bar in judged]
     assert asked[:4] == ["at least 1.12", "at least 2.6", "at least 6", "at least 150,000"]
     assert asked[4:9] == ["at most 0.03"] * 5
-    assert asked[9:] == ["at least 1.6", "at least 500,000", "at least 1e+06", "at least 80"]
+    assert asked[-3:] == ["at least 500,000", "at least 1e+06", "at least 80"]
+    ways = 1 if machine.physical_cores() < 2 else len(bars_training.WAITING)
+    assert asked[9:-3] == ["at least 1.6"] * ways
     for bar in judged:
         if bar["measured"] is None:
             assert bar["pass"] is None
@@ -151,7 +153,7 @@ def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     measured = {bar["what"]: bar["measured"] for bar in judged}
     pairs = [r for r in training_rows if r["mode"] == bars_training.REFERENCE]
     threads = sorted({1, machine.physical_cores()})
-    assert [r["num_threads"] for r in pairs] == [n for n in threads for _ in range(2)]
+    assert [r["torch_threads"] for r in pairs] == [n for n in threads for _ in range(2)]
     assert [r["backend"] for r in pairs] == ["reference", "fast"] * len(threads)
     today, ours = pairs[-2:]
     over = next(value for what, value in measured.items() if "reference envs" in what)

@@ -230,6 +230,19 @@ def test_floor_below_the_record_is_1_and_without_one_2(tmp_path, monkeypatch, ca
     assert "no record in benchmarks/" in capsys.readouterr().err
 
 
+def test_floor_of_training_is_a_record_of_whole_iterations_of_the_same_trainer(tmp_path):
+    sizes = {"rollout_steps": 8, "minibatch": 8, "epochs": 1, "net_arch": [8]}
+    trained = {"kind": "trainer", "trainer": "native", "precision": "fp32", **sizes}
+    whole = trained | {"torch_threads": 1}
+    committed(tmp_path, "a.jsonl", "2026-01-01T00:00:00Z", 1000.0, **whole)
+    committed(tmp_path, "b.jsonl", "2026-02-01T00:00:00Z", 9000.0, **whole, mode="rollout")
+    committed(tmp_path, "c.jsonl", "2026-02-01T00:00:00Z", 9000.0, **whole | {"trainer": "sb3"})
+    committed(tmp_path, "d.jsonl", "2026-02-01T00:00:00Z", 9000.0, **trained)  # too little is known
+    wanted = entry(backend_selected="fast", **whole | {"mode": "trainer"})
+    assert floors.find(wanted, tmp_path).recorded == 1000.0
+    assert floors.find(wanted | {"trainer": "sb3"}, tmp_path).recorded == 9000.0
+
+
 def test_committed_records_can_be_read():
     wanted = entry(num_envs=4096, backend_selected="fast")
     assert floors.find(wanted).recorded > 0

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +16,7 @@ import torch
 
 from training import machine
 from training.bench import cuda, trainers
-from training.bench.timing import Work, interleaved
+from training.bench.timing import Work, interleaved, noisy
 from training.bench.trainer import TIERS, Flags, make_model, make_vec_env
 from training.bench.verdicts import bar, ratio_bar, speed_bar, unmeasured_bar
 from training.config import RunConfig
@@ -28,6 +32,11 @@ OVER_ONE_THREAD = 1.6
 # Every environment that has a share of training time to keep under its bar.
 ENVS = {**TIERS, "prospector": "Prospector-v0"}
 REFERENCE, ROLLING, THREADS, SHARE = "reference envs", "rollout", "threads", "env share"
+# How a thread of OpenMP waits for the others: what its process has to be started with.
+WAITING = {
+    "as started": {},
+    "awake": {"OMP_WAIT_POLICY": "ACTIVE", "GOMP_SPINCOUNT": "INFINITY"},
+}
 NO_BF16 = "this processor does not multiply bfloat16 itself"
 
 
@@ -157,9 +166,37 @@ class _Shares:
 
 
 def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
-    """Return the native trainer with one and with two threads of torch, in turns."""
+    """Return the native trainer with one and with two threads of torch, in turns.
+
+    OpenMP decides once how a thread waits for the other, so each way has a process of its own: as
+    the training does it by default, and awake, as befits cores that nobody else wants.
+    """
     if machine.physical_cores() < 2:
         return []
+    rows = []
+    for way, variables in WAITING.items():
+        with (
+            _environment(variables),
+            ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process,
+        ):
+            found = process.submit(_thread_rows, config, repeats, seconds).result()
+        rows += [row | {"waiting": way} for row in found]
+    return rows
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set variables of the environment for the processes that start inside."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
     learners, works = {}, {}
     for threads in (1, 2):
         torch.set_num_threads(threads)  # also decides the pieces of a minibatch
@@ -172,7 +209,9 @@ def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[st
     for threads, learner in learners.items():
         own = replace(config, torch_threads=threads)
         chosen = learner.engines[0].backend, learner.precision
-        rows.append(trainers.row("native", own, *chosen, samples[str(threads)], THREADS))
+        made = trainers.row("native", own, *chosen, samples[str(threads)], THREADS)
+        # A thread that waits awake takes CPU time even when nobody has work for it.
+        rows.append(made | {"noisy": noisy(samples[str(threads)], single_thread=False)})
     return rows
 
 
@@ -202,7 +241,7 @@ def bars(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         what = f"{row['tier']}, {row['num_envs']} lanes: env share of training time"
         every, noisy = row["share_env_all"], row["noisy"]
         found.append(bar(what, ENV_SHARE, row["share_env"], most=True, every=every, noisy=noisy))
-    return [*found, _thread_bar(those(THREADS)), *cuda.bars(rows)]
+    return [*found, *_thread_bars(those(THREADS)), *cuda.bars(rows)]
 
 
 def _over(what: str, asked: float, over: dict[str, Any], under: dict[str, Any]) -> dict[str, Any]:
@@ -224,9 +263,12 @@ def _rollout_bar(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return unmeasured_bar(what, ROLLOUT, reason)
 
 
-def _thread_bar(found: list[dict[str, Any]]) -> dict[str, Any]:
+def _thread_bars(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     what = "two torch threads over one, wall"
     if not found:
-        return unmeasured_bar(what, OVER_ONE_THREAD, "this machine has one core")
-    one, two = found
-    return ratio_bar(what, OVER_ONE_THREAD, two, one, "steps_per_s")
+        return [unmeasured_bar(what, OVER_ONE_THREAD, "this machine has one core")]
+    pairs = zip(found[::2], found[1::2], strict=True)
+    return [
+        ratio_bar(f"{what}, waiting {one['waiting']}", OVER_ONE_THREAD, two, one, "steps_per_s")
+        for one, two in pairs
+    ]

@@ -19,10 +19,14 @@ SHARE = 0.7
 RECORDS = machine.ROOT / "benchmarks"
 _ENV_FIELDS = ("backend", "num_envs", "num_threads", "workload", "single", "info_columns")
 _TRAINER_FIELDS = (
-    *("backend", "num_envs", "num_threads", "torch_threads"),
+    *("trainer", "backend", "precision", "num_envs", "num_threads", "torch_threads"),
     *("rollout_steps", "minibatch", "epochs", "net_arch"),
 )
-_UNSAID = {"workload": "masked_uniform", "info_columns": None}  # rows from before they were written
+# What rows from before these were written were measured with.
+_UNSAID = {
+    **{"workload": "masked_uniform", "info_columns": None},
+    **{"trainer": "sb3", "precision": "fp32"},
+}
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def _row_key(row: dict[str, Any]) -> tuple[Any, ...] | None:
     """Return the key of a row of a record, None if it is of another kind."""
     if row["kind"] == "env":
         return _key("env_only", {"single": row["what"] == "gymnasium step", **row})
-    if row["kind"] == "trainer" and "net_arch" in row:
+    whole = row["kind"] == "trainer" and row.get("mode", "train") == "train"
+    if whole and set(_TRAINER_FIELDS) <= {*_UNSAID, *row}:
         return _key("trainer", row)
     return None
 
