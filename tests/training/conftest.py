@@ -25,9 +25,13 @@ TINY = {
 
 
 @pytest.fixture(scope="session")
-def trainer():
-    """Who trains; a test module can ask for several."""
-    return "native"
+def trainer(request):
+    """Who trains; a module that asks for another has it as an indirect parameter.
+
+    A fixture of its own with this name would leave the runs of other modules to the one that made
+    them first.
+    """
+    return getattr(request, "param", "native")
 
 
 @pytest.fixture(scope="session")

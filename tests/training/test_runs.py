@@ -22,10 +22,8 @@ from training.runs import RunFolder
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="session", params=["native", "sb3"])
-def trainer(request):
-    """Everything here holds for both trainers."""
-    return request.param
+# Everything here holds for both trainers.
+pytestmark = pytest.mark.parametrize("trainer", ["native", "sb3"], indirect=True, scope="session")
 
 
 def contents(folder):
