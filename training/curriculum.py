@@ -8,7 +8,7 @@ anew with the knobs of the next stage, so that no rollout has two stages in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -53,9 +53,9 @@ class Ready:
     at_least: float
 
 
-@dataclass(frozen=True)
-class CurriculumConfig:
-    """Options of the section ``gate``.
+@dataclass(frozen=True, kw_only=True)
+class CurriculumConfig(GateConfig):
+    """Options of the section ``gate``: those of every gate, counted in iterations, and its own.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ class CurriculumConfig:
         Two or more; there is a gate between each and the next.
     success : mapping
         Source that is nonzero where an episode has succeeded; :mod:`training.trackers.sources`.
-    target, method, margin, alpha, beta, n_max, tests, gate_every, futility
-        See :class:`training.gate.GateConfig`; ``gate_every`` counts iterations.
+    tests : int
+        As in :class:`training.gate.GateConfig`.
     lanes : int
         That the episodes of a test are played on.
     max_steps : int or None
@@ -75,30 +75,20 @@ class CurriculumConfig:
 
     stages: tuple[Stage, ...]
     success: Mapping[str, Any]
-    target: float
-    method: str = "sprt"
-    margin: float | None = None
-    alpha: float = 0.05
-    beta: float = 0.05
-    n_max: int = 2000
     tests: int = 10
-    gate_every: int = 10
-    futility: bool = True
     lanes: int = 64
     max_steps: int | None = None
     ready: Ready | None = None
-    gate: GateConfig = field(init=False)
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
+        super().__post_init__()
         names = [stage.name for stage in self.stages]
         different = len(set(names)) == len(names) >= 2
         require(different, "gate.stages", names, "two or more, each with a name of its own")
         require(self.lanes >= 1, "gate.lanes", self.lanes, "at least 1")
         possible = self.max_steps is None or self.max_steps >= 1
         require(possible, "gate.max_steps", self.max_steps, "at least 1, or null for no limit")
-        shared = {f.name: getattr(self, f.name) for f in fields(GateConfig)}
-        object.__setattr__(self, "gate", GateConfig(**shared))
 
 
 def options_of(config: RunConfig) -> CurriculumConfig | None:
@@ -170,7 +160,7 @@ class Curriculum:
     ) -> None:
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
-        self._gate, self._stage, self._told = Gate(options.gate), 0, False
+        self._gate, self._stage, self._told = Gate(options), 0, False
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
         self.apply()

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class GateConfig:
     ----------
     target : float
         Success rate ``p0`` that must be exceeded.
-    method : "sprt" or "eprocess"
+    method : {"sprt", "eprocess"}
     margin : float, optional
         ``p1 - p0``: the rate ``p0 + margin`` should pass quickly. Default half of what is left.
     alpha : float
@@ -73,7 +73,7 @@ class GateConfig:
     """
 
     target: float
-    method: Literal["sprt", "eprocess"] = "sprt"
+    method: str = "sprt"
     margin: float | None = None
     alpha: float = 0.05
     beta: float = 0.05

@@ -15,6 +15,7 @@ from training.curriculum import CurriculumConfig, options_of
 from training.envs import training_seed
 from training.gate import Gate
 from training.seeds import GATE_SEEDS
+from training.sequential import EProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = {"info": "ended_won", "equals": "ended_bid"}
@@ -193,12 +194,13 @@ def test_knob_has_a_schedule_or_a_gate(train, tmp_path, capsys):
     assert "schedules=['allowed_phases']" in capsys.readouterr().err
 
 
-def test_options_of_the_gate_itself_are_passed_on(finished):
+def test_a_curriculum_has_the_options_of_every_gate(finished):
     from training.runs import RunFolder
 
     config = RunFolder.open(finished).config
     assert options_of(config) is None
-    given = type(config).from_mapping(config.to_dict() | {"gate": GATE})
+    given = type(config).from_mapping(config.to_dict() | {"gate": GATE | {"method": "eprocess"}})
     options = options_of(given)
     assert isinstance(options, CurriculumConfig)
-    assert (options.gate.target, options.gate.p1, options.gate.tests) == (0.6, 0.8, 3)
+    assert (options.target, options.p1, options.tests) == (0.6, 0.8, 3)
+    assert isinstance(options.test(1), EProcess)
