@@ -29,7 +29,7 @@ from fastenv.skullking.tables import Phase
 from training import checkpoint, files, late_actions, machine, replay, trainers
 from training.config import RunConfig
 from training.envs import make_engine
-from training.evaluation import episodes, goals, matches, prospector, tables
+from training.evaluation import abilities, episodes, goals, matches, prospector, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.config import EvaluationConfig
 from training.evaluation.episodes import Episodes
@@ -252,14 +252,26 @@ def play_matches(
     return results
 
 
-def compare_goals(trained: Trained, options: EvaluationConfig) -> goals.Comparison:
-    """Let the agent and the baselines play the same rounds to the same goals."""
+def compare_goals(
+    trained: Trained, options: EvaluationConfig
+) -> tuple[goals.Comparison, dict[str, abilities.Account]]:
+    """Let the agent and the baselines play the same rounds to the same goals.
+
+    Returns
+    -------
+    Comparison
+    dict
+        Policy to what its pirates came to; empty but for the Ability tier.
+    """
     fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": options.goals}
     rounds = ROUNDS if options.episodes is None else options.episodes
     engine = make_engine(trained.config.env, rounds, {**trained.config.env_options, **fixed})
     seats: dict[str, Policy] = {k: Bot(k, rounds, options.seed) for k in GOAL_BASELINES}
     seats[AGENT] = trained.goal_policy()
-    return goals.compare(engine, seats, GOAL_SEEDS + options.seed, options.bootstrap)
+    accounts = {k: abilities.Account(rounds) for k in seats if trained.tier == "ability"}
+    first = GOAL_SEEDS + options.seed
+    found = goals.compare(engine, seats, first, options.bootstrap, watches=accounts)
+    return found, accounts
 
 
 def episode_protocol(
@@ -399,9 +411,11 @@ def evaluate(
         _print_matches(console, trained, options, found)
         record["matches"] = _match_record(trained, options, found)
     if trained.tier in GOAL_TIERS and only != "matches":
-        comparison = compare_goals(trained, options)
+        comparison, accounts = compare_goals(trained, options)
         _print_goals(console, options, comparison)
         record["goals"] = _goal_record(trained, options, comparison)
+        if accounts:
+            record["abilities"] = _report_abilities(console, options, accounts)
     if options.replays:
         played = own_episodes(trained, options) if played is None else played
         record["replays"] = write_replays(run, trained, played, options.replays, env_options)
@@ -459,6 +473,20 @@ def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.
     better = comparison.outside(AGENT)
     verdict = "above" if better else "not above"
     console.print(f"{AGENT} is {verdict} {comparison.baseline} outside the 95 % intervals")
+
+
+def _report_abilities(
+    console: Console, options: EvaluationConfig, accounts: Mapping[str, abilities.Account]
+) -> dict[str, Any]:
+    """Print what pirates came to and return its record."""
+    found = abilities.intervals(accounts, options.bootstrap, options.seed)
+    caption = (
+        "Decisions about pirates in the same rounds, with 95 % intervals over deals; - where there "
+        "was none. Hand strength: mean change of the sum of the strengths of its cards, which "
+        "rule bots raise while tricks are needed and lower when none is."
+    )
+    console.print(tables.ability_table(found, "Pirate abilities", caption))
+    return abilities.record(found, accounts)
 
 
 def _report_episodes(

@@ -34,6 +34,7 @@ def test_every_tier_is_evaluated(train, tmp_path, tier):
     record = json.loads((tmp_path / "x/evaluation.json").read_text())
     assert "trained" in record["matches"]["results"]["rule_hard"]
     assert ("goals" in record) == (tier == "Ability")
+    assert ("abilities" in record) == (tier == "Ability")
 
 
 def test_command_line_changes_what_is_played(finished, capsys):

@@ -6,7 +6,7 @@ so their differences are paired.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,9 @@ import numpy as np
 from fastenv import BatchEngine
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.policies import Policy, first_episodes
+
+# Looks at an engine after a step that belonged to the first episode of some lanes, bool (n,).
+Watch = Callable[[BatchEngine, np.ndarray], None]
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,17 @@ class Comparison:
         return self.rates[policy]["overall"].low > self.rates[self.baseline]["overall"].high
 
 
-def play(engine: BatchEngine, policy: Policy, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def play(
+    engine: BatchEngine, policy: Policy, seed: int, watch: Watch | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Play episode ``seed + i`` in lane ``i``.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    policy : Policy
+    seed : int
+    watch : callable, optional
 
     Returns
     -------
@@ -53,7 +65,9 @@ def play(engine: BatchEngine, policy: Policy, seed: int) -> tuple[np.ndarray, np
     info = engine.info
     rounds = np.stack([info["round"], info["cards"], info["bid"]], axis=1)
     hit = np.zeros(engine.num_envs, np.bool_)
-    for _, over in first_episodes(engine, policy):
+    for running, over in first_episodes(engine, policy):
+        if watch is not None:
+            watch(engine, running)
         hit[over] = info["ended_won"][over] == info["ended_bid"][over]
     return rounds, hit
 
@@ -64,6 +78,7 @@ def compare(
     seed: int,
     resamples: int,
     baseline: str = "rule_hard",
+    watches: Mapping[str, Watch] | None = None,
 ) -> Comparison:
     """Let every policy play the same episodes, one a lane.
 
@@ -77,10 +92,12 @@ def compare(
         Of the first episode.
     resamples : int
     baseline : str
+    watches : mapping of str to callable, optional
+        Who watches which policy.
     """
     hits, first = {}, None
     for name, policy in policies.items():
-        rounds, hits[name] = play(engine, policy, seed)
+        rounds, hits[name] = play(engine, policy, seed, (watches or {}).get(name))
         first = rounds if first is None else first
         if not np.array_equal(rounds, first):
             raise AssertionError("equal seeds gave different goals or deals")

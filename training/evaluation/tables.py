@@ -27,6 +27,17 @@ EPISODE_COLUMNS = (
     ("steps", "steps", 1),
     ("ticks", "ticks", 1),
 )
+ABILITY_ROWS = (
+    ("rosie_kept", "Rosie: kept the lead %", 1, 100),
+    ("rosie_kept_won", "  of these, next trick won %", 1, 100),
+    ("bendt", "Bendt: hand strength", 2, 1),
+    ("bendt_needed", "  tricks needed", 2, 1),
+    ("bendt_not_needed", "  none needed", 2, 1),
+    ("rascal_won", "Rascal: bets won %", 1, 100),
+    ("rascal_points", "  points a decision", 1, 1),
+    ("harry_saves", "Harry: bids saved %", 1, 100),
+    ("harry_wins", "  bids made %", 1, 100),
+)
 WIDTH = 132  # of a console that is no terminal
 
 
@@ -97,6 +108,18 @@ def goal_table(comparison: Comparison, title: str, caption: str) -> Table:
     ]
     table.add_section()
     table.add_row(f"less {comparison.baseline}", *gaps)
+    return table
+
+
+def ability_table(found: Mapping[str, Mapping[str, Interval]], title: str, caption: str) -> Table:
+    """Return what players made of pirate abilities, a row for each measure."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("own decisions")
+    for name in found:
+        table.add_column(name, justify="right")
+    for measure, heading, digits, factor in ABILITY_ROWS:
+        cells = [shown(each[measure], digits, factor) for each in found.values()]
+        table.add_row(heading, *cells)
     return table
 
 

@@ -1,0 +1,174 @@
+"""What players make of pirate abilities (spec 13.2), in the rounds of the Ability tier.
+
+Only decisions that the player took itself count, not those that a rule takes in its seat
+(``abilities="auto"``, or a pirate that is not among ``pirates``). The measures of ``MEASURES``:
+
+``rosie_kept``
+    Share of Rosie decisions in which the player chose itself: who has won a trick would lead the
+    next one anyway, so it kept the lead.
+``rosie_kept_won``
+    Of those, the share in which it won the trick that it then led. A destroyed trick is not won.
+``bendt``
+    Mean change of the hand's strength from before the two cards were drawn to after the discards:
+    the sum of the strengths ``s`` of 10.2, from which the estimate of a hand starts. Both hands
+    have as many cards.
+``bendt_needed``, ``bendt_not_needed``
+    The same where tricks were still needed (``bid - won > 0``) and where none was. The rule bots
+    exchange for strength in one case and against it in the other (9.2), so the mean of both says
+    little alone.
+``rascal_won``
+    Share of the bets of 10 or 20 that paid: the bid, after Harry, was exact.
+``rascal_points``
+    Mean points that a Rascal decision brought: the bet or its loss, 0 for no bet.
+``harry_saves``
+    Share of Harry decisions that made a bid exact that was not. Only a bid that is off by one can
+    be saved.
+``harry_wins``
+    Share of Harry decisions, also those for no change, after which the bid was exact: the saved
+    ones, and those that were exact and left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.skullking.tables import STRENGTH, Phase
+from training.evaluation.bootstrap import Interval, Resamples
+
+MEASURES = (
+    *("rosie_kept", "rosie_kept_won"),
+    *("bendt", "bendt_needed", "bendt_not_needed"),
+    *("rascal_won", "rascal_points"),
+    *("harry_saves", "harry_wins"),
+)
+_STRENGTH = np.array([*STRENGTH, 0.0])  # the last one is that of -1, which is no card
+
+
+class Account:
+    """What the pirates of one player came to, lane by lane.
+
+    Called after every step of the lanes' first episodes, as a ``Watch`` of ``goals.py``, it reads
+    from the rows what was decided in that step and what followed.
+
+    Parameters
+    ----------
+    num_envs : int
+        Lanes.
+
+    Attributes
+    ----------
+    sums : dict of str to ndarray of float64, shape (num_envs,)
+        For each of ``MEASURES`` the sum over what was counted.
+    counts : dict of str to ndarray of int64, shape (num_envs,)
+        How often it was counted.
+    """
+
+    def __init__(self, num_envs: int) -> None:
+        self.sums = {name: np.zeros(num_envs) for name in MEASURES}
+        self.counts = {name: np.zeros(num_envs, np.int64) for name in MEASURES}
+        self._keeps = np.zeros(num_envs, np.bool_)  # the trick led by Rosie's choice is not over
+        self._asked = np.zeros(num_envs, np.bool_)  # Rascal's bet is the player's own
+
+    def __call__(self, engine: BatchEngine, running: np.ndarray) -> None:
+        """Note what has happened in the lanes that were running before the last step."""
+        lanes = np.flatnonzero(running)
+        rows = engine.get_states(lanes)
+        valid = rows["ev_invalid"] == 0  # an illegal action decides nothing
+        lanes, rows = lanes[valid], rows[valid]
+        self._rosie(lanes, rows)
+        self._bendt(lanes, rows)
+        self._rascal(lanes, rows)
+        self._harry(lanes, rows)
+
+    def _count(self, name: str, lanes: np.ndarray, values: np.ndarray, where: np.ndarray) -> None:
+        self.sums[name][lanes[where]] += values[where]
+        self.counts[name][lanes[where]] += 1
+
+    def _rosie(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        # The step after is not always the trick's end: the Tigress may ask for her mode first.
+        over = self._keeps[lanes] & (rows["ev_trick"] > 0)
+        self._count("rosie_kept_won", lanes, rows["ev_trick"] == 1, over)
+        self._keeps[lanes[over]] = False
+        asked = rows["ev_phase"] == Phase.ROSIE
+        kept = rows["ev_action"] == 0  # seats are counted from the agent's
+        self._count("rosie_kept", lanes, kept, asked)
+        self._keeps[lanes[asked & kept]] = True
+
+    def _bendt(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        # With one card left in the stock there is one discard only.
+        discards = np.isin(rows["ev_phase"], (Phase.BENDT_1, Phase.BENDT_2))
+        done = discards & (rows["phase"] != Phase.BENDT_2)
+        change = _STRENGTH[rows["drawn"]].sum(1) - _STRENGTH[rows["discard"]].sum(1)
+        needed = rows["ev_needed"] > 0
+        self._count("bendt", lanes, change, done)
+        self._count("bendt_needed", lanes, change, done & needed)
+        self._count("bendt_not_needed", lanes, change, done & ~needed)
+
+    def _rascal(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        self._asked[lanes[rows["ev_phase"] == Phase.RASCAL]] = True
+        settled = self._asked[lanes] & (rows["ev_round"] > 0)
+        made, bet = rows["ev_bid"] == rows["ev_won"], rows["ev_bet"]
+        self._count("rascal_won", lanes, made, settled & (bet > 0))
+        self._count("rascal_points", lanes, np.where(made, bet, -bet), settled)
+        self._asked[lanes[settled]] = False
+
+    def _harry(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        asked = rows["ev_phase"] == Phase.HARRY
+        made = rows["ev_bid"] == rows["ev_won"]  # the step that changes the bid ends the round
+        self._count("harry_saves", lanes, made & (rows["ev_needed"] != 0), asked)
+        self._count("harry_wins", lanes, made, asked)
+
+
+def intervals(
+    accounts: Mapping[str, Account], resamples: int, seed: int
+) -> dict[str, dict[str, Interval]]:
+    """Return each player's measures with their 95 % intervals over deals.
+
+    Parameters
+    ----------
+    accounts : mapping of str to Account
+        Of players that had the same deals in the same lanes, so that equal deals are drawn for all.
+    resamples : int
+    seed : int
+
+    Returns
+    -------
+    dict
+        Player to measure to interval; NaN where there was no such decision.
+    """
+    columns = [(player, name) for player in accounts for name in MEASURES]
+    sums = np.stack([accounts[player].sums[name] for player, name in columns], axis=1)
+    counts = np.stack([accounts[player].counts[name] for player, name in columns], axis=1)
+    drawn = Resamples(sums, counts, resamples, seed).intervals()
+    found: dict[str, dict[str, Interval]] = {player: {} for player in accounts}
+    for (player, name), interval in zip(columns, drawn, strict=True):
+        found[player][name] = interval
+    return found
+
+
+def record(
+    found: Mapping[str, Mapping[str, Interval]], accounts: Mapping[str, Account]
+) -> dict[str, Any]:
+    """Return what is written into a run's evaluation.
+
+    Parameters
+    ----------
+    found : mapping
+        What :func:`intervals` returns.
+    accounts : mapping of str to Account
+    """
+    return {
+        "protocol": "own decisions about pirates in the rounds of the comparison of goals",
+        "results": {
+            player: {name: interval.to_list() for name, interval in values.items()}
+            for player, values in found.items()
+        },
+        "counted": {
+            player: {name: int(n.sum()) for name, n in account.counts.items()}
+            for player, account in accounts.items()
+        },
+    }
