@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -173,13 +174,11 @@ class RunLog:
     def close(self) -> None:
         """Flush and close everything."""
         self._shown.close()
-        for board in self._boards:
-            board.close()
-        for file in (self._windows, self._evaluations):
-            if file is not None:
-                file.close()
-        self._metrics.close()
-        self._events.close()
+        for part in (*self._boards, self._windows, self._evaluations, self._metrics, self._events):
+            # What a full disk refuses now, it has refused before: that error says why a run ends.
+            with suppress(OSError):
+                if part is not None:
+                    part.close()
 
 
 def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:

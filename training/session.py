@@ -21,7 +21,7 @@ from training.hier.options import policy_run
 from training.logging import RunLog, drop_after, read_lines
 from training.loop import Loop, Stop
 from training.presets import derived_sizes
-from training.runs import RunFolder
+from training.runs import RunError, RunFolder
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,8 @@ def conduct(
         written then. Without any checkpoint it begins anew.
     TrainingError
         If the training cannot go on.
+    RunError
+        If its folder cannot be written to, such as on a disk that is full.
     """
     stop = Stop()
     with stop.signals():
@@ -144,6 +146,11 @@ def conduct(
             engine = learner.engines[0]
             rows = checkpoint.identity_of_rows(engine.game.state_dtype, config.num_envs)
             return _conduct(run, resume, stop, learner, {**identity(run, engine), **rows})
+        except OSError as error:
+            raise RunError(
+                f"{run.path} cannot be written to ({error}): the checkpoints in it are whole; make "
+                "room and go on with --resume."
+            ) from error
         finally:
             learner.close()
 
