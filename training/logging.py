@@ -30,7 +30,7 @@ class JsonLines:
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one object; what is not finite becomes null."""
-        self._file.write(json.dumps(_finite(record), allow_nan=False) + "\n")
+        self._file.write(json.dumps(finite(record), allow_nan=False) + "\n")
         self._file.flush()
 
     def close(self) -> None:
@@ -192,11 +192,12 @@ def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
     return pairs
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return nested values for JSON, which has no numbers that are not finite: None for them."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

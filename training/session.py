@@ -18,7 +18,7 @@ from training.env_impl import EnvImpl
 from training.evaluation.during import evaluations_of
 from training.followers import Followers, followers_of
 from training.hier.options import policy_run
-from training.logging import RunLog, drop_after, read_lines
+from training.logging import RunLog, drop_after, finite, read_lines
 from training.loop import Loop, Stop
 from training.presets import derived_sizes
 from training.runs import RunError, RunFolder
@@ -242,7 +242,7 @@ def _conduct(
             "agent_steps_total": windows.agent_steps_total,
             "episodes_total": windows.episodes_total,
         }
-    run.write_summary({**status, **timing, **summary, "last": loop.last_record})
+    run.write_summary({**status, **timing, **summary, "last": finite(loop.last_record)})
     return outcome
 
 
