@@ -170,11 +170,11 @@ def _conduct(
     if saved is not None:
         _restore(learner, followers, saved)
         steps, progress = saved.steps, saved.trainer["progress"]
+    if steps >= config.total_steps:  # nothing is left to do
+        return Outcome(True, steps, progress["wall_s"])
     if resume:
         for file in (run.metrics, run.windows, run.events, run.evaluations):
             drop_after(file, steps)
-    if steps >= config.total_steps:  # nothing is left to do
-        return Outcome(True, steps, progress["wall_s"])
     knobs.apply(steps)
 
     def snapshot(steps: int) -> Callable[[], None]:

@@ -102,6 +102,15 @@ def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train
     assert found["archive/restarts"] > 0
 
 
+def test_finished_run_with_nothing_left_to_do_keeps_its_last_window(train, tmp_path):
+    flags = ["--set", "env=Prospector-v0", "--set", "window_ticks=500"]
+    assert train(tmp_path, "run", *flags) == 0
+    before = (tmp_path / "run/windows.jsonl").read_text()
+    assert not metrics(tmp_path / "run", "windows")[-1]["window_complete"]
+    assert train(tmp_path, "run", "--resume", config=None) == 0
+    assert (tmp_path / "run/windows.jsonl").read_text() == before
+
+
 def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch):
     """T14, with both trainers: they learn from the sum."""
     from sb3_contrib import MaskablePPO
