@@ -189,7 +189,7 @@ class PPOTrainer:
         TrainingError
             The loss is not finite, or a lane has no legal action.
         """
-        self._start()
+        self.start()
         begin = time.perf_counter()
         objective, scheduled_values = self._follow_schedules(self.steps / self.total_steps)
         self.phases.start()
@@ -231,8 +231,8 @@ class PPOTrainer:
             group["lr"] = lr
         return objective, {"lr": lr, "clip_range": objective.clip}
 
-    def _start(self) -> None:
-        """Reset the lanes and choose the precision, once."""
+    def start(self) -> None:
+        """Reset the lanes and choose the precision, once; an iteration does it if it must."""
         if not self._started:
             self._reset(seeded=True)
             self._started = True
@@ -501,7 +501,7 @@ class PPOTrainer:
             ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
             ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
         """
-        self._start()
+        self.start()
         copied = {
             "policy": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),

@@ -17,7 +17,7 @@ def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
         execution={"precision": "bf16"},
     )
     for _ in range(2):
-        trainer._start()
+        trainer.start()
         trainer.collect()
         trainer.bootstrap()
         trainer.advantages()
@@ -96,8 +96,8 @@ def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
         make_engine("SkullKingWorker-v0", 16),
         execution={"device": "cuda", "obs_device": obs_device},
     )
-    ours._start()
-    theirs._start()
+    ours.start()
+    theirs.start()
     ours.collect()
     actions = iter(ours.rollout.action)
     theirs._sampler = lambda log_probs, mask: next(actions).cuda()

@@ -17,7 +17,7 @@ def test_unrolling_stored_states_reproduces_the_rollout(make_trainer, kind, trun
     """T12: episodes of five decisions in chunks of four, so ends lie at every place of a chunk."""
     trainer = make_trainer(Counting(6), recurrent=kind, trunk=trunk, **RECURRENT)
     for _ in range(2):
-        trainer._start()
+        trainer.start()
         trainer.collect()
         trainer.bootstrap()
         trainer.advantages()
@@ -55,7 +55,7 @@ def test_states_of_the_rollout_are_zero_at_the_start_of_episodes(make_trainer, k
 
 def test_burn_in_is_not_learnt_from(make_trainer):
     trainer = make_trainer(Counting(6), recurrent="gru", burn_in=1, **RECURRENT)
-    trainer._start()
+    trainer.start()
     trainer.collect()
     pieces = [p for m in trainer.minibatches.epoch(trainer.rollout.adv) for p in m]
     assert sum(len(piece.samples.adv) for piece in pieces) == 16 * 6 * 3 // 4
@@ -69,7 +69,7 @@ def test_burn_in_is_not_learnt_from(make_trainer):
 
 def test_states_can_be_refreshed(make_trainer):
     trainer = make_trainer(Counting(6), recurrent="lstm", refresh_states=True, **RECURRENT)
-    trainer._start()
+    trainer.start()
     trainer.collect()
     stored = trainer.rollout.states.clone()
     trainer.refresh_states()
@@ -83,7 +83,7 @@ def test_states_can_be_refreshed(make_trainer):
 
 def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(make_trainer):
     trainer = make_trainer(Counting(4), recurrent="gru", **{**RECURRENT, "minibatch_size": 64})
-    trainer._start()
+    trainer.start()
     trainer.collect()
     trainer.bootstrap()
     state = trainer.net.initial_state(4)

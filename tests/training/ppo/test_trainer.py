@@ -42,7 +42,7 @@ def test_the_rollout_holds_what_the_engine_showed(make_trainer):
 
 def test_values_of_cut_off_observations_are_those_before_the_update(make_trainer):
     trainer = make_trainer(Counting(4))
-    trainer._start()
+    trainer.start()
     trainer.collect()
     trainer.bootstrap()
     with torch.no_grad():
@@ -132,7 +132,7 @@ def test_truncation_is_bootstrapped(make_trainer, rules):
 def test_ratio_is_one_at_the_first_minibatch(make_trainer):
     trainer = make_trainer(make_engine("SkullKingWorker-v0", 32), hidden=(64, 64), epochs=1)
     for _ in range(3):
-        trainer._start()
+        trainer.start()
         trainer.collect()
         trainer.bootstrap()
         trainer.advantages()
@@ -174,7 +174,7 @@ def test_pieces_do_not_change_the_update(make_trainer):
 @pytest.mark.parametrize("norm_adv", ["minibatch", "batch", "off"])
 def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
     trainer = make_trainer(Corridor(8), norm_adv=norm_adv)
-    trainer._start()
+    trainer.start()
     trainer.collect()
     trainer.bootstrap()
     trainer.advantages()
