@@ -287,7 +287,10 @@ class PPOTrainer:
             rollout.states[t // self.config.seq_len, here] = state
         obs = rollout.obs[t, here].to(self.device, non_blocking=True)
         mask = rollout.mask[t, here]
-        logits, value, self._next_states[group] = self._forward(obs, state=state)
+        logits, value, after = self._forward(obs, state=state)
+        # It is taken over behind the next call, for the other group: a captured graph has then
+        # overwritten what it had returned.
+        self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
         log_probs = masked_log_probs(logits, mask)
         action = self._sampler(log_probs, mask)
         rollout.value[t, here] = value

@@ -95,6 +95,31 @@ def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(m
     torch.testing.assert_close(trainer.rollout.boot[4, 1::2], expected[1::2])
 
 
+def test_states_outlive_a_forward_pass_that_overwrites_what_it_returned(make_trainer):
+    """As captured CUDA graphs do, with two groups of lanes that take turns."""
+    plain, captured = (
+        make_trainer(
+            [Counting(4), Counting(4)], recurrent="gru", **(RECURRENT | {"minibatch_size": 64})
+        )
+        for _ in range(2)
+    )
+    step, static = captured._forward, []
+
+    def replay(obs, *, state):
+        found = step(obs, state=state)
+        if not static:
+            static.extend(x.clone() for x in found)
+        for kept, new in zip(static, found, strict=True):
+            kept.copy_(new)
+        return tuple(static)
+
+    captured._forward = replay
+    for trainer in (plain, captured):
+        trainer.start()
+        trainer.collect()
+    assert torch.equal(captured.rollout.states, plain.rollout.states)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_seen_before_is_recalled(make_trainer, kind):
     trainer = make_trainer(
