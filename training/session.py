@@ -20,6 +20,7 @@ from training.followers import Followers, followers_of
 from training.hier.options import policy_run
 from training.logging import RunLog, drop_after, finite, read_lines
 from training.loop import Loop, Stop
+from training.ppo.precision import be_deterministic
 from training.presets import derived_sizes
 from training.runs import RunError, RunFolder
 
@@ -140,7 +141,7 @@ def conduct(
     with stop.signals():
         config = run.config
         torch.set_num_threads(torch_threads(config))
-        torch.use_deterministic_algorithms(config.deterministic)
+        be_deterministic(config.deterministic)
         learner = learner_of(config)
         try:
             engine = learner.engines[0]

@@ -161,13 +161,19 @@ def configure_torch(device: torch.device, deterministic: bool) -> None:
     ----------
     device : torch.device
     deterministic : bool
-        Only algorithms that give the same bits every time, on the device too.
+        See :func:`be_deterministic`.
     """
+    be_deterministic(deterministic)
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("highest" if deterministic else "high")
+
+
+def be_deterministic(deterministic: bool) -> None:
+    """Allow only algorithms that give the same bits every time, on a device too, or all again."""
     if deterministic:
+        # Without it every matrix product on CUDA is refused.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         # It would fill every new tensor to show reads of what was never written: we have none.
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
         torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(deterministic)
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("highest" if deterministic else "high")
