@@ -281,6 +281,15 @@ def test_impossible_chunks_are_refused(options):
         PPOConfig(recurrent="gru", **options)
 
 
+def test_a_minibatch_of_which_one_sample_is_learnt_is_refused():
+    """Its advantage has no deviation to be normalised by."""
+    chunk = {"recurrent": "gru", "seq_len": 4, "burn_in": 3}
+    with pytest.raises(ConfigError, match=r"ppo\.minibatch_size=4"):
+        PPOConfig(minibatch_size=4, **chunk)
+    PPOConfig(minibatch_size=8, **chunk)
+    PPOConfig(minibatch_size=4, norm_adv="batch", **chunk)
+
+
 @pytest.mark.parametrize("options", [{"heads": "phase"}, {"attention": 8}])
 def test_a_network_that_does_not_fit_the_tier_is_refused(make_trainer, options):
     with pytest.raises(ConfigError, match="this tier does not show"):
