@@ -151,7 +151,7 @@ class PPOTrainer:
         self._cut_off = CutOff(engines[0])
         self._state = self.net.initial_state(self.num_envs)
         self._stepper = ThreadedStepper() if len(engines) == 2 else Stepper()
-        pinned = device.type == "cuda"
+        self._pinned = pinned = device.type == "cuda"
         self._actions = [  # what is on the way to an engine
             torch.zeros(engine.num_envs, dtype=torch.int64, pin_memory=pinned) for engine in engines
         ]
@@ -285,7 +285,7 @@ class PPOTrainer:
         state = self._state[here]
         if rollout.states.shape[2] and t % self.config.seq_len == 0:
             rollout.states[t // self.config.seq_len, here] = state
-        obs = rollout.obs[t, here].to(self.device, non_blocking=True)
+        obs = rollout.obs[t, here].to(self.device, non_blocking=self._pinned)
         mask = rollout.mask[t, here]
         logits, value, after = self._forward(obs, state=state)
         # It is taken over behind the next call, for the other group: a captured graph has then
@@ -297,8 +297,8 @@ class PPOTrainer:
         rollout.logp[t, here] = log_prob_of(log_probs, action)
         rollout.action[t, here] = action
         sent = self._actions[group]
-        sent.copy_(action, non_blocking=True)
-        if self.device.type == "cuda":
+        sent.copy_(action, non_blocking=self._pinned)
+        if self._pinned:
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
         self.phases.mark("forward")
         self._stepper.start(lanes.engine, sent.numpy(), *lanes.destination(t + 1))
@@ -366,7 +366,7 @@ class PPOTrainer:
         rollout, config = self.rollout, self.config
         if not self._closed_form:
             objective = objective.on_device(self.device)
-        sums = torch.zeros(len(TERMS) + 1, dtype=torch.float64, device=self.device)
+        sums = torch.zeros(len(TERMS) + 1, dtype=wide(self.device), device=self.device)
         adv = normalised(rollout.adv) if config.norm_adv == "batch" else rollout.adv
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
@@ -569,6 +569,11 @@ def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
             at = TERMS.index(name)
             values.append((ends[k][at] - before[at]) / (count - first))
     return means
+
+
+def wide(device: torch.device) -> torch.dtype:
+    """Return the type to add up in: float64, or what comes next where there is none."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def adam(parameters: Iterable[Tensor], config: PPOConfig, device: torch.device) -> torch.optim.Adam:

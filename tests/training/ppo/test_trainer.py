@@ -65,6 +65,25 @@ def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch
         assert torch.equal(ours, theirs)
 
 
+def test_only_cuda_is_copied_to_and_from_without_waiting(make_trainer, monkeypatch):
+    """Pinned memory and events are CUDA's: elsewhere nobody would know when a copy is done."""
+    asked, copy = [], torch.Tensor.copy_
+
+    def spy(self, source, non_blocking=False):
+        asked.append(non_blocking)
+        return copy(self, source, non_blocking)
+
+    monkeypatch.setattr(ppo_trainer, "lanes_of", ppo_lanes.StagedLanes)
+    monkeypatch.setattr(torch.Tensor, "copy_", spy)
+    trainer = make_trainer(Counting(6))
+    trainer.start()
+    trainer.collect()
+    assert asked
+    assert not any(asked)
+    assert ppo_trainer.wide(torch.device("mps")) == torch.float32  # it has no float64
+    assert ppo_trainer.wide(torch.device("cpu")) == torch.float64
+
+
 def test_observations_that_are_fetched_ahead_are_the_same(make_trainer):
     here, fetched = (make_trainer(Corridor(8)) for _ in range(2))
     fetched.rollout.obs_device = torch.device("cuda")  # elsewhere: only the name is looked at
