@@ -226,6 +226,8 @@ def _conduct(
             log.say(f"on the reference implementation, which is slow: {learner.impl.probe}")
         so_far = {"status": "running", "steps": steps, "wall_s": progress["wall_s"]}
         run.write_summary({**so_far, **summary})
+        if evaluations is not None:
+            evaluations.catch_up(steps, loop.iteration)
         learner.learn(loop)
         outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
         log.event("end" if outcome.finished else "stopped", step=outcome.steps)
