@@ -314,6 +314,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         known = manifest["format"] == FORMAT and manifest["version"] == VERSION
         known = known and all(isinstance(manifest[key], dict) for key in ("identity", "files"))
         int(manifest["steps"])
+        known = known and all(isinstance(r["sha256"], str) for r in manifest["files"].values())
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedCheckpointError(
             f"{path} has no readable MANIFEST.json, so it is not whole."

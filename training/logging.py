@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -29,7 +30,7 @@ class JsonLines:
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one object; what is not finite becomes null."""
-        self._file.write(json.dumps(_finite(record), allow_nan=False) + "\n")
+        self._file.write(json.dumps(finite(record), allow_nan=False) + "\n")
         self._file.flush()
 
     def close(self) -> None:
@@ -173,13 +174,11 @@ class RunLog:
     def close(self) -> None:
         """Flush and close everything."""
         self._shown.close()
-        for board in self._boards:
-            board.close()
-        for file in (self._windows, self._evaluations):
-            if file is not None:
-                file.close()
-        self._metrics.close()
-        self._events.close()
+        for part in (*self._boards, self._windows, self._evaluations, self._metrics, self._events):
+            # What a full disk refuses now, it has refused before: that error says why a run ends.
+            with suppress(OSError):
+                if part is not None:
+                    part.close()
 
 
 def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
@@ -193,11 +192,12 @@ def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
     return pairs
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return nested values for JSON, which has no numbers that are not finite: None for them."""
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [finite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

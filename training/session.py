@@ -18,10 +18,11 @@ from training.env_impl import EnvImpl
 from training.evaluation.during import evaluations_of
 from training.followers import Followers, followers_of
 from training.hier.options import policy_run
-from training.logging import RunLog, drop_after, read_lines
+from training.logging import RunLog, drop_after, finite, read_lines
 from training.loop import Loop, Stop
+from training.ppo.precision import be_deterministic
 from training.presets import derived_sizes
-from training.runs import RunFolder
+from training.runs import RunError, RunFolder
 
 
 @dataclass(frozen=True)
@@ -133,17 +134,24 @@ def conduct(
         written then. Without any checkpoint it begins anew.
     TrainingError
         If the training cannot go on.
+    RunError
+        If its folder cannot be written to, such as on a disk that is full.
     """
     stop = Stop()
     with stop.signals():
         config = run.config
         torch.set_num_threads(torch_threads(config))
-        torch.use_deterministic_algorithms(config.deterministic)
+        be_deterministic(config.deterministic)
         learner = learner_of(config)
         try:
             engine = learner.engines[0]
             rows = checkpoint.identity_of_rows(engine.game.state_dtype, config.num_envs)
             return _conduct(run, resume, stop, learner, {**identity(run, engine), **rows})
+        except OSError as error:
+            raise RunError(
+                f"{run.path} cannot be written to ({error}): the checkpoints in it are whole; make "
+                "room and go on with --resume."
+            ) from error
         finally:
             learner.close()
 
@@ -163,11 +171,11 @@ def _conduct(
     if saved is not None:
         _restore(learner, followers, saved)
         steps, progress = saved.steps, saved.trainer["progress"]
+    if steps >= config.total_steps:  # nothing is left to do
+        return Outcome(True, steps, progress["wall_s"])
     if resume:
         for file in (run.metrics, run.windows, run.events, run.evaluations):
             drop_after(file, steps)
-    if steps >= config.total_steps:  # nothing is left to do
-        return Outcome(True, steps, progress["wall_s"])
     knobs.apply(steps)
 
     def snapshot(steps: int) -> Callable[[], None]:
@@ -218,6 +226,8 @@ def _conduct(
             log.say(f"on the reference implementation, which is slow: {learner.impl.probe}")
         so_far = {"status": "running", "steps": steps, "wall_s": progress["wall_s"]}
         run.write_summary({**so_far, **summary})
+        if evaluations is not None:
+            evaluations.catch_up(steps, loop.iteration)
         learner.learn(loop)
         outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
         log.event("end" if outcome.finished else "stopped", step=outcome.steps)
@@ -235,7 +245,7 @@ def _conduct(
             "agent_steps_total": windows.agent_steps_total,
             "episodes_total": windows.episodes_total,
         }
-    run.write_summary({**status, **timing, **summary, "last": loop.last_record})
+    run.write_summary({**status, **timing, **summary, "last": finite(loop.last_record)})
     return outcome
 
 

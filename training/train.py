@@ -135,7 +135,7 @@ def main(argv: list[str] | None = None) -> int:
             from training.evaluate import evaluate
 
             evaluate(run, evaluation, console)
-    except (ConfigError, FastEnvError, ImportError) as error:
+    except (ConfigError, FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -1,3 +1,4 @@
+import json
 import os
 import random
 import signal
@@ -73,6 +74,18 @@ def test_newest_whole_one_is_loaded_and_the_others_are_named(tmp_path):
     (tmp_path / "ckpt_000000000005/engine.npz").unlink()
     with pytest.raises(checkpoint.CheckpointError, match="no whole checkpoint"):
         checkpoint.load_newest(tmp_path, IDENTITY, said.append)
+
+
+@pytest.mark.parametrize("entry", [5, "text", {"bytes": 5}])
+def test_manifest_that_says_nothing_of_a_file_is_damaged(tmp_path, entry):
+    save(tmp_path, 5)
+    path = save(tmp_path, 10) / "MANIFEST.json"
+    manifest = json.loads(path.read_text())
+    manifest["files"]["model.pt"] = entry
+    path.write_text(json.dumps(manifest))
+    said = []
+    assert checkpoint.load_newest(tmp_path, IDENTITY, said.append).steps == 5
+    assert len(said) == 1
 
 
 def test_foreign_checkpoint_is_not_passed_over(tmp_path):

@@ -17,6 +17,7 @@ from training import checkpoint
 from training.evaluate import load
 from training.evaluation import during as evaluating
 from training.evaluation.curve import Evaluator
+from training.loop import Loop
 from training.runs import RunFolder
 from training.seeds import CURVE_SEEDS
 
@@ -65,6 +66,29 @@ def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
     assert warnings(tmp_path / "with") == []
     assert multiprocessing.active_children() == []
     assert not (tmp_path / "with" / evaluating.MAILBOX).exists()
+
+
+def test_evaluation_that_a_stop_left_out_is_made_up_for(train, tmp_path, monkeypatch):
+    """The iteration in which the signal came is the one that made it due."""
+    end = Loop.end_iteration
+
+    def stopped(self, *args, **details):
+        if self.iteration == 1:
+            signal.raise_signal(signal.SIGTERM)
+        end(self, *args, **details)
+
+    assert train(tmp_path, "whole", *during("inline")) == 0
+    monkeypatch.setattr(Loop, "end_iteration", stopped)
+    assert train(tmp_path, "parts", *during("inline")) == 0
+    monkeypatch.undo()
+    assert not (tmp_path / "parts/evaluations.jsonl").exists()
+    assert train(tmp_path, "parts", "--resume", config=None) == 0
+    found = [
+        [{k: line[k] for k in ("version", "step", "results")} for line in lines(tmp_path / run)]
+        for run in ("whole", "parts")
+    ]
+    assert found[0] == found[1]
+    assert [line["step"] for line in found[0]] == [256, 512]
 
 
 def test_lines_say_what_was_played_and_found(train, tmp_path):

@@ -102,6 +102,15 @@ def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train
     assert found["archive/restarts"] > 0
 
 
+def test_finished_run_with_nothing_left_to_do_keeps_its_last_window(train, tmp_path):
+    flags = ["--set", "env=Prospector-v0", "--set", "window_ticks=500"]
+    assert train(tmp_path, "run", *flags) == 0
+    before = (tmp_path / "run/windows.jsonl").read_text()
+    assert not metrics(tmp_path / "run", "windows")[-1]["window_complete"]
+    assert train(tmp_path, "run", "--resume", config=None) == 0
+    assert (tmp_path / "run/windows.jsonl").read_text() == before
+
+
 def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch):
     """T14, with both trainers: they learn from the sum."""
     from sb3_contrib import MaskablePPO
@@ -195,6 +204,39 @@ def test_disk_without_room_is_one_sentence_and_leaves_nothing_half_written(tiny_
     )
     assert "Traceback" not in done.stderr
     assert checkpoint.newest(tmp_path / "run/checkpoints") is None
+
+
+# From its second line of metrics on, no file of this process may grow.
+NO_ROOM = """
+import resource, sys
+from training.logging import JsonLines
+from training.train import main
+
+def full(self, record):
+    if record.get("iter") == 2:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))
+    return write(self, record)
+
+write, JsonLines.write = JsonLines.write, full
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_log_without_room_is_one_sentence_and_leaves_the_checkpoints_whole(tiny_config, tmp_path):
+    flags = ["--config", str(tiny_config), "--runs", str(tmp_path), "--name", "run"]
+    flags += ["--set", "checkpoints.every=128"]
+    run = [sys.executable, "-c", NO_ROOM, *flags]
+    done = subprocess.run(run, cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "run cannot be written to ([Errno 27] File too large)" in error
+    assert load_steps(tmp_path / "run") == 128
+
+
+def test_folder_without_room_is_one_sentence(train, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
+    assert train(tmp_path, "run") == 2
+    assert capsys.readouterr().err == "error: [Errno 28] disk full\n"
 
 
 @pytest.mark.slow

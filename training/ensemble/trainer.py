@@ -33,7 +33,7 @@ from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance,
 from training.ppo.minibatch import Minibatches, Piece
 from training.ppo.policy import ActorCritic
 from training.ppo.tiers import obs_layout
-from training.ppo.trainer import OnStep, PPOTrainer, TrainingError
+from training.ppo.trainer import OnStep, PPOTrainer, TrainingError, wide
 from training.stats import Window
 from training.values import require
 
@@ -200,7 +200,7 @@ class EnsembleTrainer(PPOTrainer):
         adv = rollout.adv
         if config.norm_adv == "batch":
             adv = torch.cat([normalised(adv[:, block]) for block in blocks], 1)
-        sums = torch.zeros(size, len(TERMS) + 1, dtype=torch.float64, device=self.device)
+        sums = torch.zeros(size, len(TERMS) + 1, dtype=wide(self.device), device=self.device)
         done = [0] * size  # minibatches
         going = list(range(size))
         batches = rollout.steps * self._each // config.minibatch_size
@@ -269,7 +269,7 @@ class EnsembleTrainer(PPOTrainer):
             losses, terms = vmap(loss)(logits, value, samples, ranges)
             self.phases.mark("loss")
             (losses.sum() * share).backward()
-            sums = sums + terms.double() * share
+            sums = sums + terms.to(wide(self.device)) * share
             self.phases.mark("backward")
         found: Tensor = sums
         return found

@@ -22,7 +22,7 @@ import torch
 from training import files
 from training.config import RunConfig
 from training.evaluation.curve import Evaluator
-from training.logging import RunLog
+from training.logging import RunLog, read_lines
 from training.runs import RunFolder
 
 LAST_RESULT_S = 120.0  # to wait for at the end of a run
@@ -49,6 +49,19 @@ class Evaluations:
         self._seen_at = self._published_at = steps
         self._failures = 0
         self._evaluator: Evaluator | None = None
+
+    def catch_up(self, steps: int, iteration: int) -> None:
+        """Publish the policy a run goes on from, if it was stopped before that was evaluated.
+
+        Parameters
+        ----------
+        steps, iteration : int
+            Decisions and iterations until now.
+        """
+        every = self._run.config.evaluation.every
+        newest = max((r.get("step", 0) for r in read_lines(self._run.evaluations)), default=0)
+        if steps // every > newest // every:
+            self._publish(iteration, steps)
 
     def border(self, steps: int, iteration: int) -> None:
         """Take in what was found, and publish the policy if it is time to.

@@ -125,6 +125,10 @@ class HierTrainer:
             Who learnt, with whom, and what became of the rounds; JSON values.
         """
         name = self.next_policy
+        # Both at once: a checkpoint starts both, and when one is taken must not decide with which
+        # knobs the lanes of the policy that learns later begin.
+        for each in self.trainers.values():
+            each.start()
         if name != self.policy:
             self._begin_stage(name)
         self._stats.clear()

@@ -127,10 +127,13 @@ class PPOConfig:
             _one_of(f"ppo.{name}", getattr(self, name), allowed)
         wide = bool(self.hidden) and min(self.hidden) >= 1
         require(wide, "ppo.hidden", self.hidden, "one or more layer widths of at least 1")
-        one = self.norm_adv == "minibatch" and self.minibatch_size == 1
-        require(not one, "ppo.minibatch_size", 1, "above 1 to have a deviation (norm_adv)")
+        learnt = self.minibatch_size
         if self.recurrent != "none":
             self._check_recurrent()
+            learnt -= learnt // self.seq_len * self.burn_in
+        one = self.norm_adv == "minibatch" and learnt == 1
+        allowed = "enough to learn from two samples or more, to have a deviation (norm_adv)"
+        require(not one, "ppo.minibatch_size", self.minibatch_size, allowed)
 
     def _check_numbers(self) -> None:
         for name in ("rollout_steps", "minibatch_size", "epochs", "recurrent_size", "seq_len"):

@@ -66,6 +66,7 @@ class StagedLanes:
         self.slice = slice(first, first + engine.num_envs)
         self._gamma, self._rollout = np.float32(gamma), rollout
         self._slots = [Slot(rollout, engine) for _ in range(2)]
+        self._ahead = rollout.device.type == "cuda"  # elsewhere nothing says when a copy is done
         staged = rollout.obs_device == rollout.device  # else they lie in host memory, as above
         self._obs = None if staged else list(rollout.obs[:, self.slice].numpy())
 
@@ -81,19 +82,19 @@ class StagedLanes:
         engine, rollout, slot = self.engine, self._rollout, self._slots[(t + 1) % 2]
         slot.reward.numpy()[:] = engine.reward
         np.logical_or(engine.terminated, engine.truncated, out=slot.done.numpy())
-        rollout.reward[t, self.slice].copy_(slot.reward, non_blocking=True)
-        rollout.done[t, self.slice].copy_(slot.done, non_blocking=True)
+        rollout.reward[t, self.slice].copy_(slot.reward, non_blocking=self._ahead)
+        rollout.done[t, self.slice].copy_(slot.done, non_blocking=self._ahead)
         if rollout.gamma is not None:
             np.power(self._gamma, engine.tau, out=slot.gamma.numpy(), dtype=np.float32)
-            rollout.gamma[t, self.slice].copy_(slot.gamma, non_blocking=True)
+            rollout.gamma[t, self.slice].copy_(slot.gamma, non_blocking=self._ahead)
         self.store_observation(t + 1)
 
     def store_observation(self, t: int) -> None:
         """Send the observation and mask that were written into ``destination(t)``."""
         slot = self._slots[t % 2]
         if self._obs is None:
-            self._rollout.obs[t, self.slice].copy_(slot.obs, non_blocking=True)
-        self._rollout.mask[t, self.slice].copy_(slot.mask, non_blocking=True)
+            self._rollout.obs[t, self.slice].copy_(slot.obs, non_blocking=self._ahead)
+        self._rollout.mask[t, self.slice].copy_(slot.mask, non_blocking=self._ahead)
         slot.sent()
 
 

@@ -41,6 +41,14 @@ def cpu_has_bf16() -> bool:
     return bool(found.get("avx512_bf16") or found.get("amx_bf16"))
 
 
+def cuda_has_bf16() -> bool:
+    """Tell whether the CUDA device multiplies bfloat16 itself.
+
+    Torch counts older ones in unless told otherwise: they emulate it, where float16 is fast.
+    """
+    return torch.cuda.is_bf16_supported(including_emulation=False)
+
+
 def check(name: str, device: torch.device) -> None:
     """Refuse a precision that the device lacks.
 
@@ -55,7 +63,7 @@ def check(name: str, device: torch.device) -> None:
         reason = f"float16 needs a CUDA device, here it is {kind}; choose {other}."
     elif name == "bf16" and kind == "mps":
         reason = "bfloat16 is not used on mps; choose fp32."
-    elif name == "bf16" and kind == "cuda" and not torch.cuda.is_bf16_supported():
+    elif name == "bf16" and kind == "cuda" and not cuda_has_bf16():
         reason = "this CUDA device has no bfloat16; choose fp16 or fp32."
     if reason:
         raise ConfigError(f"precision={name!r} is not possible: {reason}")
@@ -80,7 +88,7 @@ def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> 
         check(name, device)
         return name
     if device.type == "cuda":
-        return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+        return "bf16" if cuda_has_bf16() else "fp16"
     if device.type == "cpu" and cpu_has_bf16():
         return "bf16" if seconds("bf16") < seconds("fp32") else "fp32"
     return "fp32"
@@ -153,13 +161,19 @@ def configure_torch(device: torch.device, deterministic: bool) -> None:
     ----------
     device : torch.device
     deterministic : bool
-        Only algorithms that give the same bits every time, on the device too.
+        See :func:`be_deterministic`.
     """
+    be_deterministic(deterministic)
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision("highest" if deterministic else "high")
+
+
+def be_deterministic(deterministic: bool) -> None:
+    """Allow only algorithms that give the same bits every time, on a device too, or all again."""
     if deterministic:
+        # Without it every matrix product on CUDA is refused.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         # It would fill every new tensor to show reads of what was never written: we have none.
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
         torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(deterministic)
-    if device.type == "cuda":
-        torch.set_float32_matmul_precision("highest" if deterministic else "high")

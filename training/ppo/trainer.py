@@ -151,7 +151,7 @@ class PPOTrainer:
         self._cut_off = CutOff(engines[0])
         self._state = self.net.initial_state(self.num_envs)
         self._stepper = ThreadedStepper() if len(engines) == 2 else Stepper()
-        pinned = device.type == "cuda"
+        self._pinned = pinned = device.type == "cuda"
         self._actions = [  # what is on the way to an engine
             torch.zeros(engine.num_envs, dtype=torch.int64, pin_memory=pinned) for engine in engines
         ]
@@ -189,7 +189,7 @@ class PPOTrainer:
         TrainingError
             The loss is not finite, or a lane has no legal action.
         """
-        self._start()
+        self.start()
         begin = time.perf_counter()
         objective, scheduled_values = self._follow_schedules(self.steps / self.total_steps)
         self.phases.start()
@@ -231,8 +231,8 @@ class PPOTrainer:
             group["lr"] = lr
         return objective, {"lr": lr, "clip_range": objective.clip}
 
-    def _start(self) -> None:
-        """Reset the lanes and choose the precision, once."""
+    def start(self) -> None:
+        """Reset the lanes and choose the precision, once; an iteration does it if it must."""
         if not self._started:
             self._reset(seeded=True)
             self._started = True
@@ -285,17 +285,20 @@ class PPOTrainer:
         state = self._state[here]
         if rollout.states.shape[2] and t % self.config.seq_len == 0:
             rollout.states[t // self.config.seq_len, here] = state
-        obs = rollout.obs[t, here].to(self.device, non_blocking=True)
+        obs = rollout.obs[t, here].to(self.device, non_blocking=self._pinned)
         mask = rollout.mask[t, here]
-        logits, value, self._next_states[group] = self._forward(obs, state=state)
+        logits, value, after = self._forward(obs, state=state)
+        # It is taken over behind the next call, for the other group: a captured graph has then
+        # overwritten what it had returned.
+        self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
         log_probs = masked_log_probs(logits, mask)
         action = self._sampler(log_probs, mask)
         rollout.value[t, here] = value
         rollout.logp[t, here] = log_prob_of(log_probs, action)
         rollout.action[t, here] = action
         sent = self._actions[group]
-        sent.copy_(action, non_blocking=True)
-        if self.device.type == "cuda":
+        sent.copy_(action, non_blocking=self._pinned)
+        if self._pinned:
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
         self.phases.mark("forward")
         self._stepper.start(lanes.engine, sent.numpy(), *lanes.destination(t + 1))
@@ -363,7 +366,7 @@ class PPOTrainer:
         rollout, config = self.rollout, self.config
         if not self._closed_form:
             objective = objective.on_device(self.device)
-        sums = torch.zeros(len(TERMS) + 1, dtype=torch.float64, device=self.device)
+        sums = torch.zeros(len(TERMS) + 1, dtype=wide(self.device), device=self.device)
         adv = normalised(rollout.adv) if config.norm_adv == "batch" else rollout.adv
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
@@ -501,7 +504,7 @@ class PPOTrainer:
             ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
             ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
         """
-        self._start()
+        self.start()
         copied = {
             "policy": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -566,6 +569,11 @@ def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
             at = TERMS.index(name)
             values.append((ends[k][at] - before[at]) / (count - first))
     return means
+
+
+def wide(device: torch.device) -> torch.dtype:
+    """Return the type to add up in: float64, or what comes next where there is none."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def adam(parameters: Iterable[Tensor], config: PPOConfig, device: torch.device) -> torch.optim.Adam:

@@ -101,7 +101,7 @@ def test_a_kl_limit_stops_one_member_and_not_the_others():
 def test_cut_off_episodes_get_the_value_of_their_own_member():
     """Lanes in turn terminate and are cut off, so every member has rows among those cut off."""
     every = ensemble(Counting(3 * 4), minibatch_size=64)
-    every._start()
+    every.start()
     every.collect()
     every.bootstrap()
     boot = every.rollout.boot

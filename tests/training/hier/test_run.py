@@ -25,7 +25,7 @@ def same(ours, theirs):
         return torch.equal(ours, theirs)
     if isinstance(ours, dict):
         return ours.keys() == theirs.keys() and all(same(ours[k], theirs[k]) for k in ours)
-    if isinstance(ours, list):
+    if isinstance(ours, list | tuple):
         return len(ours) == len(theirs) and all(map(same, ours, theirs))
     return ours == theirs
 
@@ -64,6 +64,14 @@ def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, 
         line["train"].pop("lr")
     assert records[0] == records[1]
     assert {r["policy"] for r in records[0]} == {"worker", "manager"}
+
+
+def test_when_checkpoints_are_taken_changes_nothing(train_hier, tmp_path):
+    """Even before the Manager's first iteration, while its rounds are still of the first knobs."""
+    phases = 'schedules.allowed_phases=[[0, ["late"]], [400, ["early", "mid", "late"]]]'
+    for name, every in (("often", 256), ("seldom", 100_000)):
+        assert train_hier(name, *settings(phases, f"checkpoints.every={every}")) == 0
+    assert same(model_of(tmp_path / "often"), model_of(tmp_path / "seldom"))
 
 
 def test_pair_is_evaluated_beside_its_halves(train_hier, tmp_path):

@@ -159,7 +159,7 @@ def test_update_equals_maskable_ppo(sb3, make_trainer, monkeypatch, micro_batch,
     # SB3 counts lane by lane, we count time by time.
     ours = iter([torch.from_numpy(o % STEPS * LANES + o // STEPS) for o in orders])
     monkeypatch.setattr(trainer.minibatches, "permutation", lambda: next(ours))
-    trainer._start()
+    trainer.start()
     record = trainer.update(Objective.of(trainer.config))
 
     expected = our_names(model.policy.state_dict())

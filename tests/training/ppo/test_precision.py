@@ -1,9 +1,12 @@
 """bf16 and the choice of a precision. A processor without bf16 emulates it: slow, but true."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
+from fastenv.errors import ConfigError
 from tests.training.ppo.engines import Bandit
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.envs import make_engine
@@ -17,7 +20,7 @@ def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
         execution={"precision": "bf16"},
     )
     for _ in range(2):
-        trainer._start()
+        trainer.start()
         trainer.collect()
         trainer.bootstrap()
         trainer.advantages()
@@ -67,6 +70,22 @@ def test_auto_measures_only_where_the_answer_is_open(monkeypatch):
     assert precision.choose("auto", torch.device("mps"), seconds) == "fp32"
 
 
+@pytest.mark.parametrize(("major", "chosen"), [(7, "fp16"), (8, "bf16")])
+def test_auto_takes_bf16_from_cuda_devices_that_do_not_emulate_it(monkeypatch, major, chosen):
+    device = torch.device("cuda")
+    for name, value in {
+        "is_available": True,
+        "current_device": 0,
+        "get_device_properties": SimpleNamespace(major=major),
+        "_check_bf16_tensor_supported": True,  # it can be had everywhere, slowly
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, lambda *_, value=value: value)
+    assert precision.choose("auto", device, float) == chosen
+    if chosen == "fp16":
+        with pytest.raises(ConfigError, match="this CUDA device has no bfloat16"):
+            precision.check("bf16", device)
+
+
 def test_auto_measures_a_real_minibatch(make_trainer, monkeypatch):
     monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
     trainer = make_trainer(Bandit(16), execution={"precision": "auto"})
@@ -96,8 +115,8 @@ def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
         make_engine("SkullKingWorker-v0", 16),
         execution={"device": "cuda", "obs_device": obs_device},
     )
-    ours._start()
-    theirs._start()
+    ours.start()
+    theirs.start()
     ours.collect()
     actions = iter(ours.rollout.action)
     theirs._sampler = lambda log_probs, mask: next(actions).cuda()

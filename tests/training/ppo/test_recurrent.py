@@ -17,7 +17,7 @@ def test_unrolling_stored_states_reproduces_the_rollout(make_trainer, kind, trun
     """T12: episodes of five decisions in chunks of four, so ends lie at every place of a chunk."""
     trainer = make_trainer(Counting(6), recurrent=kind, trunk=trunk, **RECURRENT)
     for _ in range(2):
-        trainer._start()
+        trainer.start()
         trainer.collect()
         trainer.bootstrap()
         trainer.advantages()
@@ -55,7 +55,7 @@ def test_states_of_the_rollout_are_zero_at_the_start_of_episodes(make_trainer, k
 
 def test_burn_in_is_not_learnt_from(make_trainer):
     trainer = make_trainer(Counting(6), recurrent="gru", burn_in=1, **RECURRENT)
-    trainer._start()
+    trainer.start()
     trainer.collect()
     pieces = [p for m in trainer.minibatches.epoch(trainer.rollout.adv) for p in m]
     assert sum(len(piece.samples.adv) for piece in pieces) == 16 * 6 * 3 // 4
@@ -69,7 +69,7 @@ def test_burn_in_is_not_learnt_from(make_trainer):
 
 def test_states_can_be_refreshed(make_trainer):
     trainer = make_trainer(Counting(6), recurrent="lstm", refresh_states=True, **RECURRENT)
-    trainer._start()
+    trainer.start()
     trainer.collect()
     stored = trainer.rollout.states.clone()
     trainer.refresh_states()
@@ -83,7 +83,7 @@ def test_states_can_be_refreshed(make_trainer):
 
 def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(make_trainer):
     trainer = make_trainer(Counting(4), recurrent="gru", **{**RECURRENT, "minibatch_size": 64})
-    trainer._start()
+    trainer.start()
     trainer.collect()
     trainer.bootstrap()
     state = trainer.net.initial_state(4)
@@ -93,6 +93,31 @@ def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(m
         last = torch.tensor([[lane, 5.0] for lane in range(4)])
         expected = trainer.net.value(last, state=state)
     torch.testing.assert_close(trainer.rollout.boot[4, 1::2], expected[1::2])
+
+
+def test_states_outlive_a_forward_pass_that_overwrites_what_it_returned(make_trainer):
+    """As captured CUDA graphs do, with two groups of lanes that take turns."""
+    plain, captured = (
+        make_trainer(
+            [Counting(4), Counting(4)], recurrent="gru", **(RECURRENT | {"minibatch_size": 64})
+        )
+        for _ in range(2)
+    )
+    step, static = captured._forward, []
+
+    def replay(obs, *, state):
+        found = step(obs, state=state)
+        if not static:
+            static.extend(x.clone() for x in found)
+        for kept, new in zip(static, found, strict=True):
+            kept.copy_(new)
+        return tuple(static)
+
+    captured._forward = replay
+    for trainer in (plain, captured):
+        trainer.start()
+        trainer.collect()
+    assert torch.equal(captured.rollout.states, plain.rollout.states)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,7 +14,7 @@ import torch
 from training import checkpoint
 from training.config import NativeConfig, RunConfig
 from training.evaluate import load
-from training.ppo import options
+from training.ppo import options, trainer
 from training.ppo.config import ExecutionConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.runs import RunFolder
@@ -128,6 +128,15 @@ def test_parameters_that_are_not_finite_are_not_saved(train, tmp_path, capsys, m
     assert train(tmp_path, "run", "--total-steps", 128) == 2
     assert "value_head.weight of the network is not finite" in capsys.readouterr().err
     assert checkpoint.newest(tmp_path / "run/checkpoints") is None
+
+
+def test_figure_that_is_not_finite_does_not_keep_a_run_from_ending(train, tmp_path, monkeypatch):
+    """Returns that are all the same, or a gradient that overflowed in float16."""
+    monkeypatch.setattr(trainer, "explained_variance", lambda *_: torch.tensor(float("-inf")))
+    assert train(tmp_path, "run", "--total-steps", 128) == 0
+    summary = json.loads((tmp_path / "run/summary.json").read_text())
+    assert summary["status"] == "finished"
+    assert summary["last"]["train"]["explained_variance"] is None
 
 
 def test_full_disk_is_one_sentence_and_keeps_the_checkpoint(train, tmp_path, capsys, monkeypatch):

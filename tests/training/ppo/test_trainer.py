@@ -42,7 +42,7 @@ def test_the_rollout_holds_what_the_engine_showed(make_trainer):
 
 def test_values_of_cut_off_observations_are_those_before_the_update(make_trainer):
     trainer = make_trainer(Counting(4))
-    trainer._start()
+    trainer.start()
     trainer.collect()
     trainer.bootstrap()
     with torch.no_grad():
@@ -63,6 +63,25 @@ def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch
         staged.iterate()
     for ours, theirs in zip(direct.rollout.tensors(), staged.rollout.tensors(), strict=True):
         assert torch.equal(ours, theirs)
+
+
+def test_only_cuda_is_copied_to_and_from_without_waiting(make_trainer, monkeypatch):
+    """Pinned memory and events are CUDA's: elsewhere nobody would know when a copy is done."""
+    asked, copy = [], torch.Tensor.copy_
+
+    def spy(self, source, non_blocking=False):
+        asked.append(non_blocking)
+        return copy(self, source, non_blocking)
+
+    monkeypatch.setattr(ppo_trainer, "lanes_of", ppo_lanes.StagedLanes)
+    monkeypatch.setattr(torch.Tensor, "copy_", spy)
+    trainer = make_trainer(Counting(6))
+    trainer.start()
+    trainer.collect()
+    assert asked
+    assert not any(asked)
+    assert ppo_trainer.wide(torch.device("mps")) == torch.float32  # it has no float64
+    assert ppo_trainer.wide(torch.device("cpu")) == torch.float64
 
 
 def test_observations_that_are_fetched_ahead_are_the_same(make_trainer):
@@ -132,7 +151,7 @@ def test_truncation_is_bootstrapped(make_trainer, rules):
 def test_ratio_is_one_at_the_first_minibatch(make_trainer):
     trainer = make_trainer(make_engine("SkullKingWorker-v0", 32), hidden=(64, 64), epochs=1)
     for _ in range(3):
-        trainer._start()
+        trainer.start()
         trainer.collect()
         trainer.bootstrap()
         trainer.advantages()
@@ -174,7 +193,7 @@ def test_pieces_do_not_change_the_update(make_trainer):
 @pytest.mark.parametrize("norm_adv", ["minibatch", "batch", "off"])
 def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
     trainer = make_trainer(Corridor(8), norm_adv=norm_adv)
-    trainer._start()
+    trainer.start()
     trainer.collect()
     trainer.bootstrap()
     trainer.advantages()
@@ -279,6 +298,15 @@ def test_impossible_options_are_refused_by_name(name, value):
 def test_impossible_chunks_are_refused(options):
     with pytest.raises(ConfigError, match=r"ppo\.(seq_len|burn_in)="):
         PPOConfig(recurrent="gru", **options)
+
+
+def test_a_minibatch_of_which_one_sample_is_learnt_is_refused():
+    """Its advantage has no deviation to be normalised by."""
+    chunk = {"recurrent": "gru", "seq_len": 4, "burn_in": 3}
+    with pytest.raises(ConfigError, match=r"ppo\.minibatch_size=4"):
+        PPOConfig(minibatch_size=4, **chunk)
+    PPOConfig(minibatch_size=8, **chunk)
+    PPOConfig(minibatch_size=4, norm_adv="batch", **chunk)
 
 
 @pytest.mark.parametrize("options", [{"heads": "phase"}, {"attention": 8}])

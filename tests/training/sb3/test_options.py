@@ -1,5 +1,7 @@
 """The options that choose the pieces; without them everything is stock."""
 
+import os
+
 import pytest
 import torch
 from sb3_contrib import MaskablePPO
@@ -56,6 +58,13 @@ def test_each_option_replaces_its_part_alone(option, part, kind):
 def test_unknown_choice_is_refused_by_name(name):
     with pytest.raises(ConfigError, match=f"ppo.{name}='magic' is not possible"):
         RunConfig.from_mapping({"ppo": {name: "magic"}})
+
+
+def test_deterministic_run_asks_cublas_for_the_same_bits(train, tmp_path, monkeypatch):
+    """Torch refuses matrix products on CUDA without it."""
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    assert train(tmp_path, "run", "--trainer", "sb3", "--total-steps", 128) == 0
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
 
 
 def test_resumed_run_equals_an_uninterrupted_one(train, tmp_path):
