@@ -99,8 +99,19 @@ def test_file_that_is_no_mapping_is_refused(tmp_path, text):
 
 
 def test_missing_file_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"none\.yaml cannot be read"):
+    with pytest.raises(
+        ConfigError, match=r"none\.yaml cannot be read: No such file or directory\."
+    ):
         load_file(tmp_path / "none.yaml")
+
+
+def test_line_that_is_no_yaml_is_named(tmp_path):
+    (tmp_path / "c.yaml").write_text("seed: 1\nname: {a\nenv: b")
+    with pytest.raises(
+        ConfigError, match=r"c\.yaml cannot be read: line 3 is no YAML, "
+    ) as refused:
+        load_file(tmp_path / "c.yaml")
+    assert "<unicode string>" not in str(refused.value)
 
 
 def test_assignments_reach_into_sections():
