@@ -297,7 +297,10 @@ def main(argv: list[str] | None = None) -> int:
         console = tables.console()
         show(console, report)
         passed = report["summary"]["pass"]
-        console.print(f"{'pass' if passed else 'FAIL'}, written to {target}")
+        verdict = "pass" if passed else "FAIL"
+        if passed and not report["summary"]["expectations_pass"]:
+            verdict = "pass: expectations decide only with --enforce-protocol-expectations"
+        console.print(f"{verdict}; written to {target}")
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
