@@ -396,7 +396,7 @@ def evaluate(
         env_options = {**env_options, "time_max": engine.game.config.time_max}
     if trained.tier is not None and only != "goals":
         found = play_matches(trained, options)
-        _print_matches(console, trained, options, found)
+        _print_matches(console, run.name, trained, options, found)
         record["matches"] = _match_record(trained, options, found)
     if trained.tier in GOAL_TIERS and only != "matches":
         comparison = compare_goals(trained, options)
@@ -429,7 +429,11 @@ def _who_plays(trained: Trained, bids: str) -> str:
 
 
 def _print_matches(
-    console: Console, trained: Trained, options: EvaluationConfig, found: dict[str, Any]
+    console: Console,
+    name: str,
+    trained: Trained,
+    options: EvaluationConfig,
+    found: dict[str, Any],
 ) -> None:
     games = -(-options.games // 4) * 4
     caption = (
@@ -437,10 +441,10 @@ def _print_matches(
         "intervals over deals; shared wins count 1/k; rule_pi is the published bot that gives up "
         "one trick early, all other rule bots are rule_based."
     )
-    title = f"{trained.config.name}: {games:,} games a row on the same deals, every seat in turn"
+    title = f"{name}: {games:,} games a row on the same deals, every seat in turn"
     console.print(tables.match_table(found, title, caption))
     last = list(found)[-1]
-    by_round = f"{AGENT} against 3 x {last}, round by round"
+    by_round = f"{AGENT} against {tables.table_of(last)}, round by round"
     console.print(tables.round_table(found[last][AGENT], by_round))
     shaped = found[last][AGENT]["shaped_return"]
     console.print(
@@ -456,9 +460,10 @@ def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.
         "intervals of 95 %, differences paired."
     )
     console.print(tables.goal_table(comparison, "The same goals and deals", caption))
-    better = comparison.outside(AGENT)
-    verdict = "above" if better else "not above"
-    console.print(f"{AGENT} is {verdict} {comparison.baseline} outside the 95 % intervals")
+    verdict = "lies" if comparison.outside(AGENT) else "does not lie"
+    console.print(
+        f"the 95 % interval of {AGENT}, overall, {verdict} above that of {comparison.baseline}"
+    )
 
 
 def _report_episodes(

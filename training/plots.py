@@ -21,6 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from fastenv.errors import FastEnvError
+from training.evaluation import tables
 from training.logging import flat, read_lines
 
 # Told apart by people with any kind of colour vision (Okabe and Ito); black is for bots.
@@ -371,7 +372,7 @@ def results(run: RunData) -> Results:
     record = run.evaluation
     found: Results = {}
     for opponents, players in _mapping(_mapping(record, "matches"), "results").items():
-        found[f"against {table_of(opponents)}"] = dict(players)
+        found[f"against {tables.table_of(opponents)}"] = dict(players)
     goals = _mapping(_mapping(record, "goals"), "rates")
     if goals:
         found["goals reached"] = dict(goals)
@@ -379,11 +380,6 @@ def results(run: RunData) -> Results:
     if played:
         found["episodes"] = {name: _mapping(each, "intervals") for name, each in played.items()}
     return found
-
-
-def table_of(opponents: str) -> str:
-    """Return how an opponent set is spoken of; a mixed one is no bot three times."""
-    return opponents if opponents == "mixed" else f"3 x {opponents}"
 
 
 def compared(runs: Sequence[RunData]) -> Results:
