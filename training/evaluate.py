@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -561,6 +561,13 @@ def _lists(values: dict[str, Interval]) -> dict[str, list[float | None]]:
 # -- command line ----------------------------------------------------------------------------------
 
 
+# Options that only some of what can be evaluated has a use for.
+_OF_CARDS = ("games", "opponents", "bids", "goals", "only")
+_OF_BELT = ("time_max", "max_steps")
+_OF_BOTS = ("bot", "run_id", "output_path")
+_OF_RUNS = ("checkpoint", "member", "replays")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
@@ -590,6 +597,23 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
+def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> None:
+    """Refuse options that would change nothing of what is asked for.
+
+    Raises
+    ------
+    ConfigError
+        Names the first of them.
+    """
+    for name in names:
+        value = getattr(args, name)
+        if value is not None:
+            flag = "--" + name.replace("_", "-")
+            raise ConfigError(
+                f"{flag} {value}: must be left out with {what}: it is not used there."
+            )
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
@@ -597,8 +621,12 @@ def main(argv: list[str] | None = None) -> int:
         if args.bots != (args.run is None):
             raise ConfigError("evaluate either a RUN or --bots.")
         if args.bots:
+            refuse_unused(args, "--bots", (*_OF_CARDS, *_OF_RUNS))
             return play_bots(args, tables.console())
         run = RunFolder.find(args.run, Path(args.runs))
+        cards = run.config.env.rpartition("/")[2].startswith("SkullKing")
+        of_others = _OF_BELT if cards else _OF_CARDS
+        refuse_unused(args, f"a run of {run.config.env}", (*of_others, *_OF_BOTS))
         names = ("games", "episodes", "bids", "goals", "seed", "max_steps", "replays")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if args.opponents is not None:

@@ -64,6 +64,9 @@ def test_a_run_has_the_name_of_its_folder(finished, tmp_path, capsys):
         (["{run}", "--opponents", "martians"], "martians"),
         (["{run}", "--games", "0"], "evaluation.games=0"),
         (["{run}", "--checkpoint", "ckpt_1"], "ckpt_1"),
+        (["{run}", "--bot", "hold"], "--bot ['hold']: must be left out with a run of SkullKing"),
+        (["{run}", "--time-max", "5"], "--time-max 5.0: must be left out"),
+        (["--bots", "--games", "4"], "--games 4: must be left out with --bots"),
     ],
 )
 def test_bad_request_is_refused(finished, capsys, flags, says):
