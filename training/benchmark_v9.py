@@ -122,8 +122,11 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     console = tables.console()
     try:
-        rows = measure(args, console)
         out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
+        files.prepare("--out", out)
+        if args.runs_md is not None:
+            files.prepare("--runs-md", args.runs_md)
+        rows = measure(args, console)
         write(out, rows)
         console.print(f"rows in {out}")
         if args.runs_md is not None:

@@ -508,7 +508,6 @@ def play_bots(args: argparse.Namespace, console: Console) -> int:
             **machine.revision(),
             "versions": machine.versions(),
         }
-        args.output_path.parent.mkdir(parents=True, exist_ok=True)
         files.write_json(args.output_path, report)
     return 0
 
@@ -622,6 +621,8 @@ def main(argv: list[str] | None = None) -> int:
             raise ConfigError("evaluate either a RUN or --bots.")
         if args.bots:
             refuse_unused(args, "--bots", (*_OF_CARDS, *_OF_RUNS))
+            if args.output_path is not None:
+                files.prepare("--output-path", args.output_path)
             return play_bots(args, tables.console())
         run = RunFolder.find(args.run, Path(args.runs))
         cards = run.config.env.rpartition("/")[2].startswith("SkullKing")

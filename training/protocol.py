@@ -289,10 +289,10 @@ def main(argv: list[str] | None = None) -> int:
         target = args.output_path or args.runs / f"{run_id}.json"
         if target.exists():
             raise ConfigError(f"{target} is there already: choose another --output-path.")
+        files.prepare("--output-path", target)
         enforce = args.enforce_protocol_expectations
         report = run_protocol(config, seeds, protocol, args.runs, run_id, enforce)
         report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
-        target.parent.mkdir(parents=True, exist_ok=True)
         files.write_json(target, report)
         console = tables.console()
         show(console, report)
