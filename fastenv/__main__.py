@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 import fastenv
 from fastenv.engine import BatchEngine, rng_streams
-from fastenv.errors import FastEnvError
+from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import make_game
 from fastenv.vector import sample_legal
 from fastenv.verify import BACKENDS, Tally, available, verify
@@ -32,7 +33,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
         return
     drawn = Table(title=title, title_justify="left")
     for k, name in enumerate(columns):
-        drawn.add_column(name, justify="left" if k == 0 else "right")
+        drawn.add_column(name, justify="left" if k == 0 else "right", no_wrap=k == 0)
     for row in text:
         drawn.add_row(*row)
     Console().print(drawn)
@@ -41,12 +42,16 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
 def envs(_args: argparse.Namespace) -> int:
     """List ids, sizes and the backends that run here."""
     rows = []
+    backends: dict[str, list[str]] = {}
     for env_id in fastenv.list_envs():
         game = make_game(env_id)
         runs = [name for name, reason in available(game).items() if reason is None]
-        rows.append((env_id, game.obs_shape, game.num_actions, game.state_dtype.itemsize, *runs))
-        rows[-1] = (*rows[-1][:4], ", ".join(runs))
-    table("environments", ("id", "observation", "actions", "bytes of a row", "backends"), rows)
+        rows.append((env_id, game.obs_shape, game.num_actions, game.state_dtype.itemsize))
+        backends.setdefault(", ".join(runs), []).append(env_id)
+    table("environments", ("id", "observation", "actions", "bytes of a row"), rows)
+    for names, env_ids in backends.items():
+        of = "" if len(backends) == 1 else f" of {', '.join(env_ids)}"
+        print(f"backends{of} that run here: {names}")
     return 0
 
 
@@ -112,7 +117,8 @@ def bench(args: argparse.Namespace) -> int:
             spent += time.perf_counter() - start
             steps += n
         rows.append((name, n, f"{steps / spent:,.0f}", f"{1e9 * spent / steps:,.0f}"))
-    table(f"{args.env}, {args.threads} thread(s)", ("backend", "lanes", "steps/s", "ns/step"), rows)
+    threads = f"{args.threads} thread{'s' * (args.threads != 1)}"
+    table(f"{args.env}, {threads}", ("backend", "lanes", "steps/s", "ns/step"), rows)
     return 0
 
 
@@ -219,10 +225,28 @@ def parser() -> argparse.ArgumentParser:
     return root
 
 
+def check(args: argparse.Namespace) -> None:
+    """Refuse numbers that no command can do anything with.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    seconds, seed, delay = (getattr(args, name, None) for name in ("seconds", "seed", "delay"))
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise ConfigError(f"--seconds {seconds:g}: must be a finite number above 0")
+    if seed is not None and seed < 0:
+        raise ConfigError(f"--seed {seed}: must be at least 0")
+    if delay is not None and not 0 <= delay < math.inf:
+        raise ConfigError(f"--delay {delay:g}: must be a finite number of at least 0")
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status."""
     args = parser().parse_args(argv)
     try:
+        check(args)
         status: int = args.run(args)
     except FastEnvError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -8,11 +8,28 @@ from fastenv.__main__ import main
 
 
 def test_envs_lists_every_id(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["envs"]) == 0
     shown = capsys.readouterr().out
     assert all(env_id in shown for env_id in fastenv.list_envs())
     assert "reference" in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "refused"),
+    [
+        (["play", "--seed", "-1"], "--seed -1: must be at least 0"),
+        (["play", "--bot", "random", "--delay", "-1"], "--delay -1: must be a finite number of"),
+        (["bench", "--env", "SkullKingWorker-v0", "--seconds", "0"], "--seconds 0: must be a"),
+        (["verify", "--env", "SkullKingWorker-v0", "--seconds", "nan"], "--seconds nan: must"),
+        (["verify", "--env", "SkullKingWorker-v0", "--seed", "-1"], "--seed -1: must be"),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused(capsys, command, refused):
+    assert main(command) == 2
+    shown = capsys.readouterr()
+    assert refused in shown.err
+    assert shown.out == ""
 
 
 def test_verify_says_that_all_is_equal(capsys):

@@ -54,8 +54,9 @@ def test_explore_runs_makes_what_it_needs(tmp_path: Path, monkeypatch: pytest.Mo
     text = text_of(notebook)
     assert "1 run(s): tiny" in text
     assert "1 run(s) evaluated" in text
+    assert "no run was evaluated while it trained" not in text
     assert re.search(r"[1-9]\d* row\(s\) in ", text)
-    assert pictures(notebook) == 4
+    assert pictures(notebook) == 5
 
 
 @pytest.mark.slow

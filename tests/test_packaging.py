@@ -135,6 +135,13 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
         assert Path(wanted) in shipped
 
 
+def test_sdist_holds_what_its_tests_and_pages_use():
+    grafted = re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text(), re.MULTILINE)
+    for folder in ("training", "tests", "notebooks", "docs", "pretrained", "benchmarks", ".ci"):
+        assert folder in grafted
+        assert (ROOT / folder).is_dir()
+
+
 def test_core_is_built_as_asked():
     """Both stale-build traps are silent: a debug run on a release build would prove nothing."""
     from fastenv.skullking import _core as core

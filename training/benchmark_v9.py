@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from dataclasses import fields, replace
@@ -46,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--games", type=int, help="whole games before and after; 0 for none")
     parse.add_argument("--lanes", type=int, default=bars.LANES, help="of Skull King's bars")
     parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
-    parse.add_argument("--short", action="store_true", help="under three minutes")
+    parse.add_argument("--short", action="store_true", help="a few minutes")
     parse.add_argument("--game", choices=("skullking", "prospector"), help="only its bars")
     parse.add_argument("--only", choices=PARTS, help="only this part")
     parse.add_argument("--enforce", action="store_true", help="exit 1 if a bar is missed")
@@ -87,6 +88,22 @@ def with_flags(flags: Flags, assignments: list[str]) -> Flags:
     return replace(flags, **changes)
 
 
+def check(args: argparse.Namespace) -> None:
+    """Refuse numbers that nothing can be measured with, before anything is.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    for name, least in (("repeats", 1), ("steps", 1), ("lanes", 1), ("games", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise ConfigError(f"--{name} {value}: must be at least {least}.")
+    if args.seconds is not None and not 0 < args.seconds < math.inf:
+        raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
+
+
 def head() -> dict[str, Any]:
     """Return the first line of a record: what the figures were taken on."""
     return {
@@ -105,8 +122,11 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     console = tables.console()
     try:
-        rows = measure(args, console)
         out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
+        files.prepare("--out", out)
+        if args.runs_md is not None:
+            files.prepare("--runs-md", args.runs_md)
+        rows = measure(args, console)
         write(out, rows)
         console.print(f"rows in {out}")
         if args.runs_md is not None:
@@ -125,9 +145,9 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     for name in names:
         if name not in CONFIGS:
             raise ConfigError(f"--config {name!r}: must be among {', '.join(CONFIGS)}.")
-    if args.repeats < 1:
-        raise ConfigError(f"--repeats {args.repeats}: must be at least 1.")
+    check(args)
     chosen = {name: with_flags(CONFIGS[name], args.set) for name in names}
+    reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
     begin = time.perf_counter()
     rows = [head()]
     console.print(_machine_line(rows[0]))
@@ -156,11 +176,9 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
                 console.print(_split_line(r))
         console.print(_bar_table(judged, f"Bars of training; medians of {args.repeats}"))
         rows += found + judged
-    if args.milestones:
-        found = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones]
-        for milestone in found:
-            console.print(milestones.table(milestone))
-        rows += found
+    for milestone in reached:
+        console.print(milestones.table(milestone))
+    rows += reached
     if args.only in (None, "configs"):
         steps = args.steps or (SHORT_STEPS if args.short else STEPS)
         games = args.games if args.games is not None else (40 if args.short else 200)

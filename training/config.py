@@ -32,7 +32,7 @@ ENV_IMPLS = ("reference", "native", "auto")
 
 @dataclass(frozen=True)
 class PPOConfig:
-    """Hyper-parameters of PPO, for both trainers; named as in Stable-Baselines3 where it has them.
+    """Hyper-parameters of PPO, for all trainers; named as in Stable-Baselines3 where it has them.
 
     Parameters
     ----------
@@ -475,11 +475,19 @@ def load_file(path: str | Path) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8")
         values = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"config file {path} cannot be read: {reason}") from error
+        raise ConfigError(f"config file {path} cannot be read: {_reason(error)}.") from error
     if not isinstance(values, dict):
         raise ConfigError(f"config file {path} must hold a mapping of options to values.")
     return values
+
+
+def _reason(error: Exception) -> str:
+    """Return why a file cannot be read, without its name, in a few words."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1} is no YAML, {error.problem}"
+    return " ".join(str(error).split())
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:

@@ -213,7 +213,7 @@ class Status:
         for where, heading, digits in CURVES:
             value = self.curves[where].last()
             if math.isfinite(value):
-                parts.append(f"{heading} {value:.{digits}f}")
+                parts.append(f"{heading} {value:z.{digits}f}")
         return ", ".join(parts)
 
     def speed(self) -> list[str]:
@@ -312,8 +312,8 @@ class Picture:
             values = curve.resampled(columns)
             if not values:
                 continue
-            low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
-            now = f"{curve.last():.{digits}f}"
+            low, high = f"{min(values):z.{digits}f}", f"{max(values):z.{digits}f}"
+            now = f"{curve.last():z.{digits}f}"
             drawn = sparkline(values, rows, ascii_only)
             if rows > 1:
                 lines.append(Text())  # air between tall curves

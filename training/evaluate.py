@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -408,7 +408,7 @@ def evaluate(
         env_options = {**env_options, "time_max": engine.game.config.time_max}
     if trained.tier is not None and only != "goals":
         found = play_matches(trained, options)
-        _print_matches(console, trained, options, found)
+        _print_matches(console, run.name, trained, options, found)
         record["matches"] = _match_record(trained, options, found)
     if trained.tier in GOAL_TIERS and only != "matches":
         comparison, accounts = compare_goals(trained, options)
@@ -443,7 +443,11 @@ def _who_plays(trained: Trained, bids: str) -> str:
 
 
 def _print_matches(
-    console: Console, trained: Trained, options: EvaluationConfig, found: dict[str, Any]
+    console: Console,
+    name: str,
+    trained: Trained,
+    options: EvaluationConfig,
+    found: dict[str, Any],
 ) -> None:
     games = -(-options.games // 4) * 4
     caption = (
@@ -451,10 +455,10 @@ def _print_matches(
         "intervals over deals; shared wins count 1/k; rule_pi is the published bot that gives up "
         "one trick early, all other rule bots are rule_based."
     )
-    title = f"{trained.config.name}: {games:,} games a row on the same deals, every seat in turn"
+    title = f"{name}: {games:,} games a row on the same deals, every seat in turn"
     console.print(tables.match_table(found, title, caption))
     last = list(found)[-1]
-    by_round = f"{AGENT} against 3 x {last}, round by round"
+    by_round = f"{AGENT} against {tables.table_of(last)}, round by round"
     console.print(tables.round_table(found[last][AGENT], by_round))
     shaped = found[last][AGENT]["shaped_return"]
     console.print(
@@ -470,9 +474,10 @@ def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.
         "intervals of 95 %, differences paired."
     )
     console.print(tables.goal_table(comparison, "The same goals and deals", caption))
-    better = comparison.outside(AGENT)
-    verdict = "above" if better else "not above"
-    console.print(f"{AGENT} is {verdict} {comparison.baseline} outside the 95 % intervals")
+    verdict = "lies" if comparison.outside(AGENT) else "does not lie"
+    console.print(
+        f"the 95 % interval of {AGENT}, overall, {verdict} above that of {comparison.baseline}"
+    )
 
 
 def _report_abilities(
@@ -531,7 +536,6 @@ def play_bots(args: argparse.Namespace, console: Console) -> int:
             **machine.revision(),
             "versions": machine.versions(),
         }
-        args.output_path.parent.mkdir(parents=True, exist_ok=True)
         files.write_json(args.output_path, report)
     return 0
 
@@ -584,6 +588,13 @@ def _lists(values: dict[str, Interval]) -> dict[str, list[float | None]]:
 # -- command line ----------------------------------------------------------------------------------
 
 
+# Options that only some of what can be evaluated has a use for.
+_OF_CARDS = ("games", "opponents", "bids", "goals", "only")
+_OF_BELT = ("time_max", "max_steps")
+_OF_BOTS = ("bot", "run_id", "output_path")
+_OF_RUNS = ("checkpoint", "member", "replays")
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
@@ -613,6 +624,23 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
+def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> None:
+    """Refuse options that would change nothing of what is asked for.
+
+    Raises
+    ------
+    ConfigError
+        Names the first of them.
+    """
+    for name in names:
+        value = getattr(args, name)
+        if value is not None:
+            flag = "--" + name.replace("_", "-")
+            raise ConfigError(
+                f"{flag} {value}: must be left out with {what}: it is not used there."
+            )
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
@@ -620,8 +648,14 @@ def main(argv: list[str] | None = None) -> int:
         if args.bots != (args.run is None):
             raise ConfigError("evaluate either a RUN or --bots.")
         if args.bots:
+            refuse_unused(args, "--bots", (*_OF_CARDS, *_OF_RUNS))
+            if args.output_path is not None:
+                files.prepare("--output-path", args.output_path)
             return play_bots(args, tables.console())
         run = RunFolder.find(args.run, Path(args.runs))
+        cards = run.config.env.rpartition("/")[2].startswith("SkullKing")
+        of_others = _OF_BELT if cards else _OF_CARDS
+        refuse_unused(args, f"a run of {run.config.env}", (*of_others, *_OF_BOTS))
         names = ("games", "episodes", "bids", "goals", "seed", "max_steps", "replays")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if args.opponents is not None:

@@ -8,6 +8,34 @@ import os
 from pathlib import Path
 from typing import Any
 
+from fastenv.errors import ConfigError
+
+
+def prepare(flag: str, path: Path) -> None:
+    """Make the folder of a file that a command will write, before it works for minutes.
+
+    Parameters
+    ----------
+    flag : str
+        The option that named it.
+    path : Path
+
+    Raises
+    ------
+    ConfigError
+        If there can be no such file.
+    """
+    reason = "it is a folder" if path.is_dir() else None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{path.parent} is no folder and none can be made there ({error.strerror})"
+    else:
+        if reason is None and not os.access(path.parent, os.W_OK):
+            reason = f"{path.parent} does not let itself be written to"
+    if reason is not None:
+        raise ConfigError(f"{flag} {path}: cannot be written: {reason}.")
+
 
 def write_text(path: Path, text: str) -> None:
     """Replace ``path`` by a file with this text, atomically and durably."""

@@ -392,6 +392,7 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         check_workload(args.env, args.workload)
     run_id = args.run_id or record.new_run_id(machine.revision()["git_rev"])
     folder = args.out / run_id
+    files.prepare("--out", args.out / f"{run_id}.json")
     if folder.exists() and (not args.resume or (folder / "matrix.json").exists()):
         raise ConfigError(f"{folder} is there already: choose another --run-id, or --resume it.")
     kind, cells = design(args, modes, factors)

@@ -21,6 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from fastenv.errors import FastEnvError
+from training.evaluation import tables
 from training.logging import flat, read_lines
 
 # Told apart by people with any kind of colour vision (Okabe and Ito); black is for bots.
@@ -56,6 +57,7 @@ PHASE_COLOURS = {
     "other": "#7F7F7F",
 }
 WIDTH = 9.0  # inches
+LONG_NAME = 12  # letters of a player, above which two panels share a line instead of three
 _STYLE = {
     "font.size": 9,
     "axes.titlesize": 10,
@@ -360,6 +362,9 @@ Interval = Sequence[float]  # value, low, high
 Results = dict[str, dict[str, dict[str, Interval]]]  # group to player to measure
 # The measure that is drawn of a group, and what stands above it.
 _TITLES = {"points": "points {}", "overall": "share of {}", "return": "return, {}"}
+# Measures of the evaluations during a training whose names are not what a reader would say.
+_SPOKEN = {"win_rate": "wins", "margin": "less mean opponent", "bid_hit": "bids made"}
+_SHARED = "decoded bids"  # a player that is the agent's, though not named after it
 
 
 def results(run: RunData) -> Results:
@@ -367,7 +372,7 @@ def results(run: RunData) -> Results:
     record = run.evaluation
     found: Results = {}
     for opponents, players in _mapping(_mapping(record, "matches"), "results").items():
-        found[f"against 3 x {opponents}"] = dict(players)
+        found[f"against {tables.table_of(opponents)}"] = dict(players)
     goals = _mapping(_mapping(record, "goals"), "rates")
     if goals:
         found["goals reached"] = dict(goals)
@@ -387,14 +392,21 @@ def compared(runs: Sequence[RunData]) -> Results:
                 label = player
                 if player.startswith(AGENT):
                     label = run.name + player.removeprefix(AGENT)
+                elif player == _SHARED:
+                    label = f"{run.name}, {player}"
                 if label in rows and rows[label] != measures:
                     label = f"{label} ({run.name})"
                 rows[label] = measures
     agents = [run.name for run in runs]
     return {
-        group: dict(sorted(rows.items(), key=lambda row: not row[0].startswith(tuple(agents))))
+        group: dict(sorted(rows.items(), key=lambda row: _run_of(row[0], agents) is None))
         for group, rows in merged.items()
     }
+
+
+def _run_of(label: str, names: Sequence[str]) -> str | None:
+    """Return the run that a player of :func:`compared` belongs to; None for a bot."""
+    return next((n for n in names if label == n or label.startswith((f"{n} ", f"{n},"))), None)
 
 
 def evaluations(runs: Sequence[RunData]) -> Figure | None:
@@ -415,14 +427,17 @@ def evaluations(runs: Sequence[RunData]) -> Figure | None:
         for axis, (title, rows) in zip(axes, panels, strict=True):
             for y, (name, (value, low, high)) in enumerate(rows.items()):
                 error = [[value - low], [high - value]]
-                shade = colour.get(name, colour.get(name.partition(",")[0], "black"))
+                run = _run_of(name, list(colour))
+                shade = "black" if run is None else colour[run]
                 axis.errorbar(value, y, xerr=error, fmt="o", capsize=3, color=shade, markersize=4)
             axis.set_yticks(range(len(rows)), list(rows))
             axis.set_ylim(len(rows) - 0.5, -0.5)
             axis.set_title(title, loc="left")
             axis.xaxis.set_major_locator(MaxNLocator(5))
 
-    return _figure(len(panels), min(3, len(panels)), 0.7 + 0.22 * most, draw)
+    longest = max(len(name) for _, rows in panels for name in rows)
+    across = min(3 if longest <= LONG_NAME else 2, len(panels))
+    return _figure(len(panels), across, 0.7 + 0.22 * most, draw)
 
 
 def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
@@ -447,11 +462,13 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
                 at, value, low, high = np.array(sorted(rows)).T
                 axis.plot(at, value, "o-", color=colour[name], markersize=3, linewidth=1.4)
                 axis.fill_between(at, low, high, color=colour[name], alpha=0.15, linewidth=0)
-            axis.set_title(measure, loc="left")
+            kind, comma, against = measure.partition(",")
+            axis.set_title(_SPOKEN.get(kind, kind) + comma + against, loc="left")
             _x_axis(axis, "step", "decisions")
 
     legend = _legend(runs, {name for found in points.values() for name in found})
-    return _figure(len(points), min(3, len(points)), 2.3, draw, legend=legend)
+    across = 2 if len(points) % 2 == 0 else min(3, len(points))
+    return _figure(len(points), across, 2.0, draw, legend=legend)
 
 
 def _mapping(record: Any, name: str) -> dict[str, Any]:

@@ -122,7 +122,9 @@ def derived_sizes(config: RunConfig, obs_dim: int, num_actions: int) -> str:
     obs_dim, num_actions : int
         Floats of an observation and entries of a mask.
     """
-    minibatches = config.rollout // config.ppo.batch_size
+    members = max(1, len(config.ensemble.seeds))
+    minibatches = config.rollout // (members * config.ppo.batch_size)
+    each = f" for each of {members} networks" if members > 1 else ""
     # SB3's buffer keeps observation, mask, action, reward, flag, value, log-probability, advantage
     # and return as 4-byte numbers; the native one masks and flags as bytes, actions as 8.
     native = config.trainer != "sb3"
@@ -130,8 +132,8 @@ def derived_sizes(config: RunConfig, obs_dim: int, num_actions: int) -> str:
     megabytes = config.rollout * decision / 2**20
     return (
         f"rollout {config.num_envs} x {config.ppo.n_steps} = {config.rollout:,} decisions, "
-        f"{minibatches} minibatches of {config.ppo.batch_size:,}, "
-        f"{minibatches * config.ppo.n_epochs} updates a rollout, "
+        f"{minibatches} minibatch{'es' * (minibatches != 1)} of {config.ppo.batch_size:,}, "
+        f"{minibatches * config.ppo.n_epochs} updates a rollout{each}, "
         f"{-(-config.total_steps // config.rollout)} rollouts, "
         f"{megabytes:,.0f} MiB of rollout buffer"
     )

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
-from training import machine, runs_md
+from training import files, machine, runs_md
 from training.bench import floors, record, show
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.play import BACKENDS, ENV_IMPL_OF, WORKLOADS, check_workload
@@ -312,6 +312,9 @@ def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
     config = run_config(args)
     check(args, modes, config)
     run_id = args.run_id or record.new_run_id(machine.revision()["git_rev"])
+    files.prepare("--out", args.out / f"{run_id}.json")
+    if args.runs_md is not None:
+        files.prepare("--runs-md", args.runs_md)
     path = record.new_path(args.out, run_id)
     if args.pin is not None:
         pin(args.pin)

@@ -289,15 +289,18 @@ def main(argv: list[str] | None = None) -> int:
         target = args.output_path or args.runs / f"{run_id}.json"
         if target.exists():
             raise ConfigError(f"{target} is there already: choose another --output-path.")
+        files.prepare("--output-path", target)
         enforce = args.enforce_protocol_expectations
         report = run_protocol(config, seeds, protocol, args.runs, run_id, enforce)
         report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
-        target.parent.mkdir(parents=True, exist_ok=True)
         files.write_json(target, report)
         console = tables.console()
         show(console, report)
         passed = report["summary"]["pass"]
-        console.print(f"{'pass' if passed else 'FAIL'}, written to {target}")
+        verdict = "pass" if passed else "FAIL"
+        if passed and not report["summary"]["expectations_pass"]:
+            verdict = "pass: expectations decide only with --enforce-protocol-expectations"
+        console.print(f"{verdict}; written to {target}")
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

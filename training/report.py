@@ -328,7 +328,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         paths = [Path(run) if Path(run).is_dir() else args.runs / run for run in args.run]
         runs = plots.read_runs(paths)
-        args.out.parent.mkdir(parents=True, exist_ok=True)
+        files.prepare("--out", args.out)
         files.write_text(args.out, page(runs, args.title))
     except (FastEnvError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -113,7 +113,8 @@ class RunFolder:
         Raises
         ------
         RunError
-            If something of that name is there already; it is left as it is.
+            If something of that name is there already, which is left as it is, or if ``root`` is
+            no folder and none can be made there.
         """
         name = config.name or made_up_name(root, config.env)
         path = root / name
@@ -122,10 +123,12 @@ class RunFolder:
                 f"{path} is there already: go on with it (--resume), or choose another --name."
             )
         config = replace(config, name=name)
-        root.mkdir(parents=True, exist_ok=True)
         unfinished = root / f".tmp-{os.getpid()}-{name}"
         shutil.rmtree(unfinished, ignore_errors=True)
-        (unfinished / "checkpoints").mkdir(parents=True)
+        try:
+            (unfinished / "checkpoints").mkdir(parents=True)
+        except OSError as error:
+            raise RunError(f"{root} cannot hold a run: {error.strerror}.") from error
         files.write_json(unfinished / "config.json", _config_record(config))
         files.sync_folder(unfinished)
         os.rename(unfinished, path)

@@ -200,6 +200,7 @@ def main(argv: list[str] | None = None) -> int:
     parse.add_argument("--allow-dirty", action="store_true")
     args = parse.parse_args(argv)
     try:
+        files.prepare("--to", args.to)
         count = log(args.record, args.to, args.allow_dirty)
     except FastEnvError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -232,6 +232,23 @@ def test_gpu_bars_without_the_management_library():
     assert [bar["pass"] for bar in cuda.bars(busy)] == [True, False, True]
 
 
+@pytest.mark.parametrize(
+    ("flags", "refused"),
+    [
+        (["--steps", "0"], "--steps 0: must be at least 1"),
+        (["--lanes", "0"], "--lanes 0: must be at least 1"),
+        (["--games", "-1"], "--games -1: must be at least 0"),
+        (["--seconds", "0"], "--seconds 0: must be a finite number above 0"),
+        (["--milestones", "none"], "there is no run at"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_measured(flags, refused, tmp_path, capsys):
+    assert benchmark_v9.main([*flags, "--runs", str(tmp_path), "--out", str(tmp_path / "o")]) == 2
+    said = capsys.readouterr()
+    assert refused in said.err
+    assert said.out == ""
+
+
 def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
     shutil.copytree(finished, tmp_path / "done")
     out = tmp_path / "rows.jsonl"

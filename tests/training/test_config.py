@@ -99,8 +99,19 @@ def test_file_that_is_no_mapping_is_refused(tmp_path, text):
 
 
 def test_missing_file_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"none\.yaml cannot be read"):
+    with pytest.raises(
+        ConfigError, match=r"none\.yaml cannot be read: No such file or directory\."
+    ):
         load_file(tmp_path / "none.yaml")
+
+
+def test_line_that_is_no_yaml_is_named(tmp_path):
+    (tmp_path / "c.yaml").write_text("seed: 1\nname: {a\nenv: b")
+    with pytest.raises(
+        ConfigError, match=r"c\.yaml cannot be read: line 3 is no YAML, "
+    ) as refused:
+        load_file(tmp_path / "c.yaml")
+    assert "<unicode string>" not in str(refused.value)
 
 
 def test_assignments_reach_into_sections():
@@ -138,6 +149,13 @@ def test_preset_is_possible_and_says_its_sizes(name):
     config = RunConfig.from_mapping(preset(name))
     assert config.preset == name
     assert f"{config.rollout:,} decisions" in derived_sizes(config, 203, 11)
+
+
+def test_sizes_of_an_ensemble_are_those_of_each_member():
+    values = {"trainer": "ensemble", "num_envs": 48, "ensemble": {"seeds": [1, 2, 3]}}
+    config = RunConfig.from_mapping({**values, "ppo": {"batch_size": 512, "n_epochs": 4}})
+    said = derived_sizes(config, 203, 11)
+    assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
 
 
 def test_unknown_preset_is_refused():

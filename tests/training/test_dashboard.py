@@ -113,6 +113,12 @@ def test_small_terminal_keeps_progress_and_warnings():
     assert lines[-1].startswith("! ")
 
 
+def test_a_return_just_below_zero_has_no_sign():
+    found = Status("run", 10)
+    found.metrics({"step": 5, "episode": {"return_mean": -0.001}})
+    assert "return 0.00" in found.line()
+
+
 @pytest.mark.parametrize(
     "record",
     [

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys
     assert train(tmp_path, "w", "--total-steps", 128, evaluation=True) == 0
     printed = capsys.readouterr().out
     assert printed.index("on the same deals") < printed.index("The same goals and deals")
+    assert re.search(r"interval of trained, overall, (does not )?lies? above that of ", printed)
     record = json.loads((tmp_path / "w/evaluation.json").read_text())
     assert set(record["matches"]["results"]) == {"random", "rule_hard"}
     for policies in record["matches"]["results"].values():
@@ -44,7 +46,16 @@ def test_command_line_changes_what_is_played(finished, capsys):
     record = json.loads((finished.parent / "evaluation.json").read_text())
     assert list(record["matches"]["results"]) == ["mixed"]
     assert record["matches"]["first_seed"] == MATCH_SEEDS + 3
-    assert "shaped return" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "shaped return" in printed
+    assert "trained against mixed, round by round" in printed
+
+
+def test_a_run_has_the_name_of_its_folder(finished, tmp_path, capsys):
+    given = shutil.copytree(finished, tmp_path / "given-away")
+    flags = ["--games", "4", "--opponents", "random", "--only", "matches"]
+    assert main([str(given), *flags]) == 0
+    assert capsys.readouterr().out.startswith("given-away: 4 games a row")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +65,9 @@ def test_command_line_changes_what_is_played(finished, capsys):
         (["{run}", "--opponents", "martians"], "martians"),
         (["{run}", "--games", "0"], "evaluation.games=0"),
         (["{run}", "--checkpoint", "ckpt_1"], "ckpt_1"),
+        (["{run}", "--bot", "hold"], "--bot ['hold']: must be left out with a run of SkullKing"),
+        (["{run}", "--time-max", "5"], "--time-max 5.0: must be left out"),
+        (["--bots", "--games", "4"], "--games 4: must be left out with --bots"),
     ],
 )
 def test_bad_request_is_refused(finished, capsys, flags, says):

@@ -223,6 +223,38 @@ def test_bots_that_played_the_same_stand_once(evaluated, only_evaluated):
     assert list(players)[2:] == ["random", "random (only-evaluated)"]
 
 
+def test_what_a_pair_and_its_halves_played_belongs_to_the_run(evaluated, tmp_path):
+    for name in ("one", "other"):
+        path = shutil.copytree(evaluated, tmp_path / name) / "evaluation.json"
+        record = json.loads(path.read_text())
+        players = record["matches"]["results"]["rule_hard"]
+        halves = ("trained bids", "decoded bids")
+        players |= dict.fromkeys(halves, players["trained"])
+        record["matches"]["results"]["mixed"] = players
+        path.write_text(json.dumps(record))
+    found = plots.compared(plots.read_runs([tmp_path / "one", tmp_path / "other"]))
+    assert set(found) >= {"against 3 x rule_hard", "against mixed"}
+    names = list(found["against mixed"])
+    assert names[-1] == "random"
+    for run in ("one", "other"):
+        assert {run, f"{run} bids", f"{run}, decoded bids"} <= set(names)
+
+
+def test_a_bot_is_no_run_whose_name_it_begins_with(evaluated, tmp_path):
+    found = plots.compared([plots.read_run(shutil.copytree(evaluated, tmp_path / "r"))])
+    assert list(found["against 3 x rule_hard"]) == ["r", "random"]
+
+
+def test_evaluation_points_say_wins_and_bids_made(native):
+    results = {f"{m}, 3 x rule_hard": [0.5, 0.4, 0.6] for m in ("win_rate", "margin", "bid_hit")}
+    line = json.dumps({"step": 5, "results": results})
+    (native / "evaluations.jsonl").write_text(line)
+    axes = plots.evaluation_points(plots.read_runs([native])).axes
+    assert [axis.get_title(loc="left") for axis in axes] == [
+        f"{said}, 3 x rule_hard" for said in ("wins", "less mean opponent", "bids made")
+    ]
+
+
 def test_runs_of_the_same_name_are_told_apart(evaluated, tmp_path):
     shutil.copytree(evaluated, tmp_path / "again" / evaluated.name)
     runs = plots.read_runs([evaluated, tmp_path / "again" / evaluated.name, evaluated])

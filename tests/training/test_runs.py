@@ -15,9 +15,10 @@ import torch
 
 from tests.bits import equal
 from training import checkpoint, envs
+from training.config import RunConfig
 from training.evaluate import load
 from training.loop import Loop
-from training.runs import RunFolder
+from training.runs import RunError, RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,6 +50,12 @@ def error_of(capsys):
     lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("error: ")]
     assert len(lines) == 1
     return lines[0]
+
+
+def test_a_folder_of_runs_that_cannot_be_is_refused(trainer, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="file cannot hold a run: "):
+        RunFolder.create(tmp_path / "file", RunConfig(trainer=trainer))
 
 
 # -- what a run leaves -----------------------------------------------------------------------------

@@ -1,0 +1,50 @@
+"""Where commands write: refused before any work if nothing can be written there."""
+
+import pytest
+
+from fastenv.errors import ConfigError
+from training import benchmark_v9, evaluate, files, matrix, profile, protocol, report, runs_md
+
+
+def test_folder_of_a_file_to_be_written_is_made(tmp_path):
+    files.prepare("--out", tmp_path / "a/b/c.json")
+    assert (tmp_path / "a/b").is_dir()
+    assert list((tmp_path / "a/b").iterdir()) == []
+
+
+def test_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"^--out .*/file/x: cannot be written: .*/file is no"):
+        files.prepare("--out", tmp_path / "file/x")
+    with pytest.raises(ConfigError, match=r"^--out .*: cannot be written: it is a folder\."):
+        files.prepare("--out", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        (benchmark_v9, ["--only", "configs", "--out", "{file}/x"]),
+        (benchmark_v9, ["--only", "configs", "--out", "{file}.rows", "--runs-md", "{file}/x"]),
+        (profile, ["--modes", "env_only", "--out", "{file}/x"]),
+        (matrix, ["--modes", "env_only", "--out", "{file}"]),
+        (evaluate, ["--bots", "--output-path", "{file}/x"]),
+        (protocol, ["--seeds", "1", "--output-path", "{file}/x"]),
+        (runs_md, ["{file}", "--to", "{file}/x"]),
+    ],
+    ids=lambda value: value.__name__.rpartition(".")[2] if hasattr(value, "main") else value[-2],
+)
+def test_commands_refuse_before_they_work(command, flags, tmp_path, capsys):
+    file = tmp_path / "file"
+    file.touch()
+    assert command.main([flag.format(file=file) for flag in flags]) == 2
+    said = capsys.readouterr()
+    assert "cannot be written" in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+
+
+def test_report_says_where_it_cannot_be_written(finished, tmp_path, capsys):
+    assert report.main([str(finished), "--out", str(tmp_path)]) == 2
+    assert (
+        capsys.readouterr().err == f"error: --out {tmp_path}: cannot be written: it is a folder.\n"
+    )
