@@ -18,7 +18,7 @@ import numpy as np
 
 from fastenv.errors import FastEnvError
 from training import checkpoint, files, trainers
-from training.evaluate import load
+from training.evaluation.trained import load
 from training.runs import RunError, RunFolder
 
 # Parts of a native network that do not decide what is played.

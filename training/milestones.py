@@ -24,10 +24,10 @@ from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training import checkpoint, files, machine
-from training.evaluate import AGENT, Trained, load, play_matches
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.config import EvaluationConfig
+from training.evaluation.trained import AGENT, Trained, load, play_matches
 from training.runs import RunError, RunFolder
 from training.seeds import MATCH_SEEDS
 from training.values import require

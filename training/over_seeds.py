@@ -10,8 +10,8 @@ import numpy as np
 
 from training import beta, trainers
 from training.config import require
-from training.evaluate import Trained, load
 from training.evaluation.bootstrap import LEVEL, Interval
+from training.evaluation.trained import Trained, load
 from training.runs import RunFolder
 
 

@@ -177,7 +177,7 @@ def run_protocol(
     dict
         The report.
     """
-    from training.evaluate import AGENT
+    from training.evaluation.trained import AGENT
 
     check_environment(config)
     names = {seed: f"{run_id}-{POLICY}-seed{seed}" for seed in seeds}

@@ -13,8 +13,14 @@ import yaml
 from training import compare as compare_module
 from training import train as train_module
 from training.compare import main
-from training.evaluate import AGENT, compare_episodes, episode_protocol, load, play_matches
 from training.evaluation import paired, tables
+from training.evaluation.trained import (
+    AGENT,
+    compare_episodes,
+    episode_protocol,
+    load,
+    play_matches,
+)
 from training.hier.pair import DECODED
 from training.over_seeds import over_seeds
 from training.runs import RunFolder

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from training import checkpoint
-from training.evaluate import load
 from training.evaluation import during as evaluating
 from training.evaluation.curve import Evaluator
+from training.evaluation.trained import load
 from training.loop import Loop
 from training.runs import RunFolder
 from training.seeds import CURVE_SEEDS

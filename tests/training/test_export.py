@@ -3,7 +3,8 @@ import json
 import numpy as np
 import torch
 
-from training import checkpoint, evaluate, export
+from training import checkpoint, export
+from training.evaluation.trained import load
 from training.runs import RunFolder
 from training.train import main
 
@@ -18,7 +19,7 @@ def test_exported_agent_is_the_trained_one_and_small(finished, tmp_path, capsys)
     assert export.main([str(finished), str(folder)]) == 0
     assert str(folder) in capsys.readouterr().out
     agent = RunFolder.open(folder)
-    here, there = evaluate.load(agent), evaluate.load(RunFolder.open(finished))
+    here, there = load(agent), load(RunFolder.open(finished))
     obs = there.view().obs.repeat(5, 0) + 0.5
     assert (here.logits(obs) == there.logits(obs)).all()
     assert here.steps == there.steps
@@ -65,7 +66,7 @@ def test_both_networks_of_a_pair_are_exported(tmp_path):
     assert main(flags) == 0
     run = RunFolder.open(tmp_path / "pair")
     export.export(run, tmp_path / "agent")
-    here, there = (evaluate.load(r).pair for r in (RunFolder.open(tmp_path / "agent"), run))
+    here, there = (load(r).pair for r in (RunFolder.open(tmp_path / "agent"), run))
     obs = np.random.default_rng(3).random((6, 171), np.float32)
     for name in ("bids", "decoded"):
         assert (getattr(here, name)(obs) == getattr(there, name)(obs)).all()

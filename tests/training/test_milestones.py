@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from training import milestones
-from training.evaluate import AGENT, load, play_matches
 from training.evaluation import tables
+from training.evaluation.trained import AGENT, load, play_matches
 from training.milestones import MILESTONES, first_reached, main, measure
 from training.runs import RunFolder
 

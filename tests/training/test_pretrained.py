@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from training import evaluate
+from training.evaluation.trained import AGENT, load, play_matches
 from training.runs import RunFolder
 
 FOLDER = Path(__file__).resolve().parents[2] / "pretrained/skullking"
@@ -15,11 +15,11 @@ def test_pretrained_agent_is_small():
 
 def test_pretrained_agent_beats_three_hard_bots():
     """Of 200 games that are always the same; the page has those of 4,000."""
-    trained = evaluate.load(RunFolder.open(FOLDER))
+    trained = load(RunFolder.open(FOLDER))
     options = trained.config.evaluation.__class__(
         games=200, opponents=("rule_hard",), bootstrap=200
     )
-    found = evaluate.play_matches(trained, options, baselines=())["rule_hard"][evaluate.AGENT]
+    found = play_matches(trained, options, baselines=())["rule_hard"][AGENT]
     assert found["win_rate"].low > 0.5
     assert found["bid_hit"].low > 0.6
     assert found["margin"].low > 80

@@ -18,7 +18,7 @@ import torch
 
 from tests.bits import equal
 from training import checkpoint
-from training.evaluate import load
+from training.evaluation.trained import load
 from training.runs import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]

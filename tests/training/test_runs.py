@@ -16,7 +16,7 @@ import torch
 from tests.bits import equal
 from training import checkpoint, envs
 from training.config import RunConfig
-from training.evaluate import load
+from training.evaluation.trained import load
 from training.loop import Loop
 from training.runs import RunError, RunFolder
 

@@ -12,8 +12,8 @@ from training.bench.timing import noisy
 from training.bench.trainer import M1_WIN_RATE, Flags, game_means
 from training.bench.trainer_modes import run_once
 from training.config import RunConfig, load_file, merge
-from training.evaluate import load
 from training.evaluation import matches
+from training.evaluation.trained import load
 from training.runs import RunFolder
 from training.values import require
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from training import checkpoint, envs, evaluate, trainers
+from training import checkpoint, envs, trainers
 from training.checkpoint import BEST, CheckpointError
 from training.evaluation import episodes, matches
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Net
+from training.evaluation.trained import match_engine, ready
 from training.runs import RunFolder
 from training.seeds import CURVE_SEEDS
 
@@ -47,7 +48,7 @@ class Evaluator:
             self._decides, self._count = DECIDES["episodes"], options.curve_episodes
         else:
             self._engines = [
-                evaluate.match_engine(config, opponents, options.curve_games) for opponents in sets
+                match_engine(config, opponents, options.curve_games) for opponents in sets
             ]
             self._count = sum(engine.num_envs for engine in self._engines)
             self._decides = self._name(DECIDES["matches"], sets[0])
@@ -99,7 +100,7 @@ class Evaluator:
 
     def _play(self, steps: int, parameters: dict[str, Any]) -> Mapping[str, Interval]:
         config, options = self._run.config, self._options
-        agent = evaluate.ready(config, self._run.checkpoints, steps, parameters)
+        agent = ready(config, self._run.checkpoints, steps, parameters)
         if self._tier is None:
             played = episodes.play(
                 self._engines[0],

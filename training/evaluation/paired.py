@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from training.config import EvaluationConfig, RunConfig
-from training.evaluate import AGENT, Trained, episode_protocol, play_matches
 from training.evaluation import prospector, tables
 from training.evaluation.bootstrap import Interval
+from training.evaluation.trained import AGENT, Trained, episode_protocol, play_matches
 from training.hier.pair import DECODED
 from training.over_seeds import over_seeds
 

@@ -3,7 +3,8 @@ import json
 import pytest
 import torch
 
-from training.evaluate import load, main
+from training.evaluate import main
+from training.evaluation.trained import load
 from training.runs import RunFolder
 
 # Two members with the lanes of a tiny run each.

@@ -12,7 +12,7 @@ from fastenv.skullking.relabel import relabel_bid
 from tests.skullking.rounds import finished_rounds
 from training.config import NativeConfig, RunConfig
 from training.envs import make_engine
-from training.evaluate import load
+from training.evaluation.trained import load
 from training.hier.hindsight.auxiliary import make
 from training.hier.hindsight.losses import tricks_log_probs
 from training.hier.hindsight.modes import CHOICES, MODES, head_size

@@ -8,7 +8,7 @@ import torch
 
 from fastenv.errors import ConfigError
 from training.config import RunConfig, load_file
-from training.evaluate import load
+from training.evaluation.trained import load
 from training.hier.options import policy_run
 from training.hier.pair import BIDS, CARDS
 from training.logging import read_lines

@@ -13,7 +13,7 @@ import torch
 
 from training import checkpoint
 from training.config import NativeConfig, RunConfig
-from training.evaluate import load
+from training.evaluation.trained import load
 from training.ppo import options, trainer
 from training.ppo.config import ExecutionConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
