@@ -204,9 +204,7 @@ class CutOff:
         return torch.zeros(self.count, size, device=device)
 
     def write(self, values: Tensor, boot_out: Tensor) -> None:
-        """Write their values, shape (count,), where they belong, and 0 elsewhere."""
-        boot_out.zero_()
-        if self.count:
-            times, lanes = (torch.from_numpy(np.concatenate(x)) for x in (self._times, self._lanes))
-            place = (times * boot_out.shape[1] + lanes).to(boot_out.device)
-            boot_out.view(-1).index_copy_(0, place, values)
+        """Write their values, shape (count,), where they belong; there must be one."""
+        times, lanes = (torch.from_numpy(np.concatenate(x)) for x in (self._times, self._lanes))
+        place = (times * boot_out.shape[1] + lanes).to(boot_out.device)
+        boot_out.view(-1).index_copy_(0, place, values)

@@ -328,7 +328,9 @@ class PPOTrainer:
         with torch.inference_mode(), self.precision.autocast():
             last = rollout.obs[-1].to(self.device)
             rollout.value[-1] = self.net.value(last, state=self._state)
-            cut.write(self._values_of(cut), rollout.boot)
+            rollout.boot.zero_()
+            if cut.count:  # cells of a memory may refuse a batch of nothing
+                cut.write(self._values_of(cut), rollout.boot)
         self.phases.mark("forward")
 
     def _values_of(self, cut: CutOff) -> Tensor:
