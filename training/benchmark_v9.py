@@ -317,7 +317,8 @@ def _timed_table(rows: list[dict[str, Any]]) -> Table:
     for r in rows:
         sizes = ("num_envs", "rollout_steps", "minibatch", "epochs", "torch_threads")
         table.add_row(
-            r["mode"] + (", noisy" if r["noisy"] else ""),
+            ", ".join([r["mode"], *([r["waiting"]] if "waiting" in r else [])])
+            + (", noisy" if r["noisy"] else ""),
             *(r["trainer"], r["env"], r["precision"]),
             *(f"{r[key]:,}" for key in sizes),
             *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
