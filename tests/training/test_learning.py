@@ -1,4 +1,4 @@
-"""Does the stock trainer learn on the fast environment?"""
+"""Does the default trainer learn on the fast environment, and does the evaluation say so?"""
 
 import json
 
