@@ -43,17 +43,18 @@ class CardAttention(nn.Module):
         self.embed = nn.Linear(slots[0][2], width)
         self.where = nn.Parameter(torch.zeros(len(slots), width))
         self.qkv = nn.Linear(width, 3 * width)
+        # The row of each slot; made once, since a forward pass that makes it waits for the device.
+        row = torch.tensor([r for r, (_, number, _) in enumerate(slots) for _ in range(number)])
+        self.row: Tensor
+        self.register_buffer("row", row, persistent=False)
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return the observation with a summary of each row of slots behind it."""
         rows = [obs[:, o : o + k * w].unflatten(1, (k, w)) for o, k, w in self.slots]
-        counts = [row.shape[1] for row in rows]
+        counts = [k for _, k, _ in self.slots]
         cards = torch.cat(rows, 1)
         there = cards.ne(0).any(-1)
-        place = torch.repeat_interleave(
-            torch.arange(len(counts), device=obs.device), torch.tensor(counts, device=obs.device)
-        )
-        x = torch.tanh(self.embed(cards) + self.where[place])
+        x = torch.tanh(self.embed(cards) + self.where[self.row])
         query, key, value = self.qkv(x).chunk(3, -1)
         score = query @ key.transpose(1, 2) / math.sqrt(self.width)
         score = score.float().masked_fill(~there.unsqueeze(1), -1e8)
