@@ -10,6 +10,7 @@ import pytest
 import torch
 import yaml
 
+from tests.bits import equal
 from training import compare as compare_module
 from training import train as train_module
 from training.compare import main
@@ -85,17 +86,13 @@ def events(run):
     return [json.loads(line)["event"] for line in (run / "events.jsonl").read_text().splitlines()]
 
 
-def same(a, b):
-    return all(torch.equal(x, y) for x, y in zip(a.values(), b.values(), strict=True))
-
-
 def test_the_command_of_a_run_trains_it_alone(compared, tmp_path):
     runs, report = compared
     run = report["runs"][1]
     words = shlex.split(run["command"].replace(str(runs), str(tmp_path)))
     assert words[:3] == ["python", "-m", "training.train"]
     assert train_module.main(words[3:]) == 0
-    assert same(parameters(tmp_path / run["run"]), parameters(runs / run["run"]))
+    assert equal(parameters(tmp_path / run["run"]), parameters(runs / run["run"]))
 
 
 def test_what_has_ended_is_not_trained_again_and_the_rest_is_resumed(compare, compared, tmp_path):
@@ -121,7 +118,7 @@ def test_what_has_ended_is_not_trained_again_and_the_rest_is_resumed(compare, co
     resumed = begins.pop("t-slow-5")
     assert resumed == ["start", "resume"]
     assert all(each == ["start"] for each in begins.values())
-    assert same(parameters(tmp_path / "t-slow-5"), parameters(runs / "t-slow-5"))
+    assert equal(parameters(tmp_path / "t-slow-5"), parameters(runs / "t-slow-5"))
 
 
 def test_a_run_that_was_begun_otherwise_is_refused_before_anything_is_trained(

@@ -13,6 +13,7 @@ import psutil
 import pytest
 import torch
 
+from tests.bits import equal
 from training import checkpoint
 from training.evaluation import during as evaluating
 from training.evaluation.curve import Evaluator
@@ -45,10 +46,6 @@ def policy(run, steps=512):
     return torch.load(path, weights_only=True)["policy"]
 
 
-def same(ours, theirs):
-    return ours.keys() == theirs.keys() and all(torch.equal(ours[k], theirs[k]) for k in ours)
-
-
 def warnings(run):
     return [e["text"] for e in lines(run, "events") if e["event"] == "warning"]
 
@@ -59,7 +56,7 @@ def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
     """T19."""
     assert train(tmp_path, "without", "--trainer", who) == 0
     assert train(tmp_path, "with", "--trainer", who, *during(mode)) == 0
-    assert same(policy(tmp_path / "without"), policy(tmp_path / "with"))
+    assert equal(policy(tmp_path / "without"), policy(tmp_path / "with"))
     assert not (tmp_path / "without/evaluations.jsonl").exists()
     found = lines(tmp_path / "with")
     assert found[-1]["step"] == 512  # what the run came to is always evaluated
@@ -142,7 +139,7 @@ def test_best_policy_by_its_lower_end_is_kept_whatever_follows(train, tmp_path):
     }
     best = [evaluator.evaluate(1, steps, marked[steps])["best"] for steps in lows]
     assert best == [True, True, False]
-    assert same(
+    assert equal(
         torch.load(checkpoint.newest(run.checkpoints / "best") / "model.pt", weights_only=True)[
             "policy"
         ],

@@ -1,6 +1,9 @@
 import json
 import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -266,3 +269,15 @@ def test_runs_of_the_same_name_are_told_apart(evaluated, tmp_path):
 def test_smoothing_leaves_out_what_is_missing():
     values = np.array([np.nan, 2.0, 4.0, np.nan, 6.0, 8.0, 10.0])
     np.testing.assert_array_equal(plots.smooth(values), [np.nan, 2.0, 3.0, 3.0, 4.0, 5.0, 7.0])
+
+
+def test_looking_at_runs_does_not_wait_for_torch():
+    told = "import sys, training.report; print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", told],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"

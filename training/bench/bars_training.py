@@ -239,8 +239,8 @@ def bars(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
     for row in those(SHARE):
         what = f"{row['tier']}, {row['num_envs']} lanes: env share of training time"
-        every, noisy = row["share_env_all"], row["noisy"]
-        found.append(bar(what, ENV_SHARE, row["share_env"], most=True, every=every, noisy=noisy))
+        detail = {"every": row["share_env_all"], "noisy": row["noisy"]}
+        found.append(bar(what, ENV_SHARE, row["share_env"], most=True, **detail))
     return [*found, *_thread_bars(those(THREADS)), *cuda.bars(rows)]
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
-from training.evaluation import episodes
 from training.evaluation.bootstrap import Interval
-from training.evaluation.goals import Comparison
+
+if TYPE_CHECKING:  # they import torch, which who looks at results does not need
+    from training.evaluation import episodes
+    from training.evaluation.goals import Comparison
 
 # Measure, heading, decimals, and the factor that turns it into what is shown.
 MATCH_COLUMNS = (

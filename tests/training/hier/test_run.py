@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from tests.bits import equal
 from training.config import RunConfig, load_file
 from training.evaluation.trained import load
 from training.hier.options import policy_run
@@ -18,16 +19,6 @@ from training.train import check_environment
 
 def settings(*assignments):
     return [word for text in assignments for word in ("--set", text)]
-
-
-def same(ours, theirs):
-    if isinstance(ours, torch.Tensor):
-        return torch.equal(ours, theirs)
-    if isinstance(ours, dict):
-        return ours.keys() == theirs.keys() and all(same(ours[k], theirs[k]) for k in ours)
-    if isinstance(ours, list | tuple):
-        return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    return ours == theirs
 
 
 def model_of(run):
@@ -54,7 +45,7 @@ def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, 
         assert train_hier("parts", "--total-steps", steps, resume=True) == 0
     (name, whole), (other, parts) = model_of(tmp_path / "whole"), model_of(tmp_path / "parts")
     assert name == other
-    assert same(whole, parts)
+    assert equal(whole, parts)
     keep = ("step", "policy", "stage", "partner", "decisions", "by_round", "train", "episode")
     records = [
         [{key: r.get(key) for key in keep} for r in read_lines(tmp_path / run / "metrics.jsonl")]
@@ -71,7 +62,7 @@ def test_when_checkpoints_are_taken_changes_nothing(train_hier, tmp_path):
     phases = 'schedules.allowed_phases=[[0, ["late"]], [400, ["early", "mid", "late"]]]'
     for name, every in (("often", 256), ("seldom", 100_000)):
         assert train_hier(name, *settings(phases, f"checkpoints.every={every}")) == 0
-    assert same(model_of(tmp_path / "often"), model_of(tmp_path / "seldom"))
+    assert equal(model_of(tmp_path / "often"), model_of(tmp_path / "seldom"))
 
 
 def test_pair_is_evaluated_beside_its_halves(train_hier, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from fastenv.errors import StateError
+from tests.bits import equal
 from tests.training.ppo.engines import Corridor
 
 ROOT = Path(__file__).parents[3]
@@ -61,16 +62,6 @@ def go(kind, iterations, start, end, device="cpu"):
     trainer.close()
 """
 KINDS = ("plain", "groups", "shared", "gru")
-
-
-def equal(ours, theirs):
-    if isinstance(ours, torch.Tensor):
-        return torch.equal(ours, theirs)
-    if isinstance(ours, dict):
-        return ours.keys() == theirs.keys() and all(equal(ours[k], theirs[k]) for k in ours)
-    if isinstance(ours, (list, tuple)):
-        return len(ours) == len(theirs) and all(map(equal, ours, theirs))
-    return ours == theirs
 
 
 def straight_and_resumed(folder, kinds, device):
