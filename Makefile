@@ -8,13 +8,16 @@ PY := $(CURDIR)/.venv/bin/python
 VENV := .venv/installed
 EXTENSION := build/extension
 
-.PHONY: train test bench lint build debug-test sanitize-test clean
+.PHONY: train test slow-test bench lint build again debug-test sanitize-test clean
 
 train: $(EXTENSION)
 	$(PY) -m training.train --config training/configs/main.yaml
 
 test: $(EXTENSION)
-	$(PY) -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
+
+slow-test: $(EXTENSION)
+	$(PY) -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
 
 bench: $(EXTENSION)
 	$(PY) -m training.benchmark_v9 --short
@@ -36,13 +39,15 @@ $(VENV): requirements-dev.txt pyproject.toml setup.py
 	touch $@
 
 # New pins or flags do not change time stamps of sources, so what they made before is removed.
-$(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+# Where no compiler works, everything runs on Numba, and the next make tries again.
+$(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -name '*.h') \
+    $(if $(shell find fastenv -name '*.so'),,again)
 	$(if $(filter $(VENV),$?),rm -rf build/cython build/temp.* build/lib.*)
-	FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
+	FASTENV_REQUIRE_IF_ABLE=1 $(PY) setup.py -q build_ext --inplace
 	mkdir -p $(@D)
 	touch $@
 
-# Checked builds live in a copy, so that the release build here stays as it is.
+# Checked builds need a compiler. They live in a copy: the release build here stays as it is.
 # Only Python's own streams are captured: what C code reports before it dies must reach the terminal.
 # $(call parity_in_copy,NAME,BUILD SWITCH,ENVIRONMENT OF THE TESTS)
 define parity_in_copy
@@ -52,8 +57,9 @@ define parity_in_copy
 	    README.md LICENSE | tar -xf - -C build/$(1)
 	cd build/$(1) && $(2) FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
 	cd build/$(1) && $(2) $(3) $(PY) -m pytest -n $(JOBS) --dist worksteal --capture=sys \
-	    -m "not slow" tests/parity tests/prospector/test_core*.py tests/skullking/test_validate.py \
-	    tests/prospector/test_validate.py tests/test_packaging.py::test_core_is_built_as_asked $(PYTEST_ARGS)
+	    -m "not slow" tests/parity tests/test_batch.py tests/prospector/test_core*.py \
+	    tests/skullking/test_validate.py tests/prospector/test_validate.py \
+	    tests/test_packaging.py::test_core_is_built_as_asked $(PYTEST_ARGS)
 endef
 
 debug-test: $(VENV)
@@ -67,5 +73,5 @@ sanitize-test: $(VENV)
 # Runs are results, not products of the build, and stay; so does .venv, which is slow to fetch again.
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find fastenv training tests -name __pycache__ -prune -exec rm -rf {} +
+	find fastenv training tests tools -name __pycache__ -prune -exec rm -rf {} +
 	find fastenv -name '*.so' -delete

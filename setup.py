@@ -8,12 +8,14 @@ FASTENV_NATIVE             instructions of this machine only; never for a wheel
 FASTENV_NO_OPENMP          one thread, for compilers without OpenMP
 FASTENV_NO_EXTENSION       skip the extensions; the package runs on Numba
 FASTENV_REQUIRE_EXTENSION  fail, instead of going on without, when they cannot be compiled
+FASTENV_REQUIRE_IF_ABLE    likewise, but only where something else can be compiled
 
 setuptools looks at time stamps only: after changing a switch, build with ``--force``.
 """
 
 import os
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -32,11 +34,20 @@ DEBUG = switch("DEBUG")
 SANITIZE = switch("SANITIZE")
 NO_OPENMP = switch("NO_OPENMP")
 REQUIRED = switch("REQUIRE_EXTENSION")
+REQUIRED_IF_ABLE = switch("REQUIRE_IF_ABLE")
 
-MODULES = [f"fastenv.{game}._core" for game in ("skullking", "prospector")]
+MODULES = ["fastenv._batch", *(f"fastenv.{game}._core" for game in ("skullking", "prospector"))]
 if switch("NO_EXTENSION"):
     MODULES = []
 
+# What an extension needs of a machine, and nothing of ours.
+TRIAL = """
+#include <Python.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+PyMODINIT_FUNC PyInit_trial(void) { return NULL; }
+"""
 WITHOUT_EXTENSION = """
 fastenv: the compiled extensions were not built.
   missing     a working C compiler with the Python headers and OpenMP
@@ -44,7 +55,7 @@ fastenv: the compiled extensions were not built.
   still works backend="numba" and backend="reference"; backend="auto" takes Numba
   to fix      install a compiler (Debian, Ubuntu: gcc, python3-dev; Fedora: gcc, python3-devel;
               macOS: xcode-select --install), or set FASTENV_NO_OPENMP=1 if only OpenMP is missing,
-              then install fastenv again
+              then install fastenv again, or run make again
 """
 
 
@@ -90,19 +101,43 @@ class Build(build_ext):
             )
         self.failure = None
         super().build_extensions()
-        if self.failure is not None:
-            reason = textwrap.shorten(str(self.failure), 200)
-            print(WITHOUT_EXTENSION.format(reason=reason), file=sys.stderr)
-            if REQUIRED:
-                raise self.failure
+        if self.failure is None:
+            return
+        if REQUIRED_IF_ABLE and self.able(cflags, link):
+            raise self.failure
+        reason = textwrap.shorten(str(self.failure), 200)
+        print(WITHOUT_EXTENSION.format(reason=reason), file=sys.stderr)
+        if REQUIRED:
+            raise self.failure
 
     def build_extension(self, ext):
         """Build one extension; remember the first failure and skip the rest."""
         if self.failure is None:
             try:
-                super().build_extension(ext)
+                return super().build_extension(ext)
             except (CCompilerError, ExecError, PlatformError) as failure:
                 self.failure = failure
+        Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)  # of older sources
+
+    def copy_extensions_to_source(self):
+        """Copy what was built; where nothing was, nothing that is older may stay."""
+        super().copy_extensions_to_source()
+        for ext in self.extensions:
+            built = Path(self.build_lib, self.get_ext_filename(ext.name))
+            if not built.exists():
+                Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)
+
+    def able(self, cflags, link):
+        """Tell whether an extension without our code can be built here."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "trial.c")
+            source.write_text(TRIAL)
+            try:
+                objects = self.compiler.compile([str(source)], folder, extra_postargs=cflags)
+                self.compiler.link_shared_object(objects, f"{folder}/trial", extra_postargs=link)
+            except (CCompilerError, ExecError, PlatformError):
+                return False
+        return True
 
 
 def extension(name: str) -> Extension:

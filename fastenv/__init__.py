@@ -29,7 +29,7 @@ from fastenv.errors import (
     ResetNeededError,
     StateError,
 )
-from fastenv.game import Game
+from fastenv.game import Compiled, Game, GameSpec
 from fastenv.registry import NAMESPACE, list_envs, make_game, register_envs, short_id
 from fastenv.vector import FastVectorEnv, StepBuffers, sample_legal
 
@@ -37,11 +37,13 @@ __all__ = [
     "Backend",
     "BackendUnavailableError",
     "BatchEngine",
+    "Compiled",
     "ConfigError",
     "FastEnv",
     "FastEnvError",
     "FastVectorEnv",
     "Game",
+    "GameSpec",
     "InvalidActionError",
     "ResetNeededError",
     "StateError",
@@ -66,6 +68,8 @@ def make(
     use_cython: bool | None = None,
     render_mode: str | None = None,
     info_columns: Sequence[str] | None = None,
+    info_mode: str = "full",
+    opponent: str | None = None,
     **config: Any,
 ) -> FastEnv:
     """Return a single environment, without Gymnasium's wrappers.
@@ -80,8 +84,8 @@ def make(
     use_numba, use_cython : bool, optional
         The same choice as two flags; as soon as one is given, the other defaults to False.
     render_mode : {None, "ansi", "rgb_array"}
-    info_columns : sequence of str, optional
-        Columns of the game in ``info``; default the game's own choice.
+    info_columns, info_mode, opponent
+        See :class:`FastEnv`.
     **config
         Options of the game.
 
@@ -94,6 +98,7 @@ def make(
     """
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
     flags |= {"render_mode": render_mode, "info_columns": info_columns}
+    flags |= {"info_mode": info_mode, "opponent": opponent}
     env = FastEnv(short_id(env_id), **flags, **config)
     env.spec = _spec(env_id, {**flags, **config})
     return env
@@ -111,17 +116,20 @@ def make_vec(
     copy: bool = True,
     render_mode: str | None = None,
     info_columns: Sequence[str] | None = None,
+    info_mode: str = "full",
+    agents: str = "one",
+    opponent: str | None = None,
     **config: Any,
 ) -> FastVectorEnv:
     """Return ``num_envs`` environments behind Gymnasium's vector interface.
 
     Parameters
     ----------
-    env_id, backend, use_numba, use_cython, render_mode, info_columns, **config
+    env_id, backend, use_numba, use_cython, render_mode, **config
         See :func:`make`.
     num_envs : int
         Number of lanes.
-    num_threads, autoreset_mode, copy
+    num_threads, autoreset_mode, copy, info_columns, info_mode, agents, opponent
         See :class:`FastVectorEnv`.
     """
     options = {
@@ -133,6 +141,9 @@ def make_vec(
         "copy": copy,
         "render_mode": render_mode,
         "info_columns": info_columns,
+        "info_mode": info_mode,
+        "agents": agents,
+        "opponent": opponent,
         **config,
     }
     vec = FastVectorEnv(short_id(env_id), num_envs, **options)
@@ -147,10 +158,15 @@ def make_engine(
     backend: str | Backend = "auto",
     num_threads: int | None = None,
     info_columns: Sequence[str] | None = None,
+    opponent: str | None = None,
     **config: Any,
 ) -> BatchEngine:
-    """Return a batch engine, the interface our own trainers use; see :func:`make_vec`."""
-    return BatchEngine(make_game(env_id, **config), num_envs, backend, num_threads, info_columns)
+    """Return a batch engine, the interface our own trainers use; see :class:`BatchEngine`.
+
+    It shows all agents of a game, unless an ``opponent`` plays the others.
+    """
+    game = make_game(env_id, **config)
+    return BatchEngine(game, num_envs, backend, num_threads, info_columns, opponent)
 
 
 def _spec(env_id: str, kwargs: dict[str, Any]) -> gymnasium.envs.registration.EnvSpec:

@@ -14,6 +14,7 @@ import numpy as np
 import fastenv
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError, FastEnvError
+from fastenv.game import Game
 from fastenv.registry import make_game
 from fastenv.vector import sample_legal
 from fastenv.verify import BACKENDS, Tally, available, verify
@@ -39,6 +40,14 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) 
     Console().print(drawn)
 
 
+def _shape(game: Game) -> str:
+    """Return the shape of an observation, or those of its fields."""
+    spec = game.spec
+    if spec.obs_dtype.names is None:
+        return str(spec.obs_shape)
+    return ", ".join(f"{name} {spec.obs_dtype[name].shape}" for name in spec.obs_dtype.names)
+
+
 def envs(_args: argparse.Namespace) -> int:
     """List ids, sizes and the backends that run here."""
     rows = []
@@ -46,7 +55,7 @@ def envs(_args: argparse.Namespace) -> int:
     for env_id in fastenv.list_envs():
         game = make_game(env_id)
         runs = [name for name, reason in available(game).items() if reason is None]
-        rows.append((env_id, game.obs_shape, game.num_actions, game.state_dtype.itemsize))
+        rows.append((env_id, _shape(game), game.spec.num_actions, game.spec.state_dtype.itemsize))
         backends.setdefault(", ".join(runs), []).append(env_id)
     table("environments", ("id", "observation", "actions", "bytes of a row"), rows)
     for names, env_ids in backends.items():
@@ -158,7 +167,7 @@ def _ask(env: Any, legal: list[int]) -> int | None:
             return int(text)
         if text == "?":
             _list([_named(env, action) for action in legal])
-        elif text.isdecimal() and int(text) < env.game.num_actions:
+        elif text.isdecimal() and int(text) < env.game.spec.num_actions:
             print(f"not a legal action now: {_named(env, int(text))}")
         else:
             print("not a legal action")

@@ -80,7 +80,7 @@ def missing(backend: Backend, kernel_module: str | None, core_module: str | None
     if backend.use_cython:
         if core_module is None:
             return "this game has no Cython core"
-        failure = _import_failure(core_module)
+        failure = _import_failure("fastenv._batch") or _import_failure(core_module)
         if failure is not None:
             return (
                 f"{core_module} cannot be imported ({failure}); build it with "

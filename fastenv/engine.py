@@ -1,14 +1,16 @@
-"""What a game must provide, and the batch engine that runs many of them.
+"""The batch engine: buffers, checks, states and knobs of many games that step together.
 
 One lane is one game is one row of bytes. The engine owns every buffer, checks everything that
 comes from outside before anything moves, and lets a *path* (``fastenv/paths.py``) do the work:
-plain Python or Cython stepping, composed with plain Python or Numba encoding. It knows nothing
-about any game.
+plain Python or compiled stepping, composed with plain Python or compiled encoding, or the one loop
+over lanes that does both (``fastenv/_batch.pyx``). What a game looks like it reads from its
+``GameSpec``; rows are touched in the lanes that are named, and copied only where a copy was asked
+for.
 """
 
 from __future__ import annotations
 
-import os
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -16,10 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv import checks
 from fastenv.backend import Backend, resolve
 from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, StateError
 from fastenv.game import Game
-from fastenv.paths import Buffers, make_path
+from fastenv.one_seat import OneSeat
+from fastenv.paths import Batch, Buffers, Composed, Fused, make_path
 from fastenv.rng import GOLDEN_GAMMA, splitmix64
 
 __all__ = ["BatchEngine", "Game", "aligned", "rng_streams"]
@@ -32,6 +36,8 @@ def aligned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     """Return zeros of the given shape and dtype, C-contiguous and starting on a cache line."""
     dtype = np.dtype(dtype)
     shape = (shape,) if isinstance(shape, int) else shape
+    if dtype.itemsize == 0:
+        return np.zeros(shape, dtype)
     size = int(np.prod(shape)) * dtype.itemsize
     block = np.zeros(size + 64, np.uint8)
     start = -block.ctypes.data % 64
@@ -52,19 +58,6 @@ def rng_streams(seed: int, n: int) -> npt.NDArray[np.uint64]:
     return np.array(words, np.uint64).reshape(n, 4)
 
 
-def _count(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ConfigError(f"{field}={value!r}: must be an integer of at least 1")
-    return int(value)
-
-
-def _default_threads() -> int:
-    text = os.environ.get("FASTENV_NUM_THREADS", "1")
-    if not text.isdecimal():
-        raise ConfigError(f"FASTENV_NUM_THREADS={text!r}: must be an integer of at least 1")
-    return int(text)
-
-
 class BatchEngine:
     """``num_envs`` games stepped together.
 
@@ -77,34 +70,51 @@ class BatchEngine:
     backend : str or Backend, default "auto"
         ``reference``, ``numba``, ``cython``, ``fast`` or ``auto``. All give the same bits.
     num_threads : int, optional
-        Threads of the compiled path; default ``FASTENV_NUM_THREADS`` or 1. Results do not depend
-        on it.
+        Threads of the compiled path, at most one a lane and 256; default ``FASTENV_NUM_THREADS``
+        (as far as there are lanes) or 1. Results do not depend on it.
     info_columns : sequence of str, optional
-        Columns to write, in this order: names of the game's ``info_columns`` and
-        ``float_columns``; default the game's ``default_columns``. Fewer are faster.
+        Columns to write, in this order: fields of the game's ``info_dtype`` and ``terms_dtype``;
+        default its ``default_info``. Fewer are faster.
+    opponent : str, optional
+        In a game of several agents: the scripted player that plays all but the first, which the
+        engine then shows as the only one.
 
     Attributes
     ----------
+    num_agents : int
+        K, the agents that are shown. With more than one, ``obs``, ``mask``, ``reward``, ``tau``,
+        ``final_obs``, ``ep_return``, the terms and actions have an axis of K behind the lanes'.
     obs : ndarray, shape (n, *obs_shape)
-        Current observation; with automatic reset already that of the new episode.
+        Current observation, structured if the game's is; with automatic reset already that of the
+        new episode.
     mask : ndarray of uint8, shape (n, A)
-        Legal actions; all ones in lanes whose episode is over.
+        Legal actions; all ones in lanes whose episode is over. An agent that need not act has
+        action 0 alone, and what it sends is ignored.
     reward : ndarray, shape (n,)
-        Of the last step, in the game's float dtype (float32 unless it says otherwise).
+        Of the last step, in the game's reward dtype (float32 unless it says otherwise).
     terminated, truncated : ndarray of uint8, shape (n,)
         How episodes ended in the last step; never both.
+    tau : ndarray of int32, shape (n,)
+        Frames since the agent's last decision; all 1 in games whose decisions do not last.
     final_obs : ndarray, shape (n, *obs_shape)
         Last observation of the episodes that ended in the last step; other rows are stale.
-    ep_return, ep_length : ndarray of float64 and int32, shape (n,)
-        Of the episodes that ended in the last step; other rows are stale.
-    tau : ndarray of int32, shape (n,)
-        Primitive steps of each decision; all 1.
-    info_columns, float_columns : tuple of str
-        The columns that are written.
-    info, final_info : dict of str to ndarray, shape (n,)
-        Column views of the current state and, in rows that ended, of the final state.
+    ep_return, ep_length, ep_frames : ndarray of float64, int32 and int32, shape (n,)
+        Rewards, decisions and frames of the episodes that ended in the last step; other rows are
+        stale.
+    info_columns, term_columns : tuple of str
+        The columns that are written: of the state, and of the step.
+    info, final_info : dict of str to ndarray, shape (n, ...)
+        Views of the columns of the current state and, in rows that ended, of the final state; in
+        both, those of the step.
+    terms : ndarray, shape (n,), structured
+        The columns of the step; 0 after a reset.
     ended : ndarray of bool, shape (n,)
         Lanes without a running episode: they must be reset before they can be stepped.
+
+    Raises
+    ------
+    ConfigError
+        An argument, or a part of the game, that does not fit; names the field.
 
     Notes
     -----
@@ -119,60 +129,95 @@ class BatchEngine:
         backend: str | Backend = "auto",
         num_threads: int | None = None,
         info_columns: Sequence[str] | None = None,
+        opponent: str | None = None,
     ) -> None:
-        self.game = game
-        self.info_columns, self.float_columns = _columns(game, info_columns)
-        self.num_envs = n = _count("num_envs", num_envs)
-        self.num_threads = _count(
-            "num_threads", _default_threads() if num_threads is None else num_threads
+        self.game, self.spec = game, game.spec
+        spec = game.spec
+        spec.check()
+        game.shared.flags.writeable = False
+        self.info_columns, self.term_columns = checks.columns(game, info_columns)
+        self.num_envs = n = checks.count("num_envs", num_envs)
+        self.num_threads = checks.threads(num_threads, n)
+        if opponent is not None and spec.num_agents == 1:
+            raise ConfigError(f"opponent={opponent!r}: this game has one agent")
+        self.opponent = opponent
+        self._backend = resolve(
+            backend, kernel_module=spec.kernel_module, core_module=spec.core_module
         )
-        resolved = resolve(backend, kernel_module=game.kernel_module, core_module=game.core_module)
-        self.backend = resolved.name
-        self.num_actions = game.num_actions
-        self.obs_shape = game.obs_shape
-        self.obs_dtype = game.obs_dtype
+        self.backend = self._backend.name
+        self.num_actions = spec.num_actions
+        self.num_agents = 1 if opponent is not None else spec.num_agents
+        self.obs_shape, self.obs_dtype = spec.obs_shape, spec.obs_dtype
 
-        self._states = aligned(n, game.state_dtype)
+        self._states = aligned(n, spec.state_dtype)
         self._bytes = self._states.view(np.uint8).reshape(n, -1)
-        self._knobs = aligned(n, game.knobs_dtype)
+        self._knobs = aligned(n, spec.knobs_dtype)
         self._knobs[:] = game.default_knobs(n)
-        self._out = out = Buffers(
-            obs=aligned((n, *game.obs_shape), game.obs_dtype),
-            mask=aligned((n, game.num_actions), np.uint8),
-            reward=aligned(n, game.float_dtype),
-            columns=aligned((n, len(self.float_columns)), game.float_dtype),
-            terminated=aligned(n, np.uint8),
-            truncated=aligned(n, np.uint8),
-            info=aligned((n, len(self.info_columns)), game.info_dtype),
-            final_info=aligned((n, len(self.info_columns)), game.info_dtype),
-            final_obs=aligned((n, *game.obs_shape), game.obs_dtype),
-            ep_return=aligned(n, np.float64),
-            ep_length=aligned(n, np.int32),
-            info_wanted=_places(self.info_columns, game.info_columns),
-            columns_wanted=_places(self.float_columns, game.float_columns),
-        )
-        self.obs, self.mask, self.reward = out.obs, out.mask, out.reward
-        self.terminated, self.truncated = out.terminated, out.truncated
-        self.final_obs, self.ep_return, self.ep_length = out.final_obs, out.ep_return, out.ep_length
-        self.tau = np.ones(n, np.int32)
-        floats = {name: out.columns[:, k] for k, name in enumerate(self.float_columns)}
-        self.info = {name: out.info[:, k] for k, name in enumerate(self.info_columns)} | floats
-        self.final_info = {
-            name: out.final_info[:, k] for k, name in enumerate(self.info_columns)
-        } | floats
+        derived = spec.derived_dtype
+        self._derived = None if derived is None else aligned(n, derived)
+        self._out = out = self._buffers(self.num_agents)
+        self.obs, self.mask, self.reward, self.terms = out.obs, out.mask, out.reward, out.terms
+        self.terminated, self.truncated, self.tau = out.terminated, out.truncated, out.tau
+        self.final_obs, self.ep_return = out.final_obs, out.ep_return
+        self.ep_length, self.ep_frames = out.ep_length, out.ep_frames
+        terms = {name: out.terms[name] for name in self.term_columns}
+        self.info = {name: out.info[name] for name in self.info_columns} | terms
+        self.final_info = {name: out.final_info[name] for name in self.info_columns} | terms
+
+        # what belongs to the last step, as bytes, one row a lane
+        steps = [self.reward, self.terminated, self.truncated]
+        steps += [self.terms] if self.term_columns else []
+        steps += [self.tau] if spec.has_tau else []
+        self._step_bytes = [column.view(np.uint8).reshape(n, -1) for column in steps]
 
         self.ended = np.ones(n, np.bool_)
         self._some_ended = True
         self._behind = False  # a call has written its observations or masks elsewhere
         self._seeded = np.zeros(n, np.bool_)
         self._all = np.ones(n, np.uint8)
-        self._actions = aligned(n, np.int32)
+        self._actions = aligned(out.reward.shape, np.int32)
         self._action = self._actions.data
         self._terminated, self._truncated = self.terminated.data, self.truncated.data
-        self._path = make_path(game, resolved, self._states, self._knobs, self.num_threads, out)
-        self._step_lane = partial(
-            self._path.step, self._actions, self._all, False, out.obs, out.mask
+        self._take_path()
+
+    def _buffers(self, agents: int) -> Buffers:
+        """Return the destinations of a step that shows so many agents."""
+        spec, n = self.spec, self.num_envs
+        each = (n, agents) if agents > 1 else (n,)
+        info = checks.only(spec.info_dtype, self.info_columns)
+        buffers = Buffers(
+            obs=aligned((*each, *spec.obs_shape), spec.obs_dtype),
+            mask=aligned((*each, spec.num_actions), np.uint8),
+            reward=aligned(each, spec.reward_dtype),
+            terms=aligned(each, checks.only(spec.terms_dtype, self.term_columns)),
+            terminated=aligned(n, np.uint8),
+            truncated=aligned(n, np.uint8),
+            tau=aligned(each, np.int32),
+            info=aligned(n, info),
+            final_info=aligned(n, info),
+            final_obs=aligned((*each, *spec.obs_shape), spec.obs_dtype),
+            ep_return=aligned(each, np.float64),
+            ep_length=aligned(n, np.int32),
+            ep_frames=aligned(n, np.int32),
         )
+        buffers.tau.fill(0 if spec.has_tau else 1)
+        return buffers
+
+    def _take_path(self) -> None:
+        """Make the way through a step over the engine's memory."""
+        spec, game = self.spec, self.game
+        self._shared = aligned(1, game.shared.dtype)
+        self._shared[:] = game.shared
+        self._shared.flags.writeable = False
+        batch = Batch(self._states, self._knobs, self._derived, self._shared)
+        seats = self._out if self.opponent is None else self._buffers(spec.num_agents)
+        inner = make_path(game, self._backend, batch, self.num_threads, seats)
+        path: Composed | Fused | OneSeat = inner
+        if self.opponent is not None:
+            path = OneSeat(spec, inner, seats, self._out, game.bot(self.opponent))
+        self._path = path
+        out = self._out
+        self._step_lane = partial(path.step, self._actions, self._all, False, out.obs, out.mask)
 
     # -- moving ----------------------------------------------------------------------------------
 
@@ -215,11 +260,13 @@ class BatchEngine:
             self._seeded |= chosen
         self._path.observe(select, obs, legal)
         self._behind |= obs is not self.obs or legal is not self.mask
-        for column in (self.reward, self.terminated, self.truncated, self._out.columns, self.ended):
-            if mask is None:
+        if mask is None:
+            for column in self._step_bytes:
                 column.fill(0)
-            else:
-                column[chosen] = 0
+            self.ended.fill(False)
+        else:
+            self._forget_step(chosen)
+            self.ended[chosen] = False
         self._some_ended = mask is not None and bool(self.ended.any())
 
     def step_many(
@@ -234,9 +281,9 @@ class BatchEngine:
 
         Parameters
         ----------
-        actions : ndarray of integers, shape (n,)
-            One action a lane, ``0 <= action < num_actions``; entries of lanes that are not
-            selected are ignored.
+        actions : ndarray of integers, shape (n,), or (n, K)
+            One action a lane and agent, ``0 <= action < num_actions``; entries of lanes that are
+            not selected, and of agents that need not act, are ignored.
         obs_out, mask_out : ndarray, optional
             Where to write the next observation and mask instead of ``obs`` and ``mask``: same
             shape and dtype, C-contiguous and writeable.
@@ -263,7 +310,7 @@ class BatchEngine:
         self._take_actions(actions, chosen)
         if self._some_ended:
             self._check_running(chosen)
-        if self.game.raise_illegal:
+        if self.spec.illegal_actions == "raise":
             self._check_legal(chosen)
         self._path.step(self._actions, chosen, autoreset, obs, legal)
         self._behind |= obs is not self.obs or legal is not self.mask
@@ -296,32 +343,48 @@ class BatchEngine:
             self.mask[self.ended] = 1
             self._behind = False
 
+    def _forget_step(self, lanes: Array) -> None:
+        """Clear what belongs to the last step in lanes that were reset or loaded since."""
+        for column in self._step_bytes:
+            column[lanes] = 0
+
     # -- state -----------------------------------------------------------------------------------
 
-    def info_block(self, final: bool = False) -> tuple[Array, Array]:
-        """Return the columns of the state and of the step as blocks, shapes (n, K) and (n, C).
+    def info_records(self, final: bool = False) -> Array:
+        """Return the columns of the state as one structured array, shape (n,).
 
         Parameters
         ----------
         final : bool
             Those of ``final_info`` instead of ``info``.
         """
-        out = self._out
-        return out.final_info if final else out.info, out.columns
+        return self._out.final_info if final else self._out.info
+
+    def needs_action(self) -> npt.NDArray[np.bool_]:
+        """Return which agents must act, shape (n, K): all, unless the game has several agents."""
+        if self.spec.num_agents == 1 or self.opponent is not None:
+            return np.ones((self.num_envs, 1), np.bool_)
+        needs: npt.NDArray[np.bool_] = self._path.needs_action()  # type: ignore[union-attr]
+        return needs
+
+    @property
+    def completes_rows(self) -> bool:
+        """Whether rows are completed when they are read out: later steps may then be cheaper."""
+        return self._path.completes
 
     def never_reset(self) -> npt.NDArray[np.bool_]:
         """Return the lanes that never had a seed or a state, shape (n,)."""
         return ~self._seeded
 
     def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
-        """Return a copy of the state rows, shape (k,), dtype ``game.state_dtype``.
+        """Return a copy of the state rows, shape (k,), dtype ``spec.state_dtype``.
 
         Parameters
         ----------
         idx : int, sequence of int or bool mask, optional
             Which lanes; default all.
         """
-        return self.get_state(idx).view(self.game.state_dtype).reshape(-1)
+        return self.get_state(idx).view(self.spec.state_dtype).reshape(-1)
 
     def set_states(
         self, rows: Array, idx: npt.ArrayLike | None = None, *, trusted: bool = False
@@ -345,7 +408,7 @@ class BatchEngine:
         """
         lanes = self._as_lanes(idx)
         rows = np.ascontiguousarray(np.atleast_1d(rows))
-        if rows.dtype != self.game.state_dtype:
+        if rows.dtype != self.spec.state_dtype:
             raise StateError(f"rows have dtype {rows.dtype}, need the state dtype of this game")
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
@@ -354,13 +417,12 @@ class BatchEngine:
         clean = np.zeros(rows.shape, rows.dtype)  # equal states are equal bytes: no padding
         for name in rows.dtype.names or ():
             clean[name] = rows[name]
-        self._bytes[lanes] = clean.view(np.uint8).reshape(len(rows), -1)
+        self._bytes[lanes] = clean.view(np.uint8).reshape(len(rows), self._bytes.shape[1])
         select = np.zeros(self.num_envs, np.uint8)
         select[lanes] = 1
         self._path.load(select)
         self._path.observe(select, self.obs, self.mask)
-        for column in (self.reward, self.terminated, self.truncated, self._out.columns):
-            column[lanes] = 0
+        self._forget_step(lanes)
         self._seeded[lanes] = True
         self.ended[lanes] = rows["done"] != 0
         self._some_ended = bool(self.ended.any())
@@ -382,7 +444,7 @@ class BatchEngine:
                 f"blob has dtype {blob.dtype} and rows of {blob.shape[1]}, "
                 f"need uint8 and {self._bytes.shape[1]}"
             )
-        self.set_states(blob.view(self.game.state_dtype).reshape(-1), idx)
+        self.set_states(blob.view(self.spec.state_dtype).reshape(-1), idx)
 
     def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
         """Set a knob of the game; each lane takes it at its next reset.
@@ -405,6 +467,26 @@ class BatchEngine:
         """Return what :meth:`configure` would have to be given, one value a lane."""
         return [self.game.get_knob(self._knobs[i], name) for i in self._as_lanes(idx)]
 
+    def set_shared(self, shared: Array) -> None:
+        """Replace what all lanes read (rules, tables, a bank of start states) as a whole.
+
+        Parameters
+        ----------
+        shared : ndarray, shape (1,)
+            Of the dtype of ``game.shared``; copied. The engine's ``game`` becomes one that has it;
+            other engines of the old one are not touched.
+        """
+        checks.check_array("shared", shared, (1,), self.game.shared.dtype)
+        rows = self.get_states(self._seeded)
+        decisions, game = self._decisions(), copy.copy(self.game)
+        game.shared = shared.copy()
+        game.shared.flags.writeable = False
+        self.game = game
+        self._take_path()
+        if rows.size:
+            self.set_states(rows, self._seeded, trusted=True)
+        self._set_decisions(decisions)
+
     # -- views of given rows ---------------------------------------------------------------------
 
     def encode_obs_many(
@@ -415,71 +497,84 @@ class BatchEngine:
         ``trusted`` leaves the check of the rows out, as in :meth:`set_states`; they may then be of
         another tier or mode of the game, whose decisions this one does not have.
         """
+        if rows is None:
+            return self._own(self.obs, out)
         return self._encode(rows, out, None, trusted)[0]
 
     def action_masks_many(self, rows: Array | None = None, out: Array | None = None) -> Array:
         """Return the masks of ``rows`` (default: the lanes' own), uint8, shape (k, A)."""
+        if rows is None:
+            return self._own(self.mask, out)
         return self._encode(rows, None, out)[1]
 
-    def bot_actions(self, kind: str, rng_states: Array, out: Array | None = None) -> Array:
+    def bot_actions(
+        self,
+        kind: str,
+        rng_states: Array | None = None,
+        out: Array | None = None,
+        *,
+        agent: int = 0,
+    ) -> Array:
         """Return the action a scripted player would take in each lane.
 
         Parameters
         ----------
         kind : str
             Name of the player, as the game calls it.
-        rng_states : ndarray of uint64, shape (n, 4)
+        rng_states : ndarray of uint64, shape (n, 4), optional
             Generators the players draw from (:func:`rng_streams`), one a lane; advanced in place.
+            Default, in games of several agents, the rows' own.
         out : ndarray of int32, shape (n,), optional
             Destination.
+        agent : int
+            In whose place.
 
         Returns
         -------
         ndarray of int32, shape (n,)
             0, without a draw, in lanes whose episode is over.
         """
-        code = self.game.bot_kind(kind)
-        _check_out("rng_states", rng_states, (self.num_envs, 4), np.dtype(np.uint64))
+        params = self.game.bot(kind)
+        whole = isinstance(agent, (int, np.integer)) and not isinstance(agent, bool)
+        if not (whole and 0 <= agent < self.spec.num_agents):
+            raise ValueError(f"agent={agent}: must be 0..{self.spec.num_agents - 1}")
+        if rng_states is not None:
+            checks.check_out("rng_states", rng_states, (self.num_envs, 4), np.dtype(np.uint64))
+        elif self.spec.num_agents == 1:
+            raise ValueError("rng_states: must be given, rows of this game have none for bots")
         if out is None:
-            out = np.empty(self.num_envs, np.int32)
+            out = np.zeros(self.num_envs, np.int32)
         else:
-            self.check_out("out", out, self._actions)
+            checks.check_out("out", out, (self.num_envs,), np.dtype(np.int32))
+            out.fill(0)
         self._check_seeded()
-        if self.game.bots_see_obs:
-            self.refresh()
-            out[self.ended] = 0
-            running = (~self.ended).view(np.uint8)
-            self._path.bot_actions(code, self.obs, self.mask, running, rng_states, out)
-            return out
-        kept = rng_states[self.ended]
-        self._path.bot_actions(code, rng_states, out)
-        out[self.ended], rng_states[self.ended] = 0, kept
+        self.refresh()
+        running = (~self.ended).view(np.uint8)
+        self._path.bot_actions(params, agent, self.obs, self.mask, running, rng_states, out)
+        return out
+
+    def _own(self, shown: Array, out: Array | None) -> Array:
+        """Return what the lanes show, in a destination of the caller's or a new one."""
+        out = np.zeros_like(shown) if out is None else self.check_out("out", out, shown)
+        self.refresh()
+        out[...] = shown
         return out
 
     def _encode(
-        self,
-        rows: Array | None,
-        obs: Array | None,
-        mask: Array | None,
-        trusted: bool = False,
+        self, rows: Array, obs: Array | None, mask: Array | None, trusted: bool = False
     ) -> tuple[Array, Array]:
-        if rows is None:
-            rows = self.get_states()
-        else:
-            rows = np.ascontiguousarray(np.atleast_1d(rows))
-            if rows.dtype != self.game.state_dtype:
-                raise StateError(f"rows have dtype {rows.dtype}, need the state dtype of this game")
-            if not trusted:
-                self.game.validate(rows)
-        k = len(rows)
-        shapes = {"obs": (k, *self.obs_shape), "mask": (k, self.num_actions)}
-        if obs is None:
-            obs = np.zeros(shapes["obs"], self.obs_dtype)
-        if mask is None:
-            mask = np.zeros(shapes["mask"], np.uint8)
-        for name, array in (("obs", obs), ("mask", mask)):
-            dtype = self.obs_dtype if name == "obs" else np.dtype(np.uint8)
-            _check_out("out", array, shapes[name], dtype)
+        rows = np.ascontiguousarray(np.atleast_1d(rows))
+        if rows.dtype != self.spec.state_dtype:
+            raise StateError(f"rows have dtype {rows.dtype}, need the state dtype of this game")
+        if rows.ndim != 1:
+            raise StateError(f"rows must have one axis, got shape {rows.shape}")
+        if not trusted:
+            self.game.validate(rows)
+        shapes = [(len(rows), *array.shape[1:]) for array in (self.obs, self.mask)]
+        obs = np.zeros(shapes[0], self.obs_dtype) if obs is None else obs
+        mask = np.zeros(shapes[1], np.uint8) if mask is None else mask
+        checks.check_out("out", obs, shapes[0], self.obs_dtype)
+        checks.check_out("out", mask, shapes[1], np.dtype(np.uint8))
         self._path.encode_rows(rows, obs, mask)
         mask[rows["done"] != 0] = 1
         return obs, mask
@@ -489,7 +584,7 @@ class BatchEngine:
     @staticmethod
     def check_out(name: str, array: Array, like: Array) -> Array:
         """Return a destination that can be written like ``like``, or raise ValueError."""
-        _check_out(name, array, like.shape, like.dtype)
+        checks.check_out(name, array, like.shape, like.dtype)
         return array
 
     def _as_select(self, name: str, mask: npt.ArrayLike) -> npt.NDArray[np.uint8]:
@@ -535,32 +630,30 @@ class BatchEngine:
 
     def _take_actions(self, actions: npt.ArrayLike, select: npt.NDArray[np.uint8]) -> None:
         """Check shape, dtype and range, and copy into the int32 buffer."""
-        given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
-        if self.game.any_integer and given.dtype.kind in "fb":
-            _check_whole(given)
-        elif given.dtype.kind not in "iu":
+        try:
+            given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
+        except ValueError as error:
+            raise InvalidActionError(f"actions must be an array of integers: {error}") from None
+        codec, shape = self.spec.action_codec, self._actions.shape
+        if codec is None and given.dtype.kind not in "iu":
             raise InvalidActionError(f"actions must be integers, got dtype {given.dtype}")
-        if given.shape != (self.num_envs,):
-            raise InvalidActionError(
-                f"actions must have shape ({self.num_envs},), got {given.shape}"
-            )
-        if self.game.any_integer:
-            low = 0 if given.dtype.kind in "ub" else -1
-            if given.dtype == np.int32:  # without a temporary array
-                np.maximum(given, low, out=self._actions)
-                np.minimum(self._actions, self.num_actions, out=self._actions)
-            else:
-                np.copyto(self._actions, np.clip(given, low, self.num_actions), casting="unsafe")
+        if given.shape != shape:
+            raise InvalidActionError(f"actions must have shape {shape}, got {given.shape}")
+        if codec is not None:
+            codec.encode_many(given, self._actions)
             return
+        if self.num_agents > 1:
+            given = np.where(self._path.needs_action(select), given, 0)  # type: ignore[union-attr]
         if given.min() < 0 or given.max() >= self.num_actions:
-            wrong = ((given < 0) | (given >= self.num_actions)) & (select != 0)
+            taken = select.view(np.bool_).reshape(-1, *[1] * (given.ndim - 1))
+            wrong = ((given < 0) | (given >= self.num_actions)) & taken
             if wrong.any():
-                lane = int(wrong.argmax())
+                place = np.unravel_index(int(wrong.argmax()), shape)
                 raise InvalidActionError(
-                    f"lane {lane}: action {given[lane]} is out of range, "
+                    f"{checks.where(*place)}: action {given[place]} is out of range, "
                     f"allowed are 0..{self.num_actions - 1}"
                 )
-            given = np.where(select != 0, given, 0)
+            given = np.where(taken, given, 0)
         np.copyto(self._actions, given, casting="unsafe")
 
     def _check_running(self, select: npt.NDArray[np.uint8]) -> None:
@@ -575,17 +668,25 @@ class BatchEngine:
             raise ResetNeededError(f"lane {lane} has never been reset")
 
     def _check_legal(self, select: npt.NDArray[np.uint8]) -> None:
-        lane = self._path.first_illegal(self._actions, select)
-        if lane >= 0:
-            raise self.illegal_action(lane, int(self._actions[lane]))
+        place = self._path.first_illegal(self._actions, select)
+        if place >= 0:
+            where = np.unravel_index(place, self._actions.shape)
+            raise self.illegal_action(where, int(self._actions[where]))
 
-    def illegal_action(self, lane: int, action: int) -> InvalidActionError:
-        """Return the error for an action that is in range but illegal now."""
-        row = self.get_states(lane)
-        legal = np.flatnonzero(self._encode(row, None, None)[1][0]).tolist()
+    def illegal_action(self, where: tuple[Any, ...], action: int) -> InvalidActionError:
+        """Return the error for an action that is in range but illegal now.
+
+        Parameters
+        ----------
+        where : tuple of int
+            Lane and, with several agents, agent.
+        action : int
+        """
+        self.refresh()
+        row, legal = self.get_states(where[0]), np.flatnonzero(self.mask[where]).tolist()
         return InvalidActionError(
-            f"lane {lane}: action {action} is illegal in phase {self.game.describe(row[0])}, "
-            f"legal are {legal}"
+            f"{checks.where(*where)}: action {action} is illegal in phase "
+            f"{self.game.describe(row[0])}, legal are {legal}"
         )
 
     # -- pickling --------------------------------------------------------------------------------
@@ -597,17 +698,19 @@ class BatchEngine:
             "num_envs": self.num_envs,
             "backend": self.backend,
             "num_threads": self.num_threads,
-            "info_columns": (*self.info_columns, *self.float_columns),
+            "info_columns": (*self.info_columns, *self.term_columns),
+            "opponent": self.opponent,
             "rows": self.get_states(),
             "knobs": self._knobs.copy(),
             "seeded": self._seeded.copy(),
             "ended": self.ended.copy(),
+            "decisions": self._decisions(),
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Rebuild the engine; its lanes go on as those of the original would."""
         init: Callable[..., None] = self.__init__  # type: ignore[misc]
-        names = ("game", "num_envs", "backend", "num_threads", "info_columns")
+        names = ("game", "num_envs", "backend", "num_threads", "info_columns", "opponent")
         init(*(state[name] for name in names))
         self._knobs[:] = state["knobs"]
         if state["seeded"].any():
@@ -615,48 +718,12 @@ class BatchEngine:
             self.set_states(state["rows"][lanes], lanes)
         self.ended[:] = state["ended"]
         self._some_ended = bool(self.ended.any())
+        self._set_decisions(state["decisions"])
 
+    def _decisions(self) -> Array | None:
+        """Return what no row says: the decisions of an agent among others, shape (n,)."""
+        return self._path.decisions.copy() if isinstance(self._path, OneSeat) else None
 
-def _columns(game: Game, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the wanted columns of the state and of the step, or raise :class:`ConfigError`."""
-    known = (*game.info_columns, *game.float_columns)
-    if wanted is None:
-        wanted = known if game.default_columns is None else game.default_columns
-    if isinstance(wanted, str) or not all(isinstance(name, str) for name in wanted):
-        raise ConfigError(f"info_columns={wanted!r}: must be a sequence of names")
-    for name in wanted:
-        if name not in known:
-            raise ConfigError(f"info_columns: {name!r} must be one of {', '.join(known)}")
-        if list(wanted).count(name) > 1:
-            raise ConfigError(f"info_columns: {name!r} is named twice")
-    floats = tuple(name for name in wanted if name in game.float_columns)
-    return tuple(name for name in wanted if name in game.info_columns), floats
-
-
-def _check_whole(actions: Array) -> None:
-    """Raise :class:`InvalidActionError` unless all numbers are whole; true and false are."""
-    whole = np.isfinite(actions) & (np.trunc(actions) == actions)
-    if not whole.all():
-        lane = np.unravel_index(int(whole.argmin()), actions.shape)
-        raise InvalidActionError(
-            f"lane {int(lane[0]) if lane else 0}: action {actions[lane]} must be a whole number"
-        )
-
-
-def _places(names: tuple[str, ...], among: tuple[str, ...]) -> npt.NDArray[np.int32]:
-    return np.array([among.index(name) for name in names], np.int32)
-
-
-def _check_out(name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Refuse a destination that cannot be written as it stands."""
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"{name} must be a NumPy array, got {type(array).__name__}")
-    if array.shape != shape or array.dtype != dtype:
-        raise ValueError(
-            f"{name} must be {dtype} of shape {shape}, got {array.dtype} of shape {array.shape}"
-        )
-    flags = array.flags
-    if not flags.c_contiguous:
-        raise ValueError(f"{name} must be C-contiguous")
-    if not flags.writeable:
-        raise ValueError(f"{name} is read-only")
+    def _set_decisions(self, decisions: Array | None) -> None:
+        if isinstance(self._path, OneSeat) and decisions is not None:
+            self._path.decisions[:] = decisions

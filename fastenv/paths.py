@@ -3,19 +3,25 @@
 * :class:`PythonLanes` and :class:`CoreLanes` step; a lane is a reference object or a row.
 * :class:`PythonEncoder` and :class:`KernelEncoder` write observation, mask, reward and info.
 * :class:`Composed` joins any stepper with any encoder; :class:`Fused` is the compiled pair in one
-  pass over the rows, where nothing is allocated and no Python runs per lane.
+  pass over the rows (``_batch.pyx``), where nothing is allocated and no Python runs per lane.
+
+Between a Python side and a compiled side a row is packed or unpacked once a step.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, cast
+import ctypes
+import importlib
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastenv.backend import Backend
-from fastenv.game import Core, Game, SeeingKernels
+from fastenv.errors import ConfigError
+from fastenv.game import Compiled, Game
+from fastenv.rng import Rng
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
@@ -28,33 +34,51 @@ def chosen(flags: Array) -> list[int]:
 
 
 @dataclass
+class Batch:
+    """The memory of a batch: one row a lane, and what belongs to it."""
+
+    states: Array
+    knobs: Array
+    derived: Array | None
+    shared: Array
+
+
+@dataclass
 class Buffers:
-    """Destinations of a step, one row a lane; see :class:`fastenv.engine.BatchEngine`."""
+    """Destinations of a step, one row a lane; see :class:`fastenv.engine.BatchEngine`.
+
+    ``info``, ``final_info`` and ``terms`` are structured, of the wanted columns.
+    """
 
     obs: Array
     mask: Array
     reward: Array
-    columns: Array
+    terms: Array
     terminated: Array
     truncated: Array
+    tau: Array
     info: Array
     final_info: Array
     final_obs: Array
     ep_return: Array
     ep_length: Array
-    info_wanted: Array  # which columns of the game `info` and `columns` hold, int32
-    columns_wanted: Array
+    ep_frames: Array
 
 
 class PythonLanes:
     """Reference objects are the state; rows are written when somebody wants to read them."""
 
-    def __init__(self, game: Game, states: Array, knobs: Array) -> None:
-        self.game, self.states, self.knobs = game, states, knobs
-        self.games = [game.create() for _ in knobs]
-        self.done = np.zeros(len(states), np.int8)
-        self.stale = np.zeros(len(states), np.bool_)
-        self._mask = np.zeros(game.num_actions, np.uint8)
+    def __init__(self, game: Game, batch: Batch) -> None:
+        self.game, self.states, self.knobs = game, batch.states, batch.knobs
+        self._bytes = batch.states.view(np.uint8).reshape(-1).data
+        self.games = [game.create() for _ in batch.knobs]
+        n, spec = len(batch.states), game.spec
+        # Flags of lanes, looked at and set one by one: bytes are three times as quick as an array.
+        self.done = bytearray(n)
+        self.stale = bytearray(n)  # the row is behind the game
+        self.seen = bytearray(b"\1" * n)  # what the kernels read of the row is not
+        self.underived = bytearray(b"\1" * n)  # the derived record is behind the row
+        self._mask = np.zeros((*spec.agents(), spec.num_actions), np.uint8)
 
     def reset(self, select: Select, seeds: Array | None) -> None:
         """Start an episode in each selected lane."""
@@ -64,104 +88,147 @@ class PythonLanes:
             self._moved(i)
 
     def step(self, actions: Array, select: Select) -> None:
-        """Take one decision in each selected lane."""
-        for i in chosen(select):
-            self.game.step(self.games[i], int(actions[i]))
-            self._moved(i)
+        """Do nothing yet: a lane is encoded best while its game is still in the cache."""
+
+    def step_lane(self, i: int, action: Any) -> None:
+        """Take one decision in a lane."""
+        self.game.step(self.games[i], action)
+        self._moved(i)
 
     def _moved(self, i: int) -> None:
         self.done[i] = self.games[i].done
-        self.stale[i] = True
+        self.stale[i] = self.underived[i] = 1
+        self.seen[i] = 0
 
     def first_illegal(self, actions: Array, select: Select) -> int:
-        """Return the first selected running lane whose action is illegal, or -1."""
+        """Return lane * K + agent of the first illegal action, or -1; see ``BatchLoop``."""
+        agents = self.game.spec.num_agents
         for i in chosen(select):
-            if not self.done[i]:
-                self.game.action_mask(self.games[i], self._mask)
-                if not self._mask[actions[i]]:
-                    return i
+            if self.done[i]:
+                continue
+            self.game.action_mask(self.games[i], self._mask)
+            needs = self.games[i].needs_action if agents > 1 else (1,)
+            masks, given = self._mask.reshape(agents, -1), actions[i : i + 1].flat
+            for k, (mask, action) in enumerate(zip(masks, given, strict=True)):
+                if needs[k] and not mask[action]:
+                    return i * agents + k
         return -1
 
-    def bot_actions(self, kind: int, rng_states: Array, out: Array) -> None:
-        """Write a scripted player's action for each running lane."""
-        for i in chosen(self.done == 0):
-            out[i] = self.game.bot_action(self.games[i], kind, rng_states[i])
+    def needs_action(self, select: Select | None = None) -> Array:
+        """Return who must act, shape (n, K); for games of several agents."""
+        return np.array([game.needs_action for game in self.games], np.bool_)
 
     def pack(self, select: Select) -> None:
         """Bring the selected rows up to date."""
-        for i in chosen(self.stale & (select != 0)):
-            self.game.pack(self.games[i], self.states[i])
-            self.stale[i] = False
+        for i in chosen(select):
+            if self.stale[i]:
+                self._write(i, self.game.pack(self.games[i]))
+                self.stale[i], self.seen[i] = 0, 1
+
+    def pack_seen(self, i: int) -> None:
+        """Bring up to date what the kernels read of the row of lane ``i``."""
+        self._write(i, self.game.pack_seen(self.games[i]))
+        self.seen[i] = 1
+
+    def _write(self, i: int, row: bytes) -> None:
+        self._bytes[i * len(row) : (i + 1) * len(row)] = row
 
     def load(self, select: Select) -> None:
         """Take over the selected rows, which were written from outside."""
         for i in chosen(select):
             self.games[i] = self.game.unpack(self.states[i])
-            self.done[i] = self.games[i].done
-            self.stale[i] = False
+            self._moved(i)
+            self.stale[i], self.seen[i] = 0, 1
 
     def lane(self, i: int) -> Any:
         """Return the game of lane ``i``."""
         return self.games[i]
 
-    def sums_from_game(self, i: int, game: Any) -> None:
-        """Take over the episode sums that the plain Python reward wrote into ``game``."""
-        self.stale[i] = True
+    def count(self, i: int, reward: Any) -> None:
+        """Add a decision and its reward to the sums of the episode."""
+        add(self.games[i], reward)  # the row is stale anyhow: the lane has just moved
 
-    def sums_from_rows(self, select: Select) -> None:
-        """Take over the episode sums that a kernel wrote into the rows."""
-        for i in chosen(select):
-            self.games[i].ep_return = float(self.states["ep_return"][i])
-            self.games[i].ep_length = int(self.states["ep_length"][i])
+    def forget(self, i: int) -> None:
+        """Do nothing: the game is the state."""
+
+    def bot_rng(self, i: int) -> Array:
+        """Return the generator of a lane's own bots, shape (4,)."""
+        return np.array(self.games[i].bot_rng, np.uint64)
+
+    def set_bot_rng(self, i: int, words: Array) -> None:
+        """Put back what :meth:`bot_rng` returned."""
+        self.games[i].bot_rng = words.tolist()
+        self.stale[i] = 1  # no kernel but that of a bot reads it
+
+
+def add(game: Any, reward: Any) -> None:
+    """Add a decision to the sums that a reference game keeps; K rewards are a list."""
+    if isinstance(reward, list):
+        game.ep_return = [a + b for a, b in zip(game.ep_return, reward, strict=True)]
+    else:
+        game.ep_return += reward
+    game.ep_length += 1
 
 
 class CoreLanes:
-    """Rows are the state, a Cython core moves them; reference objects are made for a look."""
+    """Rows are the state, the loop over a compiled core moves them; games are made for a look."""
 
-    def __init__(self, game: Game, states: Array, core: Core) -> None:
-        self.game, self.states, self.core = game, states, core
-        self.done = states["done"]
-        self.first_illegal = core.first_illegal
-        if not game.bots_see_obs:
-            self.bot_actions = core.bot_actions
-        self._seen: dict[int, Any] = {}  # games made since the rows last moved
+    def __init__(self, game: Game, batch: Batch, loop: Any) -> None:
+        self.game, self.states, self.loop = game, batch.states, loop
+        self.done = batch.states["done"]
+        self.first_illegal, self.pack = loop.first_illegal, loop.complete
+        self._seen: dict[int, Any] = {}  # games that are being looked at
+        self._sums = batch.states["ep_return"], batch.states["ep_length"]
 
     def reset(self, select: Select, seeds: Array | None) -> None:
         """Start an episode in each selected lane."""
-        self._seen.clear()
-        self.core.reset(select, seeds)
+        self.loop.reset(select, seeds)
 
     def step(self, actions: Array, select: Select) -> None:
         """Take one decision in each selected lane."""
-        self._seen.clear()
-        self.core.step(actions, select)
+        self.loop.step(actions, select)
 
-    def pack(self, select: Select) -> None:
-        """Complete the selected rows."""
-        if self.game.lazy:
-            self.core.materialise(select)
+    def step_lane(self, i: int, action: Any) -> None:
+        """Do nothing: all lanes have moved."""
+
+    def needs_action(self, select: Select | None = None) -> Array:
+        """Return who must act, shape (n, K), in the selected lanes; for games of several agents."""
+        needs: Array = np.zeros((len(self.states), self.game.spec.num_agents), np.bool_)
+        lanes = slice(None) if select is None else np.flatnonzero(select)
+        needs[lanes] = self.states["needs_action"][lanes] != 0
+        return needs
 
     def load(self, select: Select) -> None:
         """Take over the selected rows, which were written from outside."""
-        self._seen.clear()
+        self.loop.derive(select)
 
     def lane(self, i: int) -> Any:
         """Return the game of lane ``i``, a copy."""
         if i not in self._seen:
-            if self.game.lazy:
-                one = np.zeros(len(self.states), np.uint8)
-                one[i] = 1
-                self.core.materialise(one)
             self._seen[i] = self.game.unpack(self.states[i])
         return self._seen[i]
 
-    def sums_from_game(self, i: int, game: Any) -> None:
-        """Write the episode sums of ``game`` into its row."""
-        self.states["ep_return"][i] = game.ep_return
-        self.states["ep_length"][i] = game.ep_length
+    def count(self, i: int, reward: Any) -> None:
+        """Add a decision and its reward to the sums of the episode."""
+        game = self._seen[i]
+        add(game, reward)
+        self._sums[0][i], self._sums[1][i] = game.ep_return, game.ep_length
 
-    def sums_from_rows(self, select: Select) -> None:
-        """Do nothing: they are there already."""
+    def forget(self, i: int) -> None:
+        """Let a game go that was made for a look.
+
+        At once, lane by lane: thousands of them alive would keep Python's collector busy.
+        """
+        self._seen.pop(i, None)
+
+    def bot_rng(self, i: int) -> Array:
+        """Return the generator of a lane's own bots, shape (4,)."""
+        words: Array = self.states["bot_rng"][i].copy()
+        return words
+
+    def set_bot_rng(self, i: int, words: Array) -> None:
+        """Put back what :meth:`bot_rng` returned."""
+        self.states["bot_rng"][i] = words
 
 
 Lanes = PythonLanes | CoreLanes
@@ -171,38 +238,51 @@ class PythonEncoder:
     """Plain Python over reference objects."""
 
     def __init__(self, game: Game, lanes: Lanes, out: Buffers) -> None:
-        self.game, self.lanes = game, lanes
-        self._info = np.zeros(len(game.info_columns), game.info_dtype)
-        self._columns = np.zeros(len(game.float_columns), game.float_dtype)
-        self._info_wanted, self._columns_wanted = out.info_wanted, out.columns_wanted
+        self.game, self.lanes, self.out = game, lanes, out
+        spec = game.spec
+        self._info = [spec.info_columns.index(name) for name in out.info.dtype.names or ()]
+        self._terms = [spec.term_columns.index(name) for name in out.terms.dtype.names or ()]
+        self._nothing = np.zeros(spec.agents(), out.terms.dtype)[()]
+        self._several = spec.num_agents > 1
 
-    def reward(self, select: Select, reward: Array, columns: Array) -> None:
-        """Write reward and float columns of the step just taken."""
-        for i in chosen(select):
-            game = self.lanes.lane(i)
-            reward[i] = self.game.reward(game, self._columns)
-            columns[i] = self._columns[self._columns_wanted]
-            self.lanes.sums_from_game(i, game)
+    def reward(self, i: int) -> None:
+        """Write reward and terms of the step just taken, and count it."""
+        out = self.out
+        found = self.game.reward(self.lanes.lane(i))
+        if found is None:
+            out.reward[i] = 0
+            out.terms[i] = self._nothing
+            return
+        out.reward[i], terms = found
+        if self._terms and self._several:
+            out.terms[i] = [tuple(each[k] for k in self._terms) for each in terms]
+        elif self._terms:
+            out.terms[i] = tuple([terms[k] for k in self._terms])
+        self.lanes.count(i, out.reward[i].tolist())
 
-    def observe(self, select: Select, obs: Array, mask: Array) -> None:
-        """Write observation and mask."""
-        for i in chosen(select):
-            game = self.lanes.lane(i)
-            self.game.encode_obs(game, obs[i])
-            self.game.action_mask(game, mask[i])
-
-    def info(self, select: Select, out: Array) -> None:
-        """Write the info columns of the state."""
-        for i in chosen(select):
-            self.game.info(self.lanes.lane(i), self._info)
-            out[i] = self._info[self._info_wanted]
+    def observe(self, i: int, obs: Array, mask: Array, info: Array) -> None:
+        """Write observation, mask and the wanted columns of the state."""
+        game = self.lanes.lane(i)
+        self.game.encode_obs(game, obs[i])
+        self.game.action_mask(game, mask[i])
+        if self._info:
+            values = self.game.info(game)
+            info[i] = tuple([values[k] for k in self._info])
 
     def bot_actions(
-        self, kind: int, obs: Array, mask: Array, select: Select, rng_states: Array, out: Array
+        self, params: Array, agent: int, obs: Array, mask: Array, select: Select, rng: Any, out: Any
     ) -> None:
-        """Write the action of a scripted player that sees observation and mask."""
+        """Write a scripted player's action in the selected lanes; see ``BatchLoop``."""
+        drawn = Rng()
         for i in chosen(select):
-            out[i] = self.game.bot_action_seen(obs[i], mask[i], kind, rng_states[i])
+            words = self.lanes.bot_rng(i) if rng is None else rng[i]
+            drawn.state = words.tolist()
+            seen = (obs[i, agent], mask[i, agent]) if self._several else (obs[i], mask[i])
+            out[i] = self.game.bot_action(self.lanes.lane(i), params[0], agent, *seen, drawn)
+            words[:] = drawn.state
+            if rng is None:
+                self.lanes.set_bot_rng(i, words)
+            self.lanes.forget(i)
 
     def encode_rows(self, rows: Array, obs: Array, mask: Array) -> None:
         """Write observation and mask of rows that belong to no lane."""
@@ -212,41 +292,131 @@ class PythonEncoder:
             self.game.action_mask(game, m)
 
 
+def callable_at(address: int, result: Any, arguments: int) -> Any:
+    """Return a C function of so many pointers; the interpreter's lock stays held."""
+    return ctypes.PYFUNCTYPE(result, *[ctypes.c_void_p] * arguments)(address)
+
+
 class KernelEncoder:
-    """Numba kernels over rows."""
+    """Compiled kernels over the packed rows of reference objects, one call a lane."""
 
-    def __init__(self, game: Game, lanes: Lanes, states: Array, out: Buffers) -> None:
-        self.kernels, self.lanes, self.states = game.kernels(), lanes, states
-        n = len(states)
-        self._info = np.zeros((n, len(game.info_columns)), game.info_dtype)
-        self._columns = np.zeros((n, len(game.float_columns)), game.float_dtype)
-        self._info_wanted, self._columns_wanted = out.info_wanted, out.columns_wanted
-        if game.bots_see_obs:
-            self.bot_actions = cast(SeeingKernels, self.kernels).bot_many
+    def __init__(self, game: Game, lanes: PythonLanes, batch: Batch, out: Buffers) -> None:
+        self.game, self.lanes, self.batch, self.out = game, lanes, batch, out
+        spec, kernels = game.spec, _kernels(game)
+        _check_derive(game, kernels)
+        self._observe = callable_at(kernels.observe, None, 5)
+        self._reward = callable_at(kernels.reward, ctypes.c_int, 5)
+        self._inform = callable_at(kernels.info, None, 4) if kernels.info else None
+        self._derive = callable_at(kernels.derive, None, 3) if kernels.derive else None
+        self._bot = callable_at(kernels.bot, ctypes.c_int32, 8) if kernels.bot else None
+        self._python = PythonEncoder(game, lanes, out)
+        self._rows, self._row_size = batch.states.ctypes.data, spec.state_dtype.itemsize
+        self._shared = batch.shared.ctypes.data
+        self._derived, self._derived_size = 0, 0
+        if batch.derived is not None:
+            self._derived = batch.derived.ctypes.data
+            self._derived_size = batch.derived.dtype.itemsize
+        # what a kernel writes: everything; what is wanted of it may be less
+        info, terms = np.zeros(1, spec.info_dtype), np.zeros(spec.agents(1), spec.terms_dtype)
+        self._info = (info, *_place(info))
+        self._terms = (terms, *_place(terms))
+        self._reward_at = _place(out.reward)
+        self._terms_at = _place(out.terms) if out.terms.dtype == spec.terms_dtype else None
+        self._info_straight = out.info.dtype == spec.info_dtype
+        self._places: dict[int, tuple[Array, int, int]] = {}
+        self._rewards = out.reward
+        several = out.reward.ndim > 1
+        one, all_of = out.reward.data.__getitem__, lambda i: out.reward[i].tolist()
+        self._reward_of: Any = all_of if several else one
+        self._sums = batch.states["ep_return"], batch.states["ep_length"]
 
-    def reward(self, select: Select, reward: Array, columns: Array) -> None:
-        """Write reward and float columns of the step just taken."""
-        self.lanes.pack(select)
-        self._columns[...] = 0
-        self.kernels.reward_many(self.states, select, reward, self._columns)
-        columns[...] = self._columns[:, self._columns_wanted]
-        self.lanes.sums_from_rows(select)
+    def _at(self, array: Array, i: int) -> int:
+        """Return the address of what belongs to a lane; arrays that were seen are remembered."""
+        place = self._places.get(id(array))
+        if place is None or place[0] is not array:
+            if len(self._places) > 16:  # a caller that brings new arrays each time
+                self._places.clear()
+            place = self._places[id(array)] = (array, *_place(array))
+        return place[1] + i * place[2]
 
-    def observe(self, select: Select, obs: Array, mask: Array) -> None:
-        """Write observation and mask."""
-        self.lanes.pack(select)
-        self.kernels.observe_many(self.states, select, obs, mask)
+    def _row(self, i: int) -> tuple[int, int, int]:
+        """Return addresses of row, derived record and shared record, all up to date."""
+        lanes = self.lanes
+        if not lanes.seen[i]:
+            lanes.pack_seen(i)
+        row = self._rows + i * self._row_size
+        derived = self._derived + i * self._derived_size
+        if self._derive is not None and lanes.underived[i]:
+            self._derive(row, derived, self._shared)
+            lanes.underived[i] = 0
+        return row, derived, self._shared
 
-    def info(self, select: Select, out: Array) -> None:
-        """Write the info columns of the state."""
-        self.lanes.pack(select)
-        self.kernels.info_many(self.states, select, self._info)
-        rows = select.view(np.bool_)
-        out[rows] = self._info[rows][:, self._info_wanted]
+    def reward(self, i: int) -> None:
+        """Write reward and terms of the step just taken, and count it."""
+        reward = self._reward_at[0] + i * self._reward_at[1]
+        if self._terms_at is not None:
+            terms = self._terms_at[0] + i * self._terms_at[1]
+            counted = self._reward(*self._row(i), reward, terms)
+        else:
+            counted = self._reward(*self._row(i), reward, self._terms[1])
+            for name in self.out.terms.dtype.names or ():
+                self.out.terms[name][i] = self._terms[0][name].reshape(self._rewards.shape[1:])
+        if counted:
+            game = self.lanes.games[i]
+            add(game, self._reward_of(i))
+            self._sums[0][i], self._sums[1][i] = game.ep_return, game.ep_length
+
+    def observe(self, i: int, obs: Array, mask: Array, info: Array) -> None:
+        """Write observation, mask and the wanted columns of the state."""
+        row = self._row(i)
+        self._observe(*row, self._at(obs, i), self._at(mask, i))
+        if self._inform is None:
+            return
+        if self._info_straight:
+            self._inform(*row, self._at(info, i))
+        elif info.dtype.names:
+            self._inform(*row, self._info[1])
+            for name in info.dtype.names:
+                info[name][i] = self._info[0][name][0]
+
+    def bot_actions(
+        self, params: Array, agent: int, obs: Array, mask: Array, select: Select, rng: Any, out: Any
+    ) -> None:
+        """Write a scripted player's action in the selected lanes; see ``BatchLoop``."""
+        if self._bot is None:
+            self._python.bot_actions(params, agent, obs, mask, select, rng, out)
+            return
+        agents = self.game.spec.num_agents
+        sizes = obs[:1].nbytes // agents, mask[:1].nbytes // agents
+        for i in chosen(select):
+            words = self.lanes.bot_rng(i) if rng is None else rng[i]
+            place = i * agents + agent
+            out[i] = self._bot(
+                *self._row(i),
+                params.ctypes.data,
+                agent,
+                obs.ctypes.data + place * sizes[0],
+                mask.ctypes.data + place * sizes[1],
+                words.ctypes.data,
+            )
+            if rng is None:
+                self.lanes.set_bot_rng(i, words)
 
     def encode_rows(self, rows: Array, obs: Array, mask: Array) -> None:
         """Write observation and mask of rows that belong to no lane."""
-        self.kernels.observe_many(rows, np.ones(len(rows), np.uint8), obs, mask)
+        derived = np.zeros(1, self.game.spec.derived_dtype or np.uint8)
+        rest = (derived.ctypes.data, self._shared)
+        for i in range(len(rows)):
+            row = rows.ctypes.data + i * self._row_size
+            if self._derive is not None:
+                self._derive(row, *rest)
+            o, m = obs.ctypes.data + i * obs[:1].nbytes, mask.ctypes.data + i * mask[:1].nbytes
+            self._observe(row, *rest, o, m)
+
+
+def _place(array: Array) -> tuple[int, int]:
+    """Return where an array begins, and the bytes of one lane in it."""
+    return array.ctypes.data, array.strides[0] if array.ndim else 0
 
 
 Encoder = PythonEncoder | KernelEncoder
@@ -257,72 +427,124 @@ class Composed:
 
     def __init__(self, lanes: Lanes, encoder: Encoder, out: Buffers) -> None:
         self.lanes, self.encoder, self.out = lanes, encoder, out
-        self.reset = lanes.reset
-        self.first_illegal = lanes.first_illegal
-        seeing = lanes.game.bots_see_obs
-        self.bot_actions: Any = (encoder if seeing else lanes).bot_actions
-        self.pack, self.load, self.encode_rows = lanes.pack, lanes.load, encoder.encode_rows
+        self.reset, self.pack, self.load = lanes.reset, lanes.pack, lanes.load
+        self.first_illegal, self.needs_action = lanes.first_illegal, lanes.needs_action
+        self.bot_actions, self.encode_rows = encoder.bot_actions, encoder.encode_rows
+        self.completes = isinstance(lanes, CoreLanes) and lanes.loop.completes
+        self._spec = lanes.game.spec
         self._scratch = np.zeros_like(out.mask)
 
     def step(
         self, actions: Array, select: Select, autoreset: bool, obs: Array, mask: Array
     ) -> None:
-        """Step, reward, flags, final values, reset, encode; see :meth:`fastenv.game.Core.bind`."""
-        out = self.out
-        self.lanes.step(actions, select)
-        for column in (out.reward, out.columns, out.terminated, out.truncated):
-            column[...] = 0
-        self.encoder.reward(select, out.reward, out.columns)
-        done = self.lanes.done * select
-        out.terminated[:] = done == 1
-        out.truncated[:] = done == 2
-        if done.any():
-            ended = (done != 0).view(np.uint8)
-            self.encoder.observe(ended, out.final_obs, self._scratch)
-            self.encoder.info(ended, out.final_info)
-            for i in chosen(ended):
-                game = self.lanes.lane(i)
-                out.ep_return[i], out.ep_length[i] = game.ep_return, game.ep_length
-            if autoreset:
-                self.lanes.reset(ended, None)
-        self.observe(select, obs, mask)
+        """Step, reward, flags, final values, reset, encode; see ``BatchLoop.step_fused``."""
+        out, lanes, encoder = self.out, self.lanes, self.encoder
+        lanes.step(actions, select)
+        for column in (out.reward, out.terminated, out.truncated):
+            column.fill(0)
+        clear(out.terms)
+        begun, given = [], actions.tolist()
+        for i in chosen(select):
+            lanes.step_lane(i, given[i])
+            encoder.reward(i)
+            if self._spec.has_tau:
+                out.tau[i] = lanes.lane(i).tau
+            done = lanes.done[i]
+            if done:
+                out.terminated[i], out.truncated[i] = done == 1, done == 2
+                self._end(i)
+                begun.append(i)
+            if not (done and autoreset):
+                encoder.observe(i, obs, mask, out.info)
+            lanes.forget(i)
+        if begun and autoreset:
+            ended = np.bitwise_or(out.terminated, out.truncated, dtype=np.uint8)
+            lanes.reset(ended, None)
+            self.observe(ended, obs, mask)
+
+    def _end(self, i: int) -> None:
+        """Write what is known of an episode that is over."""
+        out, game = self.out, self.lanes.lane(i)
+        self.encoder.observe(i, out.final_obs, self._scratch, out.final_info)
+        out.ep_return[i], out.ep_length[i] = game.ep_return, game.ep_length
+        out.ep_frames[i] = game.ep_frames if self._spec.has_tau else game.ep_length
 
     def observe(self, select: Select, obs: Array, mask: Array) -> None:
         """Write observation, mask and info of the selected lanes."""
-        self.encoder.observe(select, obs, mask)
-        self.encoder.info(select, self.out.info)
+        for i in chosen(select):
+            self.encoder.observe(i, obs, mask, self.out.info)
+            self.lanes.forget(i)
 
 
 class Fused:
-    """The core calls the kernels by address, one row after the other."""
+    """The loop calls the kernels by address, one row after the other."""
 
-    def __init__(self, game: Game, lanes: CoreLanes, core: Core, out: Buffers) -> None:
-        encoder = KernelEncoder(game, lanes, lanes.states, out)
-        self.encode_rows = encoder.encode_rows
-        _obs, _mask, *bound = (getattr(out, field.name) for field in fields(out))
-        core.bind(encoder.kernels.addresses(), *bound)
-        self.step, self.observe, self.reset = core.step_fused, core.observe, core.reset
-        self.first_illegal = core.first_illegal
-        self.bot_actions: Any = (encoder if game.bots_see_obs else lanes).bot_actions
-        self.pack, self.load = lanes.pack, lanes.load
+    def __init__(self, lanes: CoreLanes, loop: Any, bots: Any) -> None:
+        self.step, self.observe, self.encode_rows = loop.step_fused, loop.observe, loop.encode_rows
+        self.reset, self.pack, self.load = loop.reset, loop.complete, loop.derive
+        self.first_illegal, self.needs_action = loop.first_illegal, lanes.needs_action
+        self.bot_actions, self.completes = bots, loop.completes
+
+
+def clear(array: Array) -> None:
+    """Set all bytes to 0, of a structured array too, which may have no fields."""
+    if array.dtype.itemsize:
+        array.view(np.uint8).fill(0)
+
+
+def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:
+    """Return functions by address, or raise :class:`ConfigError`, naming the field.
+
+    They must be there, and compiled for the dtypes of the game.
+    """
+    compiled: Compiled = functions
+    if not isinstance(functions, Compiled):  # the capsule of a core
+        compiled = Compiled(**importlib.import_module("fastenv._batch").read_table(functions))
+    compiled.check(game.spec, game.shared.dtype.itemsize)
+    for name in needed:
+        if not getattr(compiled, name):
+            raise ConfigError(f"{name}: the compiled functions of this game lack it")
+    return compiled
+
+
+def _kernels(game: Game) -> Compiled:
+    needed = ("observe", "reward", *(("info",) if game.spec.info_columns else ()))
+    return as_compiled(game, game.kernels(), *needed)
+
+
+def _check_derive(game: Game, *functions: Compiled) -> None:
+    """Refuse functions that read a derived record (they say its size) and none that computes it."""
+    reads = game.spec.derived_dtype is not None and any(f.derived_size for f in functions)
+    if reads and not any(f.derive for f in functions):
+        raise ConfigError("derive: the compiled functions of this game lack it")
 
 
 def make_path(
-    game: Game, backend: Backend, states: Array, knobs: Array, num_threads: int, out: Buffers
+    game: Game, backend: Backend, batch: Batch, num_threads: int, out: Buffers
 ) -> Composed | Fused:
-    """Return the path of a backend over the given state and knob rows."""
+    """Return the path of a backend over the memory of a batch.
+
+    Raises
+    ------
+    ConfigError
+        If compiled functions and dtypes of the game do not agree; names the field.
+    """
     if not backend.use_cython:
-        lanes: Lanes = PythonLanes(game, states, knobs)
-    else:
-        n = len(states)
-        raw_states, raw_knobs = (r.view(np.uint8).reshape(n, -1) for r in (states, knobs))
-        core = game.core(raw_states, raw_knobs, num_threads)
-        lanes = CoreLanes(game, states, core)
+        lanes = PythonLanes(game, batch)
         if backend.use_numba:
-            return Fused(game, lanes, core, out)
-    encoder: Encoder = (
-        KernelEncoder(game, lanes, states, out)
-        if backend.use_numba
-        else PythonEncoder(game, lanes, out)
-    )
-    return Composed(lanes, encoder, out)
+            return Composed(lanes, KernelEncoder(game, lanes, batch, out), out)
+        return Composed(lanes, PythonEncoder(game, lanes, out), out)
+    needed = ("reset", "step", *(("is_legal",) if game.spec.illegal_actions == "raise" else ()))
+    core = as_compiled(game, game.core(), *needed)
+    kernels = _kernels(game) if backend.use_numba else None
+    _check_derive(game, core, *([] if kernels is None else [kernels]))
+    memory = (batch.states, batch.knobs, batch.derived, batch.shared)
+    module = importlib.import_module("fastenv._batch")
+    loop = module.BatchLoop(game.spec, core, kernels, *memory, num_threads)
+    core_lanes = CoreLanes(game, batch, loop)
+    if kernels is None:
+        return Composed(core_lanes, PythonEncoder(game, core_lanes, out), out)
+    loop.bind(game.spec, out)
+    compiled = core.bot or kernels.bot  # a game may have scripted players in Python alone
+    bots = loop.bot_actions if compiled else PythonEncoder(game, core_lanes, out).bot_actions
+    return Fused(core_lanes, loop, bots)

@@ -14,7 +14,15 @@ from gymnasium.vector.utils import batch_space
 
 from fastenv.backend import Backend
 from fastenv.engine import aligned
-from fastenv.env import as_game, check_render_mode, engine_for, observation_space
+from fastenv.env import (
+    as_game,
+    check_info_mode,
+    check_render_mode,
+    engine_for,
+    observation_space,
+    one_seat,
+    shown_obs,
+)
 from fastenv.errors import ConfigError, ResetNeededError
 from fastenv.game import Game
 
@@ -29,10 +37,12 @@ class StepBuffers:
     Attributes
     ----------
     obs : ndarray, shape (n, *obs_shape)
+        Structured, if the game's observation is.
     mask : ndarray of uint8, shape (n, A)
     reward : ndarray of float32, shape (n,)
         In the game's own float dtype, where that is not float32.
     terminated, truncated : ndarray of uint8 or bool, shape (n,)
+    tau : ndarray of int32, shape (n,)
     """
 
     obs: Array | None = None
@@ -40,6 +50,7 @@ class StepBuffers:
     reward: Array | None = None
     terminated: Array | None = None
     truncated: Array | None = None
+    tau: Array | None = None
 
 
 def sample_legal(
@@ -49,13 +60,13 @@ def sample_legal(
 
     Parameters
     ----------
-    masks : array_like of bool or 0/1 integers, shape (n, A)
+    masks : array_like of bool or 0/1 integers, shape (n, A), or (n, K, A)
     rng : numpy Generator or seed, optional
-        Takes ``n`` doubles from it.
+        Takes ``n`` doubles from it, or ``n * K``.
 
     Returns
     -------
-    ndarray of int32, shape (n,)
+    ndarray of int32, shape (n,) or (n, K)
 
     Raises
     ------
@@ -63,6 +74,13 @@ def sample_legal(
         Wrong shape, or a lane without a legal action; the message names it.
     """
     legal = np.asarray(masks)
+    if legal.ndim == 3:
+        n, agents, actions_of_one = legal.shape
+        stuck = ~legal.astype(np.bool_, copy=False).any(axis=2)
+        if stuck.any():
+            lane, agent = np.argwhere(stuck)[0]
+            raise ValueError(f"lane {lane}, agent {agent} has no legal action")
+        return sample_legal(legal.reshape(n * agents, actions_of_one), rng).reshape(n, agents)
     if legal.ndim != 2:
         raise ValueError(f"masks must have shape (n, A), got {legal.shape}")
     legal = legal.astype(np.bool_, copy=False)
@@ -76,7 +94,7 @@ def sample_legal(
     return actions
 
 
-class FastVectorEnv(VectorEnv[Array, Array, Array]):
+class FastVectorEnv(VectorEnv[Any, Array, Array]):
     """``num_envs`` games behind Gymnasium's vector interface.
 
     Parameters
@@ -88,7 +106,8 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
     backend, use_numba, use_cython
         See :func:`fastenv.backend.resolve`; ``vec.backend`` names the one in use.
     num_threads : int, optional
-        Threads of the compiled path; default ``FASTENV_NUM_THREADS`` or 1.
+        Threads of the compiled path, at most one a lane and 256; default ``FASTENV_NUM_THREADS``
+        or 1.
     autoreset_mode : str or AutoresetMode
         ``"NextStep"`` (Gymnasium's default), ``"SameStep"`` or ``"Disabled"``, also spelt
         ``next_step``, ``same_step`` and ``disabled``.
@@ -100,6 +119,16 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         What :meth:`render` returns for each lane.
     info_columns : sequence of str, optional
         Columns of the game in the infos; default the game's own choice. Fewer are faster.
+    info_mode : {"full", "stats", "none"}
+        ``full``: one array a column, as Gymnasium has it. ``stats``: Python floats alone, mean,
+        10th, 50th and 90th percentile over the lanes of each column that is one number, and the
+        shares of lanes that ended. ``none``: nothing. In all modes SAME_STEP tells the final
+        observations of episodes that ended.
+    agents : {"one", "all"}
+        In a game of several agents: show the first, with ``opponent`` for the others, or all K;
+        then everything an agent sees or does has an axis of K behind that of the lanes.
+    opponent : str, optional
+        The scripted player of the other agents.
     **options
         Options of the game.
     """
@@ -119,24 +148,38 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         copy: bool = True,
         render_mode: str | None = None,
         info_columns: Sequence[str] | None = None,
+        info_mode: str = "full",
+        agents: str = "one",
+        opponent: str | None = None,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options)
         self.autoreset_mode = _as_mode(autoreset_mode)
+        spec = self.game.spec
         self.metadata = {
             **self.metadata,
-            "render_modes": list(self.game.render_modes),
+            "render_modes": list(spec.render_modes),
             "autoreset_mode": self.autoreset_mode,
         }
         self.render_mode = check_render_mode(self.game, render_mode)
         self.copy = copy
-        self.engine = engine_for(
-            self.game, num_envs, backend, use_numba, use_cython, num_threads, info_columns
-        )
-        self.backend = self.engine.backend
-        self.num_envs = self.engine.num_envs
-        self.single_observation_space = observation_space(self.game)
-        self.single_action_space = spaces.Discrete(self.game.num_actions)
+        self.info_mode = info_mode
+        columns = check_info_mode(info_mode, info_columns)
+        if agents not in ("one", "all"):
+            raise ConfigError(f"agents={agents!r}: must be one of 'one', 'all'")
+        if agents == "one":
+            opponent = one_seat(self.game, opponent)
+        elif opponent is not None:
+            raise ConfigError(f"opponent={opponent!r}: nobody is left with agents='all'")
+        flags = (backend, use_numba, use_cython)
+        engine = engine_for(self.game, num_envs, *flags, num_threads, columns, opponent)
+        self.engine = engine
+        self.backend = engine.backend
+        self.num_envs = engine.num_envs
+        k = engine.num_agents
+        self.single_observation_space = observation_space(self.game, k)
+        several = spaces.MultiDiscrete([spec.num_actions] * k)
+        self.single_action_space = several if k > 1 else spaces.Discrete(spec.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
 
@@ -147,7 +190,7 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[Array, Infos]:
+    ) -> tuple[Any, Infos]:
         """Start an episode in all lanes or in some.
 
         Parameters
@@ -165,12 +208,12 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         self.engine.reset_many(mask=chosen, seeds=seeds)
         return self._observation(), self._infos(chosen)
 
-    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, Infos]:
+    def step(self, actions: Array) -> tuple[Any, Array, Array, Array, Infos]:
         """Take one decision in every lane.
 
         Parameters
         ----------
-        actions : ndarray of integers, shape (n,)
+        actions : ndarray of integers, shape (n,), or (n, K) with all agents
             With NEXT_STEP, actions of lanes whose episode ended in the last step are ignored.
 
         Returns
@@ -191,9 +234,9 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
             self._add_episodes(infos, done)
         if not self.copy:
             flags = engine.terminated.view(np.bool_), engine.truncated.view(np.bool_)
-            return engine.obs, engine.reward, *flags, infos
+            return self._observation(), engine.reward, *flags, infos
         return (
-            engine.obs.copy(),
+            self._observation(),
             engine.reward.astype(np.float64),
             engine.terminated.astype(np.bool_),
             engine.truncated.astype(np.bool_),
@@ -223,6 +266,7 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
             (buffers.reward, "reward", engine.reward),
             (buffers.terminated, "terminated", engine.terminated),
             (buffers.truncated, "truncated", engine.truncated),
+            (buffers.tau, "tau", engine.tau),
         )
         for array, name, source in small:
             if array is not None:
@@ -317,8 +361,8 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         engine.reset_many(pending, obs_out=obs, mask_out=mask)
         return pending
 
-    def _observation(self) -> Array:
-        return self.engine.obs.copy() if self.copy else self.engine.obs
+    def _observation(self) -> Any:
+        return shown_obs(self.engine.obs, self.copy)
 
     def _infos(
         self,
@@ -328,48 +372,79 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
     ) -> Infos:
         """Return the info columns, set in ``rows`` (default: all), zero elsewhere.
 
-        Float columns, which belong to a step, are zero in lanes ``zeroed`` that were reset since.
+        Columns of a step are zero in lanes ``zeroed`` that were reset since.
         """
-        engine, game, n = self.engine, self.game, self.num_envs
-        ints, floats = engine.info_block(final)
-        mask = np.ones((n, self.game.num_actions), np.int8) if final else engine.mask.view(np.int8)
+        if self.info_mode != "full":
+            return self._stats() if self.info_mode == "stats" and not final else {}
+        engine = self.engine
+        records, terms = engine.info_records(final), engine.terms
+        mask = np.ones_like(engine.mask) if final else engine.mask
+        tau = engine.tau
         if self.copy:
-            ints, floats, mask = ints.copy(), floats.copy(), mask.copy()
+            records, terms, mask, tau = (array.copy() for array in (records, terms, mask, tau))
             if zeroed is not None:
-                floats[zeroed] = 0
+                for array in (terms, tau):
+                    array[zeroed] = np.zeros((), array.dtype)
             if rows is not None:
-                for block in (ints, floats, mask):
-                    block[~rows] = 0
-        names = (*engine.info_columns, *engine.float_columns, "action_mask")
-        present = np.empty((len(names), n), np.bool_)
+                for array in (records, terms, mask, tau):
+                    array[~rows] = np.zeros((), array.dtype)
+        infos: Infos = {name: records[name] for name in engine.info_columns}
+        infos |= {name: terms[name] for name in engine.term_columns}
+        if engine.spec.has_tau:
+            infos["tau"] = tau
+        infos["action_mask"] = mask.view(np.int8)
+        for name, labels in engine.spec.info_labels.items():
+            if name in infos:
+                infos[name] = _shown(infos[name], labels, rows)
+        present = np.empty((len(infos), self.num_envs), np.bool_)
         present[:] = True if rows is None else rows
-        infos: Infos = dict(zip(names, (*ints.T, *floats.T, mask), strict=True))
-        for name in engine.info_columns:
-            if name in game.info_kinds:
-                infos[name] = _shown(infos[name], game.info_kinds[name], rows)
-        infos.update(zip([f"_{name}" for name in names], present, strict=True))
+        infos.update(zip([f"_{name}" for name in infos], present, strict=True))
         return infos
+
+    def _stats(self) -> Infos:
+        """Return means and percentiles over the lanes, as Python floats."""
+        engine = self.engine
+        ended = (engine.terminated | engine.truncated).view(np.bool_)
+        stats: Infos = {}
+        for name, column in engine.info.items():
+            if column.ndim == 1 and name not in engine.spec.info_labels:
+                now = np.where(ended, engine.final_info[name], column)
+                now = now.astype(np.float64)
+                stats[f"{name}_mean"] = float(now.mean())
+                shares = (10, 50, 90)
+                for share, value in zip(shares, np.percentile(now, shares), strict=True):
+                    stats[f"{name}_p{share}"] = float(value)
+        stats["done_rate"] = float(engine.terminated.mean())
+        stats["trunc_rate"] = float(engine.truncated.mean())
+        stats["reset_rate"] = float(ended.mean())
+        if engine.spec.has_tau:
+            stats["tau_mean"] = float(engine.tau.mean())
+        return stats
 
     def _add_episodes(self, infos: Infos, done: npt.NDArray[np.bool_]) -> None:
         """Add what is known of the episodes that ended in this step."""
-        engine = self.engine
+        engine, full = self.engine, self.info_mode == "full"
+        sums = {"episode_return": engine.ep_return, "episode_length": engine.ep_length}
+        if engine.spec.has_tau:
+            sums["episode_frames"] = engine.ep_frames
         episodes: Infos = {}
-        for name, values in (
-            ("episode_return", engine.ep_return),
-            ("episode_length", engine.ep_length),
-        ):
-            episodes[name] = np.where(done, values, values.dtype.type(0))
+        for name, values in sums.items() if full else ():
+            episodes[name] = values.copy()
+            episodes[name][~done] = 0
             episodes[f"_{name}"] = done.copy()
         if self.autoreset_mode != AutoresetMode.SAME_STEP:
             infos.update(episodes)
             return
         final = np.full(self.num_envs, None, object)
         lanes = np.flatnonzero(done)
-        for lane, obs in zip(lanes, engine.final_obs[lanes], strict=True):
-            final[lane] = obs
+        ended = engine.final_obs[lanes]  # one copy; what each lane is shown is a part of it
+        structured = ended.dtype.names is not None
+        for lane, obs in zip(lanes.tolist(), ended, strict=True):
+            final[lane] = shown_obs(obs) if structured else obs
         infos["final_obs"], infos["_final_obs"] = final, done.copy()
-        infos["final_info"] = self._infos(done, final=True) | episodes
-        infos["_final_info"] = done.copy()
+        if full:
+            infos["final_info"] = self._infos(done, final=True) | episodes
+            infos["_final_info"] = done.copy()
 
     def _reset_mask(self, options: dict[str, Any] | None) -> npt.NDArray[np.bool_] | None:
         if options is None or "reset_mask" not in options:
@@ -393,16 +468,12 @@ class FastVectorEnv(VectorEnv[Array, Array, Array]):
         return [int(s) if lane else None for s, lane in zip(drawn, new, strict=True)]
 
 
-def _shown(
-    column: Array, kind: type | tuple[str, ...], rows: npt.NDArray[np.bool_] | None
-) -> Array:
-    """Return a column as ``SyncVectorEnv`` collects what single environments show of it."""
-    if not isinstance(kind, tuple):
-        return column.astype(kind, copy=False)
-    labels = np.array(kind, object)[column.astype(np.intp)]
+def _shown(column: Array, labels: tuple[str, ...], rows: npt.NDArray[np.bool_] | None) -> Array:
+    """Return a column as ``SyncVectorEnv`` collects the labels that single environments show."""
+    shown = np.array(labels, object)[column.astype(np.intp)]
     if rows is not None:
-        labels[~rows] = None
-    return labels
+        shown[~rows] = None
+    return shown
 
 
 def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:
@@ -418,5 +489,6 @@ def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:
 def allocate(vec: FastVectorEnv) -> StepBuffers:
     """Return buffers of the right shapes and dtypes for :meth:`FastVectorEnv.step_into`."""
     engine = vec.engine
-    like = (engine.obs, engine.mask, engine.reward, engine.terminated, engine.truncated)
-    return StepBuffers(*(aligned(array.shape, array.dtype) for array in like))
+    names = ("obs", "mask", "reward", "terminated", "truncated", "tau")
+    like = {name: getattr(engine, name) for name in names}
+    return StepBuffers(**{name: aligned(a.shape, a.dtype) for name, a in like.items()})

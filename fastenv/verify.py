@@ -61,7 +61,7 @@ class Difference:
 
 def available(game: Game) -> dict[str, str | None]:
     """Return why each backend cannot run here, None for those that can."""
-    modules = (game.kernel_module, game.core_module)
+    modules = (game.spec.kernel_module, game.spec.core_module)
     return {name: missing(backend, *modules) for name, backend in BACKENDS.items()}
 
 
@@ -74,21 +74,23 @@ def outputs(engine: BatchEngine) -> Iterator[tuple[str, Array]]:
     for name in rows.dtype.names or ():
         yield f"state.{name}", rows[name]
     yield "state (padding included)", rows.view(np.uint8).reshape(len(rows), -1)
-    yield "obs", engine.obs
+    yield from _parts("obs", engine.obs)
     yield "mask", engine.mask
     yield "reward", engine.reward
     yield "terminated", engine.terminated
     yield "truncated", engine.truncated
+    yield "tau", engine.tau
     for name, column in engine.info.items():
         yield f"info.{name}", column
     done = (engine.terminated | engine.truncated) != 0
     final = {"final_obs": engine.final_obs, "ep_return": engine.ep_return}
-    final |= {"ep_length": engine.ep_length}
+    final |= {"ep_length": engine.ep_length, "ep_frames": engine.ep_frames}
     final |= {f"final_info.{name}": column for name, column in engine.final_info.items()}
     for name, column in final.items():
-        kept = column.copy()
-        kept[~done] = 0
-        yield name, kept
+        for part, values in _parts(name, column):
+            kept = values.copy()
+            kept[~done] = 0
+            yield part, kept
 
 
 def first_difference(a: BatchEngine, b: BatchEngine) -> tuple[str, int, tuple[Any, Any]] | None:
@@ -104,6 +106,15 @@ def first_difference(a: BatchEngine, b: BatchEngine) -> tuple[str, int, tuple[An
             where = f"{name}[{wrong[0]}]"
             return where, lane, (x[lane, wrong[0]].tolist(), y[lane, wrong[0]].tolist())
     return None
+
+
+def _parts(name: str, array: Array) -> Iterator[tuple[str, Array]]:
+    """Yield an array, or the fields of a structured one: what is between them means nothing."""
+    if array.dtype.names is None:
+        yield name, array
+        return
+    for field in array.dtype.names:
+        yield f"{name}.{field}", array[field]
 
 
 class Case:
@@ -177,10 +188,9 @@ class Case:
             self._each(lambda engine: engine.set_states(rows), "reload")
         else:
             actions = sample_legal(standard.mask, rng)
-            actions = np.where(
-                rng.random(n) < illegal, rng.integers(0, standard.num_actions, n), actions
-            )
-            if standard.game.raise_illegal:
+            any_action = rng.integers(0, standard.num_actions, actions.shape)
+            actions = np.where(rng.random(actions.shape) < illegal, any_action, actions)
+            if standard.spec.illegal_actions == "raise":
                 actions = sample_legal(standard.mask, rng)
             select = rng.random(n) < 0.5 if kind == "some" else np.ones(n, np.bool_)
             auto = kind != "no autoreset"

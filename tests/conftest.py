@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,10 +36,20 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 def pytest_report_header() -> str:
     """Say which build is tested: a checkout, a copy and an installed wheel look alike otherwise."""
     try:
-        from fastenv.skullking import _core
+        from fastenv import _batch
     except ImportError as error:
-        return f"fastenv core: none ({error})"
-    return f"fastenv core: {_core.__file__}"
+        return f"fastenv core: none ({error}); the tests of compiled code are skipped"
+    return f"fastenv core: {_batch.__file__}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests whose parameter ``backend`` stands for compiled code."""
+    from tests.needs import needs_core
+
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        if params.get("backend") in ("cython", "fast"):
+            item.add_marker(needs_core)
 
 
 def pytest_runtest_setup() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import fastenv
 from fastenv.vector import allocate
+from tests.needs import needs_core
 
 STEPS = 10_000
 
@@ -37,9 +38,9 @@ def leaves_nothing(step):
     assert peak - before < 8_000  # a few scalars in flight, no array with a row a lane
 
 
+@needs_core
 @pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
 def test_engine_and_step_into(tier):
-    pytest.importorskip("fastenv.skullking._core")
     n = 64
     vec = fastenv.make_vec(
         f"SkullKing{tier}-v0", n, backend="fast", autoreset_mode="same_step", invalid_action="raise"
@@ -65,8 +66,8 @@ def test_engine_and_step_into(tier):
     leaves_nothing(step_into)
 
 
+@needs_core
 def test_prospector():
-    pytest.importorskip("fastenv.prospector._core")
     n = 64
     vec = fastenv.make_vec("Prospector-v0", n, backend="fast", autoreset_mode="same_step")
     vec.reset(seed=0)

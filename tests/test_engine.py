@@ -100,7 +100,7 @@ def test_unselected_lanes_are_left_alone(backend):
         assert not column[rest].any()
     assert (
         engine.get_states()["steps"][~rest]
-        != before.view(engine.game.state_dtype)["steps"][~rest].ravel()
+        != before.view(engine.spec.state_dtype)["steps"][~rest].ravel()
     ).any()
 
 
@@ -352,7 +352,7 @@ def test_impossible_sizes_are_refused(monkeypatch):
         with pytest.raises(fastenv.ConfigError, match="num_threads"):
             BatchEngine(WalkGame(), 1, num_threads=wrong)
     monkeypatch.setenv("FASTENV_NUM_THREADS", "3")
-    assert BatchEngine(WalkGame(), 1).num_threads == 3
+    assert BatchEngine(WalkGame(), 3).num_threads == 3
     monkeypatch.setenv("FASTENV_NUM_THREADS", "many")
     with pytest.raises(fastenv.ConfigError, match="FASTENV_NUM_THREADS"):
         BatchEngine(WalkGame(), 1)
@@ -410,7 +410,7 @@ def test_only_the_wanted_columns_are_written(backend, wanted):
         np.testing.assert_array_equal(part.obs, whole.obs)
     assert ended
     copy = pickle.loads(pickle.dumps(part))
-    assert (copy.info_columns, copy.float_columns) == (part.info_columns, part.float_columns)
+    assert (copy.info_columns, copy.term_columns) == (part.info_columns, part.term_columns)
 
 
 @pytest.mark.parametrize("wanted", ["goal", ("colour",), ("goal", "goal"), (1,)])

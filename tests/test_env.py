@@ -14,8 +14,13 @@ BACKENDS = ("reference", "numba", "cython", "fast")
 
 
 @pytest.fixture(params=BACKENDS)
-def env(request):
-    return FastEnv(WalkGame(), backend=request.param)
+def backend(request):
+    return request.param
+
+
+@pytest.fixture
+def env(backend):
+    return FastEnv(WalkGame(), backend=backend)
 
 
 def play(env, actions):

@@ -7,6 +7,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.needs import needs_core
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -37,6 +39,7 @@ def run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> nbformat.
     return client.execute()
 
 
+@needs_core
 @pytest.mark.slow
 def test_quickstart_shows_equal_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = run("01_quickstart.ipynb", tmp_path, monkeypatch)
@@ -59,6 +62,7 @@ def test_explore_runs_makes_what_it_needs(tmp_path: Path, monkeypatch: pytest.Mo
     assert pictures(notebook) == 5
 
 
+@needs_core
 @pytest.mark.slow
 def test_prospector_shows_who_beats_cashing_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,14 +1,18 @@
 """What is built and shipped, above all on a machine without a C compiler."""
 
+import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from tests.needs import needs_compiler, needs_core
 
 ROOT = Path(__file__).resolve().parents[1]
 NO_COMPILER = {"CC": shutil.which("false"), "CXX": shutil.which("false")}
@@ -96,12 +100,12 @@ print(fastenv.make_vec("SkullKingWorker-v0", 2, backend="auto").backend)
     assert run_installed(installed, tmp_path, script) == ["numba", "numba"]
 
 
-@pytest.mark.parametrize("backend", ["cython", "fast"])
-def test_without_compiler_asking_for_cython_says_what_to_install(installed, tmp_path, backend):
+@pytest.mark.parametrize("name", ["cython", "fast"])
+def test_without_compiler_asking_for_cython_says_what_to_install(installed, tmp_path, name):
     script = f"""
 import fastenv
 try:
-    fastenv.make("SkullKingWorker-v0", backend={backend!r})
+    fastenv.make("SkullKingWorker-v0", backend={name!r})
 except fastenv.BackendUnavailableError as error:
     print(error)
 """
@@ -125,38 +129,97 @@ def test_missing_compiler_is_an_error_where_the_extension_is_required(sources):
     assert built.stderr.count("the compiled extensions were not built") == 1
 
 
+@pytest.fixture
+def checkout(sources):
+    """The copy as ``make`` finds it when its environment is installed: this one."""
+    python = sources / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    shutil.copy(ROOT / "Makefile", sources)
+    shutil.copy(ROOT / "requirements-dev.txt", sources)
+    (sources / ".venv" / "installed").touch()
+    return sources
+
+
+def make_build(checkout, **env):
+    """Run ``make build`` with the given environment."""
+    return subprocess.run(
+        ["make", "build"],
+        cwd=checkout,
+        env=os.environ | env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_goes_on_without_a_compiler_and_tries_again(checkout):
+    old = checkout / "fastenv" / "skullking" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+    old.touch()  # of older sources, when there was a compiler
+    for _ in range(2):
+        built = make_build(checkout, **NO_COMPILER)
+        assert built.returncode == 0, built.stderr
+        assert built.stderr.count("the compiled extensions were not built") == 1
+        assert not old.exists()
+
+
+@needs_compiler
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_make_fails_where_a_compiler_refuses_our_code(checkout):
+    headers = {path: path.read_text() for path in (checkout / "fastenv").rglob("*.h")}
+    try:
+        for path, text in headers.items():
+            path.write_text(f"#error broken\n{text}")
+        built = make_build(checkout)
+    finally:
+        for path, text in headers.items():
+            path.write_text(text)
+    assert built.returncode != 0
+    assert "#error broken" in built.stderr
+    assert "were not built" not in built.stderr
+
+
 def test_wheel_holds_the_package_and_nothing_else(wheel):
     names = [Path(name) for name in zipfile.ZipFile(wheel).namelist()]
     shipped = {name for name in names if name.parts[0] == "fastenv"}
     metadata = {name for name in names if name.parts[0].endswith(".dist-info")}
     assert shipped | metadata == set(names)
     assert {name.suffix for name in shipped} == {".py", ".pyi", ".pxd", ".h", ".typed"}
-    for wanted in ("fastenv/py.typed", "fastenv/_rng.pxd", "fastenv/skullking/_core.pyi"):
-        assert Path(wanted) in shipped
+    wanted = {"py.typed", "_rng.pxd", "_batch.pxd", "_batch.pyi"}
+    wanted |= {f"{game}/_core.pyi" for game in ("skullking", "prospector")}
+    assert {Path("fastenv", name) for name in wanted} <= shipped
 
 
 def test_sdist_holds_what_its_tests_and_pages_use():
     grafted = re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text(), re.MULTILINE)
-    for folder in ("training", "tests", "notebooks", "docs", "pretrained", "benchmarks", ".ci"):
+    used = ("training", "tests", "tools", "notebooks", "docs", "pretrained", "benchmarks", ".ci")
+    for folder in used:
         assert folder in grafted
         assert (ROOT / folder).is_dir()
 
 
+@needs_core
 def test_core_is_built_as_asked():
     """Both stale-build traps are silent: a debug run on a release build would prove nothing."""
-    from fastenv.skullking import _core as core
+    import fastenv
+    from fastenv import _batch
 
     debug = os.environ.get("FASTENV_DEBUG") == "1"
-    assert Path(core.__file__).is_relative_to(ROOT)
-    assert core.is_debug() == debug
+    assert Path(_batch.__file__).is_relative_to(ROOT)
+    assert _batch.is_debug() == debug
+    assert _batch._debug_probe(3) == 13
     if debug:
         with pytest.raises(IndexError):
-            core._debug_probe(1 << 20)
+            _batch._debug_probe(1 << 20)
+    for name in {fastenv.make_game(env_id).spec.core_module for env_id in fastenv.list_envs()}:
+        assert Path(importlib.import_module(name).__file__).is_relative_to(ROOT)
 
 
 def files_of_the_project():
     """Yield every source and build file except this one, which has to name what it forbids."""
-    for folder in ("fastenv", "training", "tests"):
+    for folder in ("fastenv", "training", "tests", "tools"):
         for suffix in ("py", "pyx", "pxd", "pyi", "pxi"):
             yield from (ROOT / folder).rglob(f"*.{suffix}")
     yield from (ROOT / name for name in ("setup.py", "pyproject.toml", "Makefile"))

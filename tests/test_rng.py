@@ -9,14 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastenv
-from fastenv.backend import Backend, missing
 from fastenv.engine import rng_streams
 from fastenv.rng import GOLDEN_GAMMA, Rng, splitmix64
+from tests.needs import needs_core
 
 MASK64 = 2**64 - 1
-WORKER = fastenv.make_game("SkullKingWorker-v0")
-WHY = missing(Backend(False, True), WORKER.kernel_module, WORKER.core_module)
-needs_core = pytest.mark.skipif(WHY is not None, reason=str(WHY))
 
 # Rosetta Code, "Pseudo-random numbers/Splitmix64", from Vigna's splitmix64.c.
 SPLITMIX_1234567 = [

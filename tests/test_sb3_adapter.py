@@ -20,7 +20,7 @@ from tests.toy import WalkGame
 N = 4
 
 
-def batch(backend="fast", **options):
+def batch(backend="auto", **options):
     return BatchVecEnv(BatchEngine(WalkGame(), N, backend), **options)
 
 

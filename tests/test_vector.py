@@ -16,7 +16,7 @@ MODES = list(AutoresetMode)
 N = 4
 
 
-def pair(mode, backend="fast", n=N):
+def pair(mode, backend="auto", n=N):
     ours = FastVectorEnv(WalkGame(), n, backend=backend, autoreset_mode=mode)
     single = [lambda: FastEnv(WalkGame(), backend="reference")] * n
     return ours, SyncVectorEnv(single, autoreset_mode=mode)

@@ -1,16 +1,90 @@
-"""A tiny game that has nothing to do with cards: it keeps the house independent of any game.
+"""Two tiny games that have nothing to do with the real ones: they keep the engine free of any game.
 
-Walk to a goal while the wind blows: 0 waits, 1 steps, 2 jumps two fields (illegal on odd fields).
-Its "kernels" and its "core" are plain Python over rows, so that all four backends can be composed.
+``WalkGame`` is as simple as a game gets. ``RaceGame`` uses everything a game may: two agents, whose
+decisions last, a structured observation of bytes, columns of several types and shapes, knobs,
+shared bytes, a derived record, a tail of configured length, a field the core leaves open, bots with
+parameters. Kernels and core of both are ``numba.cfunc``, so that the loop over lanes is proved
+without a compiled game.
 """
 
+from functools import cache, lru_cache
 from typing import Any
 
+import numba as nb
 import numpy as np
+from numba import njit, types
 
-from fastenv.errors import ConfigError, StateError
-from fastenv.game import Game
+from fastenv.errors import ConfigError, InvalidActionError, StateError
+from fastenv.game import Compiled, Game, GameSpec
 from fastenv.rng import Rng
+
+KERNELS, CORE = "numba", "fastenv._batch"
+_void, _u64 = types.voidptr, types.CPointer(types.uint64)
+_i32 = types.CPointer(types.int32)
+
+
+# -- the engine generator --------------------------------------------------------------------------
+
+
+@njit
+def _rotl(x, k):
+    return (x << np.uint64(k)) | (x >> np.uint64(64 - k))
+
+
+@njit
+def _seed(s, seed):
+    for k in range(4):
+        z = seed + np.uint64(k + 1) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        s[k] = z ^ (z >> np.uint64(31))
+
+
+@njit
+def _next(s):
+    x = _rotl(s[1] * np.uint64(5), 7) * np.uint64(9)
+    t = s[1] << np.uint64(17)
+    s[2] ^= s[0]
+    s[3] ^= s[1]
+    s[1] ^= s[2]
+    s[0] ^= s[3]
+    s[2] ^= t
+    s[3] = _rotl(s[3], 45)
+    return x
+
+
+@njit
+def _bounded(s, n):
+    n = np.uint64(n)
+    product = (_next(s) >> np.uint64(32)) * n
+    low = product & np.uint64(0xFFFFFFFF)
+    if low < n:
+        threshold = (np.uint64(0x100000000) - n) % n
+        while low < threshold:
+            product = (_next(s) >> np.uint64(32)) * n
+            low = product & np.uint64(0xFFFFFFFF)
+    return np.int64(product >> np.uint64(32))
+
+
+class AnyWhole:
+    """Takes whole numbers of any type; those that are no action become the next one."""
+
+    def encode(self, action: Any) -> int:
+        number = action.item() if np.ndim(action) == 0 and hasattr(action, "item") else action
+        whole = isinstance(number, int) or (isinstance(number, float) and number.is_integer())
+        if not whole:
+            raise InvalidActionError(f"action {number} must be a whole number")
+        return int(min(max(number, -1), 3))
+
+    def encode_many(self, actions: Any, out: Any) -> None:
+        for lane, action in enumerate(actions):
+            try:
+                out[lane] = self.encode(action)
+            except InvalidActionError as error:
+                raise InvalidActionError(f"lane {lane}: {error}") from None
+
+
+# -- walk ------------------------------------------------------------------------------------------
 
 STATE = np.dtype(
     [
@@ -27,11 +101,17 @@ STATE = np.dtype(
     ],
     align=True,
 )
-KNOBS = np.dtype([("limit", "i4")])
+KNOBS = np.dtype([("limit", "i4")], align=True)
+BOT = np.dtype([("kind", "i4")], align=True)
+WALK_INFO = np.dtype([("position", "i4"), ("goal", "i4")], align=True)
+WALK_TERMS = np.dtype([("distance", "f4"), ("twice", "f4")], align=True)
 
 
 class Walk:
-    """One running game."""
+    """One running game: walk to a goal while the wind blows.
+
+    0 waits, 1 steps, 2 jumps two fields (illegal on odd fields).
+    """
 
     def __init__(self) -> None:
         self.rng = Rng(0)
@@ -61,18 +141,114 @@ class Walk:
             self.done = 2
 
 
-class WalkGame(Game):
-    num_actions = 3
-    obs_shape = (3,)
-    state_dtype = STATE
-    knobs_dtype = KNOBS
-    info_columns = ("position", "goal")
-    float_columns = ("distance", "twice")
-    kernel_module = core_module = "fastenv.rng"
-    render_modes = ("ansi", "rgb_array")
+@cache
+def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
+    """Return core and kernels of the walk."""
 
+    @nb.cfunc(types.void(_void, _void, _void, _u64))
+    def reset(row, shared, knobs, seed):
+        s, k = nb.carray(row, (1,), STATE)[0], nb.carray(knobs, (1,), KNOBS)[0]
+        words = nb.carray(seed, (1,))
+        if words.ctypes.data != 0:
+            _seed(s.rng, words[0])
+        s.ep_return, s.ep_length, s.done = 0.0, 0, 0
+        s.position = s.steps = s.moved = s.illegal = 0
+        s.limit = k.limit
+        s.goal = 1 + _bounded(s.rng, 6)
+
+    @njit
+    def _is_legal(s, action):
+        return 0 <= action <= (1 if s.position % 2 else 2)
+
+    @nb.cfunc(types.int32(_void, _void, _void, _void, _i32))
+    def step(row, derived, shared, knobs, actions):
+        s, action = nb.carray(row, (1,), STATE)[0], nb.carray(actions, (1,))[0]
+        s.steps += 1
+        s.moved = 0
+        if not _is_legal(s, action):
+            s.illegal += 1
+        else:
+            before = s.position
+            wind = np.int64(_bounded(s.rng, 4) == 0)
+            s.position = max(0, before + action - wind)
+            s.moved = s.position - before
+        if s.position >= s.goal:
+            s.done = 1
+        elif s.steps >= s.limit or s.illegal >= 3:
+            s.done = 2
+        return 0
+
+    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    def is_legal(row, derived, shared, agent, action):
+        return _is_legal(nb.carray(row, (1,), STATE)[0], action)
+
+    @nb.cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
+    def bot(row, derived, shared, params, agent, obs, mask, rng):
+        s, kind = nb.carray(row, (1,), STATE)[0], nb.carray(params, (1,), BOT)[0].kind
+        return 1 if kind == 0 else _bounded(nb.carray(rng, (4,)), 2 if s.position % 2 else 3)
+
+    @nb.cfunc(types.void(_void, _void, _void, _void, _void))
+    def observe(row, derived, shared, obs_out, mask_out):
+        s = nb.carray(row, (1,), STATE)[0]
+        obs, mask = nb.carray(obs_out, (3,), np.float32), nb.carray(mask_out, (3,), np.uint8)
+        obs[0], obs[1], obs[2] = s.position / 10, s.goal / 10, s.steps / 20
+        for action in range(3):
+            mask[action] = _is_legal(s, action)
+
+    @nb.cfunc(types.int32(_void, _void, _void, _void, _void))
+    def reward(row, derived, shared, reward_out, terms_out):
+        s = nb.carray(row, (1,), STATE)[0]
+        out, terms = nb.carray(reward_out, (1,), np.float32), nb.carray(terms_out, (1,), WALK_TERMS)
+        out[0] = np.float32(0.3 * s.moved - 0.1)
+        terms[0].distance = np.float32(s.goal - s.position)
+        terms[0].twice = np.float32(2.0 * np.float64(out[0]))
+        return 1
+
+    @nb.cfunc(types.void(_void, _void, _void, _void))
+    def info(row, derived, shared, info_out):
+        s, out = nb.carray(row, (1,), STATE)[0], nb.carray(info_out, (1,), WALK_INFO)[0]
+        out.position, out.goal = s.position, s.goal
+
+    core = Compiled(
+        reset=reset.address,
+        step=step.address,
+        is_legal=is_legal.address,
+        bot=bot.address,
+        state_size=STATE.itemsize,
+        knobs_size=KNOBS.itemsize,
+        fetch=STATE.itemsize,
+    )
+    kernels = Compiled(
+        observe=observe.address,
+        reward=reward.address,
+        info=info.address,
+        state_size=STATE.itemsize,
+        info_size=WALK_INFO.itemsize,
+        obs_size=12,
+    )
+    KEPT.append((reset, step, is_legal, bot, observe, reward, info))
+    return core, kernels
+
+
+KEPT: list[Any] = []  # machine code lives as long as its cfunc
+
+
+class WalkGame(Game):
     def __init__(self, raise_illegal: bool = False, any_integer: bool = False) -> None:
-        self.raise_illegal, self.any_integer = raise_illegal, any_integer
+        self.spec = GameSpec(
+            num_actions=3,
+            obs_shape=(3,),
+            state_dtype=STATE,
+            knobs_dtype=KNOBS,
+            info_dtype=WALK_INFO,
+            terms_dtype=WALK_TERMS,
+            bot_dtype=BOT,
+            illegal_actions="raise" if raise_illegal else "play",
+            action_codec=AnyWhole() if any_integer else None,
+            kernel_module=KERNELS,
+            core_module=CORE,
+            render_modes=("ansi", "rgb_array"),
+        )
 
     def create(self) -> Walk:
         return Walk()
@@ -86,16 +262,17 @@ class WalkGame(Game):
     def step(self, game: Walk, action: int) -> None:
         game.step(action)
 
-    def pack(self, game: Walk, row: Any) -> None:
-        for name in STATE.names:
+    def pack(self, game: Walk) -> bytes:
+        row = np.zeros(1, STATE)
+        for name in STATE.names or ():
             row[name] = game.rng.state if name == "rng" else getattr(game, name)
+        return row.tobytes()
 
     def unpack(self, row: Any) -> Walk:
-        game = Walk()
-        for name in STATE.names:
-            setattr(game, name, row[name].tolist())
-        game.rng, state = Rng(0), game.rng
-        game.rng.state = state
+        record, game = np.frombuffer(bytes(row), STATE)[0], Walk()
+        for name in (STATE.names or ())[1:]:
+            setattr(game, name, record[name].item())
+        game.rng.state = record["rng"].tolist()
         return game
 
     def encode_obs(self, game: Walk, out: Any) -> None:
@@ -104,21 +281,23 @@ class WalkGame(Game):
     def action_mask(self, game: Walk, out: Any) -> None:
         out[:] = [a in game.legal() for a in range(3)]
 
-    def reward(self, game: Walk, columns: Any) -> float:
+    def reward(self, game: Walk) -> Any:
         reward = float(np.float32(0.3 * game.moved - 0.1))
-        columns[:] = game.goal - game.position, 2 * reward
-        game.ep_return += reward
-        game.ep_length += 1
-        return reward
+        return reward, (game.goal - game.position, 2 * reward)
 
-    def info(self, game: Walk, out: Any) -> None:
-        out[:] = game.position, game.goal
+    def info(self, game: Walk) -> Any:
+        return game.position, game.goal
 
-    def kernels(self) -> "WalkKernels":
-        return WalkKernels(self)
+    def bot_action(self, game: Walk, params: Any, agent: int, obs: Any, mask: Any, rng: Rng) -> int:
+        if params["kind"] == 0:
+            return 1
+        return game.legal()[rng.bounded(len(game.legal()))]
 
-    def core(self, states: Any, knobs: Any, num_threads: int) -> "WalkCore":
-        return WalkCore(self, states.view(STATE).reshape(-1), knobs.view(KNOBS).reshape(-1))
+    def kernels(self) -> Compiled:
+        return walk_functions()[1]
+
+    def core(self) -> Compiled:
+        return walk_functions()[0]
 
     def default_knobs(self, n: int) -> Any:
         return np.full(n, 12, np.int32).view(KNOBS)
@@ -147,113 +326,411 @@ class WalkGame(Game):
             return f"{row['position']} of {row['goal']}"
         return np.full((4, 6, 3), row["position"], np.uint8)
 
-    def bot_kind(self, name: str) -> int:
-        return ("walker", "random").index(name)
-
-    def bot_action(self, game: Walk, kind: int, rng_state: Any) -> int:
-        if kind == 0:
-            return 1
-        rng = Rng(0)
-        rng.state = rng_state.tolist()
-        action = game.legal()[rng.bounded(len(game.legal()))]
-        rng_state[:] = rng.state
-        return action
+    def bot(self, name: str) -> Any:
+        return np.array([(("walker", "random").index(name),)], BOT)
 
 
-class WalkKernels:
-    """What Numba kernels do, in Python over rows."""
+# -- race ------------------------------------------------------------------------------------------
 
-    def __init__(self, game: WalkGame) -> None:
-        self.game = game
+FIXED = [  # of a row of the race, before the board
+    ("rng", "u8", (4,)),
+    ("bot_rng", "u8", (4,)),
+    ("stamp", "u8"),  # the core leaves it 0 until somebody reads the row, and keeps meanwhile
+    ("stamp_from", "u8"),  # what it is made of
+    ("ep_return", "f8", (2,)),
+    ("ep_length", "i4"),
+    ("ep_frames", "i4"),
+    ("tau", "i4", (2,)),
+    ("clock", "i4"),
+    ("limit", "i4"),
+    ("place", "i4", (2,)),
+    ("ready_at", "i4", (2,)),
+    ("decided_at", "i4", (2,)),
+    ("ev_gain", "i4", (2,)),
+    ("ev_illegal", "i4", (2,)),
+    ("needs_action", "u1", (2,)),
+    ("done", "i1"),
+    ("pad", "u1", (5,)),
+]
+RACE_FIXED = np.dtype(FIXED, align=True)
+RACE_SHARED = np.dtype([("goal", "i4"), ("bonus", "f4"), ("board_at", "i4"), ("size", "i4")])
+RACE_DERIVED = np.dtype([("reach", "u1", (2,))])
+RACE_BOT = np.dtype([("stride", "i4"), ("random", "i4")], align=True)
+RACE_TERMS = np.dtype([("gain", "f4"), ("progress", "f8")], align=True)
+RACE_INFO = np.dtype(
+    [
+        ("clock", "i8"),
+        ("places", "i4", (2,)),
+        ("apart", "?"),
+        ("mood", "u1"),
+        ("share", "f4"),
+        ("needs", "u1", (2,)),
+    ],
+    align=True,
+)
+SEEN = 6  # fields of the board ahead that an agent sees
+RACE_OBS = np.dtype([("ahead", "u1", (SEEN,)), ("me", "f4", (2, 2)), ("clock", "i2")], align=True)
+HOLE = 9
 
-    def each(self, rows: Any, select: Any) -> Any:
-        for i in np.flatnonzero(select):
-            yield i, self.game.unpack(rows[i])
 
-    def observe_many(self, rows: Any, select: Any, obs: Any, mask: Any) -> None:
-        for i, game in self.each(rows, select):
-            self.game.encode_obs(game, obs[i])
-            self.game.action_mask(game, mask[i])
+class Race:
+    """One running race of two, each of whose steps takes as long as the ground is bad.
 
-    def reward_many(self, rows: Any, select: Any, reward: Any, columns: Any) -> None:
-        for i, game in self.each(rows, select):
-            reward[i] = self.game.reward(game, columns[i])
-            self.game.pack(game, rows[i])
+    0 waits, 1 to 3 walk as far, unless there is a hole in the way.
+    """
 
-    def info_many(self, rows: Any, select: Any, info: Any) -> None:
-        for i, game in self.each(rows, select):
-            self.game.info(game, info[i])
+    def __init__(self, shared: Any) -> None:
+        self.goal, self.bonus = int(shared["goal"]), float(shared["bonus"])
+        self.size = int(shared["size"])
+        self.rng, self.bot_rng = Rng(0), [0] * 4
+        self.clear(0)
 
-    def addresses(self) -> Any:
-        return (self,)
+    def clear(self, limit: int) -> None:
+        self.limit, self.clock, self.stamp, self.done = limit, 0, 0, 0
+        self.ep_return, self.ep_length, self.ep_frames = [0.0, 0.0], 0, 0
+        self.tau, self.place, self.ready_at, self.decided_at = [0, 0], [0, 0], [0, 0], [0, 0]
+        self.ev_gain, self.ev_illegal, self.needs_action = [0, 0], [0, 0], [0, 0]
+        self.board = [0] * self.size
+
+    def reset(self, limit: int, seed: int | None) -> None:
+        if seed is not None:
+            self.rng = Rng(seed)
+        self.clear(limit)
+        self.board = [self.rng.bounded(10) for _ in range(self.size)]
+        self.ready_at = [self.rng.bounded(2), self.rng.bounded(2)]
+        self.bot_rng = [self.rng.next() for _ in range(4)]
+        self.stamp = ((self.bot_rng[0] | 1) * 3 + 1) % 2**64
+        self.clock = min(self.ready_at)
+        self.needs_action = [int(at <= self.clock) for at in self.ready_at]
+
+    def reach(self, agent: int) -> int:
+        """Return how far an agent may walk: up to three fields, and not into a hole."""
+        fields = [self.board[(self.place[agent] + k) % self.size] for k in (1, 2, 3)]
+        return [*fields, HOLE].index(HOLE)
+
+    def step(self, actions: list[int]) -> None:
+        self.ev_gain, self.ev_illegal = [0, 0], [0, 0]
+        for agent, action in enumerate(actions):
+            if not self.needs_action[agent]:
+                continue
+            if not 0 <= action <= self.reach(agent):
+                self.ev_illegal[agent], action = 1, 0
+            self.place[agent] += action
+            self.ev_gain[agent] = action
+            self.decided_at[agent] = self.clock
+            ground = self.board[self.place[agent] % self.size]
+            wind = self.rng.bounded(2)
+            self.ready_at[agent] = self.clock + 1 + action + ground + wind
+        before, self.clock = self.clock, min(self.ready_at)
+        self.ep_frames += self.clock - before
+        self.tau = [self.clock - at for at in self.decided_at]
+        self.needs_action = [int(at <= self.clock) for at in self.ready_at]
+        if max(self.place) >= self.goal:
+            self.done = 1
+        elif self.clock >= self.limit:
+            self.done = 2
 
 
-class WalkCore:
-    """What a Cython core does, in Python over rows."""
+@lru_cache
+def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
+    """Return core and kernels of the race; the board they find by what ``shared`` says."""
 
-    def __init__(self, game: WalkGame, states: Any, knobs: Any) -> None:
-        self.game, self.states, self.knobs = game, states, knobs
+    @njit
+    def _board(row, shared):
+        return nb.carray(row, (shared.board_at + shared.size,), np.uint8)[shared.board_at :]
 
-    def reset(self, select: Any, seeds: Any) -> None:
-        for i in np.flatnonzero(select):
-            game = self.game.unpack(self.states[i])
-            self.game.reset(game, self.knobs[i], None if seeds is None else int(seeds[i]))
-            self.game.pack(game, self.states[i])
+    @njit
+    def _reach(s, board, agent):
+        for k in range(1, 4):
+            if board[(s.place[agent] + k) % board.size] == HOLE:
+                return k - 1
+        return 3
 
-    def step(self, actions: Any, select: Any) -> None:
-        for i in np.flatnonzero(select):
-            game = self.game.unpack(self.states[i])
-            game.step(int(actions[i]))
-            self.game.pack(game, self.states[i])
+    @njit
+    def _wake(s):
+        s.clock = min(s.ready_at[0], s.ready_at[1])
+        for k in range(2):
+            s.needs_action[k] = s.ready_at[k] <= s.clock
 
-    def first_illegal(self, actions: Any, select: Any) -> int:
-        for i in np.flatnonzero(select):
-            if actions[i] not in self.game.unpack(self.states[i]).legal():
-                return int(i)
-        return -1
+    @nb.cfunc(types.void(_void, _void, _void, _u64))
+    def reset(row, shared, knobs, seed):
+        s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
+        k, words = nb.carray(knobs, (1,), KNOBS)[0], nb.carray(seed, (1,))
+        board = _board(row, c)
+        if words.ctypes.data != 0:
+            _seed(s.rng, words[0])
+        s.limit, s.stamp, s.done = k.limit, 0, 0
+        s.ep_length = s.ep_frames = 0
+        for a in range(2):
+            s.ep_return[a] = 0.0
+            s.tau[a] = s.place[a] = s.decided_at[a] = s.ev_gain[a] = s.ev_illegal[a] = 0
+        for i in range(c.size):
+            board[i] = _bounded(s.rng, 10)
+        s.ready_at[0] = _bounded(s.rng, 2)
+        s.ready_at[1] = _bounded(s.rng, 2)
+        for i in range(4):
+            s.bot_rng[i] = _next(s.rng)
+        s.stamp_from = s.bot_rng[0] | np.uint64(1)
+        _wake(s)
 
-    def bot_actions(self, kind: int, rng_states: Any, out: Any) -> None:
-        for i in range(len(out)):
-            game = self.game.unpack(self.states[i])
-            out[i] = self.game.bot_action(game, kind, rng_states[i])
+    @nb.cfunc(types.void(_void, _void))
+    def complete(row, shared):
+        s = nb.carray(row, (1,), RACE_FIXED)[0]
+        if s.stamp_from:
+            s.stamp = s.stamp_from * np.uint64(3) + np.uint64(1)
+            s.stamp_from = np.uint64(0)
 
-    def bind(self, addresses: Any, *buffers: Any) -> None:
-        self.kernels = addresses[0]
-        names = "reward columns terminated truncated info final_info final_obs ep_return ep_length"
-        self.out = dict(
-            zip([*names.split(), "info_wanted", "columns_wanted"], buffers, strict=True)
+    @nb.cfunc(types.int32(_void, _void, _void, _void, _i32))
+    def step(row, derived, shared, knobs, actions):
+        s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
+        d, action = nb.carray(derived, (1,), RACE_DERIVED)[0], nb.carray(actions, (2,))
+        board = _board(row, c)
+        moved = 0
+        for k in range(2):
+            s.ev_gain[k] = s.ev_illegal[k] = 0
+            if not s.needs_action[k]:
+                continue
+            far = action[k]
+            if not 0 <= far <= d.reach[k]:
+                s.ev_illegal[k] = 1
+                far = 0
+            s.place[k] += far
+            s.ev_gain[k] = far
+            s.decided_at[k] = s.clock
+            ground = board[s.place[k] % c.size]
+            s.ready_at[k] = s.clock + 1 + far + ground + _bounded(s.rng, 2)
+            moved += far
+        before = s.clock
+        _wake(s)
+        s.ep_frames += s.clock - before
+        for k in range(2):
+            s.tau[k] = s.clock - s.decided_at[k]
+        if max(s.place[0], s.place[1]) >= c.goal:
+            s.done = 1
+        elif s.clock >= s.limit:
+            s.done = 2
+        return moved > 0
+
+    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    def is_legal(row, derived, shared, agent, action):
+        return 0 <= action <= nb.carray(derived, (1,), RACE_DERIVED)[0].reach[agent]
+
+    @nb.cfunc(types.int32(_void, _void))
+    def look_ahead(row, shared):
+        s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
+        return max(s.place[0], s.place[1]) + 3 >= c.goal
+
+    @nb.cfunc(types.void(_void, _void, _void))
+    def derive(row, derived, shared):
+        s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
+        d, board = nb.carray(derived, (1,), RACE_DERIVED)[0], _board(row, c)
+        for k in range(2):
+            d.reach[k] = _reach(s, board, k)
+
+    @nb.cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
+    def bot(row, derived, shared, params, agent, obs, mask, rng):
+        p, legal = nb.carray(params, (1,), RACE_BOT)[0], nb.carray(mask, (4,), np.uint8)
+        stride = _bounded(nb.carray(rng, (4,)), 4) if p.random else p.stride
+        while stride > 0 and not legal[stride]:
+            stride -= 1
+        return stride
+
+    @nb.cfunc(types.void(_void, _void, _void, _void, _void))
+    def observe(row, derived, shared, obs_out, mask_out):
+        s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
+        d, board = nb.carray(derived, (1,), RACE_DERIVED)[0], _board(row, c)
+        obs, masks = nb.carray(obs_out, (2,), RACE_OBS), nb.carray(mask_out, (2, 4), np.uint8)
+        for k in range(2):
+            out = obs[k]
+            for i in range(SEEN):
+                out.ahead[i] = board[(s.place[k] + i) % c.size]
+            for j in range(2):
+                other = k if j == 0 else 1 - k
+                out.me[j, 0] = s.place[other] / 100
+                out.me[j, 1] = (s.ready_at[other] - s.clock) / 20
+            out.clock = s.clock
+            for a in range(4):
+                masks[k, a] = a <= d.reach[k] if s.needs_action[k] else a == 0
+
+    @nb.cfunc(types.int32(_void, _void, _void, _void, _void))
+    def reward(row, derived, shared, reward_out, terms_out):
+        s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
+        out = nb.carray(reward_out, (2,), np.float64)
+        terms = nb.carray(terms_out, (2,), RACE_TERMS)
+        for k in range(2):
+            out[k] = s.ev_gain[k] * np.float64(c.bonus) - 0.5 * s.ev_illegal[k]
+            terms[k].gain = s.ev_gain[k]
+            terms[k].progress = s.place[k] / c.goal
+        return 1
+
+    @nb.cfunc(types.void(_void, _void, _void, _void))
+    def info(row, derived, shared, info_out):
+        s, out = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(info_out, (1,), RACE_INFO)[0]
+        out.clock = s.clock
+        for k in range(2):
+            out.places[k] = s.place[k]
+            out.needs[k] = s.needs_action[k]
+        out.apart = s.place[0] != s.place[1]
+        out.mood = 2 if s.place[0] > s.place[1] else 0 if s.place[0] < s.place[1] else 1
+        out.share = s.clock / max(1, s.limit)
+
+    sizes = {
+        "state_size": RACE_FIXED.itemsize,
+        "shared_size": RACE_SHARED.itemsize,
+        "derived_size": RACE_DERIVED.itemsize,
+        "bot_size": RACE_BOT.itemsize,
+    }
+    core = Compiled(
+        reset=reset.address,
+        step=step.address,
+        is_legal=is_legal.address,
+        derive=derive.address,
+        complete=complete.address,
+        look_ahead=look_ahead.address,
+        knobs_size=KNOBS.itemsize,
+        fetch=128,
+        chunk=2,
+        **sizes,
+    )
+    kernels = Compiled(
+        derive=derive.address,
+        bot=bot.address,
+        observe=observe.address,
+        reward=reward.address,
+        info=info.address,
+        obs_size=RACE_OBS.itemsize,
+        info_size=RACE_INFO.itemsize,
+        terms_size=RACE_TERMS.itemsize,
+        **sizes,
+    )
+    KEPT.append((reset, complete, step, is_legal, look_ahead, derive, bot, observe, reward, info))
+    return core, kernels
+
+
+class RaceGame(Game):
+    """The race.
+
+    Parameters
+    ----------
+    size : int
+        Fields of the board: the tail of the row.
+    goal : int
+    raise_illegal : bool
+    """
+
+    def __init__(self, size: int = 24, goal: int = 20, raise_illegal: bool = False) -> None:
+        board = ("board", "u1", (-(-size // 8) * 8,))
+        dtype = np.dtype([*FIXED, board], align=True)
+        self._options = (size, goal, raise_illegal)
+        self.shared = np.array([(goal, 1.5, (dtype.fields or {})["board"][1], size)], RACE_SHARED)
+        self.spec = GameSpec(
+            num_actions=4,
+            num_agents=2,
+            state_dtype=dtype,
+            tail=("board",),
+            obs_dtype=RACE_OBS,
+            obs_bounds={"ahead": (0, 9), "me": (-100.0, 100.0), "clock": (0, 32767)},
+            reward_dtype=np.dtype(np.float64),
+            terms_dtype=RACE_TERMS,
+            info_dtype=RACE_INFO,
+            info_labels={"mood": ("behind", "even", "ahead")},
+            knobs_dtype=KNOBS,
+            derived_dtype=RACE_DERIVED,
+            bot_dtype=RACE_BOT,
+            illegal_actions="raise" if raise_illegal else "play",
+            kernel_module=KERNELS,
+            core_module=CORE,
+            render_modes=("ansi",),
         )
 
-    def step_fused(self, actions: Any, select: Any, autoreset: bool, obs: Any, mask: Any) -> None:
-        out, one = self.out, np.zeros_like(select)
-        for i in range(len(select)):
-            for name in ("reward", "columns", "terminated", "truncated"):
-                out[name][i] = 0
-            if not select[i]:
-                continue
-            one[:] = 0
-            one[i] = 1
-            self.step(actions, one)
-            full = np.zeros((len(select), 2), np.float32)
-            self.kernels.reward_many(self.states, one, out["reward"], full)
-            out["columns"][i] = full[i, out["columns_wanted"]]
-            done = self.states["done"][i]
-            out["terminated"][i], out["truncated"][i] = done == 1, done == 2
-            if done:
-                self.kernels.observe_many(self.states, one, out["final_obs"], mask)
-                self.info(one, out["final_info"])
-                for name in ("ep_return", "ep_length"):
-                    out[name][i] = self.states[name][i]
-                if autoreset:
-                    self.reset(one, None)
-            self.observe(one, obs, mask)
+    def __reduce__(self) -> Any:
+        return RaceGame._with_shared, (self._options, self.shared)
 
-    def observe(self, select: Any, obs: Any, mask: Any) -> None:
-        self.kernels.observe_many(self.states, select, obs, mask)
-        self.info(select, self.out["info"])
+    @staticmethod
+    def _with_shared(options: Any, shared: Any) -> "RaceGame":
+        game = RaceGame(*options)
+        game.shared = shared
+        return game
 
-    def info(self, select: Any, info: Any) -> None:
-        full = np.zeros((len(select), 2), np.int32)
-        self.kernels.info_many(self.states, select, full)
-        chosen = select != 0
-        info[chosen] = full[chosen][:, self.out["info_wanted"]]
+    def create(self) -> Race:
+        return Race(self.shared[0])
+
+    def reset(self, game: Race, knobs: Any, seed: int | None) -> None:
+        game.reset(int(knobs["limit"]), seed)
+
+    def step(self, game: Race, action: list[int]) -> None:
+        game.step(action)
+
+    def pack(self, game: Race) -> bytes:
+        row = np.zeros(1, self.spec.state_dtype)
+        for name in RACE_FIXED.names or ():
+            if name not in ("pad", "stamp_from"):
+                row[name] = game.rng.state if name == "rng" else getattr(game, name)
+        row["board"][0, : game.size] = game.board
+        return row.tobytes()
+
+    def unpack(self, row: Any) -> Race:
+        record, game = np.frombuffer(bytes(row), self.spec.state_dtype)[0], Race(self.shared[0])
+        for name in (RACE_FIXED.names or ())[1:]:
+            setattr(game, name, record[name].tolist())
+        game.rng.state = record["rng"].tolist()
+        game.board = record["board"][: game.size].tolist()
+        return game
+
+    def encode_obs(self, game: Race, out: Any) -> None:
+        for k in range(2):
+            out["ahead"][k] = [game.board[(game.place[k] + i) % game.size] for i in range(SEEN)]
+            for j, other in enumerate((k, 1 - k)):
+                waits = game.ready_at[other] - game.clock
+                out["me"][k, j] = game.place[other] / 100, waits / 20
+            out["clock"][k] = game.clock
+
+    def action_mask(self, game: Race, out: Any) -> None:
+        for k in range(2):
+            far = game.reach(k) if game.needs_action[k] else 0
+            out[k] = [a <= far for a in range(4)]
+
+    def reward(self, game: Race) -> Any:
+        pairs = list(zip(game.ev_gain, game.ev_illegal, strict=True))
+        rewards = [gain * game.bonus - 0.5 * illegal for gain, illegal in pairs]
+        places = zip(game.ev_gain, game.place, strict=True)
+        return rewards, [(gain, place / game.goal) for gain, place in places]
+
+    def info(self, game: Race) -> Any:
+        a, b = game.place
+        share = game.clock / max(1, game.limit)
+        return game.clock, game.place, a != b, 1 + (a > b) - (a < b), share, game.needs_action
+
+    def bot_action(self, game: Race, params: Any, agent: int, obs: Any, mask: Any, rng: Rng) -> int:
+        stride = rng.bounded(4) if params["random"] else int(params["stride"])
+        while stride > 0 and not mask[stride]:
+            stride -= 1
+        return stride
+
+    def kernels(self) -> Compiled:
+        return race_functions()[1]
+
+    def core(self) -> Compiled:
+        return race_functions()[0]
+
+    def default_knobs(self, n: int) -> Any:
+        return np.full(n, 90, np.int32).view(KNOBS)
+
+    set_knob, get_knob = WalkGame.set_knob, WalkGame.get_knob
+
+    def validate(self, rows: Any) -> None:
+        wrong = (rows["place"] < 0).any(axis=1)
+        if wrong.any():
+            raise StateError(f"lane {wrong.argmax()}: place")
+
+    def describe(self, row: Any) -> str:
+        return f"CLOCK {row['clock']}"
+
+    def render(self, row: Any, mode: str) -> Any:
+        return f"{row['place']} at {row['clock']}"
+
+    def bot(self, name: str) -> Any:
+        players = {"random": (0, 1), "slow": (1, 0), "fast": (3, 0)}
+        if name not in players:
+            raise ConfigError(f"bot {name!r}: must be one of {', '.join(players)}")
+        return np.array([players[name]], RACE_BOT)

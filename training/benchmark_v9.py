@@ -4,7 +4,8 @@ Parts: the configurations train stock MaskablePPO and report where the time goes
 official points it brought. The trainers are timed in turns: the native one beside stock MaskablePPO
 on the same work. The bars time the environment alone, beside the floor: what it costs this machine,
 in the same minute, only to write the same output bytes. The training bars hold our trainer to what
-was asked of it; they are measured when asked for (``--only training``).
+was asked of it; they are measured when asked for (``--only training``), and so is what each of the
+flags ``use_numba`` and ``use_cython`` alone is worth (``--only flags``).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training import files, machine, milestones, runs_md
-from training.bench import bars, bars_prospector, bars_training, trainers
+from training.bench import bars, bars_prospector, bars_training, flags, trainers
 from training.bench.configs import CONFIGS, row
 from training.bench.trainer import Flags
 from training.evaluation import tables
@@ -34,7 +35,7 @@ from training.runs import RunFolder
 SCHEMA = 1
 STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
-PARTS = ("configs", "trainers", "bars", "training")
+PARTS = ("configs", "trainers", "bars", "training", "flags")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
-def with_flags(flags: Flags, assignments: list[str]) -> Flags:
+def with_flags(given: Flags, assignments: list[str]) -> Flags:
     """Return flags with some changed.
 
     Raises
@@ -75,7 +76,7 @@ def with_flags(flags: Flags, assignments: list[str]) -> Flags:
     ConfigError
         For an unknown flag or a value it cannot have.
     """
-    known = {f.name: type(getattr(flags, f.name)) for f in fields(flags)}
+    known = {f.name: type(getattr(given, f.name)) for f in fields(given)}
     changes: dict[str, Any] = {}
     for text in assignments:
         name, _, value = text.partition("=")
@@ -85,7 +86,7 @@ def with_flags(flags: Flags, assignments: list[str]) -> Flags:
         changes[name] = tuple(read) if isinstance(read, list) else read
         if type(changes[name]) is not known[name]:
             raise ConfigError(f"{name}={value!r}: must be of type {known[name].__name__}.")
-    return replace(flags, **changes)
+    return replace(given, **changes)
 
 
 def check(args: argparse.Namespace) -> None:
@@ -176,13 +177,19 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
                 console.print(_split_line(r))
         console.print(_bar_table(judged, f"Bars of training; medians of {args.repeats}"))
         rows += found + judged
+    if args.only == "flags":
+        found = flags.rows(args.repeats, args.seconds or (0.5 if args.short else 2.0))
+        judged = flags.bars(found)
+        console.print(_flag_table(found))
+        console.print(_bar_table(judged, f"Bars of the flags; medians of {args.repeats}"))
+        rows += found + judged
     for milestone in reached:
         console.print(milestones.table(milestone))
     rows += reached
     if args.only in (None, "configs"):
         steps = args.steps or (SHORT_STEPS if args.short else STEPS)
         games = args.games if args.games is not None else (40 if args.short else 200)
-        made = [row(name, flags, steps, args.repeats, games) for name, flags in chosen.items()]
+        made = [row(name, each, steps, args.repeats, games) for name, each in chosen.items()]
         console.print(_config_table(made, steps, args.repeats, games))
         rows += made
     rows[0]["load_after"] = machine.load()
@@ -264,6 +271,23 @@ def _env_table(rows: list[dict[str, Any]]) -> Table:
             *(f"{x:,.0f}" for x in figures),
             f"{1e9 / r['steps_per_cpu_s']:,.0f}",
             "" if floor is None else f"{1e9 / floor:,.1f}",
+        )
+    return table
+
+
+def _flag_table(rows: list[dict[str, Any]]) -> Table:
+    heads = (
+        "env, flag, lanes, reference us, replaced us, limit us, measured us, part of the limit, "
+        "min..max, over reference"
+    )
+    table = _table("One flag alone, random legal play, same-step reset; CPU a step", heads, left=2)
+    for r in rows:
+        every = r["share_of_limit_all"]
+        table.add_row(
+            *(r["env"], r["flag"] + (", noisy" if r["noisy"] else ""), f"{r['num_envs']:,}"),
+            *(f"{r[key]:,.1f}" for key in ("reference_us", "replaced_us", "limit_us", "us")),
+            *(f"{r['share_of_limit']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
+            f"{r['over_reference']:.2f}",
         )
     return table
 

@@ -271,8 +271,8 @@ class RunConfig:
     torch_threads : int or None
         Threads of the network; None takes the physical cores less ``env_threads``, at least 1.
     env_impl : {"reference", "native", "auto"}
-        Which implementation steps the lanes: plain Python, the compiled one, or the compiled one
-        if it works here; see :mod:`training.env_impl`.
+        Which implementation steps the lanes: plain Python, the compiled one, or the fastest that
+        works here; see :mod:`training.env_impl`.
     device : {"auto", "cpu", "cuda"}
     deterministic : bool
         Only algorithms that give the same bits every time.

@@ -2,6 +2,9 @@
 
 ``native`` is the compiled backend. Whether it works here is found out by playing with it, not by
 looking for files: a library that was built for another machine is there and does not work.
+
+Where it does not, ``auto`` falls back to the reference, with observations, masks and rewards from
+Numba if that works: the games are stepped in plain Python either way.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from fastenv import BackendUnavailableError, BatchEngine, Game
 from training.config import ENV_IMPLS
 from training.values import require
 
-BACKENDS = {"reference": "reference", "native": "fast"}
+NATIVE = "fast"
 
 
 @dataclass(frozen=True)
@@ -28,26 +31,31 @@ class EnvImpl:
     ----------
     requested : {"reference", "native", "auto"}
     selected : {"reference", "native"}
+        Who steps the games.
+    backend : str
+        The engine's backend.
     probe : str
         ``"ok"``, or why native does not work here.
     """
 
     requested: str
     selected: str
+    backend: str
     probe: str
 
     @property
-    def backend(self) -> str:
-        """The name of the engine's backend."""
-        return BACKENDS[self.selected]
+    def fell_back(self) -> bool:
+        """Whether native would have been taken, but does not work here."""
+        return self.requested == "auto" and self.selected != "native"
 
     def record(self) -> dict[str, Any]:
-        """Return the fields of a run's summary (Prospector spec, section 23)."""
+        """Return the fields of a run's summary: the backend, and Prospector spec, section 23."""
         native = self.selected == "native"
         return {
+            "backend": self.backend,
             "ppo_env_impl_requested": self.requested,
             "ppo_env_impl_selected": self.selected,
-            "ppo_env_impl_auto_fallback": self.requested == "auto" and not native,
+            "ppo_env_impl_auto_fallback": self.fell_back,
             "ppo_native_available": self.probe == "ok",
             "ppo_native_probe": self.probe,
             "ppo_vector_backend": "serial",
@@ -75,18 +83,22 @@ def choose(requested: str, env: str, options: Mapping[str, Any] | None = None) -
     """
     allowed = "one of " + ", ".join(map(repr, ENV_IMPLS))
     require(requested in ENV_IMPLS, "env_impl", requested, allowed)
-    found = probe(fastenv.make_game(env, **(options or {})))
+    game = fastenv.make_game(env, **(options or {}))
+    found = probe(game)
     if requested == "native" and found != "ok":
         raise BackendUnavailableError(f"env_impl='native' does not work here: {found}")
-    if requested == "auto":
-        return EnvImpl(requested, "native" if found == "ok" else "reference", found)
-    return EnvImpl(requested, requested, found)
+    if requested == "reference":
+        return EnvImpl(requested, "reference", "reference", found)
+    if found == "ok":
+        return EnvImpl(requested, "native", NATIVE, found)
+    backend = "numba" if probe(game, "numba") == "ok" else "reference"
+    return EnvImpl(requested, "reference", backend, found)
 
 
-def probe(game: Game) -> str:
-    """Return ``"ok"`` if one lane can be created and stepped natively, else the reason."""
+def probe(game: Game, backend: str = NATIVE) -> str:
+    """Return ``"ok"`` if one lane can be created and stepped on ``backend``, else the reason."""
     try:
-        engine = BatchEngine(game, 1, BACKENDS["native"])
+        engine = BatchEngine(game, 1, backend)
         engine.reset_many(seeds=0)
         engine.step_many(np.argmax(engine.mask, axis=1).astype(np.int32))
     except Exception as error:  # whatever goes wrong is a reason not to use it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def training_engine(config: RunConfig, groups: int = 1) -> tuple[BatchEngine, En
 
 def trial_engine(config: RunConfig) -> BatchEngine:
     """Return an engine of one lane of what a run trains on; raises as that would."""
-    return _engine(config, 1)[0]
+    return _engine(replace(config, env_threads=1), 1)[0]
 
 
 def _engine(config: RunConfig, num_envs: int) -> tuple[BatchEngine, EnvImpl]:

@@ -188,7 +188,7 @@ class RunFolder:
         RunError
             If other options differ; names them.
         """
-        old, new = _flat(self.config.to_dict()), _flat(wanted.to_dict())
+        old, new = flat(self.config.to_dict()), flat(wanted.to_dict())
         different = [
             key
             for key in sorted(old.keys() | new.keys())
@@ -217,13 +217,13 @@ class RunFolder:
         files.write_json(self.path / "summary.json", record)
 
 
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested options as ``section.option`` to value."""
-    flat: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for key, value in values.items():
         nested = isinstance(value, dict)
-        flat |= _flat(value, f"{prefix}{key}.") if nested else {prefix + key: value}
-    return flat
+        found |= flat(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+    return found
 
 
 def made_up_name(root: Path, env: str) -> str:

@@ -145,7 +145,7 @@ def conduct(
         learner = learner_of(config)
         try:
             engine = learner.engines[0]
-            rows = checkpoint.identity_of_rows(engine.game.state_dtype, config.num_envs)
+            rows = checkpoint.identity_of_rows(engine.spec.state_dtype, config.num_envs)
             return _conduct(run, resume, stop, learner, {**identity(run, engine), **rows})
         except OSError as error:
             raise RunError(
@@ -223,8 +223,9 @@ def _conduct(
         log.event("resume" if resume else "start", step=steps, **machine.revision())
         for text in warnings:
             log.warn(text)
-        if learner.impl.record()["ppo_env_impl_auto_fallback"]:
-            log.say(f"on the reference implementation, which is slow: {learner.impl.probe}")
+        impl = learner.impl
+        if impl.fell_back:
+            log.say(f"on the backend {impl.backend}, which is slow: {impl.probe}")
         so_far = {"status": "running", "steps": steps, "wall_s": progress["wall_s"]}
         run.write_summary({**so_far, **summary})
         if evaluations is not None:

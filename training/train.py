@@ -14,8 +14,13 @@ from fastenv.errors import ConfigError, FastEnvError
 from training.boards import check_wandb
 from training.config import RunConfig, load_file, merge, parse_assignments
 from training.presets import PRESETS, preset
-from training.runs import RunError, RunFolder
+from training.runs import RunError, RunFolder, flat
+from training.values import require
 
+REMEDY = (
+    "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
+    "python3-dev) and run make again."
+)
 _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
     "wandb",
@@ -54,13 +59,38 @@ def parser() -> argparse.ArgumentParser:
 def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
     """Return the options of a command line over ``base``.
 
+    A file may have a section ``without_native``: options for a shorter run, which take the place of
+    its own where the compiled core does not work, unless flags say how long it is to be. A run that
+    goes on has a ``base``, and keeps what it began with.
+
     Raises
     ------
     ConfigError
         For an unknown option or an impossible value; names it.
     """
-    values = base
     from_file = load_file(args.config) if args.config else {}
+    slower = from_file.pop("without_native", {})
+    mapping = isinstance(slower, dict)
+    require(mapping, "without_native", slower, "a mapping of options to values")
+    if base:
+        return _over(base, merge(from_file, _values_of(base, slower)), args)
+    config = _over(base, from_file, args)
+    shorter = _over(base, merge(from_file, slower), args)
+    if shorter.total_steps == config.total_steps or config.env_impl != "auto":
+        return config
+    from training.envs import trial_engine
+
+    backend = trial_engine(config).backend
+    if backend == "fast":
+        return config
+    less = _difference(shorter, config)
+    print(f"no compiled core, so on {backend} and {less}. {REMEDY}", file=sys.stderr)
+    return shorter
+
+
+def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace) -> RunConfig:
+    """Return the options of all layers."""
+    values = base
     name = args.preset or from_file.get("preset")
     if name is not None:
         values = merge(values, preset(name))
@@ -68,6 +98,22 @@ def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
     values = merge(values, parse_assignments(args.set))
     flags = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
     return RunConfig.from_mapping(merge(values, flags))
+
+
+def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``base`` has for the given options."""
+    found = {}
+    for name in options.keys() & base.keys():
+        nested = isinstance(options[name], dict) and isinstance(base[name], dict)
+        found[name] = _values_of(base[name], options[name]) if nested else base[name]
+    return found
+
+
+def _difference(config: RunConfig, other: RunConfig) -> str:
+    """Return in words which options differ."""
+    ours, theirs = flat(config.to_dict()), flat(other.to_dict())
+    pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+    return ", ".join(f"{name} {a:,} instead of {b:,}" for name, (a, b) in pairs.items())
 
 
 def prepare(args: argparse.Namespace) -> RunFolder:

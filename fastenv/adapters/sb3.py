@@ -12,7 +12,14 @@ from gymnasium import spaces
 
 from fastenv.backend import Backend
 from fastenv.engine import BatchEngine, aligned
-from fastenv.env import FastEnv, check_render_mode, engine_for, observation_space
+from fastenv.env import (
+    FastEnv,
+    check_render_mode,
+    engine_for,
+    observation_space,
+    one_seat,
+    shown_obs,
+)
 from fastenv.registry import make_game
 
 try:
@@ -58,7 +65,7 @@ class BatchVecEnv(VecEnv):
     Parameters
     ----------
     engine : BatchEngine
-        Resets lanes within the step that ends them, which is what SB3 expects.
+        Resets lanes within the step that ends them, which is what SB3 expects. Shows one agent.
     masks : {"rows", "block"}
         What ``env_method("action_masks")`` returns: one row a lane, or a list with a single
         (n, A) array. sb3-contrib takes both; "block" saves it a copy of each row from about a
@@ -95,6 +102,10 @@ class BatchVecEnv(VecEnv):
         _choose("infos", infos, ("shared", "fresh"))
         for name in (*info_columns, *([success_column] if success_column else [])):
             _choose("info_columns", name, tuple(engine.final_info))
+        if engine.num_agents > 1:
+            raise ValueError(
+                f"engine shows {engine.num_agents} agents, SB3 takes one: make it with opponent="
+            )
         self.engine = engine
         self.info_columns = tuple(info_columns)
         self.success_column = success_column
@@ -114,7 +125,7 @@ class BatchVecEnv(VecEnv):
             engine.num_envs, observation_space(engine.game), spaces.Discrete(engine.num_actions)
         )
         self.metadata: dict[str, Any] = {
-            "render_modes": list(engine.game.render_modes),
+            "render_modes": list(engine.spec.render_modes),
             "render_fps": 2,
         }
 
@@ -125,11 +136,13 @@ class BatchVecEnv(VecEnv):
         return self._obs[self._turn]
 
     def _infos(self) -> list[dict[str, Any]]:
+        if self.engine.spec.has_tau:
+            return [{"tau": tau} for tau in self.engine.tau.tolist()]
         if self._template is None:
             return [{} for _ in range(self.num_envs)]
         return [*self._template]
 
-    def reset(self) -> Array:
+    def reset(self) -> Any:
         """Start an episode in every lane, with the seeds of :meth:`seed` if it was called."""
         seeds = None if all(s is None for s in self._seeds) else self._seeds
         obs = self._next_obs()
@@ -137,24 +150,24 @@ class BatchVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = self._infos()
-        return obs
+        return shown_obs(obs, copy=False)
 
     def step_async(self, actions: Array) -> None:
         """Remember the actions, integers of shape (n,)."""
         self._actions = np.array(actions)
 
-    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+    def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
         """Take the step; ended lanes return the first observation of their next episode.
 
         Returns
         -------
-        obs : ndarray, shape (n, *obs_shape)
+        obs : ndarray, shape (n, *obs_shape), or dict of them
             See ``obs_buffers``.
         rewards : ndarray, shape (n,)
         dones : ndarray of bool, shape (n,)
         infos : list of n dicts
             Lanes that ended have ``terminal_observation``, ``TimeLimit.truncated`` and, with
-            ``monitor``, ``episode``.
+            ``monitor``, ``episode``; all have ``tau`` in games whose decisions last.
         """
         engine = self.engine
         obs = self._next_obs()
@@ -166,20 +179,22 @@ class BatchVecEnv(VecEnv):
             final = engine.final_obs[ended]
             now = round(time.time() - self._started, 6)
             for j, i in enumerate(ended.tolist()):
-                infos[i] = self._final_info(i, final[j], now)
-        return obs, engine.reward.astype(np.float32), dones, infos
+                infos[i] = self._final_info(i, shown_obs(final[j], copy=False), now)
+        return shown_obs(obs, copy=False), engine.reward.astype(np.float32), dones, infos
 
-    def _final_info(self, i: int, final_obs: Array, now: float) -> dict[str, Any]:
+    def _final_info(self, i: int, final_obs: Any, now: float) -> dict[str, Any]:
         engine = self.engine
         info = {
             "terminal_observation": final_obs,
             "TimeLimit.truncated": bool(engine.truncated[i] and not engine.terminated[i]),
         }
+        if engine.spec.has_tau:
+            info["tau"] = int(engine.tau[i])
         if self.monitor:
             total = round(float(engine.ep_return[i]), 6)  # as Monitor does
             info["episode"] = {"r": total, "l": int(engine.ep_length[i]), "t": now}
         for name in self.info_columns:
-            info[name] = engine.game.shown(name, engine.final_info[name][i].item())
+            info[name] = engine.game.shown(name, _plain(engine.final_info[name][i]))
         if self.success_column is not None:
             info["is_success"] = bool(engine.final_info[self.success_column][i])
         return info
@@ -256,6 +271,10 @@ class BatchVecEnv(VecEnv):
         return [answer for _ in self._get_indices(indices)]
 
 
+def _plain(value: Any) -> Any:
+    return value.item() if value.ndim == 0 else value.copy()
+
+
 def _choose(name: str, value: object, allowed: Sequence[str]) -> None:
     if value not in allowed:
         raise ValueError(f"{name}: {value!r} must be one of {', '.join(map(repr, allowed))}")
@@ -269,6 +288,7 @@ def make_sb3_vec_env(
     num_threads: int | None = None,
     seed: int | None = None,
     vec_env_kwargs: dict[str, Any] | None = None,
+    opponent: str | None = None,
     **config: Any,
 ) -> VecEnv:
     """Return a ``VecEnv`` for Stable-Baselines3.
@@ -288,6 +308,8 @@ def make_sb3_vec_env(
         Seed of the first reset.
     vec_env_kwargs : dict, optional
         Options of :class:`BatchVecEnv`.
+    opponent : str, optional
+        In a game of several agents: the scripted player of all but the first.
     **config
         Options of the game.
     """
@@ -295,12 +317,13 @@ def make_sb3_vec_env(
     if str(backend) == "reference":
 
         def one() -> Monitor:
-            return Monitor(FastEnv(env_id, backend="reference", **config))
+            return Monitor(FastEnv(env_id, backend="reference", opponent=opponent, **config))
 
         venv = DummyVecEnv([one] * num_envs)
     else:
         game = make_game(env_id, **config)
-        engine = engine_for(game, num_envs, backend, None, None, num_threads)
+        seat = one_seat(game, opponent)
+        engine = engine_for(game, num_envs, backend, None, None, num_threads, opponent=seat)
         venv = BatchVecEnv(engine, **(vec_env_kwargs or {}))
     if seed is not None:
         venv.seed(seed)

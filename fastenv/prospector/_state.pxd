@@ -1,23 +1,20 @@
-# The records of state.py and tables.py as C structs; a test compares size and every offset.
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+# Generated from fastenv.prospector.state by "python -m tools.structs"; not to be edited.
+from libc.stdint cimport int32_t, int8_t, uint32_t, uint64_t, uint8_t
 
 cdef enum:
     NUM_COMMODITIES = 6
     MAX_NODES = 32
-    MIN_NODES = 8
     MAX_NEIGHBORS = 6
     MAX_ASTEROIDS = 16
     OBS_DIM = 260
     NUM_ACTIONS = 69
     SUPPLY_MAX = 12
     UNREACHABLE = 31
-    NUM_TICKS = 9  # rows of the tables by dt = 0 .. TRAVEL_TIME_MAX
-    NUM_JUMPS = 17  # rows of the tables by n = 0 .. MAX_ASTEROIDS
-    NUM_PAD = 72
 
-# The enumerations of tables.py.
 cdef enum NodeType:
-    STATION, CLUSTER, HAZARD
+    STATION = 0
+    CLUSTER = 1
+    HAZARD = 2
 
 cdef enum Action:
     TRAVEL = 0
@@ -48,88 +45,90 @@ cdef enum Action:
     OVERHAUL = 67
     CASH_OUT = 68
 
+cdef extern from "_state.h":
+    ctypedef struct State:
+        uint64_t rng
+        double fuel
+        double hull
+        double heat
+        double tool
+        double alert
+        double time_remaining
+        double credits
+        double total_spend
+        double value_lost
+        double util_sum
+        double util_count
+        double ev_credits
+        double ev_fuel
+        double ev_hull
+        double ev_tool
+        double ev_cargo_value
+        double ev_value_lost
+        double ep_return
+        int32_t ep_length
+        int32_t ticks_elapsed
+        int32_t overheat_ticks
+        int32_t pirate_encounters
+        int32_t scan_count
+        int32_t mining_ticks
+        float cargo[6]
+        float price[6]
+        float prev_price[6]
+        float station_inventory[6]
+        float recent_sales[6]
+        float price_phase[6]
+        float price_period[6]
+        float price_amp[6]
+        int8_t node_count
+        int8_t current_node
+        int8_t selected
+        int8_t repair_kits
+        int8_t stabilizers
+        int8_t decoys
+        int8_t escape_ticks
+        int8_t stabilize_ticks[16]
+        int8_t done
+        int8_t ev_action
+        int8_t ev_dt
+        int8_t ev_invalid
+        int8_t ev_destroyed
+        int8_t ev_stranded
+        int8_t node_type[32]
+        int8_t steps_to_station[32]
+        int8_t asteroid_count[32]
+        float node_hazard[32]
+        float node_pirate[32]
+        int8_t neighbor[32][6]
+        int8_t edge_time[32][6]
+        float edge_fuel[32][6]
+        float edge_threat[32][6]
+        float edge_threat_est[32][6]
+        uint32_t pending
+        uint64_t asteroid_rng[32]
+        float depletion[32][16]
+        float scan_conf[32][16]
+        float stability_est[32][16]
+        float comp_est[32][16][6]
+        float true_comp[32][16][6]
+        float richness[32][16]
+        float stability[32][16]
+        float noise[32][16]
+        uint8_t unused[72]
 
-cdef struct State:
-    uint64_t rng
-    double fuel
-    double hull
-    double heat
-    double tool
-    double alert
-    double time_remaining
-    double credits
-    double total_spend
-    double value_lost
-    double util_sum
-    double util_count
-    double ev_credits
-    double ev_fuel
-    double ev_hull
-    double ev_tool
-    double ev_cargo_value
-    double ev_value_lost
-    double ep_return
-    int32_t ep_length
-    int32_t ticks_elapsed
-    int32_t overheat_ticks
-    int32_t pirate_encounters
-    int32_t scan_count
-    int32_t mining_ticks
-    float cargo[NUM_COMMODITIES]
-    float price[NUM_COMMODITIES]
-    float prev_price[NUM_COMMODITIES]
-    float station_inventory[NUM_COMMODITIES]
-    float recent_sales[NUM_COMMODITIES]
-    float price_phase[NUM_COMMODITIES]
-    float price_period[NUM_COMMODITIES]
-    float price_amp[NUM_COMMODITIES]
-    int8_t node_count
-    int8_t current_node
-    int8_t selected
-    int8_t repair_kits
-    int8_t stabilizers
-    int8_t decoys
-    int8_t escape_ticks
-    int8_t stabilize_ticks[MAX_ASTEROIDS]
-    int8_t done
-    int8_t ev_action
-    int8_t ev_dt
-    int8_t ev_invalid
-    int8_t ev_destroyed
-    int8_t ev_stranded
-    int8_t node_type[MAX_NODES]
-    int8_t steps_to_station[MAX_NODES]
-    int8_t asteroid_count[MAX_NODES]
-    float node_hazard[MAX_NODES]
-    float node_pirate[MAX_NODES]
-    int8_t neighbor[MAX_NODES][MAX_NEIGHBORS]
-    int8_t edge_time[MAX_NODES][MAX_NEIGHBORS]
-    float edge_fuel[MAX_NODES][MAX_NEIGHBORS]
-    float edge_threat[MAX_NODES][MAX_NEIGHBORS]
-    float edge_threat_est[MAX_NODES][MAX_NEIGHBORS]
-    uint32_t pending
-    uint64_t asteroid_rng[MAX_NODES]
-    float depletion[MAX_NODES][MAX_ASTEROIDS]
-    float scan_conf[MAX_NODES][MAX_ASTEROIDS]
-    float stability_est[MAX_NODES][MAX_ASTEROIDS]
-    float comp_est[MAX_NODES][MAX_ASTEROIDS][NUM_COMMODITIES]
-    float true_comp[MAX_NODES][MAX_ASTEROIDS][NUM_COMMODITIES]
-    float richness[MAX_NODES][MAX_ASTEROIDS]
-    float stability[MAX_NODES][MAX_ASTEROIDS]
-    float noise[MAX_NODES][MAX_ASTEROIDS]
-    uint8_t unused[NUM_PAD]
+    ctypedef struct Rules:
+        double time_max
 
+    ctypedef struct Tables:
+        double price_base[6]
+        double price_min[6]
+        double price_max[6]
+        double price_sigma[9][6]
+        float sales_decay[9]
+        double log_cap
+        uint64_t jump_mul[17]
+        uint64_t jump_add[17]
 
-cdef struct Rules:
-    double time_max
-
-
-cdef struct Tables:
-    double price_base[NUM_COMMODITIES]
-    double price_min[NUM_COMMODITIES]
-    double price_max[NUM_COMMODITIES]
-    double price_sigma[NUM_TICKS][NUM_COMMODITIES]
-    float sales_decay[NUM_TICKS]
-    double log_cap
-    uint64_t jump_mul[NUM_JUMPS]
-    uint64_t jump_add[NUM_JUMPS]
+    ctypedef struct Shared:
+        Rules rules
+        Tables tables

@@ -230,35 +230,28 @@ def final_reward(game: Prospector) -> float:
     return reward
 
 
-def apply_reward(game: Prospector) -> tuple[float, Terms]:
-    """Return the reward of the last step and its terms, and add it to the sums of the episode."""
+def reward(game: Prospector) -> tuple[float, Terms]:
+    """Return the reward of the last step and its terms."""
     terms = rewards(game)
-    reward = terms[0]
+    total = terms[0]
     for term in terms[1:]:
-        reward = reward + term
-    game.ep_return += reward
-    game.ep_length += 1
-    return reward, terms
+        total = total + term
+    return total, terms
 
 
 # -- info (14) ---------------------------------------------------------------------------------
 
 
-def info(game: Prospector, out: npt.NDArray[np.float64]) -> None:
-    """Write the info columns.
+def info(game: Prospector) -> tuple[int | bool | float, ...]:
+    """Return the info columns, in the order of ``layout.INFO_DTYPE``.
 
-    Parameters
-    ----------
-    game : Prospector
-    out : ndarray of float64, shape (20,)
-        Overwritten completely, in the order of ``layout.INFO_COLUMNS``; flags are 0 and 1,
-        ``node_context`` is 1 at the station.
+    ``node_context`` is 1 at the station.
     """
     net_profit = game.credits - game.total_spend  # spending counts twice: part of the contract
     used = 0.0
     if game.util_count > 0.0:
         used = clamp(game.util_sum / game.util_count, 0.0, 1.0)
-    out[:] = [
+    return (
         game.ev_action,
         game.ev_dt,
         game.ev_invalid,
@@ -279,4 +272,4 @@ def info(game: Prospector, out: npt.NDArray[np.float64]) -> None:
         used,
         game.at_station(),
         game.time_remaining,
-    ]
+    )

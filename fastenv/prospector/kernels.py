@@ -23,11 +23,11 @@ import numba as nb
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import errors, njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
-from fastenv.prospector.state import RULES_DTYPE, STATE_DTYPE
-from fastenv.prospector.tables import TABLES_DTYPE
+from fastenv.game import Compiled
+from fastenv.prospector.layout import INFO_DTYPE
+from fastenv.prospector.state import BOT_DTYPE, DERIVED_DTYPE, SHARED_DTYPE, STATE_DTYPE
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _INLINE: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
@@ -36,7 +36,7 @@ _HELPER: dict[str, Any] = {"error_model": "numpy"}
 OBS_DIM = 260
 NUM_ACTIONS = 69
 NUM_TERMS = 11
-NUM_INFO = 20
+NUM_PLACES = 220  # obs[24:244]
 NUM_COMMODITIES, MAX_NEIGHBORS, MAX_ASTEROIDS = 6, 6, 16
 NEIGHBORS, ASTEROIDS, PRICES, PRICE_CHANGES, INVENTORY = 24, 68, 244, 250, 256
 SHOP = (60.0, 120.0, 210.0, 150.0, 175.0, 110.0, 280.0)  # prices of the actions 61..67
@@ -78,45 +78,20 @@ _OBS_DTYPE = np.dtype(
 )
 _PLACES_DTYPE = np.dtype(
     {
-        "names": ["neighbors", "neighbor_bits", "padding", "asteroids", "asteroid_bits"],
+        "names": ["neighbors", "neighbor_bits", "padding", "asteroids", "asteroid_bits", "all"],
         "formats": [(t, (6, 7)) for t in ("f4", "i4")]
         + [("f4", (2,))]
-        + [(t, (16, 11)) for t in ("f4", "i4")],
-        "offsets": [0, 0, 4 * 42, 4 * 44, 4 * 44],
+        + [(t, (16, 11)) for t in ("f4", "i4")]
+        + [("f4", (NUM_PLACES,))],
+        "offsets": [0, 0, 4 * 42, 4 * 44, 4 * 44, 0],
+        "itemsize": DERIVED_DTYPE.itemsize,
     }
 )
 _OBS, _PLACES = nb.from_dtype(_OBS_DTYPE), nb.from_dtype(_PLACES_DTYPE)
 _MASK = nb.from_dtype(np.dtype([("legal", "u1", (NUM_ACTIONS,))]))
 _TERMS = nb.from_dtype(np.dtype([("terms", "f8", (NUM_TERMS,))]))
-_INFO = nb.from_dtype(np.dtype([("info", "f8", (NUM_INFO,))]))
+_INFO = nb.from_dtype(INFO_DTYPE)
 _RNG = nb.from_dtype(np.dtype([("s", "u8", (4,))]))
-
-
-def _rows_as(record, dtype, first=0):
-    """Return a kernel function: row ``i``, from element ``first`` on, of an array as a record."""
-    skip = first * dtype.bitwidth // 8
-
-    @intrinsic
-    def row_as_record(typingctx, array, i):
-        if array.layout != "C" or array.dtype != dtype:
-            raise errors.TypingError(f"expected a C-contiguous array of {dtype}, got {array}")
-
-        def codegen(context, builder, signature, args):
-            view = context.make_array(signature.args[0])(context, builder, args[0])
-            stride = builder.extract_value(view.strides, 0)
-            offset = builder.add(builder.mul(args[1], stride), stride.type(skip))
-            start = cgutils.pointer_add(builder, view.data, offset)
-            return builder.bitcast(start, context.get_value_type(record))
-
-        return record(array, i), codegen
-
-    return row_as_record
-
-
-_obs_row, _mask_row = _rows_as(_OBS, types.float32), _rows_as(_MASK, types.uint8)
-_places_row = _rows_as(_PLACES, types.float32, NEIGHBORS)
-_terms_row, _info_row = _rows_as(_TERMS, types.float64), _rows_as(_INFO, types.float64)
-_rng_row = _rows_as(_RNG, types.uint64)
 
 
 # -- arithmetic ------------------------------------------------------------------------------------
@@ -444,7 +419,7 @@ def _mask(row, mask):
 
 @njit(**_INLINE)
 def _reward(row, columns):
-    """Write the terms of the last step's reward, add it to the row's sums and return it."""
+    """Write the terms of the last step's reward and return their sum."""
     action = np.intp(row.ev_action)
     credits = row.credits
     sell, extract, fuel, wear, hot, damage, pirate, kept = _divide(
@@ -474,14 +449,11 @@ def _reward(row, columns):
     terms[0], terms[1], terms[2], terms[3], terms[4] = sell, extract, fuel, time, wear
     terms[5], terms[6], terms[7], terms[8], terms[9] = heat, damage, scan, invalid, pirate
     terms[10] = terminal
-    row.ep_return += reward
-    row.ep_length += 1
     return reward
 
 
 @njit(**_INLINE)
-def _info(row, out):
-    info = out.info
+def _info(row, info):
     credits, profit = row.credits, row.credits - row.total_spend
     ticks, survival = max(1, np.intp(row.ticks_elapsed)), 1.0
     if (row.ev_stranded != 0) | (row.ev_destroyed != 0):
@@ -491,26 +463,26 @@ def _info(row, out):
         used = _unit(row.util_sum / row.util_count)
     docked = row.node_type[np.intp(row.current_node) & 31] == 0
     fuel, hull, tool = 1000.0 - row.fuel, 100.0 - row.hull, 100.0 - row.tool
-    info[0] = row.ev_action
-    info[1] = row.ev_dt
-    info[2] = row.ev_invalid != 0
-    info[3] = row.done == 1
-    info[4] = row.done == 2
-    info[5] = credits
-    info[6] = profit
-    info[7] = profit / np.float64(ticks)
-    info[8] = survival
-    info[9] = row.overheat_ticks
-    info[10] = row.pirate_encounters
-    info[11] = row.value_lost
-    info[12] = max(0.0, fuel)
-    info[13] = max(0.0, hull)
-    info[14] = max(0.0, tool)
-    info[15] = row.scan_count
-    info[16] = row.mining_ticks
-    info[17] = used
-    info[18] = docked
-    info[19] = row.time_remaining
+    info.action = row.ev_action
+    info.dt = row.ev_dt
+    info.invalid_action = row.ev_invalid != 0
+    info.terminated = row.done == 1
+    info.truncated = row.done == 2
+    info.credits = credits
+    info.net_profit = profit
+    info.profit_per_tick = profit / np.float64(ticks)
+    info.survival = survival
+    info.overheat_ticks = row.overheat_ticks
+    info.pirate_encounters = row.pirate_encounters
+    info.value_lost_to_pirates = row.value_lost
+    info.fuel_used = max(0.0, fuel)
+    info.hull_damage = max(0.0, hull)
+    info.tool_wear = max(0.0, tool)
+    info.scan_count = row.scan_count
+    info.mining_ticks = row.mining_ticks
+    info.cargo_utilization_avg = used
+    info.node_context = docked
+    info.time_remaining = row.time_remaining
 
 
 # -- bots (28) -------------------------------------------------------------------------------------
@@ -797,197 +769,77 @@ def _bot(kind, target, o, mask, rng):
 # -- the compiled functions ------------------------------------------------------------------------
 
 _state = types.CPointer(nb.from_dtype(STATE_DTYPE))
-_rules = types.CPointer(nb.from_dtype(RULES_DTYPE))
-_tables = types.CPointer(nb.from_dtype(TABLES_DTYPE))
+_shared = types.CPointer(nb.from_dtype(SHARED_DTYPE))
+_derived = types.CPointer(_PLACES)
 _double = types.CPointer(types.float64)
-
-
-@njit(**_OPTIONS)
-def _observe_many(rows, rules, tables, select, obs_out, mask_out):
-    for i in range(rows.shape[0]):
-        if select[i]:
-            _head(rows[i], rules[0], tables[0], _obs_row(obs_out, i))
-            _places(rows[i], _places_row(obs_out, i))
-            _mask(rows[i], _mask_row(mask_out, i))
-
-
-@njit(**_OPTIONS)
-def _reward_many(rows, select, reward_out, columns_out):
-    for i in range(rows.shape[0]):
-        if select[i]:
-            reward_out[i] = _reward(rows[i], _terms_row(columns_out, i))
-
-
-@njit(**_OPTIONS)
-def _info_many(rows, select, info_out):
-    for i in range(rows.shape[0]):
-        if select[i]:
-            _info(rows[i], _info_row(info_out, i))
-
-
-@njit(**_OPTIONS)
-def _bot_many(kind, target, obs, mask, select, rng_states, actions_out):
-    for i in range(obs.shape[0]):
-        if select[i]:
-            o, legal, rng = _obs_row(obs, i), _mask_row(mask, i), _rng_row(rng_states, i)
-            actions_out[i] = _bot(kind, target, o, legal, rng)
 
 
 @lru_cache
 def _cfuncs():
-    """Return the five functions of one row as C functions, compiled or from the cache."""
+    """Return the functions of one row as C functions, compiled or from the cache."""
 
-    @nb.cfunc(types.void(_state, _rules, _tables, types.CPointer(_OBS)), **_OPTIONS)
-    def head(state, rules, tables, obs_out):
-        row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
-        _head(row, rule, nb.carray(tables, (1,))[0], nb.carray(obs_out, (1,))[0])
+    @nb.cfunc(types.void(_state, _derived, _shared), **_OPTIONS)
+    def derive(state, derived, shared):
+        _places(nb.carray(state, (1,))[0], nb.carray(derived, (1,))[0])
 
-    @nb.cfunc(types.void(_state, types.CPointer(_PLACES)), **_OPTIONS)
-    def places(state, places_out):
-        _places(nb.carray(state, (1,))[0], nb.carray(places_out, (1,))[0])
+    @nb.cfunc(
+        types.void(_state, _derived, _shared, types.CPointer(_OBS), types.CPointer(_MASK)),
+        **_OPTIONS,
+    )
+    def observe(state, derived, shared, obs_out, mask_out):
+        row, both = nb.carray(state, (1,))[0], nb.carray(shared, (1,))[0]
+        out = nb.carray(obs_out, (1,))[0]
+        _head(row, both.rules, both.tables, out)
+        places = nb.carray(derived, (1,))[0].all
+        for k in range(NUM_PLACES):
+            out.obs[NEIGHBORS + k] = places[k]
+        _mask(row, nb.carray(mask_out, (1,))[0])
 
-    @nb.cfunc(types.void(_state, types.CPointer(_MASK)), **_OPTIONS)
-    def mask(state, mask_out):
-        _mask(nb.carray(state, (1,))[0], nb.carray(mask_out, (1,))[0])
+    @nb.cfunc(types.int32(_state, _derived, _shared, _double, types.CPointer(_TERMS)), **_OPTIONS)
+    def reward(state, derived, shared, reward_out, terms_out):
+        terms = nb.carray(terms_out, (1,))[0]
+        nb.carray(reward_out, (1,))[0] = _reward(nb.carray(state, (1,))[0], terms)
+        return 1
 
-    @nb.cfunc(types.void(_state, _double, types.CPointer(_TERMS)), **_OPTIONS)
-    def reward(state, reward_out, columns_out):
-        columns = nb.carray(columns_out, (1,))[0]
-        nb.carray(reward_out, (1,))[0] = _reward(nb.carray(state, (1,))[0], columns)
-
-    @nb.cfunc(types.void(_state, types.CPointer(_INFO)), **_OPTIONS)
-    def info(state, info_out):
+    @nb.cfunc(types.void(_state, _derived, _shared, types.CPointer(_INFO)), **_OPTIONS)
+    def info(state, derived, shared, info_out):
         _info(nb.carray(state, (1,))[0], nb.carray(info_out, (1,))[0])
 
-    return head, places, mask, reward, info
+    @nb.cfunc(
+        types.int32(
+            _state,
+            _derived,
+            _shared,
+            types.CPointer(nb.from_dtype(BOT_DTYPE)),
+            types.int32,
+            types.CPointer(_OBS),
+            types.CPointer(_MASK),
+            types.CPointer(_RNG),
+        ),
+        **_OPTIONS,
+    )
+    def bot(state, derived, shared, params, agent, obs, mask, rng):
+        player, seen = nb.carray(params, (1,))[0], nb.carray(obs, (1,))[0]
+        legal, words = nb.carray(mask, (1,))[0], nb.carray(rng, (1,))[0]
+        return _bot(player.kind, player.target, seen, legal, words)
+
+    return derive, observe, reward, info, bot
 
 
-# -- the public functions --------------------------------------------------------------------------
-
-
-def _require(array, dtype, *shape):
-    """Refuse a buffer that the kernels, which check no bounds, would write beyond."""
-    if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
-        raise ValueError(
-            f"expected a C-contiguous {np.dtype(dtype).name} array of shape {shape}, got "
-            f"{array.dtype} {array.shape}"
-        )
-
-
-def observe_many(rows, rules, tables, select, obs_out, mask_out):
-    """Write observation and action mask of each selected row.
-
-    Parameters
-    ----------
-    rows : ndarray of STATE_DTYPE, shape (n,)
-        The asteroids of a row's current node must be there; of others nothing is read.
-    rules : ndarray of RULES_DTYPE, shape (1,)
-    tables : ndarray of TABLES_DTYPE, shape (1,)
-    select : ndarray of uint8, shape (n,)
-        Rows with 0 are not touched.
-    obs_out : ndarray of float32, shape (n, 260), C-contiguous
-    mask_out : ndarray of uint8, shape (n, 69), C-contiguous
-
-    Raises
-    ------
-    ValueError
-        If a buffer does not have this type and shape.
-    """
-    n = len(rows)
-    _require(select, np.uint8, n)
-    _require(obs_out, np.float32, n, OBS_DIM)
-    _require(mask_out, np.uint8, n, NUM_ACTIONS)
-    _observe_many(rows, rules, tables, select, obs_out, mask_out)
-
-
-def reward_many(rows, select, reward_out, columns_out):
-    """Write reward and reward terms of the last step and add the reward to the rows' sums.
-
-    Parameters
-    ----------
-    rows : ndarray of STATE_DTYPE, shape (n,)
-        ``ep_return`` and ``ep_length`` of selected rows are changed.
-    select : ndarray of uint8, shape (n,)
-        Rows with 0 are not touched.
-    reward_out : ndarray of float64, shape (n,)
-    columns_out : ndarray of float64, shape (n, 11), C-contiguous
-        In the order of ``layout.REWARD_TERMS``.
-
-    Raises
-    ------
-    ValueError
-        If a buffer does not have this type and shape.
-    """
-    n = len(rows)
-    _require(select, np.uint8, n)
-    _require(reward_out, np.float64, n)
-    _require(columns_out, np.float64, n, NUM_TERMS)
-    _reward_many(rows, select, reward_out, columns_out)
-
-
-def info_many(rows, select, info_out):
-    """Write the info columns of each selected row.
-
-    Parameters
-    ----------
-    rows : ndarray of STATE_DTYPE, shape (n,)
-    select : ndarray of uint8, shape (n,)
-        Rows with 0 are not touched.
-    info_out : ndarray of float64, shape (n, 20), C-contiguous
-        In the order of ``layout.INFO_COLUMNS``.
-
-    Raises
-    ------
-    ValueError
-        If a buffer does not have this type and shape.
-    """
-    _require(select, np.uint8, len(rows))
-    _require(info_out, np.float64, len(rows), NUM_INFO)
-    _info_many(rows, select, info_out)
-
-
-def bot_many(kind, obs, mask, select, rng_states, actions_out, target=3):
-    """Write the action of a bot for each selected observation.
-
-    Parameters
-    ----------
-    kind : Bot
-    obs : ndarray of float32, shape (n, 260), C-contiguous
-    mask : ndarray of uint8, shape (n, 69), C-contiguous
-        Read by ``MASKED_RANDOM`` only.
-    select : ndarray of uint8, shape (n,)
-        Rows with 0 are not touched.
-    rng_states : ndarray of uint64, shape (n, 4), C-contiguous
-        Engine generators, advanced by ``RANDOM`` and ``MASKED_RANDOM`` only.
-    actions_out : ndarray of int32, shape (n,)
-    target : int
-        Commodity that ``MARKET_TIMER`` trades, 0 to 5.
-
-    Raises
-    ------
-    ValueError
-        If a buffer does not have this type and shape, or there is no such bot or commodity.
-    """
-    n = len(obs)
-    _require(obs, np.float32, n, OBS_DIM)
-    _require(mask, np.uint8, n, NUM_ACTIONS)
-    _require(select, np.uint8, n)
-    _require(rng_states, np.uint64, n, 4)
-    _require(actions_out, np.int32, n)
-    if not GREEDY_MINER <= kind <= SHORT_HAUL:
-        raise ValueError(f"expected a bot from 0 to {SHORT_HAUL}, got {kind}")
-    if not 0 <= target < NUM_COMMODITIES:
-        raise ValueError(f"expected a target commodity from 0 to 5, got {target}")
-    _bot_many(int(kind), int(target), obs, mask, select, rng_states, actions_out)
-
-
-def addresses() -> tuple[int, int, int, int, int]:
-    """Return the addresses of five C functions over one row; compiled at the first call.
-
-    ``void head(State*, Rules*, Tables*, float* obs)`` writes ``obs[0:24]`` and ``obs[244:260]``,
-    ``void places(State*, float* places)`` what belongs to ``obs[24:244]``. The others are
-    ``void mask(State*, uint8_t* mask)``, ``void reward(State*, double* reward, double* columns)``
-    and ``void info(State*, double* info)``.
-    """
-    head, places, mask, reward, info = _cfuncs()
-    return head.address, places.address, mask.address, reward.address, info.address
+def functions() -> Compiled:
+    """Return the functions of one row for the loop over lanes; compiled at the first call."""
+    derive, observe, reward, info, bot = (function.address for function in _cfuncs())
+    return Compiled(
+        derive=derive,
+        observe=observe,
+        reward=reward,
+        info=info,
+        bot=bot,
+        state_size=STATE_DTYPE.itemsize,
+        shared_size=SHARED_DTYPE.itemsize,
+        derived_size=_PLACES_DTYPE.itemsize,
+        bot_size=BOT_DTYPE.itemsize,
+        obs_size=4 * OBS_DIM,
+        info_size=INFO_DTYPE.itemsize,
+        terms_size=_TERMS.size,
+    )

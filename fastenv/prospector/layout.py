@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fastenv.prospector import tables as t
 
 # -- observation: name, offset, length; tests compare it with what the encoders write --------------
@@ -35,31 +37,35 @@ PRICES, PRICE_CHANGES, INVENTORY = 244, 250, 256
 # What changes only when the ship moves, listens, selects, scans or mines: obs[24:244].
 PLACES = slice(NEIGHBORS, PRICES)
 
-# -- info: all columns are kept as float64; the kind says how a value is shown ---------------------
+# -- info: name and type of the columns of a state, in the order of the contract -------------------
 
-INFO_KINDS: dict[str, type | tuple[str, ...]] = {
-    "action": int,
-    "dt": int,
-    "invalid_action": bool,
-    "terminated": bool,
-    "truncated": bool,
-    "credits": float,
-    "net_profit": float,
-    "profit_per_tick": float,
-    "survival": float,
-    "overheat_ticks": float,
-    "pirate_encounters": float,
-    "value_lost_to_pirates": float,
-    "fuel_used": float,
-    "hull_damage": float,
-    "tool_wear": float,
-    "scan_count": float,
-    "mining_ticks": float,
-    "cargo_utilization_avg": float,
-    "node_context": ("field", "station"),
-    "time_remaining": float,
-}
-INFO_COLUMNS = tuple(INFO_KINDS)
+INFO_DTYPE = np.dtype(
+    [
+        ("action", "i8"),
+        ("dt", "i8"),
+        ("invalid_action", "?"),
+        ("terminated", "?"),
+        ("truncated", "?"),
+        ("credits", "f8"),
+        ("net_profit", "f8"),
+        ("profit_per_tick", "f8"),
+        ("survival", "f8"),
+        ("overheat_ticks", "f8"),
+        ("pirate_encounters", "f8"),
+        ("value_lost_to_pirates", "f8"),
+        ("fuel_used", "f8"),
+        ("hull_damage", "f8"),
+        ("tool_wear", "f8"),
+        ("scan_count", "f8"),
+        ("mining_ticks", "f8"),
+        ("cargo_utilization_avg", "f8"),
+        ("node_context", "i8"),
+        ("time_remaining", "f8"),
+    ],
+    align=True,
+)
+INFO_LABELS = {"node_context": ("field", "station")}
+INFO_COLUMNS: tuple[str, ...] = INFO_DTYPE.names or ()
 METRICS = INFO_COLUMNS[5:18]  # the 13 that the training side averages
 REWARD_TERMS = (
     "reward_sell",
@@ -74,5 +80,6 @@ REWARD_TERMS = (
     "reward_pirate",
     "reward_terminal",
 )
+TERMS_DTYPE = np.dtype([(name, "f8") for name in REWARD_TERMS], align=True)
 
 assert sum(length for _, _, length, _ in OBS_LAYOUT) == t.OBS_DIM

@@ -1,17 +1,19 @@
 """One game of Asteroid Prospector as one row of bytes, and the record of its rules.
 
-``STATE_DTYPE`` is the contract between the three implementations: the Cython struct in
-``_state.pxd`` has the same layout, Numba reads the record directly, and the reference converts with
-``pack`` and ``unpack`` in ``position.py``. Equal states are equal bytes: what is not used has the
-value named below.
+``STATE_DTYPE`` is the contract between the three implementations: the C struct of the compiled core
+is generated from it (``python -m tools.structs`` after a change), Numba reads the record directly,
+and the reference converts with ``pack`` and ``unpack`` in ``position.py``. Equal states are equal
+bytes: what is not used has the value named below.
 
 Hot fields come first (under 1 KB), the graph next, the asteroids, nine tenths of the row, last.
 The compiled core fills the asteroids of a node when the ship first comes there; until then bit
 ``node`` of ``pending`` is set and ``asteroid_rng[node]`` is the generator where they begin. Rows
-that leave the house are complete: ``pending`` and ``asteroid_rng`` are 0.
+that are read out are complete: ``pending`` and ``asteroid_rng`` are 0.
 """
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 import numpy as np
 
@@ -103,3 +105,32 @@ STATE_DTYPE = np.dtype(
 )
 
 RULES_DTYPE = np.dtype([("time_max", "f8")], align=True)
+
+# What is around the ship, obs[24:244], in whole cache lines: it is the derived record of a lane,
+# because it takes most of an observation to write and most actions leave it as it is.
+DERIVED_DTYPE = np.dtype([("places", "f4", (224,))], align=True)
+
+# How a scripted player plays: a Bot, and the commodity that a market timer deals in.
+BOT_DTYPE = np.dtype([("kind", "i4"), ("target", "i4")], align=True)
+
+# What all lanes of an engine read and nobody writes.
+SHARED_DTYPE = np.dtype([("rules", RULES_DTYPE), ("tables", t.TABLES_DTYPE)], align=True)
+
+# What the compiled code is given; see tools/structs.py.
+STRUCTS = {
+    "State": STATE_DTYPE,
+    "Rules": RULES_DTYPE,
+    "Tables": t.TABLES_DTYPE,
+    "Shared": SHARED_DTYPE,
+}
+CONSTANTS = {
+    "NUM_COMMODITIES": t.NUM_COMMODITIES,
+    "MAX_NODES": t.MAX_NODES,
+    "MAX_NEIGHBORS": t.MAX_NEIGHBORS,
+    "MAX_ASTEROIDS": t.MAX_ASTEROIDS,
+    "OBS_DIM": t.OBS_DIM,
+    "NUM_ACTIONS": t.NUM_ACTIONS,
+    "SUPPLY_MAX": t.SUPPLY_MAX,
+    "UNREACHABLE": t.UNREACHABLE,
+}
+ENUMS: dict[type[IntEnum], str] = {t.NodeType: "", t.Action: ""}

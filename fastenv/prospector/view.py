@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from fastenv.prospector import tables as t
 from fastenv.prospector.arithmetic import norm6
 from fastenv.prospector.encoding import valid_actions
@@ -183,7 +181,7 @@ def ship_view(row: Any, time_max: float) -> ShipView:
     time_max : float
         Ticks of an episode, from the rules.
     """
-    game = unpack(np.asarray(row).reshape(-1)[0], time_max)
+    game = unpack(row, time_max)
     here, chart = game.current_node, range(game.node_count)
     load = 1.0 + 0.5 * (game.cargo_total() / t.CARGO_MAX)
     fuel_home = _fuel_home(game, load)

@@ -1,6 +1,6 @@
 """Skull King: a trick-taking card game with bidding, hidden hands and odd cards.
 
-``SkullKingGame`` hands the three implementations of this folder to the house; see
+``SkullKingGame`` is the three implementations of this folder as one game; see
 ``docs/skullking.md`` for the rules, the tiers and the layout of the observation.
 """
 
@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
@@ -18,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError
-from fastenv.game import Core, Game, Kernels
+from fastenv.game import Compiled, Game, GameSpec
 from fastenv.rng import Rng
-from fastenv.skullking import bots, encoding, reference, render, view
+from fastenv.skullking import bots, encoding, position, reference, render, view
 from fastenv.skullking import tables as t
 from fastenv.skullking.config import ABILITY_PIRATES, PHASE_ROUNDS, SkullKingConfig
-from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
-from fastenv.skullking.state import KNOBS_DTYPE, STATE_DTYPE, TABLES
+from fastenv.skullking.layout import INFO_DTYPE, TERMS_DTYPE
+from fastenv.skullking.state import BOT_DTYPE, KNOBS_DTYPE, SHARED_DTYPE, STATE_DTYPE, TABLES
 from fastenv.skullking.validate import validate_rows
 
 __all__ = ["SkullKingConfig", "SkullKingGame", "make_game", "random_options"]
@@ -46,20 +45,25 @@ class SkullKingGame(Game):
     config : SkullKingConfig
     """
 
-    num_actions = t.NUM_ACTIONS
-    state_dtype = STATE_DTYPE
-    knobs_dtype = KNOBS_DTYPE
-    info_columns = INFO_COLUMNS
-    float_columns = REWARD_COLUMNS
-    kernel_module = "fastenv.skullking.kernels"
-    core_module = "fastenv.skullking._core"
-    render_modes = ("ansi", "rgb_array")
-
     def __init__(self, config: SkullKingConfig) -> None:
         self.config = config
         self.rules = config.rules_record()
-        self.obs_shape = (int(self.rules["obs_dim"][0]),)
-        self.raise_illegal = config.invalid_action == "raise"
+        self.shared = np.zeros(1, SHARED_DTYPE)
+        self.shared["rules"], self.shared["tables"] = self.rules, TABLES
+        self.shared.flags.writeable = False
+        self.spec = GameSpec(
+            num_actions=t.NUM_ACTIONS,
+            state_dtype=STATE_DTYPE,
+            obs_shape=(int(self.rules["obs_dim"][0]),),
+            terms_dtype=TERMS_DTYPE,
+            info_dtype=INFO_DTYPE,
+            knobs_dtype=KNOBS_DTYPE,
+            bot_dtype=BOT_DTYPE,
+            illegal_actions="raise" if config.invalid_action == "raise" else "play",
+            kernel_module="fastenv.skullking.kernels",
+            core_module="fastenv.skullking._core",
+            render_modes=("ansi", "rgb_array"),
+        )
 
     def __reduce__(self) -> tuple[type[SkullKingGame], tuple[SkullKingConfig]]:
         """Rebuild from the config."""
@@ -85,10 +89,13 @@ class SkullKingGame(Game):
     def step(self, game: reference.SkullKing, action: int) -> None:
         game.step(action)
 
-    def pack(self, game: reference.SkullKing, row: np.void) -> None:
-        reference.pack(game, row)
+    def pack(self, game: reference.SkullKing) -> bytes:
+        return position.pack(game)
 
-    def unpack(self, row: np.void) -> reference.SkullKing:
+    def pack_seen(self, game: reference.SkullKing) -> bytes:
+        return position.pack_seen(game)
+
+    def unpack(self, row: Any) -> reference.SkullKing:
         return reference.unpack(row, self._plain_rules, self._some_knobs)
 
     def encode_obs(self, game: reference.SkullKing, out: Array) -> None:
@@ -97,23 +104,29 @@ class SkullKingGame(Game):
     def action_mask(self, game: reference.SkullKing, out: npt.NDArray[np.uint8]) -> None:
         encoding.action_mask(game, out)
 
-    def reward(self, game: reference.SkullKing, columns: Array) -> float:
-        reward, columns[:] = encoding.apply_reward(game)
-        return reward
+    def reward(self, game: reference.SkullKing) -> tuple[float, tuple[float, ...]] | None:
+        return encoding.reward(game)
 
-    def info(self, game: reference.SkullKing, out: npt.NDArray[np.int32]) -> None:
-        encoding.info(game, out)
+    def info(self, game: reference.SkullKing) -> tuple[int, ...]:
+        return encoding.info(game)
+
+    def bot_action(
+        self,
+        game: reference.SkullKing,
+        params: np.void,
+        agent: int,
+        obs: Array,
+        mask: npt.NDArray[np.uint8],
+        rng: Rng,
+    ) -> int:
+        return bots.bot_action(game, t.Bot(params["kind"]), rng)
 
     # -- the compiled twins ----------------------------------------------------------------------
 
-    def kernels(self) -> Kernels:
-        return _Kernels(self.rules)
+    def kernels(self) -> Compiled:
+        from fastenv.skullking import kernels
 
-    def core(self, states: Array, knobs: Array, num_threads: int) -> Core:
-        module = importlib.import_module(self.core_module)
-        rules, tables = (record.view(np.uint8) for record in (self.rules, TABLES))
-        core: Core = module.BatchCore(states, knobs, rules, tables, num_threads)
-        return core
+        return kernels.functions(int(self.rules["tier"][0]))
 
     # -- the rest --------------------------------------------------------------------------------
 
@@ -165,40 +178,11 @@ class SkullKingGame(Game):
         draw = render.render_ansi if mode == "ansi" else render.render_rgb
         return draw(row, self.rules[0])
 
-    def bot_kind(self, name: str) -> int:
+    def bot(self, name: str) -> Array:
+        """Return a ``Bot`` by its name."""
         if name not in t.BOT_NAMES:
             raise ConfigError(f"bot {name!r}: must be one of {', '.join(map(repr, t.BOT_NAMES))}")
-        return int(t.BOT_NAMES[name])
-
-    def bot_action(
-        self, game: reference.SkullKing, kind: int, rng_state: npt.NDArray[np.uint64]
-    ) -> int:
-        rng = Rng()
-        rng.state = rng_state.tolist()
-        action = bots.bot_action(game, t.Bot(kind), rng)
-        rng_state[:] = rng.state
-        return action
-
-
-class _Kernels:
-    """The Numba kernels with rules and tables filled in."""
-
-    def __init__(self, rules: Array) -> None:
-        self._module: Any = importlib.import_module(SkullKingGame.kernel_module)
-        self._rules = rules
-
-    def observe_many(self, rows: Array, select: Array, obs: Array, mask: Array) -> None:
-        self._module.observe_many(rows, self._rules, TABLES, select, obs, mask)
-
-    def reward_many(self, rows: Array, select: Array, reward: Array, columns: Array) -> None:
-        self._module.reward_many(rows, self._rules, TABLES, select, reward, columns)
-
-    def info_many(self, rows: Array, select: Array, info: Array) -> None:
-        self._module.info_many(rows, self._rules, select, info)
-
-    def addresses(self) -> tuple[int, ...]:
-        addresses: tuple[int, int, int] = self._module.addresses(int(self._rules["tier"][0]))
-        return addresses
+        return np.array([(t.BOT_NAMES[name],)], BOT_DTYPE)
 
 
 def random_options(

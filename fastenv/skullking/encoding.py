@@ -33,7 +33,7 @@ from fastenv.skullking.tables import Phase, Reward, Tier
 if TYPE_CHECKING:
     from fastenv.skullking.reference import SkullKing
 
-__all__ = ["action_mask", "apply_reward", "encode_obs", "info", "rewards"]
+__all__ = ["action_mask", "encode_obs", "info", "reward", "rewards"]
 
 BLOCKS: dict[Tier, dict[str, BlockFunction]] = {
     Tier.FLAT: FLAT | MEMORY,
@@ -75,41 +75,31 @@ def action_mask(game: SkullKing, out: npt.NDArray[np.uint8]) -> None:
     out[game.legal_actions()] = 1
 
 
-def apply_reward(game: SkullKing) -> tuple[float, tuple[float, float, float]]:
-    """Return the reward of the agent's last decision and add it to the sums of the episode.
+def reward(game: SkullKing) -> tuple[float, tuple[float, float, float]] | None:
+    """Return the reward of the agent's last decision.
 
     It is paid when the agent is asked again or the episode ends: with bots that is in every step.
-    Where a seat played from outside is asked, the step pays 0 and the sums wait.
+    Where a seat played from outside is asked, nothing is paid yet: None.
 
     Returns
     -------
     reward : float
         The one that ``rules.reward`` selects, rounded to float32.
-    columns : tuple of float
+    terms : tuple of float
         All three, rounded to float32, in the order of ``layout.REWARD_COLUMNS``.
     """
     if not game.done and (game.actor != game.agent or game.ev_phase < 0):
-        return 0.0, (0.0, 0.0, 0.0)
+        return None
     shaped, points, ranked = (float(np.float32(value)) for value in rewards(game))
-    columns = (shaped, points, ranked)
-    reward = columns[Reward(game.rules.reward)]
-    game.ep_return += reward
-    game.ep_length += 1
-    return reward, columns
+    terms = (shaped, points, ranked)
+    return terms[Reward(game.rules.reward)], terms
 
 
-def info(game: SkullKing, out: npt.NDArray[np.int32]) -> None:
-    """Write the info columns.
-
-    Parameters
-    ----------
-    game : SkullKing
-    out : ndarray of int32, shape (18,)
-        Overwritten completely, in the order of ``layout.INFO_COLUMNS``.
-    """
+def info(game: SkullKing) -> tuple[int, ...]:
+    """Return the info columns, in the order of ``layout.INFO_COLUMNS``."""
     g, me = game, game.agent
     totals = g.total[: g.rules.num_players]
-    out[:] = [
+    return (
         g.round_idx + 1,
         g.cards,
         g.bid[me],
@@ -128,4 +118,4 @@ def info(game: SkullKing, out: npt.NDArray[np.int32]) -> None:
         g.ev_rank,
         int(g.ev_invalid != 0),
         sum(on_track(g, seat) for seat in allies(g, me)),
-    ]
+    )

@@ -18,11 +18,10 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-from numba import errors, njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit, types
 
-from fastenv.skullking.state import RULES_DTYPE, STATE_DTYPE, TABLES_DTYPE
+from fastenv.game import Compiled
+from fastenv.skullking.state import SHARED_DTYPE, STATE_DTYPE
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _INLINE: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
@@ -119,29 +118,6 @@ _OBS = nb.from_dtype(
 _MASK = nb.from_dtype(np.dtype([("legal", "u1", (NUM_ACTIONS,))]))
 _REWARDS = nb.from_dtype(np.dtype([("rewards", "f4", (NUM_REWARDS,))]))
 _INFO = nb.from_dtype(np.dtype([("info", "i4", (NUM_INFO,))]))
-
-
-def _rows_as(record, dtype):
-    """Return a kernel function: row ``i`` of a C-contiguous array of two dimensions as a record."""
-
-    @intrinsic
-    def row_as_record(typingctx, array, i):
-        if array.layout != "C" or array.dtype != dtype:
-            raise errors.TypingError(f"expected a C-contiguous array of {dtype}, got {array}")
-
-        def codegen(context, builder, signature, args):
-            view = context.make_array(signature.args[0])(context, builder, args[0])
-            stride = builder.extract_value(view.strides, 0)
-            start = cgutils.pointer_add(builder, view.data, builder.mul(args[1], stride))
-            return builder.bitcast(start, context.get_value_type(record))
-
-        return record(array, i), codegen
-
-    return row_as_record
-
-
-_obs_row, _mask_row = _rows_as(_OBS, types.float32), _rows_as(_MASK, types.uint8)
-_reward_row, _info_row = _rows_as(_REWARDS, types.float32), _rows_as(_INFO, types.int32)
 
 
 @njit(**_INLINE)
@@ -752,15 +728,15 @@ def _manager_record(row, rules, agent, packed, out):
 
 
 @njit(**_INLINE)
-def _pay(row, rules, shaped, columns):
-    """Write the three rewards, add the selected one to the row's sums and return it.
+def _is_paid(row):
+    """While a seat is asked that is played from outside, nothing is paid yet."""
+    return row.done != 0 or (row.actor == row.agent and row.ev_phase >= 0)
 
-    While a seat is asked that is played from outside, nothing is paid yet.
-    """
+
+@njit(**_INLINE)
+def _pay(row, rules, shaped, columns):
+    """Write the three rewards and return the selected one."""
     rewards = columns.rewards
-    if row.done == 0 and (row.actor != row.agent or row.ev_phase < 0):
-        rewards[0] = rewards[1] = rewards[2] = ZERO
-        return ZERO
     points = np.intp(row.ev_points) / 10 if row.ev_round else 0.0
     ranked = points + RANK_REWARD[row.ev_rank & 15]
     if row.ev_invalid:
@@ -769,10 +745,7 @@ def _pay(row, rules, shaped, columns):
     rewards[0] = shaped
     rewards[1] = points
     rewards[2] = ranked
-    reward = rewards[rules.reward & 3]
-    row.ep_return += np.float64(reward)
-    row.ep_length += 1
-    return reward
+    return rewards[rules.reward & 3]
 
 
 @njit(**_HELPER)
@@ -926,196 +899,70 @@ def _info(row, rules, out):
 # -- the compiled functions of a tier --------------------------------------------------------------
 
 _state = types.CPointer(nb.from_dtype(STATE_DTYPE))
-_rules = types.CPointer(nb.from_dtype(RULES_DTYPE))
-_tables = types.CPointer(nb.from_dtype(TABLES_DTYPE))
-_obs = types.CPointer(_OBS)
-_mask_ = types.CPointer(_MASK)
-_rewards = types.CPointer(_REWARDS)
-_infos = types.CPointer(_INFO)
+_shared = types.CPointer(nb.from_dtype(SHARED_DTYPE))
+_derived = types.voidptr  # there is none
 _reward_out = types.CPointer(types.float32)
-
-
-@njit(**_OPTIONS)
-def _info_many(rows, rules, select, info_out):
-    for i in range(rows.shape[0]):
-        if select[i]:
-            _info(rows[i], rules[0], _info_row(info_out, i))
-
-
-@lru_cache
-def _many(tier):
-    """Return observe and reward over many rows.
-
-    ``tier`` is a constant for the compiler, which leaves out what other tiers need.
-    """
-
-    @njit(**_OPTIONS)
-    def observe_many(rows, rules, tables, select, obs_out, mask_out):
-        for i in range(rows.shape[0]):
-            if select[i]:
-                row, rule, table = rows[i], rules[0], tables[0]
-                out, mask = _obs_row(obs_out, i), _mask_row(mask_out, i)
-                if tier == FLAT:
-                    _flat(row, rule, table, out, mask)
-                elif tier == MANAGER:
-                    _manager(row, rule, table, out, mask)
-                elif tier == WORKER:
-                    _worker(row, rule, table, out, mask)
-                else:
-                    _ability(row, rule, table, out, mask)
-
-    @njit(**_OPTIONS)
-    def reward_many(rows, rules, tables, select, reward_out, columns_out):
-        for i in range(rows.shape[0]):
-            if select[i]:
-                row, rule, table = rows[i], rules[0], tables[0]
-                columns = _reward_row(columns_out, i)
-                if tier == FLAT:
-                    reward_out[i] = _flat_reward(row, rule, table, columns)
-                elif tier == MANAGER:
-                    reward_out[i] = _manager_reward(row, rule, table, columns)
-                else:
-                    reward_out[i] = _worker_reward(row, rule, table, columns)
-
-    return observe_many, reward_many
 
 
 @lru_cache
 def _cfuncs(tier):
-    """Return observe, reward and info of one row as C functions, compiled or from the cache."""
+    """Return observe, reward and info of one row as C functions, compiled or from the cache.
 
-    @nb.cfunc(types.void(_state, _rules, _tables, _obs, _mask_), **_OPTIONS)
-    def observe(state, rules, tables, obs_out, mask_out):
-        row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
-        table = nb.carray(tables, (1,))[0]
+    ``tier`` is a constant for the compiler, which leaves out what other tiers need.
+    """
+
+    @nb.cfunc(
+        types.void(_state, _derived, _shared, types.CPointer(_OBS), types.CPointer(_MASK)),
+        **_OPTIONS,
+    )
+    def observe(state, derived, shared, obs_out, mask_out):
+        row, both = nb.carray(state, (1,))[0], nb.carray(shared, (1,))[0]
+        rules, tables = both.rules, both.tables
         out, mask = nb.carray(obs_out, (1,))[0], nb.carray(mask_out, (1,))[0]
         if tier == FLAT:
-            _flat(row, rule, table, out, mask)
+            _flat(row, rules, tables, out, mask)
         elif tier == MANAGER:
-            _manager(row, rule, table, out, mask)
+            _manager(row, rules, tables, out, mask)
         elif tier == WORKER:
-            _worker(row, rule, table, out, mask)
+            _worker(row, rules, tables, out, mask)
         else:
-            _ability(row, rule, table, out, mask)
+            _ability(row, rules, tables, out, mask)
 
-    @nb.cfunc(types.void(_state, _rules, _tables, _reward_out, _rewards), **_OPTIONS)
-    def reward(state, rules, tables, reward_out, columns_out):
-        row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
-        table = nb.carray(tables, (1,))[0]
-        columns = nb.carray(columns_out, (1,))[0]
-        out = nb.carray(reward_out, (1,))
+    @nb.cfunc(
+        types.int32(_state, _derived, _shared, _reward_out, types.CPointer(_REWARDS)), **_OPTIONS
+    )
+    def reward(state, derived, shared, reward_out, terms_out):
+        row, both = nb.carray(state, (1,))[0], nb.carray(shared, (1,))[0]
+        rules, tables = both.rules, both.tables
+        terms, out = nb.carray(terms_out, (1,))[0], nb.carray(reward_out, (1,))
+        if not _is_paid(row):
+            out[0] = terms.rewards[0] = terms.rewards[1] = terms.rewards[2] = ZERO
+            return 0
         if tier == FLAT:
-            out[0] = _flat_reward(row, rule, table, columns)
+            out[0] = _flat_reward(row, rules, tables, terms)
         elif tier == MANAGER:
-            out[0] = _manager_reward(row, rule, table, columns)
+            out[0] = _manager_reward(row, rules, tables, terms)
         else:
-            out[0] = _worker_reward(row, rule, table, columns)
+            out[0] = _worker_reward(row, rules, tables, terms)
+        return 1
 
-    @nb.cfunc(types.void(_state, _rules, _infos), **_OPTIONS)
-    def info(state, rules, info_out):
-        row, rule = nb.carray(state, (1,))[0], nb.carray(rules, (1,))[0]
-        _info(row, rule, nb.carray(info_out, (1,))[0])
+    @nb.cfunc(types.void(_state, _derived, _shared, types.CPointer(_INFO)), **_OPTIONS)
+    def info(state, derived, shared, info_out):
+        row, both = nb.carray(state, (1,))[0], nb.carray(shared, (1,))[0]
+        _info(row, both.rules, nb.carray(info_out, (1,))[0])
 
     return observe, reward, info
 
 
-# -- the public functions --------------------------------------------------------------------------
-
-
-def _require(array, dtype, *shape):
-    """Refuse a buffer that the kernels, which check no bounds, would write beyond."""
-    if array.dtype != dtype or array.shape != shape or not array.flags.c_contiguous:
-        raise ValueError(
-            f"expected a C-contiguous {np.dtype(dtype).name} array of shape {shape}, got "
-            f"{array.dtype} {array.shape}"
-        )
-
-
-def observe_many(rows, rules, tables, select, obs_out, mask_out):
-    """Write observation and action mask of each selected row.
-
-    Parameters
-    ----------
-    rows : ndarray of STATE_DTYPE, shape (n,)
-    rules : ndarray of RULES_DTYPE, shape (1,)
-    tables : ndarray of TABLES_DTYPE, shape (1,)
-    select : ndarray of uint8, shape (n,)
-        Rows with 0 are not touched.
-    obs_out : ndarray of float32, shape (n, obs_dim), C-contiguous
-    mask_out : ndarray of uint8, shape (n, 11), C-contiguous
-
-    Raises
-    ------
-    ValueError
-        If a buffer does not have this type and shape.
-    """
-    n = len(rows)
-    _require(select, np.uint8, n)
-    _require(obs_out, np.float32, n, int(rules["obs_dim"][0]))
-    _require(mask_out, np.uint8, n, NUM_ACTIONS)
-    _many(int(rules["tier"][0]))[0](rows, rules, tables, select, obs_out, mask_out)
-
-
-def reward_many(rows, rules, tables, select, reward_out, columns_out):
-    """Write reward and reward columns of the last step and add the reward to the rows' sums.
-
-    Parameters
-    ----------
-    rows : ndarray of STATE_DTYPE, shape (n,)
-        ``ep_return`` and ``ep_length`` of selected rows are changed.
-    rules : ndarray of RULES_DTYPE, shape (1,)
-    tables : ndarray of TABLES_DTYPE, shape (1,)
-    select : ndarray of uint8, shape (n,)
-        Rows with 0 are not touched.
-    reward_out : ndarray of float32, shape (n,)
-    columns_out : ndarray of float32, shape (n, 3), C-contiguous
-        In the order of ``layout.REWARD_COLUMNS``.
-
-    Raises
-    ------
-    ValueError
-        If a buffer does not have this type and shape.
-    """
-    n = len(rows)
-    _require(select, np.uint8, n)
-    _require(reward_out, np.float32, n)
-    _require(columns_out, np.float32, n, NUM_REWARDS)
-    _many(int(rules["tier"][0]))[1](rows, rules, tables, select, reward_out, columns_out)
-
-
-def info_many(rows, rules, select, info_out):
-    """Write the info columns of each selected row.
-
-    Parameters
-    ----------
-    rows : ndarray of STATE_DTYPE, shape (n,)
-    rules : ndarray of RULES_DTYPE, shape (1,)
-    select : ndarray of uint8, shape (n,)
-        Rows with 0 are not touched.
-    info_out : ndarray of int32, shape (n, 18), C-contiguous
-        In the order of ``layout.INFO_COLUMNS``.
-
-    Raises
-    ------
-    ValueError
-        If a buffer does not have this type and shape.
-    """
-    _require(select, np.uint8, len(rows))
-    _require(info_out, np.int32, len(rows), NUM_INFO)
-    _info_many(rows, rules, select, info_out)
-
-
-def addresses(tier: int) -> tuple[int, int, int]:
-    """Return the addresses of three C functions over one row; compiled at the first call.
-
-    ``void observe(State*, Rules*, Tables*, float* obs, uint8_t* mask)``,
-    ``void reward(State*, Rules*, Tables*, float* reward, float* columns)`` and
-    ``void info(State*, Rules*, int32_t* info)``.
+def functions(tier: int) -> Compiled:
+    """Return the functions of one row for the loop over lanes; compiled at the first call.
 
     Parameters
     ----------
     tier : Tier
-        The one that the rules passed to the functions name.
+        The one that the rules in ``shared`` name.
     """
-    observe, reward, info = _cfuncs(int(tier))
-    return observe.address, reward.address, info.address
+    observe, reward, info = (function.address for function in _cfuncs(int(tier)))
+    sizes = {"state_size": STATE_DTYPE.itemsize, "shared_size": SHARED_DTYPE.itemsize}
+    sizes |= {"info_size": _INFO.size, "terms_size": _REWARDS.size}
+    return Compiled(observe=observe, reward=reward, info=info, **sizes)

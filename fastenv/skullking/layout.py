@@ -12,6 +12,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from fastenv.skullking.tables import NUM_CARDS, Tier
 
 HAND_SLOTS = 10
@@ -37,6 +39,8 @@ INFO_COLUMNS = (
     "allies_on_track",
 )
 REWARD_COLUMNS = ("reward_shaped", "reward_points", "reward_points_rank")
+INFO_DTYPE = np.dtype([(name, "i4") for name in INFO_COLUMNS], align=True)
+TERMS_DTYPE = np.dtype([(name, "f4") for name in REWARD_COLUMNS], align=True)
 
 
 class Block(NamedTuple):

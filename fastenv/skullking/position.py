@@ -6,14 +6,18 @@ numbers, lists of their natural length (one entry a seat: ``MAX_PLAYERS``), sets
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from fastenv.rng import Rng
+from fastenv.rowformat import RowFormat
 from fastenv.skullking.state import STATE_DTYPE
-from fastenv.skullking.tables import MAX_PLAYERS, Phase
+from fastenv.skullking.tables import MAX_HAND, MAX_PLAYERS, NUM_CARDS, Phase, Tier
 
 MASK64 = (1 << 64) - 1
 
@@ -105,18 +109,6 @@ class Position:
         return len(self.alliances)
 
 
-LENGTHS = {  # lists whose length a row stores, and where
-    "hand": "hand_len",
-    "stock": "stock_len",
-    "table_card": "table_len",
-    "table_seat": "table_len",
-    "table_mode": "table_len",
-    "alliances": "num_alliances",
-}
-MINUS_PADDED = ("stock", "discard", "table_card", "table_seat", "drawn")
-CARD_SETS = ("played", "known", "out")
-
-
 def to_namespace(record: Any) -> SimpleNamespace:
     """Convert a record of RULES_DTYPE or KNOBS_DTYPE to plain Python values, arrays to tuples.
 
@@ -132,48 +124,177 @@ def to_namespace(record: Any) -> SimpleNamespace:
     return SimpleNamespace(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
 
 
-def pack(game: Position, row: Any) -> None:
-    """Write a game into ``row``, one record of ``STATE_DTYPE`` (a view, such as ``rows[i]``)."""
-    for name in STATE_DTYPE.names or ():
-        value = getattr(game, name)
-        if name == "rng":
-            row[name] = np.array(value.state, np.uint64)
-        elif name in CARD_SETS:
-            bits = sum(1 << card for card in value)
-            row[name] = np.array([bits & MASK64, bits >> 64], np.uint64)
-        elif name == "hand":
-            row[name] = 0
-            for seat, hand in enumerate(value):
-                row[name][seat, : len(hand)] = hand
-        elif name == "alliances":  # pairs
-            row[name] = -1
-            for i, pair in enumerate(value):
-                row[name][i] = pair
-        elif isinstance(value, list):
-            row[name] = -1 if name in MINUS_PADDED else 0
-            row[name][: len(value)] = value
-        else:
-            row[name] = value
+# -- rows --------------------------------------------------------------------------------------
+
+NONE = b"\xff"  # -1, an unused card or seat
+NO_HAND = bytes(MAX_HAND)
+NO_CARDS = bytes(16)
+AROUND_HAND = [(k * NO_HAND, (MAX_PLAYERS - 1 - k) * NO_HAND) for k in range(MAX_PLAYERS)]
+RAW = (  # sets of cards and lists of their natural length, which are easily filled up as bytes
+    "played", "out", "hand", "stock", "discard", "table_card", "table_seat", "table_mode",
+    "alliances", "known", "drawn",
+)  # fmt: skip
+LENGTHS = ("hand_len", "stock_len", "table_len", "num_alliances")  # of such lists; properties here
+# What the kernels of any tier, and of one, do not read: rows made for them alone go without.
+UNSEEN = {
+    "rng", "deal_seed", "ep_return", "ep_length", "bonus", "stock", "stock_pos", "stock_len",
+    "discard", "table_seat", "cannon", "bots", "destroyed", "leader", "human_leader", "turn",
+    "abilities", "pirates", "invalid_count",
+}  # fmt: skip
+_OF_GAMES = {
+    "seen_strength", "bid_share", "error", "bid_sum", "abs_error", "hits", "zero_bids", "last_bid",
+    "rounds_done", "first_leader", "played_last", "counts", "ev_estimate", "ev_captures",
+}  # fmt: skip
+UNSEEN_BY = {
+    Tier.FLAT: UNSEEN
+    | {"known", "specials_known", "bid_share", "error", "hits", "zero_bids", "last_bid"}
+    | {"harry_seat", "rascal_seat", "rascal_bet", "rosie_lead", "jade_seen", "drawn"},
+    Tier.MANAGER: UNSEEN | {"known", "specials_known", "played_last", "counts", "ev_captures"},
+    Tier.WORKER: UNSEEN | _OF_GAMES | {"known"},
+    Tier.ABILITY: UNSEEN | _OF_GAMES,
+}
+
+
+class _Rows:
+    """How the attributes of a game become some fields of a row, and back; the others are 0.
+
+    Most fields are one number, or a list that is as long as the field, and have the name of their
+    attribute: they are taken all at once. ``rng``, ``RAW`` and ``LENGTHS`` are not.
+    """
+
+    def __init__(self, names: list[str]) -> None:
+        self.format = RowFormat(STATE_DTYPE[names], raw=[name for name in RAW if name in names])
+        self.fields = self.format.fields
+        plain = {k: v for k, v in self.fields.items() if k not in ("rng", *RAW, *LENGTHS)}
+        self.numbers = [name for name, where in plain.items() if isinstance(where, int)]
+        self.lists = [name for name, where in plain.items() if isinstance(where, slice)]
+        self.special = [name for name in ("rng", *LENGTHS, *RAW) if name in names]
+        self.numbers_of = itemgetter(*self.numbers)
+        self.lists_of = itemgetter(*self.lists)
+        self.numbers_in = itemgetter(*(plain[name] for name in self.numbers))
+        places: list[int] = []
+        for name in (*self.numbers, *self.lists, *self.special):
+            where = self.fields[name]
+            places += range(where.start, where.stop) if isinstance(where, slice) else [where]
+        self._in_order = itemgetter(*(places.index(place) for place in range(len(places))))
+
+    def pack(self, game: Position, special: Iterable[Any]) -> bytes:
+        """Return the row; ``special`` are the values of the fields of this name."""
+        attributes = vars(game)
+        lists = chain.from_iterable(self.lists_of(attributes))
+        return self.format.pack(*self._in_order((*self.numbers_of(attributes), *lists, *special)))
+
+
+ROW = _Rows(list(STATE_DTYPE.names or ()))
+SEEN = {
+    tier: _Rows([name for name in STATE_DTYPE.names or () if name not in unseen])
+    for tier, unseen in UNSEEN_BY.items()
+}
+
+_bit = [1 << card for card in range(NUM_CARDS)].__getitem__
+# CARDS_IN[k][byte]: the cards of a set whose k-th byte this is. Bit by bit, the three sets of a
+# row would take longer than all the rest of it.
+CARDS_IN = [
+    [tuple(8 * k + bit for bit in range(8) if byte >> bit & 1) for byte in range(256)]
+    for k in range((NUM_CARDS + 7) // 8)
+]
+
+
+def pack(game: Position) -> bytes:
+    """Return the row of a game."""
+    hands = [bytes(hand).ljust(MAX_HAND, b"\0") if hand else NO_HAND for hand in game.hand]
+    return ROW.pack(
+        game,
+        (
+            *game.rng.state,
+            *game.hand_len,
+            len(game.stock),
+            len(game.table_card),
+            len(game.alliances),
+            _bits(game.played),
+            _bits(game.out),
+            b"".join(hands),
+            bytes(game.stock).ljust(NUM_CARDS, NONE),
+            bytes(game.discard).ljust(2, NONE),
+            bytes(game.table_card).ljust(MAX_PLAYERS, NONE),
+            bytes(game.table_seat).ljust(MAX_PLAYERS, NONE),
+            bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
+            bytes(chain.from_iterable(game.alliances)).ljust(4, NONE),
+            _bits(game.known),
+            bytes(game.drawn).ljust(2, NONE),
+        ),
+    )
+
+
+def pack_seen(game: Position) -> bytes:
+    """Return a row that has what the kernels of the game's tier read: no hidden hands either."""
+    rows, memory = SEEN[game.rules.tier], game.rules.memory
+    if game.agent == game.actor:
+        before, after = AROUND_HAND[game.agent]
+        hand = before + bytes(game.hand[game.agent]).ljust(MAX_HAND, b"\0") + after
+    else:
+        hands = [NO_HAND] * MAX_PLAYERS
+        for seat in (game.agent, game.actor):
+            hands[seat] = bytes(game.hand[seat]).ljust(MAX_HAND, b"\0")
+        hand = b"".join(hands)
+    special = [
+        *map(len, game.hand),
+        len(game.table_card),
+        len(game.alliances),
+        _bits(game.played) if memory else NO_CARDS,
+        _bits(game.out) if memory else NO_CARDS,
+        hand,
+        bytes(game.table_card).ljust(MAX_PLAYERS, NONE),
+        bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
+        bytes(chain(*game.alliances)).ljust(4, NONE),
+    ]
+    if "known" in rows.fields:
+        special.append(_bits(game.known))
+    if "drawn" in rows.fields:
+        special.append(bytes(game.drawn).ljust(2, NONE))
+    return rows.pack(game, special)
 
 
 def load(position: Position, row: Any) -> None:
-    """Overwrite a position with one record of ``STATE_DTYPE``; the inverse of ``pack``."""
-    for name in STATE_DTYPE.names or ():
-        if name in LENGTHS.values():
-            continue
-        value = row[name].tolist()
-        if name == "rng":
-            position.rng.state = value
-            continue
-        if name in CARD_SETS:
-            bits = value[0] | value[1] << 64
-            value = {card for card in range(128) if bits >> card & 1}
-        elif name == "hand":
-            value = [h[:n] for h, n in zip(value, row["hand_len"].tolist(), strict=True)]
-        elif name in LENGTHS:
-            value = value[: int(row[LENGTHS[name]])]
-        elif name in MINUS_PADDED:
-            value = [card for card in value if card >= 0]
-        if name == "alliances":  # pairs
-            value = [(loot, winner) for loot, winner in value]
-        setattr(position, name, value)
+    """Set everything but rules and knobs to what a row says; the inverse of :func:`pack`.
+
+    Parameters
+    ----------
+    position : Position
+        May be one on which ``__init__`` was not called.
+    row : object with the buffer protocol
+        One record of ``STATE_DTYPE``; not changed.
+    """
+    values, at = ROW.format.unpack(row), ROW.fields
+    # numbers and lists of fixed length: attributes have the names of their fields
+    attributes = vars(position)
+    attributes.update(zip(ROW.numbers, ROW.numbers_in(values), strict=True))
+    attributes.update({name: [*values[at[name]]] for name in ROW.lists})
+    # the rest
+    position.rng = Rng.__new__(Rng)  # a seed would be computed for nothing
+    position.rng.state = [*values[at["rng"]]]
+    position.played = _cards(values[at["played"]])
+    position.known = _cards(values[at["known"]])
+    position.out = _cards(values[at["out"]])
+    hands, starts = values[at["hand"]], range(0, MAX_PLAYERS * MAX_HAND, MAX_HAND)
+    lengths = zip(starts, values[at["hand_len"]], strict=True)
+    position.hand = [[*hands[start : start + length]] for start, length in lengths]
+    position.stock = [*values[at["stock"]][: values[at["stock_len"]]]]
+    position.discard = [*values[at["discard"]].rstrip(NONE)]
+    laid = values[at["table_len"]]
+    position.table_card = [*values[at["table_card"]][:laid]]
+    position.table_seat = [*values[at["table_seat"]][:laid]]
+    position.table_mode = [*values[at["table_mode"]][:laid]]
+    seats = values[at["alliances"]][: 2 * values[at["num_alliances"]]]
+    position.alliances = [*zip(seats[::2], seats[1::2], strict=True)]
+    position.drawn = [*values[at["drawn"]].rstrip(NONE)]
+
+
+def _bits(cards: set[int]) -> bytes:
+    """Return a set of cards as two words of bits; card c is bit c % 64 of word c // 64."""
+    return sum(map(_bit, cards)).to_bytes(16, "little")
+
+
+def _cards(bits: bytes) -> set[int]:
+    """Return the cards of two words of bits."""
+    return set().union(*[cards[byte] for cards, byte in zip(CARDS_IN, bits, strict=False)])

@@ -48,6 +48,7 @@ from fastenv.skullking.tables import (
     BENDT,
     BID_SHARE_UNIT,
     CLASS,
+    GRAYBEARD,
     HARRY,
     INVALID_LIMIT,
     JADE,
@@ -95,7 +96,6 @@ __all__ = [
     "winning_play",
 ]
 
-GRAYBEARD = 2  # seat and hand of the ghost in a game of two (7.2)
 BETS = (0, 10, 20)
 RUNNING = -1  # `phase` while nobody is asked
 
@@ -622,7 +622,8 @@ class SkullKing(Position):
 
 
 def unpack(row: Any, rules: Any, knobs: Any) -> SkullKing:
-    """Build a game from one record of ``STATE_DTYPE``; the inverse of ``pack``."""
-    game = SkullKing(rules, knobs)
+    """Build a game from a row, an object with the buffer protocol; the inverse of ``pack``."""
+    game = SkullKing.__new__(SkullKing)  # not SkullKing(...): load sets all it would clear
+    game.rules, game.knobs = to_namespace(rules), to_namespace(knobs)
     load(game, row)
     return game

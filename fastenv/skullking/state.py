@@ -1,15 +1,18 @@
 """One game of Skull King as one row of bytes, and the records that go with it.
 
-``STATE_DTYPE`` is the contract between the three implementations: the Cython struct in
-``_state.pxd`` has the same layout, Numba reads the record directly, and the reference converts with
-``pack`` and ``unpack`` in ``reference.py``. Seats are absolute; ``agent`` names the learning seat,
-``actor`` the one whose decision is due: the agent's, or that of a seat played from outside.
+``STATE_DTYPE`` is the contract between the three implementations: the C struct of the compiled core
+is generated from it (``python -m tools.structs`` after a change), Numba reads the record directly,
+and the reference converts with ``pack`` and ``unpack`` in ``reference.py``. Seats are absolute;
+``agent`` names the learning seat, ``actor`` the one whose decision is due: the agent's, or that of
+a seat played from outside.
 
 Hands ``0 .. num_hands-1`` belong to the seats; with Graybeard's ghost hand (and seat) 2 is his.
 Unused array entries are 0, unused cards and seats -1, so that equal states are equal bytes.
 """
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 import numpy as np
 
@@ -183,13 +186,19 @@ TABLES_DTYPE = np.dtype(
         # [suit of the first number + 1, card]: who wins without beasts and without both King and
         # mermaid is who has the highest key less his place in the trick; 0 never wins (spec 4.1)
         ("trick_key", "i2", (5, t.NUM_CARDS + 2)),
-        # What the compiled code counts in a trick: TALLY in 4-bit fields, so that one addition
-        # counts all; and the entries of STATE_DTYPE `counts` as the bytes of one word.
+        # What the compiled code counts in a trick: 4-bit fields at the places of Tally, so that one
+        # addition counts all; and the entries of STATE_DTYPE `counts` as the bytes of one word.
         ("tally", "u8", (t.NUM_CARDS + 2,)),
         ("count", "u1", (t.NUM_CARDS, 8)),
     ],
     align=True,
 )
+
+# How a scripted player plays: a Bot.
+BOT_DTYPE = np.dtype([("kind", "i4")], align=True)
+
+# What all lanes of an engine read and nobody writes.
+SHARED_DTYPE = np.dtype([("rules", RULES_DTYPE), ("tables", TABLES_DTYPE)], align=True)
 
 
 def _trick_key(card: int, led: int) -> int:
@@ -235,16 +244,26 @@ def _order(row: np.ndarray) -> None:
                     row["order_suit"][0, order, word, ORDER_HIGH] |= bit
 
 
-TALLY = ("fourteen", "trump_fourteen", "mermaid", "pirate", "king", "loot", "kraken", "whale")
+class Tally(IntEnum):
+    """Lowest bit of what `tally` counts of a trick."""
+
+    FOURTEENS = 0  # but the Jolly Roger's
+    TRUMP_FOURTEENS = 4
+    MERMAIDS = 8
+    PIRATES = 12
+    KINGS = 16
+    LOOTS = 20
+    KRAKENS = 24
+    WHALES = 28
 
 
 def _tally(card: int) -> int:
     if card >= t.NUM_CARDS:
-        return 1 << 4 * TALLY.index("pirate") if card == t.TIGRESS_AS_PIRATE else 0
+        return 1 << Tally.PIRATES if card == t.TIGRESS_AS_PIRATE else 0
     if t.NUMBER[card] == 14:
-        return 1 << 4 * (t.SUIT[card] == t.TRUMP)
-    name = t.CardClass(t.CLASS[card]).name.lower()
-    return 1 << 4 * TALLY.index(name) if name in TALLY else 0
+        return 1 << (Tally.TRUMP_FOURTEENS if t.SUIT[card] == t.TRUMP else Tally.FOURTEENS)
+    name = f"{t.CLASS[card].name}S"
+    return 1 << Tally[name] if name in Tally.__members__ else 0
 
 
 def _count(card: int) -> tuple[int, ...]:
@@ -286,3 +305,50 @@ def _tables() -> np.ndarray:
 
 
 TABLES = _tables()
+
+# What the compiled code is given; see tools/structs.py.
+STRUCTS = {
+    "State": STATE_DTYPE,
+    "Rules": RULES_DTYPE,
+    "Knobs": KNOBS_DTYPE,
+    "Tables": TABLES_DTYPE,
+    "Shared": SHARED_DTYPE,
+    "Params": BOT_DTYPE,
+}
+CONSTANTS = {
+    "MAX_PLAYERS": t.MAX_PLAYERS,
+    "MAX_HAND": t.MAX_HAND,
+    "MAX_CARDS": t.MAX_CARDS,
+    "NUM_CARDS": t.NUM_CARDS,
+    "NUM_FACES": t.NUM_CARDS + 2,  # with the Tigress on the table
+    "NUM_ACTIONS": t.NUM_ACTIONS,
+    "INVALID_LIMIT": t.INVALID_LIMIT,
+    "BID_SHARE_UNIT": t.BID_SHARE_UNIT,
+    "GRAYBEARD": t.GRAYBEARD,
+    "TRUMP": t.TRUMP,
+    "CARD_WHALE": t.WHALE,
+    "CARD_ROSIE": t.ROSIE,
+    "CARD_BENDT": t.BENDT,
+    "CARD_RASCAL": t.RASCAL,
+    "CARD_JADE": t.JADE,
+    "CARD_HARRY": t.HARRY,
+    "CARD_TIGRESS": t.TIGRESS,
+    "ORDER_KING": ORDER_KING,
+    "ORDER_WHALE_HIGH": ORDER_WHALE_HIGH,
+    "ORDER_SPECIALS": ORDER_SPECIALS,
+    "ORDER_HIGH": ORDER_HIGH,
+}
+ENUMS: dict[type[IntEnum], str] = {
+    t.CardClass: "",
+    t.Phase: "",
+    t.Tier: "",
+    t.Bot: "",
+    t.Scoring: "SCORE_",
+    t.Abilities: "ABILITIES_",
+    t.GoalMode: "GOAL_",
+    Tally: "",
+}
+RENAMED: dict[str, IntEnum] = {
+    "TIGRESS_MODE": t.Phase.TIGRESS,  # TIGRESS is the class of cards
+    "SCORE_CANNON": t.Scoring.RASCAL_CANNON,
+}

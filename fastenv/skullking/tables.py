@@ -16,6 +16,7 @@ MAX_ROUNDS = 20
 NUM_ACTIONS = 11
 NUM_FEATURES = 9
 INVALID_LIMIT = 50  # the 50th invalid action of an episode truncates it
+GRAYBEARD = 2  # seat and hand of the ghost in a game of two (spec 7.2)
 BID_SHARE_UNIT = 2520  # lcm(1..10): bid/N is a whole number of 1/2520
 
 # fmt: off

@@ -113,7 +113,7 @@ def test_vector_wrappers_work_on_top(env_id, mode):
 @pytest.mark.parametrize("mode", ["vector_entry_point", "sync", None])
 @every_id
 def test_make_vec(env_id, mode):
-    vec = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode=mode, backend="fast")
+    vec = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode=mode, backend="reference")
     assert vec.unwrapped.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     vec.reset(seed=0)
     vec.step(np.zeros(2, np.int64))
@@ -143,7 +143,7 @@ def test_specs_survive_json_and_pickle(env_id):
     assert EnvSpec.from_json(spec.to_json()) == spec
     assert pickle.loads(pickle.dumps(spec)) == spec
     options = {"time_max": 300.0} if "Prospector" in env_id else {"num_players": 3}
-    env = gymnasium.make(env_id, backend="fast", **options)
+    env = gymnasium.make(env_id, backend="reference", **options)
     again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))
     assert again.unwrapped.game.config == env.unwrapped.game.config
     ours = fastenv.make(env_id, **options)

@@ -66,7 +66,7 @@ def test_maskable_ppo_learns_and_is_evaluated(env_id, masks):
 def test_two_rollouts_from_one_seed_are_equal():
     """Also between the batch engine and SB3's own vector environment of references."""
     models = []
-    for backend in ("fast", "fast", "reference"):
+    for backend in ("auto", "auto", "reference"):
         venv = make_sb3_vec_env("SkullKingWorker-v0", N, backend, invalid_action="raise")
         model = MaskablePPO(
             "MlpPolicy", venv, n_steps=32, batch_size=64, n_epochs=2, device="cpu", seed=1

@@ -188,7 +188,7 @@ def test_another_process_and_the_reference_play_the_same_game():
 @pytest.mark.parametrize("backend", RUNNABLE)
 @pytest.mark.parametrize("tier", TIERS)
 def test_automatic_reset_is_a_reset_after_the_step(tier, backend):
-    n, steps = (256, 120) if backend == RUNNABLE[-1] else (4, 90)
+    n, steps = (256, 120) if backend == "fast" else (4, 90)
     options = {"agent_seat": "rotate", "deals": "duplicate", "schedule": (2, 1)}
     options["round_weights"] = "uniform"
     one, two = (engine_of(tier, n, 6, backend, **options) for _ in range(2))

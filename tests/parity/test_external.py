@@ -45,22 +45,27 @@ def waiting_for_others(engine):
     return rows["actor"] != rows["agent"]
 
 
+def numbers_of(terms):
+    """Return a view of the terms with a column for each."""
+    return terms.view(np.float32).reshape(len(terms), -1)
+
+
 def answer(outside, inside, kind, streams):
     """Decide for the external seats as bots do, with the bids of the bots in ``inside``.
 
     Yield after every step, the agent's before this one included, what the step has paid.
     """
-    columns = outside.info_block()[1]
-    yield outside.reward.copy(), columns.copy()
+    terms = numbers_of(outside.terms)
+    yield outside.reward.copy(), terms.copy()
     while (waiting := waiting_for_others(outside)).any():
         assert not outside.reward[waiting].any()
-        assert not columns[waiting].any()
+        assert not terms[waiting].any()
         rows = outside.get_states()
         bids = inside.get_states()["bid"][np.arange(len(rows)), rows["actor"]]
         actions = np.where(rows["phase"] == Phase.BID, bids, outside.bot_actions(kind, streams))
         assert np.abs(outside.obs).max() <= 1
         outside.step_many(actions, select=waiting, autoreset=False)
-        yield outside.reward.copy(), columns.copy()
+        yield outside.reward.copy(), terms.copy()
 
 
 def assert_same_position(outside, inside):
@@ -72,7 +77,7 @@ def assert_same_position(outside, inside):
     running = ~inside.ended
     for name in ("obs", "mask", "ended"):
         assert getattr(outside, name).tobytes() == getattr(inside, name).tobytes(), name
-    infos = [engine.info_block()[0][running] for engine in (outside, inside)]
+    infos = [engine.info_records()[running] for engine in (outside, inside)]
     np.testing.assert_array_equal(*infos)
 
 
@@ -94,16 +99,16 @@ def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backe
         actions, running = fastenv.sample_legal(inside.mask, rng), ~inside.ended
         for engine in (inside, outside):
             engine.step_many(actions, select=running, autoreset=False)
-        reward, columns = inside.reward.copy(), inside.info_block()[1].copy()
+        reward, terms = inside.reward.copy(), numbers_of(inside.terms).copy()
         paid = zip(*answer(outside, inside, kind, streams), strict=True)
-        rewards, blocks = (np.sum(part, axis=0, dtype=np.float32) for part in paid)
+        rewards, sums = (np.sum(part, axis=0, dtype=np.float32) for part in paid)
         assert rewards.tobytes() == reward.tobytes(), f"seed {seed}"
-        assert blocks.tobytes() == columns.tobytes(), f"seed {seed}"
+        assert sums.tobytes() == terms.tobytes(), f"seed {seed}"
         assert_same_position(outside, inside)
     for name in ("final_obs", "ep_return", "ep_length"):
         assert getattr(outside, name).tobytes() == getattr(inside, name).tobytes(), name
     for name, column in inside.final_info.items():
-        if name not in inside.float_columns:
+        if name not in inside.term_columns:
             np.testing.assert_array_equal(outside.final_info[name], column, err_msg=name)
 
 

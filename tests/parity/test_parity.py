@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import fastenv
 from fastenv.skullking import tables as t
 from fastenv.verify import BACKENDS, Case, available, draw_options, first_difference, verify
+from tests.needs import needs_core
 
 pytestmark = pytest.mark.parity
 
@@ -20,7 +21,6 @@ RUNNABLE = [n for n, why in available(fastenv.make_game("SkullKingFlat-v0")).ite
 ENGINES = {name: (name, 1) for name in RUNNABLE}
 if "fast" in ENGINES:
     ENGINES |= {"2 threads": ("fast", 2), "3 threads": ("fast", 3)}
-fast_only = pytest.mark.skipif("fast" not in ENGINES, reason="the fast backend is not built")
 
 
 def id_of(tier):
@@ -28,6 +28,7 @@ def id_of(tier):
 
 
 def run(tier, options, seed, *, num_envs=3, steps=20, engines=ENGINES, **events):
+    engines = {n: (name, threads) for n, (name, threads) in engines.items() if threads <= num_envs}
     case = Case(fastenv.make_game(id_of(tier), **options), seed, num_envs, engines, options)
     difference = case.check()
     for _ in range(steps):
@@ -109,7 +110,7 @@ def options_of(draw, tier):
 @pytest.mark.parametrize("tier", TIERS)
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 def test_any_configuration(tier, data, seed):
-    run(tier, data.draw(options_of(tier)), seed, num_envs=1, steps=12)
+    run(tier, data.draw(options_of(tier)), seed, num_envs=2, steps=12)
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -135,7 +136,7 @@ def test_a_difference_is_found_and_told():
 
 
 def test_verify_runs_for_as_long_as_asked():
-    tally = verify(id_of("worker"), 0.5, seed=40, steps=20)
+    tally = verify(id_of("worker"), 0.5, seed=40, steps=20, backends=RUNNABLE)
     assert tally.difference is None, f"\n{tally.difference}"
     assert tally.cases >= 1
     assert set(RUNNABLE) <= set(BACKENDS)
@@ -155,7 +156,7 @@ def roll(engine, steps, order=None):
         yield [engine.obs, engine.mask, engine.reward, engine.get_state()]
 
 
-@fast_only
+@needs_core
 @pytest.mark.parametrize("tier", TIERS)
 def test_results_do_not_depend_on_the_number_of_threads(tier):
     n, steps = 257, 60
@@ -167,7 +168,7 @@ def test_results_do_not_depend_on_the_number_of_threads(tier):
         assert all(other == one for other in others)
 
 
-@fast_only
+@needs_core
 @pytest.mark.parametrize("backend", RUNNABLE)
 def test_only_the_wanted_columns_are_written(backend):
     whole = fastenv.make_engine(id_of("ability"), 8, backend=backend)
@@ -199,7 +200,7 @@ def test_permuted_lanes_give_permuted_results(tier):
             assert x[order].tobytes() == y.tobytes()
 
 
-@fast_only
+@needs_core
 @pytest.mark.parametrize("tier", TIERS)
 def test_engines_do_not_disturb_each_other(tier):
     alone, one, two = (fastenv.make_engine(id_of(tier), 5) for _ in range(3))
@@ -260,7 +261,7 @@ print(digest.hexdigest())
 """
 
 
-@fast_only
+@needs_core
 def test_processes_agree():
     out = {
         subprocess.run(

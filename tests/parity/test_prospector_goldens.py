@@ -6,6 +6,7 @@ import pytest
 import fastenv
 from fastenv.engine import rng_streams
 from fastenv.verify import available
+from tests.needs import needs_core
 from tests.prospector import golden
 from tests.prospector.drivers import EngineDriver, replay
 
@@ -38,7 +39,7 @@ def test_worlds_are_the_golden_ones(backend):
     assert (valid == worlds["ast_valid"]).all()
 
 
-@pytest.mark.skipif("fast" not in RUNNABLE, reason="the fast backend is not built")
+@needs_core
 @pytest.mark.parametrize("name", golden.ACCEPTANCE)
 def test_acceptance_table(name):
     """300 episodes of each bot (section 28), all at once."""

@@ -5,24 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import fastenv
 from fastenv.engine import BatchEngine
-from fastenv.skullking.reference import GRAYBEARD, SkullKing, pack
-from fastenv.skullking.state import STATE_DTYPE
+from fastenv.skullking.reference import GRAYBEARD, SkullKing
 from fastenv.skullking.tables import HARRY, KRAKEN, PIRATES, Phase
-from fastenv.verify import available, first_difference
+from fastenv.verify import BACKENDS, first_difference
 from tests.skullking import scenarios as sc
+from tests.skullking.states import rows_of
 
 pytestmark = pytest.mark.parity
 
-MISSING = available(fastenv.make_game("SkullKingFlat-v0"))
-BACKEND_PARAMS = [
-    pytest.param(name, id=name, marks=pytest.mark.skipif(why is not None, reason=str(why)))
-    for name, why in MISSING.items()
-]
 
-
-@pytest.fixture(params=BACKEND_PARAMS)
+@pytest.fixture(params=BACKENDS)
 def backend(request):
     return request.param
 
@@ -83,8 +76,7 @@ def test_round_scores(backend, s):
 
 def test_a32_eight_players_get_nine_cards_in_round_10(backend):
     rules, knobs = sc.setup(tier="flat", num_players=8)
-    rows = np.zeros(1, STATE_DTYPE)
-    pack(SkullKing(rules, knobs, seed=3), rows[0])
+    rows = rows_of(SkullKing(rules, knobs, seed=3))
     seen = {}
     for row in sc.play_out(rows, rules, knobs, Lane(backend, rules, knobs)):
         if row["phase"] == Phase.BID:
@@ -156,8 +148,7 @@ def test_a44_bendt_holds_eleven_cards_for_a_moment(backend):
 def test_a45_first_leaders_go_round(backend):
     rules, knobs = sc.setup(tier="flat", num_players=4)
     game = next(g for g in (SkullKing(rules, knobs, seed) for seed in range(99)) if g.leader == 2)
-    rows = np.zeros(1, STATE_DTYPE)
-    pack(game, rows[0])
+    rows = rows_of(game)
     leaders = {}
     for row in sc.play_out(rows, rules, knobs, Lane(backend, rules, knobs)):
         if row["phase"] == Phase.BID:

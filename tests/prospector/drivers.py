@@ -5,9 +5,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from fastenv.prospector import encoding, layout
-from fastenv.prospector.position import pack, unpack
+from fastenv.prospector.position import unpack
 from fastenv.prospector.reference import Prospector
-from fastenv.prospector.state import STATE_DTYPE
+from tests.prospector.games import info_of, pay, rows_of
 from tests.prospector.golden import FIELDS
 
 
@@ -56,18 +56,14 @@ class ReferenceDriver:
 
     def step(self, action):
         self.game.step(action)
-        self.reward, _ = encoding.apply_reward(self.game)
+        self.reward = pay(self.game)
         self._look()
 
     def info(self):
-        out = np.empty(len(layout.INFO_COLUMNS))
-        encoding.info(self.game, out)
-        return dict(zip(layout.INFO_COLUMNS, out.tolist(), strict=True))
+        return info_of(self.game)
 
     def row(self):
-        row = np.zeros(1, STATE_DTYPE)
-        pack(self.game, row[0])
-        return row[0]
+        return rows_of(self.game)[0]
 
     def load(self, row):
         self.game = unpack(row, self.game.time_max)

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from fastenv.paths import add
 from fastenv.prospector import encoding
 from fastenv.prospector.layout import INFO_COLUMNS
 from fastenv.prospector.position import pack
@@ -14,10 +15,7 @@ from fastenv.prospector.tables import PCG_INC, PCG_MUL
 
 def rows_of(*games):
     """Return the games as rows."""
-    rows = np.zeros(len(games), STATE_DTYPE)
-    for game, row in zip(games, rows, strict=True):
-        pack(game, row)
-    return rows
+    return np.frombuffer(bytearray().join(map(pack, games)), STATE_DTYPE)
 
 
 def away(seed=0):
@@ -51,9 +49,15 @@ def obs_of(game):
 
 
 def info_of(game):
-    out = np.full(len(INFO_COLUMNS), np.nan)
-    encoding.info(game, out)
-    return dict(zip(INFO_COLUMNS, out.tolist(), strict=True))
+    """Return the info columns as floats: in golden files they all are."""
+    return dict(zip(INFO_COLUMNS, map(float, encoding.info(game)), strict=True))
+
+
+def pay(game):
+    """Return the reward of the last step, added to the sums of the episode as the engine does."""
+    reward, _ = encoding.reward(game)
+    add(game, reward)
+    return reward
 
 
 def random_walk(seed, steps):
@@ -66,7 +70,7 @@ def random_walk(seed, steps):
         legal = np.flatnonzero(mask_of(game)[:68])
         action = rng.choice(legal) if rng.random() < 0.9 else rng.integers(-1, 70)
         game.step(int(action))
-        encoding.apply_reward(game)
+        pay(game)
         yield game
         if game.done:
             game.reset()

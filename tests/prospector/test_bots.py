@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
-from fastenv.prospector import bots, encoding
+from fastenv.prospector import bots, encoding, make_game
 from fastenv.prospector.bots import Bot
 from fastenv.prospector.reference import Prospector
-from fastenv.prospector.tables import Action
+from fastenv.prospector.tables import COMMODITIES, Action
 from fastenv.rng import Rng
 from tests.prospector import golden
-from tests.prospector.games import mask_of, obs_of, random_walk
+from tests.prospector.games import mask_of, obs_of, pay, random_walk
 
 MINER, SCANNER, TIMER = Bot.GREEDY_MINER, Bot.CAUTIOUS_SCANNER, Bot.MARKET_TIMER
 STATION, CLUSTER, HAZARD = 1, 2, 3
@@ -127,6 +127,20 @@ def test_unknown_names_are_refused_with_the_known_ones(name):
         bots.bot_kind(name)
 
 
+def test_a_player_of_the_game_is_a_record_of_kind_and_target():
+    game = make_game()
+    for kind in Bot:
+        assert game.bot(kind.name.lower()).tolist() == [(kind, bots.TARGET)]
+    for target, commodity in enumerate(COMMODITIES):
+        assert game.bot(f"market_timer_{commodity}").tolist() == [(TIMER, target)]
+
+
+@pytest.mark.parametrize("name", ["market_timer_", "market_timer_gold", "hold_iron", "7", None])
+def test_a_game_refuses_players_and_targets_it_does_not_know(name):
+    with pytest.raises(ConfigError, match=r"greedy_miner, .*, short_haul$"):
+        make_game().bot(name)
+
+
 @pytest.mark.parametrize("target", [-1, 6])
 def test_unknown_targets_are_refused(target):
     with pytest.raises(ValueError, match="target"):
@@ -199,7 +213,7 @@ def episode(kind, seed):
     while not game.done:
         encoding.encode_obs(game, obs)
         game.step(bots.bot_action(kind, obs, mask_of(game), rng))
-        encoding.apply_reward(game)
+        pay(game)
         invalid += game.ev_invalid
     return game, invalid
 

@@ -3,60 +3,28 @@
 import numpy as np
 import pytest
 
-from fastenv.prospector import encoding, layout
+from fastenv.prospector import encoding, make_game
 from fastenv.prospector import tables as t
-from fastenv.prospector.position import pack, unpack
+from fastenv.prospector.position import unpack
 from fastenv.prospector.reference import Prospector
-from fastenv.prospector.state import RULES_DTYPE, STATE_DTYPE
+from fastenv.prospector.state import STATE_DTYPE
+from tests.loops import Loop, copied
 from tests.prospector import golden
 from tests.prospector.drivers import replay
+from tests.prospector.games import info_of, pay, rows_of
 
 core = pytest.importorskip("fastenv.prospector._core")
 
 OUT_OF_RANGE = (-1, t.NUM_ACTIONS, -(2**31), 2**31 - 1)
 
 
-def copied(rows):
-    """Copy byte by byte: NumPy does not copy the padding between fields."""
-    return rows.view(np.uint8).copy().view(STATE_DTYPE)
-
-
-class Batch:
-    """Rows and a core over them."""
-
-    def __init__(self, n=1, time_max=t.TIME_MAX, num_threads=1, rows=None):
-        self.rows = np.zeros(n, STATE_DTYPE) if rows is None else copied(rows)
-        n = len(self.rows)
-        self.rules = np.zeros(1, RULES_DTYPE)
-        self.rules["time_max"] = time_max
-        self.all = np.ones(n, np.uint8)
-        self.core = core.BatchCore(
-            self.rows.view(np.uint8).reshape(n, -1),
-            np.zeros((n, 1), np.uint8),
-            self.rules.view(np.uint8),
-            t.TABLES.view(np.uint8),
-            num_threads,
-        )
-
-    def reset(self, seeds=None):
-        seeds = None if seeds is None else np.array([s % 2**64 for s in seeds], np.uint64)
-        self.core.reset(self.all, seeds)
-
-    def step(self, actions):
-        actions = np.broadcast_to(np.asarray(actions, np.int32), len(self.rows))
-        self.core.step(np.ascontiguousarray(actions), self.all)
-
-    def complete(self):
-        """Return the rows with all asteroids; the batch stays lazy."""
-        copy = Batch(rows=self.rows)
-        copy.core.materialise(copy.all)
-        return copy.rows
+def core_over(n=1, time_max=t.TIME_MAX, **options):
+    """Return rows and a loop over them, of the core alone."""
+    return Loop(make_game(time_max=time_max), n, plain=True, **options)
 
 
 def packed(game):
-    row = np.zeros(1, STATE_DTYPE)
-    pack(game, row[0])
-    return row[0]
+    return rows_of(game)[0]
 
 
 def assert_same_row(got, wanted, where):
@@ -71,7 +39,7 @@ class CoreDriver:
     """The core alone; observation, mask, reward and info come from the reference's encoding."""
 
     def __init__(self, time_max):
-        self.batch, self.time_max = Batch(1, time_max), time_max
+        self.batch, self.time_max = core_over(1, time_max), time_max
         self.obs, self.mask = np.empty(260, np.float32), np.empty(69, np.uint8)
         self.reward = 0.0
 
@@ -88,12 +56,10 @@ class CoreDriver:
     def step(self, action):
         self.batch.step(action)
         self._look()
-        self.reward, _ = encoding.apply_reward(self.game)
+        self.reward = pay(self.game)
 
     def info(self):
-        out = np.empty(len(layout.INFO_COLUMNS))
-        encoding.info(self.game, out)
-        return dict(zip(layout.INFO_COLUMNS, out.tolist(), strict=True))
+        return info_of(self.game)
 
     def row(self):
         return self.batch.complete()[0]
@@ -112,13 +78,13 @@ def test_core_replays_a_golden_trace(path):
 @pytest.mark.parity
 def test_worlds_are_those_of_the_reference():
     seeds = [*range(40), 2**63 + 12345, 2**64 - 1, -1]
-    batch = Batch(len(seeds))
+    batch = core_over(len(seeds))
     batch.reset(seeds)
     for seed, row in zip(seeds, batch.complete(), strict=True):
         assert_same_row(row, packed(Prospector(seed=seed)), f"seed {seed}")
 
 
-def likely_action(rng, game):
+def likely_action(rng):
     """Return an action of a policy that gets around: now and then impossible or out of range."""
     kind = rng.random()
     if kind < 0.02:
@@ -136,10 +102,10 @@ def likely_action(rng, game):
 @pytest.mark.parametrize("seed", range(12))
 def test_episodes_are_those_of_the_reference(seed):
     rng = np.random.default_rng(seed)
-    game, batch = Prospector(2000.0, seed), Batch(1, 2000.0)
+    game, batch = Prospector(2000.0, seed), core_over(1, 2000.0)
     batch.reset([seed])
     for step in range(150):
-        action = likely_action(rng, game)
+        action = likely_action(rng)
         if game.done:
             game.reset()
             batch.reset()
@@ -154,7 +120,7 @@ def strange_row(rng, seed):
     game = Prospector(5000.0, seed)
     for _ in range(int(rng.integers(0, 30))):
         before = packed(game)
-        game.step(likely_action(rng, game))
+        game.step(likely_action(rng))
         if game.done:
             game = unpack(before, 5000.0)
     row = packed(game)
@@ -193,10 +159,8 @@ def test_every_action_from_strange_rows_is_that_of_the_reference(seed):
     rng = np.random.default_rng(seed)
     row = strange_row(rng, seed)
     actions = [*range(t.NUM_ACTIONS), *OUT_OF_RANGE]
-    batch = Batch(time_max=5000.0, rows=np.repeat(row, len(actions)))
-    legal = [
-        batch.core.first_illegal(np.full(len(actions), a, np.int32), batch.all) for a in actions
-    ]
+    batch = core_over(time_max=5000.0, rows=np.repeat(row, len(actions)))
+    legal = [batch.loop.first_illegal(batch.actions(action), batch.all) for action in actions]
     batch.step(actions)
     for i, action in enumerate(actions):
         game = unpack(row, 5000.0)
@@ -208,11 +172,12 @@ def test_every_action_from_strange_rows_is_that_of_the_reference(seed):
 @pytest.mark.parity
 def test_laziness_cannot_be_noticed():
     n = 64
-    lazy, eager = Batch(n), Batch(n)
+    lazy, eager = core_over(n), core_over(n)
     rng = np.random.default_rng(5)
     for batch in (lazy, eager):
         batch.reset(range(n))
-    eager.core.materialise(eager.all)
+    assert lazy.loop.completes
+    eager.loop.complete(eager.all)
     assert (lazy.rows["pending"] != 0).all()
     assert not eager.rows["pending"].any()
     for _ in range(40):
@@ -228,39 +193,28 @@ def test_laziness_cannot_be_noticed():
     assert lazy.complete().tobytes() == eager.complete().tobytes()
 
 
-def test_rows_that_are_not_selected_or_have_ended_stay_as_they_are():
-    batch = Batch(3)
+def test_rows_that_have_ended_stay_as_they_are():
+    batch = core_over(3)
     batch.reset(range(3))
     batch.step([t.Action.CASH_OUT, 6, 6])
     before = copied(batch.rows)
-    select = np.array([1, 0, 1], np.uint8)
-    batch.core.step(np.full(3, 7, np.int32), select)
-    assert batch.rows[:2].tobytes() == before[:2].tobytes()
-    assert batch.rows[2]["ev_action"] == 7
-    batch.core.reset(np.array([0, 1, 0], np.uint8), None)
-    assert batch.rows[0].tobytes() == before[0].tobytes()
-    assert batch.rows[1]["ev_action"] == -1
+    batch.step(7)
+    assert batch.rows[:1].tobytes() == before[:1].tobytes()
+    assert batch.rows["ev_action"].tolist() == [t.Action.CASH_OUT, 7, 7]
 
 
-def test_first_illegal_names_the_first_selected_lane():
-    batch = Batch(3)
-    batch.reset(range(3))
-    actions = np.array([6, 67, 67], np.int32)
-    assert batch.core.first_illegal(actions, batch.all) == 1
-    assert batch.core.first_illegal(actions, np.array([1, 0, 1], np.uint8)) == 2
-    assert batch.core.first_illegal(actions, np.array([1, 0, 0], np.uint8)) == -1
-
-
-def test_sizes_are_checked():
-    batch = Batch(3)
-    two, three = np.ones(2, np.uint8), np.zeros(3, np.int32)
-    for call in (
-        lambda: batch.core.step(three, two),
-        lambda: batch.core.step(three[:2], batch.all),
-        lambda: batch.core.reset(two, None),
-        lambda: batch.core.reset(batch.all, np.zeros(2, np.uint64)),
-        lambda: batch.core.materialise(two),
-        lambda: batch.core.first_illegal(three, two),
-    ):
-        with pytest.raises(ValueError, match="rows"):
-            call()
+def test_steps_tell_whenever_places_change_and_not_always():
+    """What the core calls unchanged must be what the kernels would derive again."""
+    pytest.importorskip("fastenv.prospector.kernels")
+    n, steps, rng, changes = 16, 150, np.random.default_rng(11), 0
+    batch = Loop(make_game(time_max=5000.0), n)
+    batch.reset(range(n))
+    for step in range(steps):
+        before = batch.derived["places"].copy()
+        batch.step([likely_action(rng) for _ in range(n)])
+        after = batch.derived["places"].copy()
+        changes += (before != after).any(axis=1).sum()
+        batch.loop.derive(batch.all)
+        assert batch.derived["places"].tobytes() == after.tobytes(), f"step {step}"
+        batch.reset(select=batch.rows["done"] != 0)
+    assert n < changes < n * steps

@@ -9,7 +9,7 @@ from fastenv.prospector import encoding
 from fastenv.prospector.layout import INFO_COLUMNS, OBS_LAYOUT, REWARD_TERMS
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.tables import NUM_ACTIONS, OBS_DIM, PRICE_BASE, Action
-from tests.prospector.games import after, away, info_of, mask_of, obs_of
+from tests.prospector.games import after, away, info_of, mask_of, obs_of, pay
 
 START = {name: start for name, start, _, _ in OBS_LAYOUT}
 
@@ -163,9 +163,10 @@ def test_rewards_add_up_over_the_episode():
     game, total = Prospector(seed=0), 0.0
     for count, action in enumerate((0, 12, 29, 69, 68), 1):
         game.step(action)
-        reward, terms = encoding.apply_reward(game)
-        total += reward
+        reward, terms = encoding.reward(game)
         assert reward == pytest.approx(sum(terms), abs=1e-12)
+        assert (game.ep_return, game.ep_length) == (total, count - 1)  # looked at, not added
+        total += pay(game)
         assert (game.ep_return, game.ep_length) == (total, count)
 
 

@@ -1,6 +1,5 @@
 """The Numba kernels write the bits that the plain Python encoding and bots compute."""
 
-import ctypes
 import os
 import random
 import subprocess
@@ -13,95 +12,38 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from fastenv.prospector import bots, encoding, kernels, layout, tables
+from fastenv.prospector import bots, encoding, kernels, layout, make_game, tables
 from fastenv.prospector.bots import Bot
-from fastenv.prospector.config import ProspectorConfig
-from fastenv.prospector.position import pack, unpack
 from fastenv.prospector.reference import Prospector
-from fastenv.prospector.state import STATE_DTYPE
+from fastenv.prospector.state import BOT_DTYPE, STATE_DTYPE
 from fastenv.prospector.tables import TABLES, Action
-from fastenv.prospector.validate import validate_rows
 from fastenv.rng import Rng
 from tests.prospector import golden
 from tests.prospector.drivers import ReferenceDriver, inject
+from tests.prospector.games import pay, rows_of
+from tests.rowcalls import (
+    Encoded,
+    Kernels,
+    assert_same_bits,
+    by_kernels,
+    by_reference,
+    without_compiler,
+)
 
 pytestmark = pytest.mark.parity
 
 TIME_MAX = 500.0
-RULES = ProspectorConfig(time_max=TIME_MAX).rules_record()
+GAME = make_game(time_max=TIME_MAX)
 
 
-class Columns:
-    """Buffers for n rows, filled with values nothing writes."""
-
-    def __init__(self, n):
-        self.obs = np.full((n, tables.OBS_DIM), 7, np.float32)
-        self.mask = np.full((n, tables.NUM_ACTIONS), 9, np.uint8)
-        self.info = np.full((n, len(layout.INFO_COLUMNS)), -7.0)
-        self.reward = np.full(n, 7.0)
-        self.columns = np.full((n, len(layout.REWARD_TERMS)), 7.0)
-
-
-def by_python(rows, rules):
-    """Encode and reward rows with the reference; return buffers and the rows afterwards."""
-    out, after = Columns(len(rows)), rows.copy()
-    for i, row in enumerate(rows):
-        game = unpack(row, float(rules["time_max"][0]))
-        encoding.encode_obs(game, out.obs[i])
-        encoding.action_mask(game, out.mask[i])
-        encoding.info(game, out.info[i])
-        out.reward[i], out.columns[i] = encoding.apply_reward(game)
-        after["ep_return"][i], after["ep_length"][i] = game.ep_return, game.ep_length
-    return out, after
-
-
-def by_numba(rows, rules):
-    out, after = Columns(len(rows)), rows.copy()
-    select = np.ones(len(rows), np.uint8)
-    kernels.observe_many(after, rules, TABLES, select, out.obs, out.mask)
-    kernels.info_many(after, select, out.info)
-    assert (after == rows).all()
-    kernels.reward_many(after, select, out.reward, out.columns)
-    return out, after
-
-
-def by_address(rows, rules):
-    """Call the C functions one row after the other, as the Cython core does."""
-    out, after = Columns(len(rows)), rows.copy()
-    head, places, mask, reward, info = kernels.addresses()
-    tables_ = TABLES.copy()
-
-    def call(address, *arrays):
-        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(address)(*pointers)
-
-    for i in range(len(rows)):
-        row, obs = after[i : i + 1], out.obs[i]
-        call(head, row, rules, tables_, obs)
-        assert (obs[layout.PLACES] == 7).all()
-        call(places, row, obs[layout.PLACES])
-        call(mask, row, out.mask[i])
-        call(info, row, out.info[i])
-        call(reward, row, out.reward[i : i + 1], out.columns[i])
-    return out, after
-
-
-def bits(array):
-    return array.view(f"u{array.dtype.itemsize}")
-
-
-def assert_same(rows, rules=RULES, encoders=(by_numba, by_address)):
-    expected, expected_rows = by_python(rows, rules)
+def assert_same(rows, game=GAME, encode=by_kernels):
+    expected, got = by_reference(game, rows), encode(game, rows)
     assert np.abs(expected.obs).max() <= 1
-    for encode in encoders:
-        got, got_rows = encode(rows, rules)
-        different = np.flatnonzero((bits(got.obs) != bits(expected.obs)).any(axis=0))
-        blocks = layout.OBS_LAYOUT
-        names = [b[0] for b in blocks if any(b[1] <= k < b[1] + b[2] for k in different)]
-        assert not names, f"{encode.__name__} differs in {names}"
-        for name, array in vars(expected).items():
-            np.testing.assert_array_equal(bits(getattr(got, name)), bits(array), err_msg=name)
-        assert (got_rows == expected_rows).all(), encode.__name__
+    different = np.flatnonzero((got.obs.view("u4") != expected.obs.view("u4")).any(axis=0))
+    blocks = layout.OBS_LAYOUT
+    names = [b[0] for b in blocks if any(b[1] <= k < b[1] + b[2] for k in different)]
+    assert not names, f"{encode.__name__} differs in {names}"
+    assert_same_bits(got, expected)
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -127,13 +69,13 @@ def played_rows(n=300):
     """Return rows of reference games under random play, terminal ones among them."""
     rng, game = random.Random(7), Prospector(TIME_MAX, seed=7)
     rows = np.zeros(n, STATE_DTYPE)
-    for row in rows:
+    for i in range(n):
         if game.done:
             game.reset()
         else:
             game.step(choose(rng, game))
-            encoding.apply_reward(game)
-        pack(game, row)
+            pay(game)
+        rows[i] = rows_of(game)[0]
     rows.flags.writeable = False
     return rows
 
@@ -242,7 +184,7 @@ def altered_rows(seed, n=8):
         row["selected"] = min(int(row["selected"]), int(row["asteroid_count"][node]) - 1)
         if row["done"] == 2:
             row["time_remaining"] = 0.0
-    validate_rows(rows, RULES)
+    GAME.validate(rows)
     return rows
 
 
@@ -256,7 +198,7 @@ def test_any_time_max(seed, time_max):
     rng = random.Random(seed)
     rows = played_rows()[:2].copy()
     rows["time_remaining"] = [rng.choice((0, time_max, rng.uniform(0, time_max))) for _ in rows]
-    assert_same(rows, ProspectorConfig(time_max=time_max).rules_record())
+    assert_same(rows, make_game(time_max=time_max))
 
 
 @pytest.mark.parametrize("values", [np.linspace(0, 400, 401), np.geomspace(1e-9, 1e8, 400)])
@@ -296,7 +238,7 @@ def golden_steps(path):
     for t, action in enumerate(trace["actions"].tolist()):
         driver.game.step(action)
         yield driver.game, trace["obs"][t], trace["reward"][t]
-        encoding.apply_reward(driver.game)
+        pay(driver.game)
         if t in resets:
             driver.reset(None if trace.meta["reset_mode"] == "continue" else resets[t])
 
@@ -306,32 +248,34 @@ def test_golden_traces(path):
     steps = list(golden_rows(path))
     rows = np.concatenate([row for row, _, _ in steps])
     time_max = float(golden.Trace(path)["time_max"])
-    got, _ = by_numba(rows, ProspectorConfig(time_max=time_max).rules_record())
+    got = by_kernels(make_game(time_max=time_max), rows)
     assert got.obs.tobytes() == np.array([obs for _, obs, _ in steps]).tobytes()
     np.testing.assert_allclose(got.reward, [r for _, _, r in steps], rtol=0, atol=1e-12)
 
 
 def golden_rows(path):
     for game, obs, reward in golden_steps(path):
-        row = np.zeros(1, STATE_DTYPE)
-        pack(game, row[0])
-        yield row, obs, reward
+        yield rows_of(game), obs, reward
 
 
 # -- bots ------------------------------------------------------------------------------------------
 
 
-def assert_same_decisions(kind, obs, mask, target=3, seed=0):
-    n = len(obs)
-    generators = [Rng(seed + i) for i in range(n)]
-    states = np.array([rng.state for rng in generators], np.uint64)
-    actions = np.full(n, -9, np.int32)
-    kernels.bot_many(kind, obs, mask, np.ones(n, np.uint8), states, actions, target)
+def by_bot_kernel(params, obs, mask, words):
+    """Let the kernel decide, without a position: these bots go by what they are shown."""
+    kernel, row = Kernels(GAME), np.zeros(1, STATE_DTYPE)
+    seen = zip(obs, mask, words, strict=True)
+    return [kernel.bot(row, params, *each) for each in seen]
+
+
+def assert_same_decisions(kind, obs, mask, target=3, seed=0, decide=by_bot_kernel):
+    generators = [Rng(seed + i) for i in range(len(obs))]
+    words = np.array([rng.state for rng in generators], np.uint64)
+    actions = decide(np.array([(kind, target)], BOT_DTYPE), obs, mask, words)
     for i, rng in enumerate(generators):
-        assert actions[i] == bots.bot_action(kind, obs[i], mask[i], rng, target), (
-            f"{kind!r} row {i}"
-        )
-        assert states[i].tolist() == rng.state, f"{kind!r} generator {i}"
+        where = f"{kind!r} row {i} seed {seed}"
+        assert actions[i] == bots.bot_action(kind, obs[i], mask[i], rng, target), where
+        assert words[i].tolist() == rng.state, where
     return actions
 
 
@@ -343,7 +287,7 @@ def test_bots_decide_the_same_on_golden_observations(kind):
         mask = np.random.default_rng(1).integers(0, 2, (len(obs), tables.NUM_ACTIONS), np.uint8)
         mask[:, Action.HOLD] = 1
         for target in (3, 0, 5) if kind == Bot.MARKET_TIMER else (3,):
-            seen |= set(assert_same_decisions(kind, obs, mask, target).tolist())
+            seen |= set(assert_same_decisions(kind, obs, mask, target))
     assert len(seen) == 1 if kind in (Bot.HOLD, Bot.CASH_OUT) else len(seen) > 8
 
 
@@ -379,24 +323,6 @@ def test_bots_decide_the_same_on_any_observation(kind, seed, target):
     assert_same_decisions(kind, obs, mask, target, seed)
 
 
-def test_bots_that_are_not_selected_keep_their_generator():
-    n = 6
-    obs, mask = np.zeros((n, 260), np.float32), np.ones((n, 69), np.uint8)
-    select = np.arange(n, dtype=np.uint8) % 2
-    states = np.array([Rng(i).state for i in range(n)], np.uint64)
-    before, actions = states.copy(), np.full(n, -9, np.int32)
-    kernels.bot_many(Bot.RANDOM, obs, mask, select, states, actions)
-    assert ((actions == -9) == (select == 0)).all()
-    assert ((states == before).all(axis=1) == (select == 0)).all()
-
-
-@pytest.mark.parametrize(("kind", "target"), [(-1, 3), (8, 3), (2, -1), (2, 6)])
-def test_unknown_bots_and_targets_are_refused(kind, target):
-    obs, mask, select = np.zeros((1, 260), np.float32), np.ones((1, 69), np.uint8), np.ones(1, "u1")
-    with pytest.raises(ValueError, match="expected a"):
-        kernels.bot_many(kind, obs, mask, select, np.ones((1, 4), "u8"), np.zeros(1, "i4"), target)
-
-
 # -- constants that the kernels repeat -------------------------------------------------------------
 
 
@@ -407,7 +333,6 @@ def test_constants_are_those_of_the_tables():
         assert getattr(kernels, name) == getattr(layout, name), name
     assert tables.SUPPLY_MAX == kernels.SUPPLY_MAX
     assert len(layout.REWARD_TERMS) == kernels.NUM_TERMS
-    assert len(layout.INFO_COLUMNS) == kernels.NUM_INFO
     fuel = tuple(price for price, _ in tables.FUEL_PACKS.values())
     others = (tables.PRICE_REPAIR_KIT, tables.PRICE_STABILIZER, tables.PRICE_DECOY)
     assert (*fuel, *others, tables.PRICE_OVERHAUL) == kernels.SHOP
@@ -418,28 +343,24 @@ def test_constants_are_those_of_the_tables():
     assert (TABLES["price_base"].astype(np.float32) == TABLES["price_base"]).all()
 
 
-# -- the boundary ----------------------------------------------------------------------------------
+# -- what a row's functions read and write ---------------------------------------------------------
 
 
-def test_rows_not_selected_are_not_touched():
-    rows = played_rows().copy()
-    every, _ = by_numba(rows, RULES)
-    select = (np.arange(len(rows)) % 3 == 0).astype(np.uint8)
-    out, before = Columns(len(rows)), rows.copy()
-    kernels.observe_many(rows, RULES, TABLES, select, out.obs, out.mask)
-    kernels.info_many(rows, select, out.info)
-    kernels.reward_many(rows, select, out.reward, out.columns)
-    untouched = Columns(len(rows))
-    for name in vars(untouched):
-        got, rest = getattr(out, name), getattr(untouched, name)
-        np.testing.assert_array_equal(got[select == 1], getattr(every, name)[select == 1])
-        np.testing.assert_array_equal(got[select == 0], rest[select == 0])
-    assert (rows == before)[select == 0].all()
+def test_functions_of_a_row_write_the_places_of_that_row_alone():
+    rows, untouched = played_rows(), Encoded(GAME.spec, len(played_rows()))
+    every, lanes = by_kernels(GAME, rows), range(0, len(rows), 3)
+    some = by_kernels(GAME, rows, lanes)
+    chosen = np.isin(np.arange(len(rows)), lanes)
+    for (name, got), (_, all_), (_, rest) in zip(
+        some.numbers(), every.numbers(), untouched.numbers(), strict=True
+    ):
+        assert got[chosen].tobytes() == all_[chosen].tobytes(), name
+        assert got[~chosen].tobytes() == rest[~chosen].tobytes(), name
 
 
 def test_asteroids_of_other_nodes_are_not_read():
     rows = played_rows()
-    expected, expected_rows = by_numba(rows, RULES)
+    expected = by_kernels(GAME, rows)
     stale = rows.copy()
     for field in ("depletion", "scan_conf", "stability_est", "comp_est"):
         stale[field] = np.nan
@@ -448,52 +369,22 @@ def test_asteroids_of_other_nodes_are_not_read():
             stale[field][i, here, :count] = rows[field][i, here, :count]
     for field in ("true_comp", "richness", "stability", "noise"):
         stale[field] = np.nan
-    for encode in (by_numba, by_address):
-        select = np.ones(len(rows), np.uint8)
-        got = Columns(len(rows))
-        if encode is by_numba:
-            kernels.observe_many(stale, RULES, TABLES, select, got.obs, got.mask)
-        else:
-            got, _ = encode(stale, RULES)
-        assert got.obs.tobytes() == expected.obs.tobytes()
-        assert got.mask.tobytes() == expected.mask.tobytes()
-    assert len(expected_rows) == len(rows)
+    assert_same_bits(by_kernels(GAME, stale), expected)
 
 
-GOOD = {
-    "obs": ((2, 260), np.float32),
-    "mask": ((2, 69), np.uint8),
-    "select": ((2,), np.uint8),
-    "info": ((2, 20), np.float64),
-    "reward": ((2,), np.float64),
-    "columns": ((2, 11), np.float64),
-    "rng": ((2, 4), np.uint64),
-    "out": ((2,), np.int32),
-}
-
-
-def call_every_kernel(rows, b):
-    kernels.observe_many(rows, RULES, TABLES, b["select"], b["obs"], b["mask"])
-    kernels.info_many(rows, b["select"], b["info"])
-    kernels.reward_many(rows, b["select"], b["reward"], b["columns"])
-    kernels.bot_many(Bot.RANDOM, b["obs"], b["mask"], b["select"], b["rng"], b["out"])
-
-
-@pytest.mark.parametrize("change", ["shorter", "fewer", "dtype", "strided"])
-@pytest.mark.parametrize("name", GOOD)
-def test_buffers_that_do_not_fit_are_refused(name, change):
-    buffers = {k: np.zeros(shape, dtype) for k, (shape, dtype) in GOOD.items()}
-    call_every_kernel(np.zeros(2, STATE_DTYPE), buffers)
-    shape, dtype = GOOD[name]
-    wrong = {
-        "shorter": np.zeros((*shape[:-1], shape[-1] - 1), dtype),
-        "fewer": np.zeros((1, *shape[1:]), dtype),
-        "dtype": np.zeros(shape, np.int16),
-        "strided": np.zeros((*shape[:-1], 2 * shape[-1]), dtype)[..., ::2],
-    }[change]
-    with pytest.raises(ValueError, match=r"C-contiguous|expected"):
-        call_every_kernel(np.zeros(2, STATE_DTYPE), buffers | {name: wrong})
-    assert not wrong.any()
+def test_places_come_from_the_derived_record_and_the_rest_from_the_row():
+    rows, kernel = played_rows(), Kernels(GAME)
+    expected = by_kernels(GAME, rows)
+    for i in range(0, len(rows), 7):
+        row, out = rows[i : i + 1], Encoded(GAME.spec, 1)
+        derived = kernel.derived(row)
+        derived["places"][0, : tables.OBS_DIM] += 1
+        pointers = [a.ctypes.data for a in (row, derived, out.obs, out.mask)]
+        kernel.observe(*pointers[:2], kernel.shared, *pointers[2:])
+        moved = expected.obs[i].copy()
+        moved[layout.PLACES] += 1
+        assert out.obs[0].tobytes() == moved.tobytes()
+        assert out.mask[0].tobytes() == expected.mask[i].tobytes()
 
 
 # -- the kernels without Numba's compiler ----------------------------------------------------------
@@ -525,43 +416,67 @@ def use_plain_functions():
     kernels._changes = plain_quotients(np.float32(-1))
     kernels._at_most = lambda v, limit, count: [k < count and x <= limit for k, x in enumerate(v)]
 
-    def obs_row(a, i):
-        rocks = a[i, layout.ASTEROIDS : layout.PRICES].reshape(16, 11)
-        ways = a[i, layout.NEIGHBORS :][:42].reshape(6, 7)
-        return SimpleNamespace(
-            obs=a[i], bits=a[i].view(np.int32),
-            neighbors=ways, neighbor_bits=ways.view(np.int32), padding=a[i, 66:68],
-            asteroids=rocks, asteroid_bits=rocks.view(np.int32),
-        )  # fmt: skip
-
-    kernels._obs_row = kernels._places_row = obs_row
-    kernels._mask_row = lambda a, i: SimpleNamespace(legal=a[i])
-    kernels._terms_row = lambda a, i: SimpleNamespace(terms=a[i])
-    kernels._info_row = lambda a, i: SimpleNamespace(info=a[i])
-    kernels._rng_row = lambda a, i: SimpleNamespace(s=a[i])
+    without_compiler(kernels)
 
 
-def by_plain_kernels(rows, rules):
-    """The twin of ``by_numba``."""
-    out, after = Columns(len(rows)), rows.copy()
-    records, rule = after.view(np.recarray), rules.view(np.recarray)
-    select = np.ones(len(rows), np.uint8)
-    table = TABLES.view(np.recarray)
-    kernels._observe_many(records, rule, table, select, out.obs, out.mask)
-    kernels._info_many(records, select, out.info)
-    kernels._reward_many(records, select, out.reward, out.columns)
-    return out, after
+def plain_obs(obs):
+    """Return an observation as the record that the kernels get."""
+    rocks = obs[layout.ASTEROIDS : layout.PRICES].reshape(16, 11)
+    ways = obs[layout.NEIGHBORS :][:42].reshape(6, 7)
+    return SimpleNamespace(
+        obs=obs, bits=obs.view(np.int32),
+        neighbors=ways, neighbor_bits=ways.view(np.int32), padding=obs[66:68],
+        asteroids=rocks, asteroid_bits=rocks.view(np.int32), all=obs[layout.PLACES],
+    )  # fmt: skip
+
+
+def by_plain_kernels(game, rows):
+    """The twin of ``by_kernels``."""
+    out = Encoded(game.spec, len(rows))
+    derive, observe, reward, info, _ = kernels._cfuncs()
+    records, shared = rows.copy().view(np.recarray), [game.shared.view(np.recarray)[0]]
+    before, infos = records.tobytes(), out.info.view(np.recarray)
+    terms = out.terms.view(np.float64).reshape(len(rows), -1)
+    for i in range(len(rows)):
+        derived = [plain_obs(np.empty(tables.OBS_DIM, np.float32))]
+        row = ([records[i]], derived, shared)
+        derive(*row)
+        observe(*row, [plain_obs(out.obs[i])], [SimpleNamespace(legal=out.mask[i])])
+        info(*row, [infos[i]])
+        columns = [SimpleNamespace(terms=terms[i])]
+        out.counted[i] = reward(*row, out.reward[i : i + 1], columns)
+    assert records.tobytes() == before
+    return out
+
+
+def by_plain_bot(params, obs, mask, words):
+    """The twin of ``by_bot_kernel``."""
+    *_, bot = kernels._cfuncs()
+    player = [params.view(np.recarray)[0]]
+    return [
+        bot(
+            [None],
+            None,
+            None,
+            player,
+            0,
+            [plain_obs(o)],
+            [SimpleNamespace(legal=m)],
+            [SimpleNamespace(s=w)],
+        )
+        for o, m, w in zip(obs, mask, words, strict=True)
+    ]
 
 
 def main():
     use_plain_functions()
-    assert_same(played_rows(), encoders=(by_plain_kernels,))
+    assert_same(played_rows(), encode=by_plain_kernels)
     for seed in range(20):
-        assert_same(altered_rows(seed), encoders=(by_plain_kernels,))
+        assert_same(altered_rows(seed), encode=by_plain_kernels)
     obs, mask = random_obs(np.random.default_rng(1), 200), np.ones((200, 69), np.uint8)
     with np.errstate(over="ignore"):  # the generator means to
         for kind in Bot:
-            assert_same_decisions(kind, obs, mask)
+            assert_same_decisions(kind, obs, mask, decide=by_plain_bot)
     print("same")
 
 

@@ -73,7 +73,7 @@ def test_the_mask_tells_which_actions_are_flagged(game):
 
 
 def reward_of(game):
-    return encoding.apply_reward(game)[0]
+    return encoding.reward(game)[0]
 
 
 @given(game=games())

@@ -102,7 +102,7 @@ def test_episode_of_the_specification():
             int(invalid),
             int(node),
         )
-        assert encoding.apply_reward(game)[0] == pytest.approx(float(reward), abs=1e-12)
+        assert encoding.reward(game)[0] == pytest.approx(float(reward), abs=1e-12)
         levels = (game.fuel, game.hull, game.heat, game.alert)
         assert levels == (float(fuel), float(hull), float(heat), float(alert)), line
         assert f"{game.rng.state:016x}" == state

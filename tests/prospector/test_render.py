@@ -11,12 +11,11 @@ import fastenv
 import fastenv.prospector
 from fastenv.prospector import encoding
 from fastenv.prospector.picture import place
-from fastenv.prospector.position import pack
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.render import render_ansi, render_rgb
-from fastenv.prospector.state import STATE_DTYPE
 from fastenv.prospector.tables import NUM_ACTIONS, TIME_MAX, Action
 from fastenv.prospector.view import ACTION_NAMES, ship_view
+from tests.prospector.games import rows_of
 
 HIDDEN = {
     "rng": 7,
@@ -35,9 +34,7 @@ HIDDEN = {
 
 
 def row_of(game):
-    row = np.zeros(1, STATE_DTYPE)
-    pack(game, row[0])
-    return row[0]
+    return rows_of(game)[0]
 
 
 def lines_of(game):

@@ -289,7 +289,7 @@ def test_what_passes_can_be_played(seed):
     rng, game = np.random.default_rng(seed), unpack(accepted(seed)[0], 20_000.0)
     for _ in range(6):
         game.step(int(rng.integers(-1, 70)))
-        assert np.isfinite(encoding.apply_reward(game)[0]), f"seed {seed}"
+        assert np.isfinite(encoding.reward(game)[0]), f"seed {seed}"
         assert np.isfinite(list(info_of(game).values())).all(), f"seed {seed}"
         assert (np.abs(obs_of(game)) <= 1).all(), f"seed {seed}"
 

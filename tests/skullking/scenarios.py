@@ -21,10 +21,10 @@ import numpy as np
 from fastenv.rng import Rng
 from fastenv.skullking import SkullKingGame
 from fastenv.skullking.config import SkullKingConfig
-from fastenv.skullking.position import load, pack
+from fastenv.skullking.position import load
 from fastenv.skullking.reference import GRAYBEARD, Play, SkullKing, to_namespace, unpack
-from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Abilities, Bot, Phase
+from tests.skullking.states import rows_of
 
 Stepper = Callable[[np.ndarray, np.ndarray], None]
 
@@ -336,9 +336,7 @@ def make_row(
         old = getattr(game, name)
         padded = isinstance(value, tuple) and isinstance(old, list) and len(old) > len(value)
         setattr(game, name, [*value, *old[len(value) :]] if padded else value)
-    rows = np.zeros(1, STATE_DTYPE)
-    pack(game, rows[0])
-    return rows
+    return rows_of(game)
 
 
 def lay_all(game: SkullKing, table: Sequence[Play]) -> None:
@@ -461,10 +459,10 @@ def reference_stepper(rules: Any, knobs: Any) -> Stepper:
     lanes = [to_namespace(knob) for knob in np.asarray(knobs)]
 
     def step(rows: np.ndarray, actions: np.ndarray) -> None:
-        for row, action, game.knobs in zip(rows, actions.tolist(), lanes, strict=True):
-            load(game, row)
+        for i, (action, game.knobs) in enumerate(zip(actions.tolist(), lanes, strict=True)):
+            load(game, rows[i])
             game.step(action)
-            pack(game, row)
+            rows[i] = rows_of(game)[0]
 
     return step
 

@@ -1,7 +1,10 @@
 """Hand-made states of Skull King games, in plain Python, and the cards in them by name."""
 
+import numpy as np
+
 from fastenv.skullking.config import SkullKingConfig
-from fastenv.skullking.reference import SkullKing
+from fastenv.skullking.reference import SkullKing, pack
+from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
 
 KING, WHALE, KRAKEN, MERMAID, OTHER_MERMAID = 0, 1, 2, 3, 4
@@ -23,6 +26,11 @@ def pirate_map(number):
 
 def chest(number):
     return 51 + number
+
+
+def rows_of(*games):
+    """Return the games as rows."""
+    return np.frombuffer(bytearray().join(map(pack, games)), STATE_DTYPE)
 
 
 def make(tier, rules=None, hand=(), table=(), **fields):

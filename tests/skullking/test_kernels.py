@@ -1,6 +1,5 @@
 """The Numba kernels write the bits that the plain Python encoding computes."""
 
-import ctypes
 import random
 from functools import lru_cache
 
@@ -9,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fastenv.skullking import encoding, kernels
+from fastenv.skullking import SkullKingGame, kernels
 from fastenv.skullking.config import SkullKingConfig
-from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS, layout
-from fastenv.skullking.reference import SkullKing, pack, unpack
-from fastenv.skullking.state import STATE_DTYPE, TABLES
+from fastenv.skullking.layout import layout
+from fastenv.skullking.reference import SkullKing
+from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import NUM_ACTIONS, NUM_CARDS, SPECIALS, Phase, Tier
+from tests.rowcalls import Encoded, assert_same_bits, by_kernels, by_reference
+from tests.skullking.states import rows_of
 
 pytestmark = pytest.mark.parity
 
@@ -47,95 +48,37 @@ VARIANTS = {
 
 
 @lru_cache
-def config_of(tier, variant):
+def game_of(tier, variant):
     options = dict(VARIANTS[variant])
     if tier in ("flat", "manager") and variant in ("three", "long"):
         options["abilities"] = "auto"
-    return SkullKingConfig(tier=tier, **options)
+    return SkullKingGame(SkullKingConfig(tier=tier, **options))
 
 
-class Columns:
-    """Buffers for n rows, filled with values nothing writes."""
-
-    def __init__(self, n, obs_dim):
-        self.obs = np.full((n, obs_dim), 7, np.float32)
-        self.mask = np.full((n, NUM_ACTIONS), 9, np.uint8)
-        self.info = np.full((n, len(INFO_COLUMNS)), -7, np.int32)
-        self.reward = np.full(n, 7, np.float32)
-        self.columns = np.full((n, len(REWARD_COLUMNS)), 7, np.float32)
-
-
-def by_python(rows, rules, knobs):
-    """Encode and reward rows with the reference; return buffers and the rows afterwards."""
-    out, after = Columns(len(rows), int(rules["obs_dim"][0])), rows.copy()
-    for i, row in enumerate(rows):
-        game = unpack(row, rules, knobs)
-        encoding.encode_obs(game, out.obs[i])
-        encoding.action_mask(game, out.mask[i])
-        encoding.info(game, out.info[i])
-        out.reward[i], out.columns[i] = encoding.apply_reward(game)
-        after["ep_return"][i], after["ep_length"][i] = game.ep_return, game.ep_length
-    return out, after
-
-
-def by_numba(rows, rules):
-    out, after = Columns(len(rows), int(rules["obs_dim"][0])), rows.copy()
-    select = np.ones(len(rows), np.uint8)
-    kernels.observe_many(after, rules, TABLES, select, out.obs, out.mask)
-    kernels.info_many(after, rules, select, out.info)
-    assert (after == rows).all()
-    kernels.reward_many(after, rules, TABLES, select, out.reward, out.columns)
-    return out, after
-
-
-def by_address(rows, rules):
-    """Call the C functions one row after the other, as the Cython core does."""
-    out, after = Columns(len(rows), int(rules["obs_dim"][0])), rows.copy()
-    observe, reward, info = kernels.addresses(int(rules["tier"][0]))
-    tables = TABLES.copy()
-
-    def call(address, *arrays):
-        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
-        ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(pointers))(address)(*pointers)
-
-    for i in range(len(rows)):
-        row = after[i : i + 1]
-        call(observe, row, rules, tables, out.obs[i], out.mask[i])
-        call(info, row, rules, out.info[i])
-        call(reward, row, rules, tables, out.reward[i : i + 1], out.columns[i])
-    return out, after
-
-
-def assert_same(rows, rules, knobs):
-    expected, expected_rows = by_python(rows, rules, knobs)
+def assert_same(rows, game):
+    expected, got = by_reference(game, rows), by_kernels(game, rows)
     assert np.abs(expected.obs).max() <= 1
     assert expected.mask.any(axis=1).all()
-    for encode in (by_numba, by_address):
-        got, got_rows = encode(rows, rules)
-        different = np.argwhere(got.obs.view(np.uint32) != expected.obs.view(np.uint32))
-        blocks = layout(*(int(rules[name][0]) for name in ("tier", "num_players", "memory")))
-        names = sorted({b.name for _, k in different for b in blocks if b.offset <= k < b.stop})
-        assert not names, f"{encode.__name__} differs in {names}"
-        np.testing.assert_array_equal(got.mask, expected.mask)
-        np.testing.assert_array_equal(got.info, expected.info)
-        for name in ("reward", "columns"):
-            a, b = (getattr(x, name).view(np.uint32) for x in (got, expected))
-            np.testing.assert_array_equal(a, b, err_msg=name)
-        assert (got_rows == expected_rows).all()
+    different = np.argwhere(got.obs.view(np.uint32) != expected.obs.view(np.uint32))
+    blocks = layout(*(int(game.rules[name][0]) for name in ("tier", "num_players", "memory")))
+    names = sorted({b.name for _, k in different for b in blocks if b.offset <= k < b.stop})
+    assert not names, f"kernels differ in {names}"
+    assert_same_bits(got, expected)
 
 
 @lru_cache
 def played_rows(tier, variant, n=160):
     """Return rows of reference games under random play with some illegal actions."""
-    config, rng = config_of(tier, variant), random.Random(f"{tier} {variant}")
-    game = SkullKing(config.rules_record(), config.default_knobs(1), seed=rng.randrange(2**32))
+    rules, knobs = game_of(tier, variant).rules, game_of(tier, variant).default_knobs(1)
+    rng = random.Random(f"{tier} {variant}")
+    game = SkullKing(rules, knobs, seed=rng.randrange(2**32))
     rows = np.zeros(n, STATE_DTYPE)
     for i in range(n):
         action = rng.randrange(NUM_ACTIONS) if rng.random() < 0.05 else None
         if game.done:
             game.reset()
         game.step(rng.choice(game.legal_actions()) if action is None else action)
-        pack(game, rows[i])
+        rows[i] = rows_of(game)[0]
     rows.flags.writeable = False
     return rows
 
@@ -143,8 +86,7 @@ def played_rows(tier, variant, n=160):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("tier", TIERS)
 def test_played_games(tier, variant):
-    config = config_of(tier, variant)
-    assert_same(played_rows(tier, variant), config.rules_record(), config.default_knobs(1))
+    assert_same(played_rows(tier, variant), game_of(tier, variant))
 
 
 def test_played_games_reach_every_decision():
@@ -230,15 +172,14 @@ def _events(row, rng, rules):
 @pytest.mark.parametrize("tier", TIERS)
 @given(seed=st.integers(0, 2**32), variant=st.sampled_from(list(VARIANTS)))
 def test_altered_positions(tier, seed, variant):
-    config, rng = config_of(tier, variant), random.Random(seed)
-    rules, knobs = config.rules_record(), config.default_knobs(1)
+    game, rng = game_of(tier, variant), random.Random(seed)
     rows = played_rows(tier, variant)[rng.sample(range(160), 6)]
     for row in rows:
-        plain = unpack(row, rules, knobs).rules
+        plain = game.unpack(row).rules
         for alter in (_scores, _tricks, _memory, _events):
             if rng.random() < 0.8:
                 alter(row, rng, plain)
-    assert_same(rows, rules, knobs)
+    assert_same(rows, game)
 
 
 # -- hidden information (property 9 of section 18) -------------------------------------------------
@@ -247,10 +188,9 @@ def test_altered_positions(tier, seed, variant):
 @pytest.mark.parametrize("variant", ["default", "eight", "long"])
 @pytest.mark.parametrize("tier", TIERS)
 def test_unseen_cards_and_secret_bids_do_not_show(tier, variant):
-    config, rng = config_of(tier, variant), random.Random(1)
-    rules = config.rules_record()
-    rows, (n, players) = played_rows(tier, variant).copy(), (160, int(rules["num_players"][0]))
-    before = by_numba(rows, rules)[0]
+    game, rng = game_of(tier, variant), random.Random(1)
+    rows, players = played_rows(tier, variant).copy(), int(game.rules["num_players"][0])
+    before = by_kernels(game, rows)
     for row in rows:
         # the stock is known after Jade: then only the other hands are exchanged
         hidden = [("hand", s, k) for s in range(players) for k in range(row["hand_len"][s])]
@@ -265,47 +205,32 @@ def test_unseen_cards_and_secret_bids_do_not_show(tier, variant):
             for seat in set(range(players)) - {int(row["agent"])}:
                 row["bid"][seat] = rng.randint(0, int(row["cards"]))
                 row["cannon"][seat] = rng.randrange(2)
-    after = by_numba(rows, rules)[0]
+    after = by_kernels(game, rows)
     assert after.obs.tobytes() == before.obs.tobytes()
     assert after.mask.tobytes() == before.mask.tobytes()
-    assert n == len(rows)
 
 
-# -- the boundary ----------------------------------------------------------------------------------
+# -- what a row's functions write ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("variant", ["default", "eight"])
 @pytest.mark.parametrize("tier", TIERS)
-def test_rows_not_selected_are_not_touched(tier):
-    config = config_of(tier, "default")
-    rules, rows = config.rules_record(), played_rows(tier, "default").copy()
-    every, _ = by_numba(rows, rules)
-    select = (np.arange(len(rows)) % 3 == 0).astype(np.uint8)
-    out, before = Columns(len(rows), int(rules["obs_dim"][0])), rows.copy()
-    kernels.observe_many(rows, rules, TABLES, select, out.obs, out.mask)
-    kernels.info_many(rows, rules, select, out.info)
-    kernels.reward_many(rows, rules, TABLES, select, out.reward, out.columns)
-    untouched = Columns(len(rows), int(rules["obs_dim"][0]))
-    for name in ("obs", "mask", "info", "reward", "columns"):
-        got, rest = getattr(out, name), getattr(untouched, name)
-        np.testing.assert_array_equal(got[select == 1], getattr(every, name)[select == 1])
-        np.testing.assert_array_equal(got[select == 0], rest[select == 0])
-    assert (rows == before)[select == 0].all()
+def test_functions_of_a_row_write_the_places_of_that_row_alone(tier, variant):
+    game, rows = game_of(tier, variant), played_rows(tier, variant)
+    every, lanes = by_kernels(game, rows), range(0, len(rows), 3)
+    some, untouched = by_kernels(game, rows, lanes), Encoded(game.spec, len(rows))
+    chosen = np.isin(np.arange(len(rows)), lanes)
+    for (name, got), (_, all_), (_, rest) in zip(
+        some.numbers(), every.numbers(), untouched.numbers(), strict=True
+    ):
+        assert got[chosen].tobytes() == all_[chosen].tobytes(), name
+        assert got[~chosen].tobytes() == rest[~chosen].tobytes(), name
 
 
-@pytest.mark.parametrize(
-    ("obs", "mask"),
-    [
-        (np.zeros((2, 203)), np.zeros((2, 11), np.uint8)),
-        (np.zeros((2, 202), np.float32), np.zeros((2, 11), np.uint8)),
-        (np.zeros((1, 203), np.float32), np.zeros((2, 11), np.uint8)),
-        (np.zeros((2, 203), np.float32), np.zeros((2, 10), np.uint8)),
-        (np.zeros((2, 203), np.float32), np.zeros((2, 11), np.int8)),
-        (np.zeros((2, 406), np.float32)[:, ::2], np.zeros((2, 11), np.uint8)),
-    ],
-)
-def test_buffers_that_do_not_fit_are_refused(obs, mask):
-    config = config_of("worker", "default")
-    rows, select = np.zeros(2, STATE_DTYPE), np.ones(2, np.uint8)
-    with pytest.raises(ValueError, match="C-contiguous"):
-        kernels.observe_many(rows, config.rules_record(), TABLES, select, obs, mask)
-    assert not obs.any()
+@pytest.mark.parametrize("tier", Tier)
+def test_functions_of_a_tier_are_compiled_once(tier):
+    assert kernels.functions(tier) == kernels.functions(int(tier))
+    others = {kernels.functions(other).observe for other in Tier} - {
+        kernels.functions(tier).observe
+    }
+    assert len(others) == len(Tier) - 1

@@ -11,11 +11,11 @@ import pytest
 import fastenv
 import fastenv.skullking
 from fastenv.skullking.config import SkullKingConfig
-from fastenv.skullking.reference import SkullKing, pack
+from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.render import card_name, render_ansi, render_rgb
-from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import table_view
+from tests.skullking.states import rows_of
 
 VARIANTS = {
     "flat": {"tier": "flat"},
@@ -36,9 +36,7 @@ def positions(steps: int = 250, seed: int = 1, **options: object) -> Iterator[Po
     rules, knobs = config.rules_record()[0], config.default_knobs(1)[0]
     game, choice = SkullKing(rules, knobs, seed), random.Random(seed)
     for _ in range(steps):
-        row = np.zeros(1, STATE_DTYPE)
-        pack(game, row[0])
-        yield game, row[0], rules
+        yield game, rows_of(game)[0], rules
         if game.done:
             game.reset()
         else:
@@ -166,19 +164,17 @@ def test_text_tells_bids_only_after_they_are_revealed() -> None:
     game, row, rules = first(Phase.BID, tier="flat")
     assert bids(row, rules) == ["-"] * 4
     game.step(1)
-    pack(game, row)
-    assert bids(row, rules) == [str(bid) for bid in game.bid[:4]]
+    assert bids(rows_of(game)[0], rules) == [str(bid) for bid in game.bid[:4]]
 
 
 def test_text_reports_a_round_and_an_illegal_action() -> None:
     game, row, rules = first(Phase.BID, tier="flat")
     game.step(10)
-    pack(game, row)
+    row = rows_of(game)[0]
     assert "Action 10 was illegal and changed nothing (1 of 50)." in render_ansi(row, rules)
     while not game.ev_round:
         game.step(game.legal_actions()[0])
-    pack(game, row)
-    text = render_ansi(row, rules)
+    text = render_ansi(rows_of(game)[0], rules)
     assert f"Round 1: bid {game.ev_bid}, won {game.ev_won}, {game.ev_points:+d} points" in text
 
 

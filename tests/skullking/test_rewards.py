@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fastenv.skullking.encoding import apply_reward, info, rewards
+from fastenv.skullking import encoding
+from fastenv.skullking.encoding import rewards
 from fastenv.skullking.layout import INFO_COLUMNS
 from fastenv.skullking.tables import Phase
 from tests.skullking.states import (
@@ -257,22 +258,32 @@ def test_invalid_actions_cost(tier):
 
 
 @pytest.mark.parametrize(("name", "column"), [("shaped", 0), ("points", 1), ("points_rank", 2)])
-def test_the_selected_reward_is_summed(name, column):
+def test_the_selected_reward_is_paid_and_the_sums_are_left_to_the_engine(name, column):
     end = {"ev_round": 10, "ev_bid": 1, "ev_won": 1, "ev_points": 21, "ev_rank": 2}
     game = make("flat", {"reward": name}, **card(0.55, -1, 2), **end, ep_return=1.0, ep_length=7)
-    got, columns = apply_reward(game)
-    assert columns == tuple(float(np.float32(x)) for x in (0.1 + 5.0 + 3.0, 2.1, 5.1))
-    assert got == columns[column]
-    assert (game.ep_return, game.ep_length) == (1.0 + got, 8)
+    got, terms = encoding.reward(game)
+    assert terms == tuple(float(np.float32(x)) for x in (0.1 + 5.0 + 3.0, 2.1, 5.1))
+    assert got == terms[column]
+    assert (game.ep_return, game.ep_length) == (1.0, 7)
+
+
+def test_nothing_is_paid_while_another_seat_is_asked_unless_the_episode_is_over():
+    events = card(0.55, 1, 1)
+    game = make("flat", **events)
+    assert encoding.reward(game) is not None
+    game.actor = (game.agent + 1) % 4
+    assert encoding.reward(game) is None
+    game.done = 1
+    assert encoding.reward(game) is not None
+    before_any_decision = make("flat", **events | {"ev_phase": -1})
+    assert encoding.reward(before_any_decision) is None
 
 
 # -- info -----------------------------------------------------------------------------------------
 
 
 def columns(game):
-    out = np.full(len(INFO_COLUMNS), -99, np.int32)
-    info(game, out)
-    return SimpleNamespace(**dict(zip(INFO_COLUMNS, out.tolist(), strict=True)))
+    return SimpleNamespace(**dict(zip(INFO_COLUMNS, encoding.info(game), strict=True)))
 
 
 def test_info_of_a_running_round():

@@ -11,13 +11,11 @@ import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.skullking import tables as t
 from fastenv.skullking.state import STATE_DTYPE
-from fastenv.verify import available, draw_options, first_difference
+from fastenv.verify import draw_options, first_difference
+from tests.needs import needs_core
 from tests.skullking import scenarios as sc
 
 TIERS = ("flat", "manager", "worker", "ability")
-WHY = available(fastenv.make_game("SkullKingFlat-v0"))
-CORE = "fast" if WHY["fast"] is None else "cython"
-needs_core = pytest.mark.skipif(WHY["cython"] is not None, reason=str(WHY["cython"]))
 few = settings(max_examples=8)
 seeds = st.integers(0, 2**32 - 1)
 MESSAGE = re.compile(r"lane (\d+): (\w+)=.* is not possible: ")
@@ -30,7 +28,7 @@ def game_of(tier, seed):
 
 def played(game, seed, n=3):
     """Yield an engine at every decision of random games, ended episodes left as they are."""
-    engine, rng = BatchEngine(game, n, CORE), np.random.default_rng(seed)
+    engine, rng = BatchEngine(game, n, "fast"), np.random.default_rng(seed)
     engine.reset_many(seeds=seed)
     while not engine.ended.all():
         yield engine
@@ -113,7 +111,7 @@ def test_what_passes_can_be_played_to_the_end(tier, seed):
     rows, changes = accepted(game, np.concatenate(states), rng, tries=60)
     if not changes:
         return
-    engines = [BatchEngine(game, len(rows), name) for name in ("reference", CORE)]
+    engines = [BatchEngine(game, len(rows), name) for name in ("reference", "fast")]
     for engine in engines:
         engine.set_states(rows)
     for step in range(800):
@@ -140,7 +138,7 @@ def test_a_row_of_another_kind_of_deal_goes_on_alike():
     rows = rows_of("worker", deals="duplicate").get_states()
     assert rows["deal_seed"].all()
     game, rng = fastenv.make_game("SkullKingWorker-v0"), np.random.default_rng(0)
-    engines = [BatchEngine(game, len(rows), name) for name in ("reference", CORE)]
+    engines = [BatchEngine(game, len(rows), name) for name in ("reference", "fast")]
     for engine in engines:
         engine.set_states(rows)
     for _ in range(40):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fastenv import backend
 from training.train import main
 
 TINY = {
@@ -60,3 +61,14 @@ def finished(train, tmp_path_factory):
     runs = tmp_path_factory.mktemp("runs")
     assert train(runs, "done") == 0
     return runs / "done"
+
+
+@pytest.fixture
+def no_core(monkeypatch):
+    """A machine on which the compiled core was never built."""
+    found = backend._import_failure
+
+    def failure(module):
+        return "ModuleNotFoundError: never built" if module.endswith("._core") else found(module)
+
+    monkeypatch.setattr(backend, "_import_failure", failure)

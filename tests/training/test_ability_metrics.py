@@ -223,8 +223,7 @@ def test_lanes_that_play_a_second_episode_do_not_count():
 # -- what is reported ------------------------------------------------------------------------------
 
 
-def compared(options):
-    lanes = 3000
+def compared(options, lanes):
     engine = make_engine(ABILITY, lanes, {"schedule": [10], **options})
     seats = {name: Bot(name, lanes, 0) for name in ("random", "rule_hard")}
     accounts = {name: Account(lanes) for name in seats}
@@ -233,7 +232,7 @@ def compared(options):
 
 
 def test_rule_bots_use_abilities_as_the_rules_of_bots_say():
-    accounts, found = compared({})
+    accounts, found = compared({}, 3000)
     rule, random = found["rule_hard"], found["random"]
     assert rule["rosie_kept"].to_list() == [1, 1, 1]
     assert random["rosie_kept"].low < 1 / 4 < random["rosie_kept"].high
@@ -247,10 +246,10 @@ def test_rule_bots_use_abilities_as_the_rules_of_bots_say():
 
 
 def test_what_rules_decide_is_not_counted():
-    _, found = compared({"pirates": ["harry"]})
+    _, found = compared({"pirates": ["harry"]}, 300)
     seen = {name for name, interval in found["rule_hard"].items() if not np.isnan(interval.value)}
     assert seen == {"harry_saves", "harry_wins"}
-    _, found = compared({"abilities": "auto"})
+    _, found = compared({"abilities": "auto"}, 300)
     assert all(value.to_list() == [None] * 3 for value in found["rule_hard"].values())
 
 

@@ -8,12 +8,14 @@ import torch
 
 from fastenv.errors import ConfigError
 from fastenv.skullking.layout import INFO_COLUMNS
+from tests.needs import needs_core, needs_speed
 from training import benchmark_v9, machine, milestones, runs_md
 from training.bench import (
     bars,
     bars_prospector,
     bars_training,
     cuda,
+    flags,
     floors,
     hierarchical,
     play,
@@ -33,6 +35,7 @@ def read(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@needs_core
 def test_configurations_write_a_row_each(tmp_path, capsys):
     out = tmp_path / "rows.jsonl"
     assert benchmark_v9.main(["--only", "configs", *TINY, "--out", str(out)]) == 0
@@ -78,6 +81,7 @@ def test_backends_a_run_cannot_choose_are_refused():
     assert CONFIGS["hierarchical"].backend == "fast"
 
 
+@needs_core
 def test_shares_of_a_row_add_up(tmp_path):
     out = tmp_path / "rows.jsonl"
     assert benchmark_v9.main(["--config", "fast", *TINY, "--out", str(out)]) == 0
@@ -89,6 +93,7 @@ def test_shares_of_a_row_add_up(tmp_path):
     assert len(row["all"]) == 1
 
 
+@needs_core
 @pytest.mark.parametrize("vec", ["dummy", pytest.param("subproc", marks=pytest.mark.slow)])
 def test_other_vector_environments_run_too(tmp_path, vec):
     out = tmp_path / "rows.jsonl"
@@ -136,6 +141,7 @@ def training_rows():
     return bars_training.all_rows(repeats=1, seconds=1e-9, config=small)
 
 
+@needs_core
 def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     judged = bars_training.bars(training_rows)
     asked = [bar["asked"] for bar in judged]
@@ -161,6 +167,7 @@ def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.TRAINERS)
 
 
+@needs_speed
 def test_env_shares_are_shares(training_rows):
     found = [r for r in training_rows if r["mode"] == bars_training.SHARE]
     assert [r["tier"] for r in found] == ["flat", "manager", "worker", "ability", "prospector"]
@@ -168,6 +175,7 @@ def test_env_shares_are_shares(training_rows):
         assert all(0 < share < 1 for share in row["share_env_all"])
 
 
+@needs_speed
 def test_missed_bars_decide_the_exit_status_only_on_request(
     training_rows, tmp_path, capsys, monkeypatch
 ):
@@ -249,6 +257,7 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(flags, refused, t
     assert said.out == ""
 
 
+@needs_core
 def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
     shutil.copytree(finished, tmp_path / "done")
     out = tmp_path / "rows.jsonl"
@@ -270,6 +279,7 @@ def bar_rows():
     return bars.all_rows(repeats=1, seconds=0.01, trainer_steps=1, lanes=32)
 
 
+@needs_core
 def test_bars_are_all_judged(bar_rows):
     judged = bars.bars(bar_rows)
     assert len(judged) == 11
@@ -290,6 +300,7 @@ def prospector_rows():
     ]
 
 
+@needs_core
 def test_bars_of_prospector_are_all_judged(prospector_rows):
     judged = bars_prospector.bars(prospector_rows)
     assert [bar["asked"] for bar in judged] == [
@@ -301,6 +312,7 @@ def test_bars_of_prospector_are_all_judged(prospector_rows):
         assert bar["all"]
 
 
+@needs_core
 def test_rows_of_prospector_can_be_written_logged_and_be_a_floor(prospector_rows, tmp_path):
     host = {"cpu_model": "C"}
     head = {"kind": "head", "created": "2026-01-02T03:04:05Z", "git_rev": "abc", "dirty": False}
@@ -316,6 +328,7 @@ def test_rows_of_prospector_can_be_written_logged_and_be_a_floor(prospector_rows
     assert floors.find(entry, tmp_path).recorded == hold["steps_per_cpu_s"]
 
 
+@needs_core
 def test_bar_rows_say_how_they_were_taken(bar_rows):
     for row in bar_rows:
         if row["kind"] == "env":
@@ -389,3 +402,23 @@ def test_something_else_is_no_record(tmp_path, capsys):
     path.write_text("[1]\n")
     assert runs_md.main([str(path), "--to", str(tmp_path / "RUNS.md")]) == 2
     assert "no record" in capsys.readouterr().err
+
+
+@needs_core
+def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch):
+    monkeypatch.setattr(flags, "LANE_STEPS", 24)
+    rows = flags.measure("SkullKingWorker-v0", 3, 2, 1e-4)
+    assert [(r["flag"], r["backend"]) for r in rows] == [
+        ("use_numba", "numba"),
+        ("use_cython", "cython"),
+    ]
+    for row in rows:
+        assert row["num_envs"] == 3
+        assert row["replaced_us"] == pytest.approx(row["reference_us"] - row["limit_us"])
+        assert len(row["share_of_limit_all"]) == len(row["over_reference_all"]) == 2
+        assert min(row["reference_us"], row["us"]) > 0
+    asked = [(b["what"], b["asked"]) for b in flags.bars(rows)]
+    for flag in ("use_numba", "use_cython"):
+        what = f"SkullKingWorker-v0, {flag} alone, 3 lanes"
+        assert (f"{what}: part of the limit", "at least 0.85") in asked
+        assert (f"{what}: over the reference", "at least 1.1") in asked

@@ -4,6 +4,7 @@ import pytest
 
 import fastenv
 from fastenv import BackendUnavailableError, ConfigError
+from tests.needs import needs_core
 from training import env_impl
 
 ENV = "SkullKingWorker-v0"
@@ -12,26 +13,40 @@ ENV = "SkullKingWorker-v0"
 @pytest.fixture
 def broken(monkeypatch):
     """A machine on which the compiled core is there but does not work."""
+    engine = fastenv.BatchEngine
+
+    def only_uncompiled(game, num_envs, backend):
+        if backend == "fast":
+            raise OSError("wrong ELF class:\nELFCLASS32")
+        return engine(game, num_envs, backend)
+
+    monkeypatch.setattr(env_impl, "BatchEngine", only_uncompiled)
+
+
+@pytest.fixture
+def nothing_compiled(monkeypatch):
+    """A machine on which nothing but plain Python works."""
 
     def engine(game, num_envs, backend):
-        assert (num_envs, backend) == (1, "fast")
-        raise OSError("wrong ELF class:\nELFCLASS32")
+        raise ImportError(backend)
 
     monkeypatch.setattr(env_impl, "BatchEngine", engine)
 
 
 @pytest.mark.parametrize(
-    ("requested", "selected", "backend"),
+    ("requested", "selected", "taken"),
     [
         ("reference", "reference", "reference"),
         ("native", "native", "fast"),
         ("auto", "native", "fast"),
     ],
 )
-def test_request_is_met(requested, selected, backend):
+@needs_core
+def test_request_is_met(requested, selected, taken):
     impl = env_impl.choose(requested, ENV)
-    assert (impl.selected, impl.backend) == (selected, backend)
+    assert (impl.selected, impl.backend) == (selected, taken)
     record = impl.record()
+    assert record["backend"] == taken
     assert record["ppo_env_impl_requested"] == requested
     assert record["ppo_env_impl_selected"] == selected
     assert not record["ppo_env_impl_auto_fallback"]
@@ -44,6 +59,23 @@ def test_auto_falls_back_and_says_why(broken):
     assert record["ppo_env_impl_auto_fallback"]
     assert not record["ppo_native_available"]
     assert record["ppo_native_probe"] == "OSError: wrong ELF class: ELFCLASS32"
+    assert record["ppo_vector_backend_selected"] == "serial"
+
+
+def test_auto_takes_numba_where_no_core_works(broken):
+    impl = env_impl.choose("auto", ENV)
+    assert impl.backend == impl.record()["backend"] == "numba"
+
+
+def test_auto_takes_numba_where_no_core_was_built(no_core):
+    impl = env_impl.choose("auto", ENV)
+    assert (impl.selected, impl.backend) == ("reference", "numba")
+    assert "compiler" in impl.probe
+
+
+def test_auto_takes_plain_python_where_nothing_else_works(nothing_compiled):
+    impl = env_impl.choose("auto", ENV)
+    assert (impl.selected, impl.backend) == ("reference", "reference")
 
 
 def test_native_that_does_not_work_is_an_error_with_the_reason(broken):
@@ -53,10 +85,12 @@ def test_native_that_does_not_work_is_an_error_with_the_reason(broken):
 
 def test_reference_needs_nothing_native(broken):
     record = env_impl.choose("reference", ENV).record()
+    assert record["backend"] == "reference"
     assert not record["ppo_env_impl_auto_fallback"]
     assert not record["ppo_native_available"]
 
 
+@needs_core
 def test_probe_really_plays(monkeypatch):
     def step_many(self, actions):
         raise RuntimeError("no such instruction")
@@ -79,10 +113,12 @@ def test_fallback_is_written_into_the_summary(train, tmp_path, broken, capsys):
     assert train(tmp_path, "slow", "--total-steps", 128) == 0
     summary = json.loads((tmp_path / "slow/summary.json").read_text())
     assert summary["ppo_env_impl_auto_fallback"]
+    assert summary["backend"] == "numba"
     assert "ELFCLASS32" in summary["ppo_native_probe"]
     assert summary["ppo_policy_arch"] == "mlp-32-relu"
     assert summary["ppo_policy_updates"] > 0
-    assert "wrong ELF class" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "on the backend numba, which is slow: OSError: wrong ELF class" in said
 
 
 def test_implementations_train_the_same(train, finished, tmp_path):

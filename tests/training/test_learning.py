@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.needs import needs_speed
+
 CONFIG = {
     "env": "SkullKingWorker-v0",
     "num_envs": 64,
@@ -23,6 +25,7 @@ CONFIG = {
 }
 
 
+@needs_speed
 @pytest.mark.slow
 def test_worker_learns_to_reach_its_goal(train, tmp_path):
     path = tmp_path / "learn.json"

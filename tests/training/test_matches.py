@@ -3,12 +3,13 @@ import pytest
 
 import fastenv
 from fastenv.skullking.tables import Phase
+from tests.needs import HAS_CORE
 from training.envs import make_engine
 from training.evaluation import goals, matches
 from training.evaluation.policies import Bot, Net, NetInGame, best_legal
 
 PLAYERS = 4
-LANES = 2000
+LANES = 2000 if HAS_CORE else 500
 
 
 def test_deals_and_leaders_are_the_same_whatever_the_seat():

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from tests.needs import needs_speed
 from training import machine, matrix
 from training.bench import cells as c
 from training.bench import learning
@@ -313,6 +314,7 @@ def test_command_of_a_training_cell():
     assert words[-5::2] == ["ppo.net_arch=[8]", "ppo.n_epochs=4", "ppo.precision=fp32"]
 
 
+@needs_speed
 @pytest.mark.slow
 def test_whole_matrix_and_its_gate(tmp_path):
     flags = ["--num-envs", "4", "--rollout-steps", "32", "--minibatches", "2", "--repeats", "1"]

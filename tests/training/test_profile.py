@@ -4,12 +4,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import fastenv
+from tests.needs import needs_speed
 from training import machine, profile, runs_md
 from training.bench import floors, play, record
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
 from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
 
 WORKER, PROSPECTOR = "SkullKingWorker-v0", "Prospector-v0"
+AUTO = fastenv.make(WORKER).backend
 TINY = ["--repeats", "1", "--seconds", "0.001", "--num-envs", "8"]
 TINY_TRAINING = ["--rollout-steps", "8", "--minibatches", "2", "--torch-threads", "1"]
 TINY_TRAINING += ["--set", "ppo.net_arch=[8]", "--set", "ppo.n_epochs=1"]
@@ -46,7 +49,7 @@ def test_artefact_has_the_schema(artefact):
     assert host <= set(artefact["host"])
     for entry in artefact["modes"]:
         assert set(entry) >= ENTRY | {"alloc", "warmup_s", "noisy", "method"}
-        assert entry["backend_selected"] == "fast"
+        assert entry["backend_selected"] == AUTO
         for repeat in entry["repeats"]:
             assert set(repeat) == REPEAT | {"load_before", "load_after"}
             assert repeat["steps_per_s"] == pytest.approx(
@@ -164,7 +167,7 @@ def entry(speed=100.0, **changes):
     """An entry of `modes`."""
     found = env_only({"x": EnvPlan(WORKER, num_envs=2, batches=1, stagger=1)}, 1, 1e-9, False)["x"]
     samples = [Sample(int(speed), 1.0, 1.0, 0.0, 0.0, ((int(speed), 1.0, 1.0),))]
-    return {**found, **measured(samples, 1.0, True), **changes}
+    return {**found, "backend_selected": "fast", **measured(samples, 1.0, True), **changes}
 
 
 def test_other_implementation_than_asked_for_is_2(tmp_path, monkeypatch, capsys):
@@ -326,7 +329,7 @@ def test_recording_of_prospector_replays_the_same_play():
 
 def test_slow_backends_play_what_the_fast_one_recorded():
     rows = []
-    for backend in ("fast", "reference"):
+    for backend in ("auto", "reference"):
         recorded = play.Playback(PROSPECTOR, 4, 16, stagger=3, backend=backend)
         recorded.rewind()
         recorded.work().run()
@@ -340,13 +343,14 @@ def test_single_environment_can_have_any_workload():
     assert found["x"]["single"]
 
 
+@needs_speed
 def test_ratios_are_of_things_timed_in_turns(tmp_path):
     flags = ["--against", "reference", "--threads-scaling", "1,2"]
     status, found = run(tmp_path, *flags)
     assert status == 0
     assert [r["what"] for r in found["ratios"]] == [
         "2 threads over 1 thread",
-        "fast over reference",
+        f"{AUTO} over reference",
     ]
     first, second, slow = found["modes"]
     assert (first["num_threads"], second["num_threads"], slow["num_threads"]) == (1, 2, 1)

@@ -153,7 +153,7 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     slow = env["worker", "reference", 1, False]
     single = {b: env["worker", b, 1, True] for b in ("fast", "reference")}
     trainer = next(r for r in rows if r["kind"] == "trainer")
-    state_bytes = make_engine(TIERS["worker"], 1).game.state_dtype.itemsize
+    state_bytes = make_engine(TIERS["worker"], 1).spec.state_dtype.itemsize
     found = [
         speed_bar(f"{tier}: steps a CPU second, one core", asked, first[tier])
         for tier, asked in ASKED.items()

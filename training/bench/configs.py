@@ -69,11 +69,12 @@ def env_only(flags: Flags, repeats: int) -> float:
 def bytes_per_env(flags: Flags) -> int:
     """Return the bytes the batch engine keeps for one lane: state row, knobs, output."""
     engine = make_engine(TIERS[flags.tier], 1, backend=flags.backend)
-    game = engine.game
-    columns = sum(block.nbytes for block in engine.info_block())
-    twice = engine.obs.nbytes + engine.info_block()[0].nbytes  # current and final
+    spec = engine.spec
+    info = engine.info_records().nbytes
+    columns = info + engine.terms.nbytes
+    twice = engine.obs.nbytes + info  # current and final
     rest = engine.mask.nbytes + engine.reward.nbytes + 2 + 12
-    return game.state_dtype.itemsize + game.knobs_dtype.itemsize + columns + twice + rest
+    return spec.state_dtype.itemsize + spec.knobs_dtype.itemsize + columns + twice + rest
 
 
 def _median(values: list[Any]) -> Any:

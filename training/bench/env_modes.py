@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import fastenv
 from training.bench.play import METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import Sample, Work, interleaved, noisy, rss_mb, spread
 
@@ -57,7 +58,9 @@ class EnvPlan:
         """Batch steps of a piece of work."""
         if self.batches is not None:
             return self.batches
-        slow = self.backend in ("reference", "numba", "cython")
+        slow = self.backend != "fast"
+        if self.backend == "auto":
+            slow = fastenv.make_engine(self.env, 1, **self.options).backend != "fast"
         if self.single:
             return 300 if slow else 3000
         steps = SLOW_PIECE_STEPS if slow else PIECE_STEPS

@@ -29,11 +29,16 @@ def _fill(
             mask[i, j] = np.uint8(1)
         reward[i] = np.float32(0.3)
         for j in range(columns.shape[1]):
-            columns[i, j] = 0.3
+            columns[i, j] = 259
         terminated[i] = np.uint8(0)
         truncated[i] = np.uint8(0)
         for j in range(info.shape[1]):
             info[i, j] = 259
+
+
+def _words(records: np.ndarray) -> np.ndarray:
+    """Return words that take the bytes of records, shape (n, words of a record)."""
+    return np.zeros((len(records), records.dtype.itemsize // 4), np.int32)
 
 
 def floor_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]:
@@ -53,15 +58,14 @@ def floor_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]
         ``bytes_per_step``.
     """
     n = engine.num_envs
-    info, columns = engine.info_block()
     buffers = (
         np.zeros_like(engine.obs),
         np.zeros_like(engine.mask),
         np.zeros_like(engine.reward),
-        np.zeros_like(columns),
+        _words(engine.terms),
         np.zeros_like(engine.terminated),
         np.zeros_like(engine.truncated),
-        np.zeros_like(info),
+        _words(engine.info_records()),
     )
 
     def run() -> None:

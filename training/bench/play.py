@@ -74,7 +74,7 @@ def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = 
     if workload == "uniform":
         engine = fastenv.make_engine(env, 1, backend="reference", **(options or {}))
         engine.reset_many(seeds=0)
-        if not (engine.game.any_integer or engine.mask.all()):
+        if not (engine.spec.action_codec is not None or engine.mask.all()):
             raise ConfigError(
                 f"workload 'uniform' needs a game in which every action is a move, which those of "
                 f"{short_id(env)} are not: take masked_uniform."
@@ -113,7 +113,7 @@ class Playback:
         options: Mapping[str, Any] | None = None,
         *,
         workload: str = "masked_uniform",
-        backend: str = "fast",
+        backend: str = "auto",
         num_threads: int = 1,
         info_columns: Sequence[str] | None = None,
         stagger: int = 65,
@@ -135,7 +135,7 @@ class Playback:
             self._lead_step(player, t)
         self._replays = workload == "masked_uniform"
         # Rows that are read out are complete, so a game that completes them as it goes begins anew.
-        anew = player is self.engine and player.game.lazy
+        anew = player is self.engine and player.completes_rows
         self._rows = None if anew else player.get_states()
         self._actions = []
         for _ in range(steps):
@@ -161,6 +161,17 @@ class Playback:
             self._lead_step(self.engine, t)
 
     @property
+    def actions(self) -> list[np.ndarray]:
+        """The actions of each batch step."""
+        return self._actions
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The rows of the position in which the stretch begins."""
+        self.rewind()
+        return self.engine.get_states()
+
+    @property
     def method(self) -> str:
         """How it is timed, in words."""
         return METHOD if self._replays else METHOD_ON
@@ -181,7 +192,7 @@ class Playback:
 
         1 for games that have no ticks besides the decisions.
         """
-        if "dt" not in self.engine.game.info_columns:
+        if "dt" not in self.engine.spec.info_columns:
             return 1.0
         twin = Playback(*self._built_with, backend="auto", info_columns=("dt",), **self._chosen)
         twin.rewind()

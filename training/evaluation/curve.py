@@ -127,7 +127,7 @@ class Evaluator:
             identity=self._identity,
             model={"policy": parameters},
             trainer={"evaluation": record, "config": self._run.config.to_dict()},
-            states=np.zeros(0, self._view.game.state_dtype),  # there is no going on from here
+            states=np.zeros(0, self._view.spec.state_dtype),  # there is no going on from here
             arrays={},
             keep=1,
         )

@@ -125,7 +125,7 @@ class SB3Learner:
     def restore(self, saved: Checkpoint) -> None:
         """Put back everything that decides how the run goes on."""
         model, engine = self.model, self.engines[0]
-        rows = np.ascontiguousarray(saved.rows).view(engine.game.state_dtype).reshape(-1)
+        rows = np.ascontiguousarray(saved.rows).view(engine.spec.state_dtype).reshape(-1)
         engine.set_states(rows)
         model.policy.load_state_dict(saved.model["policy"])
         model.policy.optimizer.load_state_dict(saved.model["optimizer"])

@@ -50,7 +50,7 @@ class PoolEngine:
     reward, terminated, truncated : ndarray, shape (n,)
         Of the learner's decision: added up over the steps in which others decided.
     info, final_info : dict of str to ndarray
-        As the engine's, the float columns likewise added up.
+        As the engine's, the columns of a step likewise added up.
     players : ndarray of int32, shape (n, P - 1)
         Snapshot in each seat after the learner's, -1 where a bot plays.
     """
@@ -80,11 +80,9 @@ class PoolEngine:
 
         self.reward = np.zeros_like(engine.reward)
         self.terminated, self.truncated = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-        block = engine.info_block()[1]
-        self._columns = np.zeros_like(block)
-        floats = {name: self._columns[:, k] for k, name in enumerate(engine.float_columns)}
-        self.info = {**engine.info, **floats}
-        self.final_info = {**engine.final_info, **floats}
+        self._terms = {name: np.zeros_like(engine.info[name]) for name in engine.term_columns}
+        self.info = {**engine.info, **self._terms}
+        self.final_info = {**engine.final_info, **self._terms}
 
     def __getattr__(self, name: str) -> Any:
         """Return what is the engine's own."""
@@ -112,7 +110,7 @@ class PoolEngine:
         engine = self._engine
         obs = engine.obs if obs_out is None else obs_out
         mask = engine.mask if mask_out is None else mask_out
-        for total in (self.reward, self.terminated, self.truncated, self._columns):
+        for total in (self.reward, self.terminated, self.truncated, *self._terms.values()):
             total.fill(0)
         self._step(actions, obs, mask, None)
         while True:
@@ -136,7 +134,8 @@ class PoolEngine:
         engine = self._engine
         engine.step_many(actions, obs_out=obs, mask_out=mask, select=select, autoreset=False)
         self.reward += engine.reward
-        self._columns += engine.info_block()[1]
+        for name, total in self._terms.items():
+            total += engine.info[name]
         self.terminated |= engine.terminated
         self.truncated |= engine.truncated
 

@@ -85,7 +85,7 @@ class StateArchive(Tracker):
         self._p, self._sampling = p_archive, sampling
         self._rng = np.random.default_rng(seed)
         n = engine.num_envs
-        self._blobs = np.zeros((max_cells, engine.game.state_dtype.itemsize), np.uint8)
+        self._blobs = np.zeros((max_cells, engine.spec.state_dtype.itemsize), np.uint8)
         self._cells, self._visits = np.zeros(max_cells, np.int64), np.zeros(max_cells, np.int64)
         self._scores, self._last = np.zeros(max_cells), np.zeros(max_cells, np.int64)
         self._index = np.full(1 << (2 * max_cells).bit_length(), -1, np.int64)

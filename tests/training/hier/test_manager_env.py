@@ -90,10 +90,8 @@ class Twin:
         else:
             game.bid[game.agent] = wanted
         while True:
-            row = np.zeros(1, self.game_of.state_dtype)[0]
-            self.game_of.pack(game, row)
-            seen = self.worker.unpack(row)
-            obs = np.empty((1, *self.worker.obs_shape), np.float32)
+            seen = self.worker.unpack(self.game_of.pack(game))
+            obs = np.empty((1, *self.worker.spec.obs_shape), np.float32)
             mask = np.zeros((1, 11), np.uint8)
             encoding.encode_obs(seen, obs[0])
             mask[0, game.legal_actions()] = 1

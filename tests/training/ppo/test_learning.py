@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from tests.needs import needs_speed
 from tests.training.ppo.engines import Bandit, Corridor
 from training.envs import make_engine
 from training.ppo.distribution import Sampler, masked_log_probs
@@ -44,6 +45,7 @@ def returns(engine, net, steps):
     return np.concatenate(found)
 
 
+@needs_speed
 def test_cards_are_played_better_than_by_chance(make_trainer):
     options = {"opponents": "random", "allowed_phases": ["early"]}
     trainer = make_trainer(

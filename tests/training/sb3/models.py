@@ -20,15 +20,26 @@ SMALL = {
     "device": "cpu",
     "seed": 3,
 }
-SHAPE = SimpleNamespace(obs_low=-np.inf, obs_high=np.inf, obs_dtype=np.dtype("f4"), render_modes=())
 
 
 class _Played:
     """What a ``BatchVecEnv`` wants to know about the game of an engine."""
 
+    num_agents = 1
+
+    @property
+    def spec(self):
+        return SimpleNamespace(
+            obs_dtype=np.dtype("f4"),
+            obs_shape=self.obs_shape,
+            obs_bounds=(-np.inf, np.inf),
+            has_tau=False,
+            render_modes=(),
+        )
+
     @property
     def game(self):
-        return SimpleNamespace(**vars(SHAPE), obs_shape=self.obs_shape)
+        return SimpleNamespace(spec=self.spec)
 
 
 class CountingGame(_Played, Counting):
@@ -41,7 +52,7 @@ class BanditGame(_Played, Bandit):
 
 def walk(lanes=8, **options):
     """Lanes that end by reaching the goal and by the clock, with masks that change."""
-    engine = BatchEngine(WalkGame(), lanes, "fast")
+    engine = BatchEngine(WalkGame(), lanes)
     engine.configure("limit", 4)
     return BatchVecEnv(engine, **options)
 

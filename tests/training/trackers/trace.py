@@ -11,12 +11,10 @@ COLUMNS = ("room", "x", "flags", "value")
 class Trace:
     """As much of a batch engine as trackers use. With automatic reset, like the real one."""
 
-    float_dtype = np.float32
-
     def __init__(self, n, seed=0, ends=0.15):
         self.num_envs, self._ends = n, ends
         self._rng = np.random.default_rng(seed)
-        self.game = SimpleNamespace(state_dtype=np.dtype([("id", "u8")]))
+        self.spec = SimpleNamespace(state_dtype=np.dtype([("id", "u8")]))
         self.info = {name: np.zeros(n, np.int64) for name in COLUMNS}
         self.final_info = {name: np.zeros(n, np.int64) for name in COLUMNS}
         self.obs, self.final_obs = np.zeros((n, 2), np.float32), np.zeros((n, 2), np.float32)

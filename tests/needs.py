@@ -1,0 +1,31 @@
+"""What some tests need and some machines lack: these marks skip them there, and say what to do.
+
+On a machine without a C compiler there is no compiled core, and the other tests run on Numba. Tests
+with a parameter ``backend`` that stands for compiled code are marked by ``tests/conftest.py``.
+"""
+
+import os
+import shutil
+import sysconfig
+
+import pytest
+
+import fastenv
+from fastenv.verify import available
+
+_WHY = [
+    reason
+    for env in ("SkullKingFlat-v0", "Prospector-v0")
+    for reason in available(fastenv.make_game(env)).values()
+    if reason is not None
+]
+HAS_CORE = not _WHY
+needs_core = pytest.mark.skipif(
+    not HAS_CORE, reason="needs the compiled core: " + "".join(_WHY[:1])
+)
+needs_speed = pytest.mark.skipif(not HAS_CORE, reason="takes minutes without the compiled core")
+
+_COMPILER = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+needs_compiler = pytest.mark.skipif(
+    shutil.which(_COMPILER) is None, reason=f"needs a C compiler, and there is no {_COMPILER}"
+)

@@ -1,0 +1,85 @@
+"""Where the compiled core does not work, a config may ask for less: its section without_native."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fastenv import ConfigError
+from tests.needs import needs_core
+from tests.training.conftest import TINY
+from training.config import load_file
+from training.train import layered, parser
+
+MAIN = Path(__file__).resolve().parents[2] / "training" / "configs" / "main.yaml"
+FULL = load_file(MAIN)
+LESS = FULL.pop("without_native")
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A config file with such a section."""
+    path = tmp_path / "tiny.json"
+    less = {"total_steps": 128, "checkpoints": {"keep": 2}}
+    path.write_text(json.dumps(TINY | {"without_native": less}))
+    return path
+
+
+def config_of(*flags, file=MAIN, base=None):
+    return layered(parser().parse_args(["--config", str(file), *flags]), base or {})
+
+
+def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
+    config = config_of()
+    assert config.total_steps == LESS["total_steps"] < FULL["total_steps"] / 5
+    (said,) = capsys.readouterr().err.splitlines()
+    change = f"total_steps {LESS['total_steps']:,} instead of {FULL['total_steps']:,}"
+    assert said.startswith("no compiled core, so on numba and ")
+    assert change in said
+    assert "install a C compiler" in said
+
+
+@needs_core
+def test_with_the_core_nothing_is_less(capsys):
+    assert config_of().total_steps == FULL["total_steps"]
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_asked_for_is_done(no_core, capsys):
+    for flags in (["--total-steps", "3000"], ["--set", "total_steps=3000"]):
+        config = config_of(*flags)
+        assert config.total_steps == 3000
+        assert config.evaluation.episodes == FULL["evaluation"]["episodes"]
+    assert config_of("--set", "env_impl=reference").total_steps == FULL["total_steps"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_goes_on_keeps_what_it_began_with(no_core, capsys):
+    for began in (1_000_000, 7_000):
+        base = config_of("--total-steps", str(began)).to_dict()
+        capsys.readouterr()
+        assert config_of(base=base).total_steps == began
+        assert config_of("--total-steps", "9000000", base=base).total_steps == 9_000_000
+        assert capsys.readouterr().err == ""
+
+
+def test_the_run_records_what_it_did(no_core, train, tiny, tmp_path, capsys):
+    assert train(tmp_path, "less", config=tiny) == 0
+    said = capsys.readouterr().err
+    assert "total_steps 128 instead of 512, checkpoints.keep 2 instead of 3" in said
+    recorded = json.loads((tmp_path / "less/config.json").read_text())["config"]
+    assert (recorded["total_steps"], recorded["checkpoints"]["keep"]) == (128, 2)
+    assert recorded["checkpoints"]["every"] == TINY["checkpoints"]["every"]
+    assert "without_native" not in recorded
+    summary = json.loads((tmp_path / "less/summary.json").read_text())
+    assert (summary["steps"], summary["backend"]) == (128, "numba")
+
+
+@pytest.mark.parametrize(
+    ("section", "named"), [(5, "without_native=5"), ({"stepps": 1}, "'stepps' is not an option")]
+)
+def test_a_section_that_cannot_be_is_refused_everywhere(tmp_path, section, named):
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(TINY | {"without_native": section}))
+    with pytest.raises(ConfigError, match=named):
+        config_of(file=path)

@@ -1,0 +1,1 @@
+"""Generators of files that are committed; tests compare them with what would be written."""
