@@ -86,6 +86,8 @@ class RowFormat:
             self.fields[name] = where
             values, end = values + count, offset + field.itemsize
         self._struct = struct.Struct("".join([*codes, f"{dtype.itemsize - end}x"]))
+        # Raw bytes that are too many are cut, those that are too few filled up with 0.
+        self.pack_as_is = self._struct.pack
         # all that are raw, as a tuple; the first value twice, since of one there would be no tuple
         self._raw_of = itemgetter(*[i for _, i, _ in self._raw], 0, 0)
         self._raw_sizes = [size for _, _, size in self._raw]
@@ -100,7 +102,7 @@ class RowFormat:
         ValueError
             If raw bytes are not exactly those of their field.
         """
-        row = self._struct.pack(*values)
+        row: bytes = self.pack_as_is(*values)
         if self._raw_sizes and [*map(len, self._raw_of(values)[:-2])] != self._raw_sizes:
             for name, i, size in self._raw:  # struct would cut or fill them in silence
                 if len(values[i]) != size:

@@ -129,6 +129,7 @@ def to_namespace(record: Any) -> SimpleNamespace:
 NONE = b"\xff"  # -1, an unused card or seat
 NO_HAND = bytes(MAX_HAND)
 NO_CARDS = bytes(16)
+NO_ALLIANCES = 4 * NONE
 AROUND_HAND = [(k * NO_HAND, (MAX_PLAYERS - 1 - k) * NO_HAND) for k in range(MAX_PLAYERS)]
 RAW = (  # sets of cards and lists of their natural length, which are easily filled up as bytes
     "played", "out", "hand", "stock", "discard", "table_card", "table_seat", "table_mode",
@@ -178,11 +179,12 @@ class _Rows:
             places += range(where.start, where.stop) if isinstance(where, slice) else [where]
         self._in_order = itemgetter(*(places.index(place) for place in range(len(places))))
 
-    def pack(self, game: Position, special: Iterable[Any]) -> bytes:
-        """Return the row; ``special`` are the values of the fields of this name."""
+    def values(self, game: Position, special: Iterable[Any]) -> tuple[Any, ...]:
+        """Return what the format packs; ``special`` are the values of the fields of this name."""
         attributes = vars(game)
         lists = chain.from_iterable(self.lists_of(attributes))
-        return self.format.pack(*self._in_order((*self.numbers_of(attributes), *lists, *special)))
+        values: tuple[Any, ...] = self._in_order((*self.numbers_of(attributes), *lists, *special))
+        return values
 
 
 ROW = _Rows(list(STATE_DTYPE.names or ()))
@@ -203,27 +205,25 @@ CARDS_IN = [
 def pack(game: Position) -> bytes:
     """Return the row of a game."""
     hands = [bytes(hand).ljust(MAX_HAND, b"\0") if hand else NO_HAND for hand in game.hand]
-    return ROW.pack(
-        game,
-        (
-            *game.rng.state,
-            *game.hand_len,
-            len(game.stock),
-            len(game.table_card),
-            len(game.alliances),
-            _bits(game.played),
-            _bits(game.out),
-            b"".join(hands),
-            bytes(game.stock).ljust(NUM_CARDS, NONE),
-            bytes(game.discard).ljust(2, NONE),
-            bytes(game.table_card).ljust(MAX_PLAYERS, NONE),
-            bytes(game.table_seat).ljust(MAX_PLAYERS, NONE),
-            bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
-            bytes(chain.from_iterable(game.alliances)).ljust(4, NONE),
-            _bits(game.known),
-            bytes(game.drawn).ljust(2, NONE),
-        ),
+    special = (
+        *game.rng.state,
+        *game.hand_len,
+        len(game.stock),
+        len(game.table_card),
+        len(game.alliances),
+        _bits(game.played),
+        _bits(game.out),
+        b"".join(hands),
+        bytes(game.stock).ljust(NUM_CARDS, NONE),
+        bytes(game.discard).ljust(2, NONE),
+        bytes(game.table_card).ljust(MAX_PLAYERS, NONE),
+        bytes(game.table_seat).ljust(MAX_PLAYERS, NONE),
+        bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
+        bytes(chain.from_iterable(game.alliances)).ljust(4, NONE),
+        _bits(game.known),
+        bytes(game.drawn).ljust(2, NONE),
     )
+    return ROW.format.pack(*ROW.values(game, special))
 
 
 def pack_seen(game: Position) -> bytes:
@@ -246,13 +246,13 @@ def pack_seen(game: Position) -> bytes:
         hand,
         bytes(game.table_card).ljust(MAX_PLAYERS, NONE),
         bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
-        bytes(chain(*game.alliances)).ljust(4, NONE),
+        bytes(chain(*game.alliances)).ljust(4, NONE) if game.alliances else NO_ALLIANCES,
     ]
     if "known" in rows.fields:
-        special.append(_bits(game.known))
+        special.append(_bits(game.known) if game.jade_seen else NO_CARDS)
     if "drawn" in rows.fields:
         special.append(bytes(game.drawn).ljust(2, NONE))
-    return rows.pack(game, special)
+    return rows.format.pack_as_is(*rows.values(game, special))  # of the right sizes, all of them
 
 
 def load(position: Position, row: Any) -> None:
