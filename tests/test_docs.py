@@ -1,5 +1,6 @@
 """What the docs say is what the code does: tables, commands, links and listings."""
 
+import json
 import os
 import re
 import runpy
@@ -26,6 +27,7 @@ GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
 }
+ENVS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
 SKULL_KING = GAMES["skullking.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -152,6 +154,26 @@ def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
     assert re.search(r"^make test\b", README, flags=re.MULTILINE)
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert re.search(r"<!-- figures:begin -->\n\|.*\n<!-- figures:end -->", README, re.DOTALL)
+
+
+def test_figures_of_the_flags_are_those_of_the_record() -> None:
+    found = re.search(
+        r"In `(\S+-flags\.jsonl)` one of them is ([\d.]+) to ([\d.]+) times .* with ([\d.]+) or more",
+        README,
+    )
+    assert found is not None
+    lines = (ROOT / found[1]).read_text(encoding="utf-8").splitlines()
+    head, *records = [json.loads(line) for line in lines]
+    assert head["dirty"] is False
+    assert found[1] == f"benchmarks/{head['git_rev'][:7]}-flags.jsonl"
+    rows = [record for record in records if record["kind"] == "flag"]
+    lanes = {1, 8, 64, 1024}
+    everything = {(env, flag, n) for env in ENVS for flag in ("numba", "cython") for n in lanes}
+    assert {(r["env"], r["backend"], r["num_envs"]) for r in rows} == everything
+    speeds = [r["over_reference"] for r in rows]
+    shown = [f"{min(speeds):.1f}", f"{max(speeds):.1f}"]
+    shown.append(f"{min(r['share_of_limit'] for r in rows):.2f}")
+    assert shown == [found[2], found[3], found[4]]
 
 
 def test_modules_named_in_commands_exist() -> None:
