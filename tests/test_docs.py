@@ -19,7 +19,7 @@ from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE, needs_compiler
-from training.hier.config import HierConfig
+from training.run.options.hier import HierConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

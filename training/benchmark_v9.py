@@ -25,12 +25,13 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
-from training import files, machine, milestones, runs_md
+from training import milestones, runs_md
 from training.bench import bars, bars_prospector, bars_training, flags, trainers
 from training.bench.configs import CONFIGS, row
 from training.bench.trainer import Flags
 from training.evaluation import tables
-from training.runs import RunFolder
+from training.run import files, machine
+from training.run.folder import RunFolder
 
 SCHEMA = 1
 STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings

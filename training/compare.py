@@ -23,11 +23,11 @@ import torch
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
-from training import files, machine
-from training.config import EvaluationConfig, RunConfig, parse_assignments, require
 from training.evaluation import paired, tables
-from training.over_seeds import over_seeds, parse_seeds, train_to_end
-from training.runs import RunFolder
+from training.evaluation.over_seeds import over_seeds, parse_seeds, train_to_end
+from training.run import files, machine
+from training.run.config import EvaluationConfig, RunConfig, parse_assignments, require
+from training.run.folder import RunFolder
 from training.train import check_environment, layered
 from training.train import parser as train_parser
 

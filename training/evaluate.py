@@ -24,10 +24,9 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
-from training import files, machine, replay
-from training.evaluation import abilities, goals, matches, prospector, tables
+from training import replay
+from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
-from training.evaluation.config import EvaluationConfig
 from training.evaluation.episodes import Episodes
 from training.evaluation.trained import (
     AGENT,
@@ -40,8 +39,12 @@ from training.evaluation.trained import (
     own_episodes,
     play_matches,
 )
-from training.runs import RunFolder
-from training.seeds import GOAL_SEEDS, MATCH_SEEDS
+from training.games import prospector
+from training.games.skullking import abilities, goals, matches
+from training.run import files, machine
+from training.run.folder import RunFolder
+from training.run.options.evaluation import EvaluationConfig
+from training.run.seeds import GOAL_SEEDS, MATCH_SEEDS
 
 _GOALS = {
     "uniform": "0 to N equally likely, so that many are out of reach",

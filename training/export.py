@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError
-from training import checkpoint, files, trainers
 from training.evaluation.trained import load
-from training.runs import RunError, RunFolder
+from training.run import checkpoint, files, trainers
+from training.run.folder import RunError, RunFolder
 
 # Parts of a native network that do not decide what is played.
 _VALUE = ("value_tower.", "value_head.")

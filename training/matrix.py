@@ -28,7 +28,6 @@ from rich.table import Table
 
 import fastenv
 from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError
-from training import files, machine
 from training.bench import record
 from training.bench.cells import (
     FACTORS,
@@ -43,9 +42,10 @@ from training.bench.cells import (
 )
 from training.bench.learning import Trainings, compare
 from training.bench.play import BACKENDS, ENV_IMPL_OF, WORKLOADS, check_workload
-from training.config import RunConfig, parse_assignments
 from training.evaluation import tables
 from training.profile import chosen_modes, numbers
+from training.run import files, machine
+from training.run.config import RunConfig, parse_assignments
 
 START_S = 8.0  # imports, compilation and recording of a fresh process
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -113,7 +113,7 @@ def chosen_factors(args: argparse.Namespace) -> dict[str, list[Any]]:
 def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
     """Return why a cell cannot be measured here, None if it can."""
     if cell.precision not in (None, "fp32"):
-        from training.ppo import precision  # brings torch
+        from training.nets import precision  # brings torch
 
         try:
             precision.check(cell.precision, precision.choose_device("auto"))

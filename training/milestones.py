@@ -23,14 +23,14 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
-from training import checkpoint, files, machine
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
-from training.evaluation.config import EvaluationConfig
 from training.evaluation.trained import AGENT, Trained, load, play_matches
-from training.runs import RunError, RunFolder
-from training.seeds import MATCH_SEEDS
-from training.values import require
+from training.run import checkpoint, files, machine
+from training.run.folder import RunError, RunFolder
+from training.run.options.evaluation import EvaluationConfig
+from training.run.seeds import MATCH_SEEDS
+from training.run.values import require
 
 FILE = "milestones.json"
 PLAYERS = 4
@@ -46,7 +46,7 @@ class Milestone:
     opponents : str
         Three of them sit at the table.
     measure : str
-        Of :func:`training.evaluation.matches.measures`.
+        Of :func:`training.games.skullking.matches.measures`.
     bar : float
     says : str
         In words.

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
-from training import files, machine, runs_md
+from training import runs_md
 from training.bench import floors, record, show
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.play import BACKENDS, ENV_IMPL_OF, WORKLOADS, check_workload
-from training.config import PPOConfig, RunConfig, merge, parse_assignments
 from training.evaluation import tables
+from training.run import files, machine
+from training.run.config import PPOConfig, RunConfig, merge, parse_assignments
 
 MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.

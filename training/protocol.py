@@ -20,13 +20,14 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
-from training import files, machine
-from training.config import RunConfig
-from training.evaluation import prospector, tables
+from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
-from training.over_seeds import over_seeds, parse_seeds, train_to_end
-from training.runs import RunFolder
+from training.evaluation.over_seeds import over_seeds, parse_seeds, train_to_end
+from training.games import prospector
+from training.run import files, machine
+from training.run.config import RunConfig
+from training.run.folder import RunFolder
 from training.train import check_environment, layered
 from training.train import parser as train_parser
 

@@ -23,8 +23,8 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import FastEnvError
 from fastenv.registry import NAMESPACE, short_id
-from training import files, machine
-from training.envs import make_engine
+from training.run import files, machine
+from training.run.envs import make_engine
 
 SCHEMA_VERSION = 1
 # What a frame's picture of the game holds beside the observation, in games that have all of it.

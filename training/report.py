@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError
-from training import files, machine
-from training.dashboard import duration
+from training.logs.dashboard import duration
+from training.run import files, machine
 
 try:
     import matplotlib
     from matplotlib.figure import Figure
 
-    from training import plots
-    from training.plots import RunData
+    from training.logs import plots
+    from training.logs.plots import RunData
 except ImportError as error:
     raise ImportError("A report needs matplotlib: pip install 'fastenv[notebooks]'.") from error
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import FastEnvError
-from training import files
+from training.run import files
 
 COLUMNS = (
     *("date", "rev", "env", "backend", "mode", "N", "T", "minibatch", "precision"),

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
-from training.boards import check_wandb
-from training.config import RunConfig, load_file, merge, parse_assignments
-from training.presets import PRESETS, preset
-from training.runs import RunError, RunFolder, flat
-from training.values import require
+from training.logs.boards import check_wandb
+from training.run.config import RunConfig, load_file, merge, parse_assignments
+from training.run.folder import RunError, RunFolder, flat
+from training.run.presets import PRESETS, preset
+from training.run.values import require
 
 REMEDY = (
     "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
@@ -78,7 +78,7 @@ def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
     shorter = _over(base, merge(from_file, slower), args)
     if shorter.total_steps == config.total_steps or config.env_impl != "auto":
         return config
-    from training.envs import trial_engine
+    from training.run.envs import trial_engine
 
     backend = trial_engine(config).backend
     if backend == "fast":
@@ -139,10 +139,11 @@ def prepare(args: argparse.Namespace) -> RunFolder:
 
 def check_environment(config: RunConfig) -> None:
     """Let the environment refuse what it cannot do before anything is written."""
-    from training import curriculum, late_actions, trainers
-    from training.envs import Knobs, check_opponents, trial_engine
-    from training.trackers import options
-    from training.windows import EngineWindows
+    from training.callbacks import curriculum, late_actions
+    from training.callbacks.trackers import options
+    from training.callbacks.windows import EngineWindows
+    from training.run import trainers
+    from training.run.envs import Knobs, check_opponents, trial_engine
 
     if config.wandb:
         check_wandb()
@@ -162,8 +163,8 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         run = prepare(args)
-        from training import trainers
         from training.evaluation import tables
+        from training.run import trainers
 
         outcome = trainers.module_of(run.config.trainer).train(run, resume=args.resume)
         console = tables.console()

@@ -9,7 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import needs_core, needs_speed
-from training import benchmark_v9, machine, milestones, runs_md
+from training import benchmark_v9, milestones, runs_md
 from training.bench import (
     bars,
     bars_prospector,
@@ -25,7 +25,8 @@ from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
-from training.config import NativeConfig, PPOConfig, RunConfig
+from training.run import machine
+from training.run.config import NativeConfig, PPOConfig, RunConfig
 
 TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]
 TINY += ["--set", "n_envs=4", "--set", "n_steps=16", "--set", "batch=32", "--set", "net_arch=[16]"]

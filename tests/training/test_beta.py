@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from training import beta
+from training.run import beta
 
 
 def exact(x, a, b):

@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from training import boards
-from training.logging import RunLog
+from training.logs import boards
+from training.logs.run_log import RunLog
 
 
 class Run:

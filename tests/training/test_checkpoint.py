@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from training import checkpoint
+from training.run import checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 STATES = np.zeros(3, np.dtype([("a", "i4"), ("b", "u1")], align=True))

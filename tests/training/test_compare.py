@@ -15,6 +15,7 @@ from training import compare as compare_module
 from training import train as train_module
 from training.compare import main
 from training.evaluation import paired, tables
+from training.evaluation.over_seeds import over_seeds
 from training.evaluation.trained import (
     AGENT,
     compare_episodes,
@@ -22,9 +23,8 @@ from training.evaluation.trained import (
     load,
     play_matches,
 )
-from training.hier.pair import DECODED
-from training.over_seeds import over_seeds
-from training.runs import RunFolder
+from training.games.skullking.pair import DECODED
+from training.run.folder import RunFolder
 
 VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
 

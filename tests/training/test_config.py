@@ -3,8 +3,8 @@ import json
 import pytest
 
 from fastenv.errors import ConfigError
-from training.config import RunConfig, load_file, merge, parse_assignments
-from training.presets import PRESETS, derived_sizes, preset
+from training.run.config import RunConfig, load_file, merge, parse_assignments
+from training.run.presets import PRESETS, derived_sizes, preset
 
 
 def test_defaults_are_possible():

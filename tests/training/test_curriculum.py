@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Bot
-from training.curriculum import CurriculumConfig, options_of
-from training.envs import training_seed
-from training.gate import Gate
-from training.seeds import GATE_SEEDS
-from training.sequential import EProcess
+from training.callbacks.curriculum import CurriculumConfig, options_of
+from training.callbacks.gate import Gate
+from training.callbacks.sequential import EProcess
+from training.run.envs import training_seed
+from training.run.seeds import GATE_SEEDS
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = {"info": "ended_won", "equals": "ended_bid"}
@@ -195,7 +195,7 @@ def test_knob_has_a_schedule_or_a_gate(train, tmp_path, capsys):
 
 
 def test_a_curriculum_has_the_options_of_every_gate(finished):
-    from training.runs import RunFolder
+    from training.run.folder import RunFolder
 
     config = RunFolder.open(finished).config
     assert options_of(config) is None

@@ -5,9 +5,9 @@ import time
 import pytest
 from rich.console import Console
 
-from training import dashboard
-from training.dashboard import Curve, Dashboard, Picture, Status, duration, sparkline
-from training.logging import RunLog, drop_after, read_lines
+from training.logs import dashboard
+from training.logs.dashboard import Curve, Dashboard, Picture, Status, duration, sparkline
+from training.logs.run_log import RunLog, drop_after, read_lines
 
 
 def iteration(k, total=100):

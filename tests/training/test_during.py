@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from tests.bits import equal
-from training import checkpoint
 from training.evaluation import during as evaluating
 from training.evaluation.curve import Evaluator
 from training.evaluation.trained import load
-from training.loop import Loop
-from training.runs import RunFolder
-from training.seeds import CURVE_SEEDS
+from training.run import checkpoint
+from training.run.folder import RunFolder
+from training.run.loop import Loop
+from training.run.seeds import CURVE_SEEDS
 
 ROOT = Path(__file__).resolve().parents[2]
 FAST = {

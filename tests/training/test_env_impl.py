@@ -5,7 +5,7 @@ import pytest
 import fastenv
 from fastenv import BackendUnavailableError, ConfigError
 from tests.needs import needs_core
-from training import env_impl
+from training.run import env_impl
 
 ENV = "SkullKingWorker-v0"
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from training.envs import make_engine
 from training.evaluate import main
-from training.evaluation import episodes, prospector
+from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Bot
-from training.evaluation.prospector import BOTS, REFERENCE_LINES, Protocol
+from training.games import prospector
+from training.games.prospector import BOTS, REFERENCE_LINES, Protocol
+from training.run.envs import make_engine
 
 ENV = "Prospector-v0"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from training.envs import STREAMS, stream_seed
 from training.evaluate import main
-from training.seeds import MATCH_SEEDS
+from training.run.envs import STREAMS, stream_seed
+from training.run.seeds import MATCH_SEEDS
 
 
 def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys):

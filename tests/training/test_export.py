@@ -3,9 +3,10 @@ import json
 import numpy as np
 import torch
 
-from training import checkpoint, export
+from training import export
 from training.evaluation.trained import load
-from training.runs import RunFolder
+from training.run import checkpoint
+from training.run.folder import RunFolder
 from training.train import main
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from fastenv.errors import ConfigError
-from training import benchmark_v9, evaluate, files, matrix, profile, protocol, report, runs_md
+from training import benchmark_v9, evaluate, matrix, profile, protocol, report, runs_md
+from training.run import files
 
 
 def test_folder_of_a_file_to_be_written_is_made(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from tests.toy import WalkGame
-from training.gate import (
+from training.callbacks.gate import (
     MAX_EPISODES,
     Episodes,
     Gate,
@@ -16,8 +16,8 @@ from training.gate import (
     config_hash,
     policy_hash,
 )
-from training.seeds import GATE_SEEDS, TRAINING_BIT
-from training.sequential import EProcess, Sprt, confidence_sequence, level, log_mixture
+from training.callbacks.sequential import EProcess, Sprt, confidence_sequence, level, log_mixture
+from training.run.seeds import GATE_SEEDS, TRAINING_BIT
 
 # -- the tests -------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ import fastenv
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from training import replay
-from training.config import LateAction
-from training.envs import make_engine
 from training.evaluate import main
-from training.runs import RunFolder
+from training.run.config import LateAction
+from training.run.envs import make_engine
+from training.run.folder import RunFolder
 from training.sb3.vec import LateActionVecEnv, TimedVecEnv
 
 HOLD, CASH_OUT = 6, 68

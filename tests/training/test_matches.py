@@ -4,9 +4,9 @@ import pytest
 import fastenv
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
-from training.envs import make_engine
-from training.evaluation import goals, matches
 from training.evaluation.policies import Bot, Net, NetInGame, best_legal
+from training.games.skullking import goals, matches
+from training.run.envs import make_engine
 
 PLAYERS = 4
 LANES = 2000 if HAS_CORE else 500

@@ -5,10 +5,11 @@ import subprocess
 import pytest
 
 from tests.needs import needs_speed
-from training import machine, matrix
+from training import matrix
 from training.bench import cells as c
 from training.bench import learning
-from training.config import RunConfig
+from training.run import machine
+from training.run.config import RunConfig
 
 FACTORS = {
     "backend": ["auto"],

@@ -8,7 +8,7 @@ from training import milestones
 from training.evaluation import tables
 from training.evaluation.trained import AGENT, load, play_matches
 from training.milestones import MILESTONES, first_reached, main, measure
-from training.runs import RunFolder
+from training.run.folder import RunFolder
 
 ALL_MISSED = {m.name: [m.bar + 0.1, m.bar - 0.1, m.bar + 0.2] for m in MILESTONES}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from training.over_seeds import over_seeds, parse_seeds
+from training.evaluation.over_seeds import over_seeds, parse_seeds
 
 
 @pytest.mark.parametrize(

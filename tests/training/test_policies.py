@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Phase
-from training.envs import make_engine
-from training.evaluation import episodes, goals, matches
+from training.evaluation import episodes
 from training.evaluation.policies import (
     Bot,
     Net,
@@ -18,10 +17,12 @@ from training.evaluation.policies import (
     first_episodes,
     round_begins,
 )
-from training.ppo.config import PPOConfig
-from training.ppo.policy import ActorCritic, RecurrentLogits
-from training.ppo.recurrent import CELLS
-from training.ppo.tiers import obs_layout
+from training.games.skullking import goals, matches
+from training.nets.actor_critic import ActorCritic, RecurrentLogits
+from training.nets.layout import obs_layout
+from training.nets.recurrent import CELLS
+from training.run.envs import make_engine
+from training.run.options.ppo import PPOConfig
 
 LANES = 6
 

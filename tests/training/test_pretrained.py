@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from training.evaluation.trained import AGENT, load, play_matches
-from training.runs import RunFolder
+from training.run.folder import RunFolder
 
 FOLDER = Path(__file__).resolve().parents[2] / "pretrained/skullking"
 

@@ -6,10 +6,11 @@ import pytest
 
 import fastenv
 from tests.needs import needs_speed
-from training import machine, profile, runs_md
+from training import profile, runs_md
 from training.bench import floors, play, record
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
 from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
+from training.run import machine
 
 WORKER, PROSPECTOR = "SkullKingWorker-v0", "Prospector-v0"
 AUTO = fastenv.make(WORKER).backend

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from training import replay
-from training.envs import make_engine
-from training.evaluation import episodes, prospector
+from training.evaluation import episodes
+from training.games import prospector
 from training.replay import ReplayError, main
+from training.run.envs import make_engine
 
 GAMES = {
     "Prospector-v0": ({"time_max": 40.0}, "masked_random"),

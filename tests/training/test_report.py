@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training import plots, report
+from training import report
+from training.logs import plots
 
 PICTURES = (
     plots.learning_curves,

@@ -17,9 +17,9 @@ import pytest
 import torch
 
 from tests.bits import equal
-from training import checkpoint
 from training.evaluation.trained import load
-from training.runs import RunFolder
+from training.run import checkpoint
+from training.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
@@ -176,7 +176,7 @@ def test_trackers_follow_one_group_of_lanes(train, tmp_path, capsys):
 # From its first checkpoint on, no file of this process may grow beyond 8 KB; parameters do.
 LITTLE_ROOM = """
 import resource, sys
-from training import checkpoint
+from training.run import checkpoint
 from training.train import main
 
 def tight(*args, **options):
@@ -210,9 +210,9 @@ def test_disk_without_room_is_one_sentence_and_leaves_nothing_half_written(tiny_
 # at once: their thread might not be done with the first one by then.
 NO_ROOM = """
 import resource, sys
-from training.logging import JsonLines
+from training.logs.run_log import JsonLines
 from training.train import main
-from training.writer import CheckpointWriter
+from training.run.writer import CheckpointWriter
 
 def begin(self, steps, write):
     write()

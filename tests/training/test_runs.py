@@ -14,11 +14,11 @@ import pytest
 import torch
 
 from tests.bits import equal
-from training import checkpoint, envs
-from training.config import RunConfig
 from training.evaluation.trained import load
-from training.loop import Loop
-from training.runs import RunError, RunFolder
+from training.run import checkpoint, envs
+from training.run.config import RunConfig
+from training.run.folder import RunError, RunFolder
+from training.run.loop import Loop
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fastenv.skullking.reference import MASK64
-from training.config import RunConfig
-from training.envs import make_engine, training_seed
-from training.gate import MAX_EPISODES
-from training.seeds import BLOCK, CURVE_SEEDS, GATE_SEEDS, MATCH_SEEDS, TRAINING_BIT
+from training.callbacks.gate import MAX_EPISODES
+from training.run.config import RunConfig
+from training.run.envs import make_engine, training_seed
+from training.run.seeds import BLOCK, CURVE_SEEDS, GATE_SEEDS, MATCH_SEEDS, TRAINING_BIT
 
 LAST = BLOCK - 1  # of evaluation.seed
 MANY = 1 << 32  # lanes of an engine, at the most

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import NativeConfig, PPOConfig, RunConfig
-from training.presets import PRESETS
+from training.run.config import NativeConfig, PPOConfig, RunConfig
+from training.run.presets import PRESETS
 from training.train import check_environment
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")

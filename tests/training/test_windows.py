@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastenv
 from fastenv.errors import ConfigError
 from fastenv.prospector.layout import METRICS
-from training.windows import EngineWindows, WindowAggregator
+from training.callbacks.windows import EngineWindows, WindowAggregator
 
 DATA = Path(__file__).parents[1] / "data" / "prospector"
 GOLDEN = json.loads((DATA / "golden_public_windows.json").read_text())

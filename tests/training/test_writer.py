@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
-from training.checkpoint import CheckpointError
-from training.writer import CheckpointWriter
+from training.run.checkpoint import CheckpointError
+from training.run.writer import CheckpointWriter
 
 
 @pytest.fixture

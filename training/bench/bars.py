@@ -10,7 +10,7 @@ from training.bench.play import METHOD, METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import interleaved, summary
 from training.bench.trainer import TIERS, Flags, measure
 from training.bench.verdicts import bar, ratio_bar, speed_bar
-from training.envs import make_engine
+from training.run.envs import make_engine
 
 LANES = 4096
 OPTIONS = {"opponents": "rule_medium"}

@@ -12,7 +12,7 @@ from typing import Any
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.trainer_modes import trainer
 from training.bench.verdicts import bar, ratio_bar, speed_bar
-from training.config import RunConfig
+from training.run.config import RunConfig
 
 ENV = "Prospector-v0"
 LANES = 1024

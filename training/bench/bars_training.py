@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
-from training import machine
 from training.bench import cuda, trainers
 from training.bench.timing import Work, interleaved, noisy
 from training.bench.trainer import TIERS, Flags, make_model, make_vec_env
 from training.bench.verdicts import bar, ratio_bar, speed_bar, unmeasured_bar
-from training.config import RunConfig
-from training.ppo.precision import cpu_has_bf16
+from training.nets.precision import cpu_has_bf16
 from training.ppo.run import NativeLearner
+from training.run import machine
+from training.run.config import RunConfig
 
 OVER_STOCK, OVER_STOCK_BF16 = 1.12, 2.6
 OVER_REFERENCE = 6.0

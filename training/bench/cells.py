@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from training.bench.timing import NOISE
-from training.config import RunConfig
+from training.run.config import RunConfig
 
 # Factor, its short name in ids, and what a run has unless told otherwise.
 _USUAL = RunConfig()

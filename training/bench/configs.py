@@ -11,7 +11,7 @@ from training.bench import hierarchical
 from training.bench.play import Playback
 from training.bench.timing import interleaved, summary
 from training.bench.trainer import TIERS, Flags, measure
-from training.envs import make_engine
+from training.run.envs import make_engine
 
 CONFIGS: dict[str, Flags] = {
     "baseline": Flags(),

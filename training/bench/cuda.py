@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from training import machine
 from training.bench import trainers
 from training.bench.timing import Work, interleaved
 from training.bench.verdicts import bar, unmeasured_bar
-from training.config import NativeConfig, PPOConfig, RunConfig
 from training.ppo.run import NativeLearner
+from training.run import machine
+from training.run.config import NativeConfig, PPOConfig, RunConfig
 
 MODE = "cuda"
 LANES = 8192

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import fastenv
-from training import machine
 from training.bench.play import short_id
+from training.run import machine
 
 SHARE = 0.7
 RECORDS = machine.ROOT / "benchmarks"

@@ -11,11 +11,11 @@ from typing import Any
 from training.bench.timing import noisy
 from training.bench.trainer import M1_WIN_RATE, Flags, game_means
 from training.bench.trainer_modes import run_once
-from training.config import RunConfig, load_file, merge
-from training.evaluation import matches
 from training.evaluation.trained import load
-from training.runs import RunFolder
-from training.values import require
+from training.games.skullking import matches
+from training.run.config import RunConfig, load_file, merge
+from training.run.folder import RunFolder
+from training.run.values import require
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training import files, machine
 from training.bench.play import ENV_IMPL_OF
-from training.config import merge, parse_assignments
-from training.runs import RunFolder
+from training.run import files, machine
+from training.run.config import merge, parse_assignments
+from training.run.folder import RunFolder
 
 LIMIT_S = 3600.0
 LATE = 0.75  # of a training: what comes behind it counts

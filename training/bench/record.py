@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training import files, machine
+from training.run import files, machine
 
 SCHEMA = 1
 FOLDER = Path("artifacts/throughput")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from training import machine
+from training.run import machine
 
 NOISE = 0.10
 

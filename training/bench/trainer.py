@@ -19,12 +19,12 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
-from training import machine
 from training.bench.stopwatch import Stopwatch
-from training.config import PPOConfig
-from training.envs import make_engine
-from training.evaluation import matches
 from training.evaluation.policies import Bot, Net, NetInGame, Policy
+from training.games.skullking import matches
+from training.run import machine
+from training.run.config import PPOConfig
+from training.run.envs import make_engine
 from training.sb3.policy import logits_of, policy_kwargs
 from training.sb3.vec import TimedVecEnv
 

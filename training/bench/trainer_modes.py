@@ -22,17 +22,17 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from training import envs, machine, trainers
 from training.bench.env_modes import measured
 from training.bench.stopwatch import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
-from training.config import RunConfig
-from training.envs import training_engine
 from training.evaluate import evaluate
 from training.ppo.run import NativeLearner
-from training.runs import RunFolder
+from training.run import envs, machine, trainers
+from training.run.config import RunConfig
+from training.run.envs import training_engine
+from training.run.folder import RunFolder
+from training.run.session import torch_threads
 from training.sb3.run import SB3Learner
-from training.session import torch_threads
 
 NEVER = 1 << 62
 METHOD = {

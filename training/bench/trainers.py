@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from training.bench.timing import Sample, Work, interleaved, summary
-from training.config import PPOConfig, RunConfig
 from training.ppo.run import NativeLearner
+from training.run.config import PPOConfig, RunConfig
 from training.sb3.run import SB3Learner
 
 BASE = "sb3"

@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from fastenv import BatchEngine
-from training.config import RunConfig
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo import options
 from training.ppo import run as native
 from training.ppo.run import NativeLearner
 from training.ppo.trainer import OnStep
-from training.runs import RunFolder
-from training.session import Outcome, conduct
-from training.values import require
+from training.run.config import RunConfig
+from training.run.folder import RunFolder
+from training.run.session import Outcome, conduct
+from training.run.values import require
 
 load_logits = native.load_logits
 
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.session.conduct`."""
+    """Train a run; see :func:`training.run.session.conduct`."""
     return conduct(run, resume, EnsembleLearner, identity)
 
 
 class EnsembleLearner(NativeLearner):
-    """:class:`EnsembleTrainer` on the engine of a run; see :class:`training.session.Learner`."""
+    """:class:`EnsembleTrainer` on the engine of a run: a :class:`training.run.session.Learner`."""
 
     def build(self, config: RunConfig, on_step: OnStep) -> EnsembleTrainer:
         """Return the trainer as the config asks, with all generators seeded."""

@@ -15,12 +15,12 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from training.ppo.activations import Tanh
-from training.ppo.config import PPOConfig
-from training.ppo.distribution import Sampler
+from training.nets.activations import Tanh
+from training.nets.actor_critic import ActorCritic
+from training.nets.distribution import Sampler
 from training.ppo.minibatch import Minibatches
-from training.ppo.policy import ActorCritic
 from training.ppo.trainer import adam
+from training.run.options.ppo import PPOConfig
 
 
 def numbered(states: Sequence[Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
-from training.ensemble.config import Member
 from training.ensemble.stacked import (
     StackedAdam,
     StackedMinibatches,
@@ -26,16 +25,17 @@ from training.ensemble.stacked import (
     StackedSampler,
     numbered,
 )
-from training.envs import stream_seed, training_seed
-from training.ppo.config import ExecutionConfig, PPOConfig, scheduled
+from training.nets.actor_critic import ActorCritic
+from training.nets.layout import obs_layout
 from training.ppo.lanes import CutOff, Lanes
 from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
 from training.ppo.minibatch import Minibatches, Piece
-from training.ppo.policy import ActorCritic
-from training.ppo.tiers import obs_layout
 from training.ppo.trainer import OnStep, PPOTrainer, TrainingError, wide
-from training.stats import Window
-from training.values import require
+from training.run.envs import stream_seed, training_seed
+from training.run.options.ensemble import Member
+from training.run.options.ppo import ExecutionConfig, PPOConfig, scheduled
+from training.run.stats import Window
+from training.run.values import require
 
 
 def check(config: PPOConfig, execution: ExecutionConfig, members: int, lanes: int) -> None:
@@ -293,7 +293,7 @@ class EnsembleTrainer(PPOTrainer):
 
 
 def _part(engine: Any, lanes: slice) -> Any:
-    """Return what :class:`training.stats.Window` reads of an engine, of some of its lanes.
+    """Return what :class:`training.run.stats.Window` reads of an engine, of some of its lanes.
 
     The arrays of an engine are overwritten, never replaced, so views of them stay.
     """

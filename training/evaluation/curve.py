@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from training import checkpoint, envs, trainers
-from training.checkpoint import BEST, CheckpointError
-from training.evaluation import episodes, matches
+from training.evaluation import episodes
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Net
 from training.evaluation.trained import match_engine, ready
-from training.runs import RunFolder
-from training.seeds import CURVE_SEEDS
+from training.games.skullking import matches
+from training.run import checkpoint, envs, trainers
+from training.run.checkpoint import BEST, CheckpointError
+from training.run.folder import RunFolder
+from training.run.seeds import CURVE_SEEDS
 
 MATCH_MEASURES = ("win_rate", "points", "margin", "bid_hit")
 # Its lower end decides which policy is best: of the first opponent set, or of the episodes.

@@ -19,11 +19,11 @@ from typing import Any
 
 import torch
 
-from training import files
-from training.config import RunConfig
 from training.evaluation.curve import Evaluator
-from training.logging import RunLog, read_lines
-from training.runs import RunFolder
+from training.logs.run_log import RunLog, read_lines
+from training.run import files
+from training.run.config import RunConfig
+from training.run.folder import RunFolder
 
 LAST_RESULT_S = 120.0  # to wait for at the end of a run
 MAILBOX = "mailbox.pt"

@@ -10,12 +10,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from training.config import EvaluationConfig, RunConfig
-from training.evaluation import prospector, tables
+from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
+from training.evaluation.over_seeds import over_seeds
 from training.evaluation.trained import AGENT, Trained, episode_protocol, play_matches
-from training.hier.pair import DECODED
-from training.over_seeds import over_seeds
+from training.games import prospector
+from training.games.skullking.pair import DECODED
+from training.run.config import EvaluationConfig, RunConfig
 
 MEASURES = ("points", "margin", "win_rate", "bid_hit")  # of Skull King; the first one decides
 EPISODES = "episodes"  # in the place of an opponent set, in a game without opponents

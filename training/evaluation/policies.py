@@ -10,7 +10,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.engine import rng_streams
 from fastenv.skullking.tables import Phase
-from training.ppo.policy import Logits, RecurrentLogits
+from training.nets.actor_critic import Logits, RecurrentLogits
 
 
 class Policy(Protocol):

@@ -13,7 +13,7 @@ from training.evaluation.bootstrap import Interval
 
 if TYPE_CHECKING:  # they import torch, which who looks at results does not need
     from training.evaluation import episodes
-    from training.evaluation.goals import Comparison
+    from training.games.skullking.goals import Comparison
 
 # Measure, heading, decimals, and the factor that turns it into what is shown.
 MATCH_COLUMNS = (

@@ -11,24 +11,20 @@ from typing import Any
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
-from training import checkpoint, late_actions, trainers
-from training.config import RunConfig
-from training.envs import make_engine
-from training.evaluation import abilities, episodes, goals, matches, prospector
-from training.evaluation.config import EvaluationConfig
+from training.callbacks import late_actions
+from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
-from training.evaluation.policies import (
-    Bot,
-    Net,
-    NetInGame,
-    Policy,
-    episode_begins,
-    round_begins,
-)
-from training.hier.pair import HALVES, Pair
-from training.runs import RunError, RunFolder
-from training.seeds import GOAL_SEEDS, MATCH_SEEDS
-from training.values import require
+from training.evaluation.policies import Bot, Net, NetInGame, Policy, episode_begins, round_begins
+from training.games import prospector
+from training.games.skullking import abilities, goals, matches
+from training.games.skullking.pair import HALVES, Pair
+from training.run import checkpoint, trainers
+from training.run.config import RunConfig
+from training.run.envs import make_engine
+from training.run.folder import RunError, RunFolder
+from training.run.options.evaluation import EvaluationConfig
+from training.run.seeds import GOAL_SEEDS, MATCH_SEEDS
+from training.run.values import require
 
 AGENT = "trained"
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
@@ -53,7 +49,7 @@ class Trained:
     logits : Logits or RecurrentLogits
         Its network; one with a state plays with a ``Memory``.
     windows : dict
-        State of the window aggregator (:mod:`training.windows`); empty without windows.
+        State of the window aggregator (:mod:`training.callbacks.windows`); empty without windows.
     pair : Pair, optional
         Manager and Worker of a hierarchical run, whose ``logits`` are the Worker's.
     member : int or None

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.envs import make_engine, stream_seed
-from training.hier.config import POLICY_DEFAULTS, GateOptions
-from training.values import require
+from training.run.envs import make_engine, stream_seed
+from training.run.options.hier import POLICY_DEFAULTS, GateOptions
+from training.run.values import require
 
 if TYPE_CHECKING:
-    from training.config import RunConfig
-    from training.gate import GateConfig
+    from training.callbacks.gate import GateConfig
+    from training.run.config import RunConfig
 
 POLICIES = ("worker", "manager")
 
@@ -105,9 +105,9 @@ def gate_config(gate: GateOptions) -> GateConfig | None:
     Raises
     ------
     ConfigError
-        See :class:`training.gate.GateConfig`.
+        See :class:`training.callbacks.gate.GateConfig`.
     """
-    from training.gate import GateConfig  # it needs the module of RunConfig
+    from training.callbacks.gate import GateConfig  # it needs the module of RunConfig
 
     if gate.target is None:
         return None

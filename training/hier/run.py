@@ -10,35 +10,36 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from training import certificates, checkpoint
-from training.checkpoint import Checkpoint
-from training.config import RunConfig
-from training.env_impl import EnvImpl
-from training.envs import make_engine
+from training.callbacks import certificates
+from training.callbacks.gate import Certificate, Gate, policy_hash
 from training.evaluation.policies import Net
-from training.finite import check_parameters
-from training.gate import Certificate, Gate, policy_hash
+from training.games.skullking.hindsight.decode import decoding
+from training.games.skullking.pair import Pair
 from training.hier import options
-from training.hier.hindsight.decode import decoding
-from training.hier.pair import Pair
 from training.hier.trainer import HierTrainer
-from training.loop import Loop
+from training.nets.actor_critic import Logits, RecurrentLogits, logits_of
 from training.ppo import run as native
-from training.ppo.policy import Logits, RecurrentLogits, logits_of
-from training.runs import RunFolder
-from training.session import Outcome, Snapshot, conduct
-from training.values import require
+from training.run import checkpoint
+from training.run.checkpoint import Checkpoint
+from training.run.config import RunConfig
+from training.run.env_impl import EnvImpl
+from training.run.envs import make_engine
+from training.run.finite import check_parameters
+from training.run.folder import RunFolder
+from training.run.loop import Loop
+from training.run.session import Outcome, Snapshot, conduct
+from training.run.values import require
 
 GATE_LANES = 256
 
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.session.conduct`."""
+    """Train a run; see :func:`training.run.session.conduct`."""
     return conduct(run, resume, partial(HierLearner, certificates=run.certificates), identity)
 
 
 class HierLearner:
-    """:class:`HierTrainer` as a run needs it; see :class:`training.session.Learner`.
+    """:class:`HierTrainer` as a run needs it; see :class:`training.run.session.Learner`.
 
     The decisions of the run are those of both policies.
 

@@ -9,18 +9,18 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from training import envs
-from training.config import RunConfig
-from training.env_impl import EnvImpl
-from training.envs import make_engine, stream_seed
+from training.games.skullking.lane_goals import GoalLanes
+from training.games.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards
+from training.games.skullking.partner import Partner
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
-from training.hier.goals import GoalLanes
-from training.hier.manager_env import ManagerEnv, RuleCards, WorkerCards
-from training.hier.partner import Partner
 from training.hier.stats import RoundStats
 from training.ppo import run as native
 from training.ppo.trainer import OnStep, PPOTrainer
+from training.run import envs
+from training.run.config import RunConfig
+from training.run.env_impl import EnvImpl
+from training.run.envs import make_engine, stream_seed
 
 FLAT = "SkullKingFlat-v0"
 

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from training.nets.actor_critic import ActorCritic
 from training.ppo.buffer import Rollout
-from training.ppo.policy import ActorCritic
 
 
 class Auxiliary(Protocol):

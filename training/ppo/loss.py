@@ -16,9 +16,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from training.ppo.config import PPOConfig
-from training.ppo.distribution import entropy, log_prob_of, masked_log_probs
+from training.nets.distribution import entropy, log_prob_of, masked_log_probs
 from training.ppo.loss_kernel import loss_rows
+from training.run.options.ppo import PPOConfig
 
 # What is added up over minibatches, in this order.
 TERMS = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipfrac")

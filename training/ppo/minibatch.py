@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from training.ppo.buffer import Rollout
-from training.ppo.config import PPOConfig
 from training.ppo.loss import Samples, normalised
+from training.run.options.ppo import PPOConfig
 
 
 class Piece(NamedTuple):

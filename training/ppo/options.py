@@ -9,11 +9,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from fastenv.errors import ConfigError
-from training.hier.hindsight.modes import head_size
-from training.ppo.config import ExecutionConfig, PPOConfig
+from training.run.options.hindsight import head_size
+from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 if TYPE_CHECKING:
-    from training.config import RunConfig
+    from training.run.config import RunConfig
 
 # Options of the section ``ppo`` that go by another name here.
 RENAMED = {

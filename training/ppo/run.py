@@ -11,36 +11,38 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.skullking import SkullKingGame
-from training import checkpoint, envs, late_actions
-from training.checkpoint import Checkpoint
-from training.config import RunConfig
-from training.finite import check_parameters
-from training.hier.hindsight.auxiliary import Hindsight
-from training.hier.hindsight.auxiliary import make as make_hindsight
-from training.loop import Loop
-from training.ppo import options, policy
-from training.ppo.policy import ActorCritic, Logits, RecurrentLogits
-from training.ppo.precision import check as check_precision
-from training.ppo.precision import choose_device
-from training.ppo.tiers import obs_layout
+from training.callbacks import late_actions
+from training.games.skullking.hindsight.auxiliary import Hindsight
+from training.games.skullking.hindsight.auxiliary import make as make_hindsight
+from training.nets import actor_critic as policy
+from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
+from training.nets.layout import obs_layout
+from training.nets.precision import check as check_precision
+from training.nets.precision import choose_device
+from training.ppo import options
 from training.ppo.trainer import OnStep, PPOTrainer
-from training.runs import RunFolder
+from training.run import checkpoint, envs
+from training.run.checkpoint import Checkpoint
+from training.run.config import RunConfig
+from training.run.finite import check_parameters
+from training.run.folder import RunFolder
+from training.run.loop import Loop
+from training.run.session import Outcome, Snapshot, conduct
+from training.run.values import require
 from training.selfplay import league
 from training.selfplay.league import League
-from training.session import Outcome, Snapshot, conduct
-from training.values import require
 
 # Options of the section ``native`` that shape the network.
 _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.session.conduct`."""
+    """Train a run; see :func:`training.run.session.conduct`."""
     return conduct(run, resume, lambda config: NativeLearner(config, run.path), identity)
 
 
 class NativeLearner:
-    """:class:`PPOTrainer` on the engines of a run; see :class:`training.session.Learner`.
+    """:class:`PPOTrainer` on the engines of a run; see :class:`training.run.session.Learner`.
 
     Parameters
     ----------

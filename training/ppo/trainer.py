@@ -11,26 +11,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.checkpoint import to_host
-from training.envs import stream_seed, training_seed
-from training.finite import TrainingError, check_loss
+from training.nets.actor_critic import ActorCritic
+from training.nets.compiled import Compiled
+from training.nets.distribution import Sampler, log_prob_of, masked_log_probs
+from training.nets.layout import obs_layout
+from training.nets.precision import Precision, choose, choose_device, configure_torch
+from training.nets.recurrent import forget
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
-from training.ppo.compiled import Compiled
-from training.ppo.config import ExecutionConfig, PPOConfig, scheduled
-from training.ppo.distribution import Sampler, log_prob_of, masked_log_probs
 from training.ppo.gae import gae_many, gae_torch
 from training.ppo.lanes import CutOff, Lanes, lanes_of
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
 from training.ppo.memory import keep_freed_memory
 from training.ppo.minibatch import Minibatches
-from training.ppo.policy import ActorCritic
-from training.ppo.precision import Precision, choose, choose_device, configure_torch
-from training.ppo.recurrent import forget
 from training.ppo.stepper import Stepper, ThreadedStepper
-from training.ppo.tiers import obs_layout
 from training.ppo.timing import Phases
-from training.values import require
+from training.run.checkpoint import to_host
+from training.run.envs import stream_seed, training_seed
+from training.run.finite import TrainingError, check_loss
+from training.run.options.ppo import ExecutionConfig, PPOConfig, scheduled
+from training.run.values import require
 
 # Called after every step of an engine, before its reward is stored, with the actions taken, and
 # after a reset with None; may write reward and mask.

@@ -6,8 +6,8 @@ import time
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from training.finite import check_loss
-from training.loop import Loop
+from training.run.finite import check_loss
+from training.run.loop import Loop
 from training.sb3.vec import LateActionVecEnv, TimedVecEnv
 
 # Names of the values that MaskablePPO.train records, and what they are called in metrics.jsonl.

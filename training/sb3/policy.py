@@ -16,8 +16,8 @@ from torch import nn
 
 from fastenv import BatchEngine
 from fastenv.env import observation_space
-from training.config import PPOConfig
-from training.ppo import precision as precisions
+from training.nets import precision as precisions
+from training.run.config import PPOConfig
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 Logits = Callable[[np.ndarray], np.ndarray]

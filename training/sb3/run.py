@@ -19,31 +19,31 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
-from training import checkpoint, envs
-from training.checkpoint import Checkpoint
-from training.config import RunConfig
-from training.finite import check_parameters
-from training.loop import Loop
-from training.runs import RunFolder
+from training.run import checkpoint, envs
+from training.run.checkpoint import Checkpoint
+from training.run.config import RunConfig
+from training.run.finite import check_parameters
+from training.run.folder import RunFolder
+from training.run.loop import Loop
+from training.run.session import Outcome, Snapshot, conduct
 from training.sb3 import policy
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.loop import LoopCallback
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
 from training.sb3.vec import FollowedVecEnv, LateActionVecEnv, TimedVecEnv
-from training.session import Outcome, Snapshot, conduct
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
 BLOCK_MASKS_FROM = 1024
 
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.session.conduct`."""
+    """Train a run; see :func:`training.run.session.conduct`."""
     return conduct(run, resume, SB3Learner, identity)
 
 
 class SB3Learner:
-    """MaskablePPO on one engine; see :class:`training.session.Learner`."""
+    """MaskablePPO on one engine; see :class:`training.run.session.Learner`."""
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config

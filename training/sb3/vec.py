@@ -11,9 +11,9 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
-from training import late_actions
-from training.config import LateAction
-from training.loop import Loop
+from training.callbacks import late_actions
+from training.run.config import LateAction
+from training.run.loop import Loop
 
 
 class LateActionVecEnv(VecEnvWrapper):
@@ -25,7 +25,7 @@ class LateActionVecEnv(VecEnvWrapper):
     ----------
     venv : BatchVecEnv
     rules : sequence of LateAction
-        See :func:`training.late_actions.masks`.
+        See :func:`training.callbacks.late_actions.masks`.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class LateActionVecEnv(VecEnvWrapper):
     Raises
     ------
     ConfigError
-        From :func:`training.late_actions.check`.
+        From :func:`training.callbacks.late_actions.check`.
     """
 
     def __init__(self, venv: BatchVecEnv, rules: Sequence[LateAction]) -> None:

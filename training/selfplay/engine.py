@@ -18,7 +18,7 @@ import torch
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Bot
-from training.ppo.distribution import Sampler, masked_log_probs
+from training.nets.distribution import Sampler, masked_log_probs
 from training.selfplay.pool import Pool
 
 Array = npt.NDArray[Any]

@@ -11,14 +11,14 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.skullking import SkullKingGame
 from fastenv.skullking.tables import Tier
-from training.config import RunConfig
-from training.envs import stream_seed
-from training.ppo.policy import ActorCritic
-from training.selfplay.config import SelfPlayConfig
+from training.nets.actor_critic import ActorCritic
+from training.run.config import RunConfig
+from training.run.envs import stream_seed
+from training.run.options.selfplay import SelfPlayConfig
+from training.run.values import require
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
 from training.selfplay.ratings import LEARNER, Ratings, RatingsFile
-from training.values import require
 
 
 class League:

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training import files
-from training.checkpoint import CheckpointError
-from training.ppo.policy import ActorCritic
+from training.nets.actor_critic import ActorCritic
+from training.run import files
+from training.run.checkpoint import CheckpointError
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from training.checkpoint import CheckpointError
+from training.run.checkpoint import CheckpointError
 
 K = 4.0
 ANCHOR = 1000.0

@@ -5,7 +5,7 @@ import torch
 
 from training.evaluate import main
 from training.evaluation.trained import load
-from training.runs import RunFolder
+from training.run.folder import RunFolder
 
 # Two members with the lanes of a tiny run each.
 GATE = json.dumps(

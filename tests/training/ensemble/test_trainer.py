@@ -9,11 +9,11 @@ import torch
 from fastenv.errors import ConfigError
 from tests.training.ppo.conftest import DEVICES
 from tests.training.ppo.engines import Counting
-from training.ensemble.config import EnsembleConfig
 from training.ensemble.trainer import EnsembleTrainer
-from training.envs import make_engine
-from training.ppo.config import ExecutionConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer, TrainingError
+from training.run.envs import make_engine
+from training.run.options.ensemble import EnsembleConfig
+from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 LANES = 16
 SMALL = {

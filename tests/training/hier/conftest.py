@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from training.config import RunConfig, merge
 from training.hier.trainer import HierTrainer
+from training.run.config import RunConfig, merge
 from training.train import main
 
 TINY = {

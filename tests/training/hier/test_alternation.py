@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from training.hier.alternation import REFERENCE, AdaptiveEpochs, next_policy
-from training.hier.config import HierConfig
+from training.run.options.hier import HierConfig
 
 
 @pytest.mark.parametrize("rollouts", [(512, 96), (512, 512), (64, 1000), (1000, 1)])

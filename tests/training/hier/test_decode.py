@@ -7,13 +7,13 @@ import torch
 from fastenv.errors import ConfigError
 from fastenv.skullking.rules import score_round
 from fastenv.skullking.tables import Scoring
-from training.envs import make_engine
-from training.hier.hindsight.decode import decode_bid, decoding, expected_points
-from training.hier.hindsight.losses import tricks_log_probs
-from training.hier.hindsight.modes import head_size
-from training.ppo.config import PPOConfig
-from training.ppo.policy import ActorCritic
-from training.ppo.tiers import obs_layout
+from training.games.skullking.hindsight.decode import decode_bid, decoding, expected_points
+from training.games.skullking.hindsight.losses import tricks_log_probs
+from training.nets.actor_critic import ActorCritic
+from training.nets.layout import obs_layout
+from training.run.envs import make_engine
+from training.run.options.hindsight import head_size
+from training.run.options.ppo import PPOConfig
 
 
 def some(rng, k):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from training.envs import make_engine
-from training.hier.config import GoalShares
-from training.hier.goals import GoalLanes
+from training.games.skullking.lane_goals import GoalLanes
+from training.run.envs import make_engine
+from training.run.options.hier import GoalShares
 
 N, SEED = 40, 17
 RULES = {"tigress": "agent"}  # else her mode would depend on the goal

@@ -10,16 +10,16 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.relabel import relabel_bid
 from tests.skullking.rounds import finished_rounds
-from training.config import NativeConfig, RunConfig
-from training.envs import make_engine
 from training.evaluation.trained import load
-from training.hier.hindsight.auxiliary import make
-from training.hier.hindsight.losses import tricks_log_probs
-from training.hier.hindsight.modes import CHOICES, MODES, head_size
-from training.hier.hindsight.relabel import Columns, Relabeller
-from training.ppo.config import ExecutionConfig, PPOConfig
+from training.games.skullking.hindsight.auxiliary import make
+from training.games.skullking.hindsight.losses import tricks_log_probs
+from training.games.skullking.hindsight.relabel import Columns, Relabeller
 from training.ppo.trainer import PPOTrainer
-from training.runs import RunFolder
+from training.run.config import NativeConfig, RunConfig
+from training.run.envs import make_engine
+from training.run.folder import RunFolder
+from training.run.options.hindsight import CHOICES, MODES, head_size
+from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 POLICIES = {name: mode.policy for name, mode in MODES.items()}
 

@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
-from training.envs import make_engine
-from training.hier.manager_env import ManagerEnv, RuleCards
-from training.ppo.config import ExecutionConfig, PPOConfig
+from training.games.skullking.manager_env import ManagerEnv, RuleCards
 from training.ppo.trainer import PPOTrainer
+from training.run.envs import make_engine
+from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 
 def test_manager_bids_better_than_at_random():

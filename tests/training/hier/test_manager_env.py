@@ -6,8 +6,8 @@ import pytest
 from fastenv.skullking import encoding, reference
 from fastenv.skullking.rewards import manager_shaped
 from fastenv.skullking.tables import Phase
-from training.envs import make_engine
-from training.hier.manager_env import ManagerEnv, RuleCards, WorkerCards, bid_rewards
+from training.games.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards, bid_rewards
+from training.run.envs import make_engine
 
 WORKER, FLAT, MANAGER = (f"SkullKing{tier}-v0" for tier in ("Worker", "Flat", "Manager"))
 VARIANTS = [

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from fastenv.skullking.tables import Phase
-from training.envs import make_engine
-from training.evaluation import matches
 from training.evaluation.policies import Bot, best_legal
-from training.hier.pair import BIDS, CARDS, Pair
+from training.games.skullking import matches
+from training.games.skullking.pair import BIDS, CARDS, Pair
+from training.run.envs import make_engine
 
 SEED = 23
 

@@ -10,7 +10,7 @@ from fastenv.skullking.layout import layout
 from fastenv.skullking.relabel import relabel_bid, relabel_round
 from fastenv.skullking.tables import Tier
 from tests.skullking.rounds import TABLES, engine_of, finished_rounds, play
-from training.hier.hindsight.relabel import Columns, Relabeller, relabel_bids
+from training.games.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
 
 GAMMA = 0.97
 

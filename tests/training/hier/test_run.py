@@ -8,12 +8,12 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
-from training.config import RunConfig, load_file
 from training.evaluation.trained import load
+from training.games.skullking.pair import BIDS, CARDS
 from training.hier.options import policy_run
-from training.hier.pair import BIDS, CARDS
-from training.logging import read_lines
-from training.runs import RunFolder
+from training.logs.run_log import read_lines
+from training.run.config import RunConfig, load_file
+from training.run.folder import RunFolder
 from training.train import check_environment
 
 

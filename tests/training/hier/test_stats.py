@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from training.envs import make_engine
-from training.hier.manager_env import ManagerEnv, RuleCards
+from training.games.skullking.manager_env import ManagerEnv, RuleCards
 from training.hier.stats import RoundStats
+from training.run.envs import make_engine
 
 SEED = 13
 

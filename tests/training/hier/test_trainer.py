@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from training.gate import policy_hash
-from training.hier.manager_env import RuleCards, WorkerCards
+from training.callbacks.gate import policy_hash
+from training.games.skullking.manager_env import RuleCards, WorkerCards
 
 
 def hashes(trainer):

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from training.ppo.config import ExecutionConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
+from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 DEVICES = [
     "cpu",

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from training.ppo.activations import Tanh
+from training.nets.activations import Tanh
 
 
 @pytest.mark.parametrize("grad", [True, False])

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from tests.training.ppo.engines import Corridor
-from training.ppo.config import PPOConfig
-from training.ppo.policy import ActorCritic
-from training.ppo.tiers import obs_layout
+from training.nets.actor_critic import ActorCritic
+from training.nets.layout import obs_layout
+from training.run.options.ppo import PPOConfig
 
 
 class Pull:

@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
-from training.ppo.distribution import (
-    Sampler,
-    entropy,
-    log_prob_of,
-    masked_log_probs,
-    mode,
-)
+from training.nets.distribution import Sampler, entropy, log_prob_of, masked_log_probs, mode
 
 
 def some(n, actions, seed, scale=3.0):

@@ -5,8 +5,8 @@ import torch
 
 from tests.needs import needs_speed
 from tests.training.ppo.engines import Bandit, Corridor
-from training.envs import make_engine
-from training.ppo.distribution import Sampler, masked_log_probs
+from training.nets.distribution import Sampler, masked_log_probs
+from training.run.envs import make_engine
 
 
 def test_the_best_legal_arm_is_found(make_trainer):

@@ -10,9 +10,9 @@ from stable_baselines3.common.logger import Logger
 
 from fastenv.adapters.sb3 import BatchVecEnv
 from tests.training.ppo.test_distribution import some
-from training.envs import make_engine
-from training.ppo.distribution import log_prob_of, masked_log_probs
+from training.nets.distribution import log_prob_of, masked_log_probs
 from training.ppo.loss import TERMS, Objective, Samples, explained_variance
+from training.run.envs import make_engine
 
 
 def samples_of(n, actions, seed):

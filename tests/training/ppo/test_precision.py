@@ -9,8 +9,8 @@ import torch
 from fastenv.errors import ConfigError
 from tests.training.ppo.engines import Bandit
 from tests.training.ppo.test_trainer import max_ratio_error
-from training.envs import make_engine
-from training.ppo import precision
+from training.nets import precision
+from training.run.envs import make_engine
 
 
 def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):

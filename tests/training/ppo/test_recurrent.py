@@ -5,7 +5,7 @@ import torch
 
 from tests.training.ppo.engines import Counting, Recall
 from tests.training.ppo.test_trainer import max_ratio_error
-from training.ppo.recurrent import CELLS, forget, unroll
+from training.nets.recurrent import CELLS, forget, unroll
 
 KINDS = tuple(CELLS)
 RECURRENT = {"recurrent_size": 8, "seq_len": 4, "minibatch_size": 48}

@@ -18,8 +18,8 @@ SCRIPT = """
 import sys
 import numpy as np
 import torch
-from training.envs import make_engine
-from training.ppo.config import ExecutionConfig, PPOConfig
+from training.run.envs import make_engine
+from training.run.options.ppo import ExecutionConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 
 def trainer_of(kind, device="cpu"):
@@ -126,7 +126,7 @@ def test_a_saved_state_does_not_move_with_the_training(make_trainer):
 
 
 def test_rows_of_another_game_are_refused(make_trainer):
-    from training.envs import make_engine
+    from training.run.envs import make_engine
 
     ours = make_trainer(make_engine("SkullKingWorker-v0", 8), minibatch_size=64)
     saved = ours.state_dict()

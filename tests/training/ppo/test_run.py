@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from training import checkpoint
-from training.config import NativeConfig, RunConfig
 from training.evaluation.trained import load
 from training.ppo import options, trainer
-from training.ppo.config import ExecutionConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
-from training.runs import RunFolder
+from training.run import checkpoint
+from training.run.config import NativeConfig, RunConfig
+from training.run.folder import RunFolder
+from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 ROOT = Path(__file__).parents[3]
 

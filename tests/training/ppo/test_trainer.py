@@ -11,13 +11,13 @@ import torch
 from fastenv.errors import ConfigError
 from tests.toy import WalkGame
 from tests.training.ppo.engines import Bandit, Bytes, Corridor, Counting, Steady
-from training.envs import make_engine
+from training.nets.distribution import log_prob_of, masked_log_probs
 from training.ppo import lanes as ppo_lanes
 from training.ppo import trainer as ppo_trainer
-from training.ppo.config import ExecutionConfig, PPOConfig, scheduled
-from training.ppo.distribution import log_prob_of, masked_log_probs
 from training.ppo.stepper import Stepper
 from training.ppo.trainer import TrainingError
+from training.run.envs import make_engine
+from training.run.options.ppo import ExecutionConfig, PPOConfig, scheduled
 
 
 def test_the_rollout_holds_what_the_engine_showed(make_trainer):
@@ -369,8 +369,8 @@ def test_every_tier_trains_with_every_network(make_trainer, tier, options):
 
 
 def test_the_phase_selects_the_head():
-    from training.ppo.policy import ActorCritic
-    from training.ppo.tiers import ObsLayout
+    from training.nets.actor_critic import ActorCritic
+    from training.nets.layout import ObsLayout
 
     layout = ObsLayout(obs_size=5, num_actions=3, phase=(1, 2))
     net = ActorCritic(layout, PPOConfig(hidden=(8,), heads="phase"))
@@ -385,7 +385,7 @@ def test_the_phase_selects_the_head():
 
 
 def test_attention_does_not_mind_the_order_of_cards_nor_empty_slots():
-    from training.ppo.policy import CardAttention
+    from training.nets.actor_critic import CardAttention
 
     torch.manual_seed(0)
     attention = CardAttention(((1, 4, 3),), 6)

@@ -8,7 +8,7 @@ from sb3_contrib.common.maskable.buffers import MaskableRolloutBuffer
 
 from fastenv.adapters.sb3 import BatchVecEnv
 from tests.training.sb3.models import CountingGame, learn, model, walk
-from training.envs import make_engine
+from training.run.envs import make_engine
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 

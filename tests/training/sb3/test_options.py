@@ -10,8 +10,8 @@ from sb3_contrib.ppo_mask.policies import MlpPolicy
 
 from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
-from training.config import RunConfig
-from training.presets import PRESETS, preset
+from training.run.config import RunConfig
+from training.run.presets import PRESETS, preset
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.policy import AutocastMaskablePolicy

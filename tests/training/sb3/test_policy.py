@@ -7,8 +7,8 @@ import torch
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from tests.training.sb3.models import BanditGame, learn, model, walk
-from training.envs import make_engine
-from training.ppo import precision
+from training.nets import precision
+from training.run.envs import make_engine
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.policy import AutocastMaskablePolicy
 

@@ -8,11 +8,11 @@ import torch
 
 import fastenv
 from fastenv.skullking.tables import Bot
-from training.envs import make_engine
-from training.ppo.config import PPOConfig
-from training.ppo.distribution import Sampler, masked_log_probs
-from training.ppo.policy import ActorCritic
-from training.ppo.tiers import obs_layout
+from training.nets.actor_critic import ActorCritic
+from training.nets.distribution import Sampler, masked_log_probs
+from training.nets.layout import obs_layout
+from training.run.envs import make_engine
+from training.run.options.ppo import PPOConfig
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from training.checkpoint import CheckpointError
-from training.ppo.config import PPOConfig
-from training.ppo.policy import ActorCritic
-from training.ppo.tiers import ObsLayout
+from training.nets.actor_critic import ActorCritic
+from training.nets.layout import ObsLayout
+from training.run.checkpoint import CheckpointError
+from training.run.options.ppo import PPOConfig
 from training.selfplay.pool import Pool
 
 CONFIG = PPOConfig(hidden=(8,))

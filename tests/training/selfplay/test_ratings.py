@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from training.checkpoint import CheckpointError
+from training.run.checkpoint import CheckpointError
 from training.selfplay.ratings import ANCHOR, LEARNER, Ratings, RatingsFile, expected, outcome
 
 

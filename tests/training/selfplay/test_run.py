@@ -7,9 +7,9 @@ import sqlite3
 import pytest
 import torch
 
-from training import checkpoint
-from training.config import RunConfig, load_file
-from training.envs import trial_engine
+from training.run import checkpoint
+from training.run.config import RunConfig, load_file
+from training.run.envs import trial_engine
 from training.train import check_environment
 
 FLAGS = {

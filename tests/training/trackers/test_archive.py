@@ -7,8 +7,8 @@ import torch
 import fastenv
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.checkpoint import CheckpointError
-from training.trackers import StateArchive, VisitCounter
+from training.callbacks.trackers import StateArchive, VisitCounter
+from training.run.checkpoint import CheckpointError
 
 CELLS = 20
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.trackers import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers import EpisodeStats, RewardLikelihood
 
 
 @pytest.mark.parametrize("n", SIZES)

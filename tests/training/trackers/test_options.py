@@ -5,9 +5,9 @@ import pytest
 
 import fastenv
 from fastenv.errors import ConfigError
-from training.trackers import EpisodeStats, StateArchive, View, VisitCounter, options
-from training.trackers.base import read
-from training.trackers.sources import source_of
+from training.callbacks.trackers import EpisodeStats, StateArchive, View, VisitCounter, options
+from training.callbacks.trackers.base import read
+from training.callbacks.trackers.sources import source_of
 
 
 @pytest.fixture

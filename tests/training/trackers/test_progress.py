@@ -3,8 +3,8 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training import beta
-from training.trackers import BayesProgressTracker, Event
+from training.callbacks.trackers import BayesProgressTracker, Event
+from training.run import beta
 
 EVENTS = [
     Event("gain", "value", 3),

@@ -3,7 +3,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.trackers import Bit, QuestReward, Stage
+from training.callbacks.trackers import Bit, QuestReward, Stage
 
 STAGES = [
     Stage("door", {"room": 1}, reward=0.1),

@@ -8,8 +8,7 @@ import torch
 
 import fastenv
 from tests.training.trackers.trace import Trace
-from training.checkpoint import CheckpointError
-from training.trackers import (
+from training.callbacks.trackers import (
     BayesProgressTracker,
     EpisodeStats,
     Event,
@@ -20,6 +19,7 @@ from training.trackers import (
     Trackers,
     VisitCounter,
 )
+from training.run.checkpoint import CheckpointError
 
 
 def node(view):

@@ -6,8 +6,8 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.trackers import VisitCounter
-from training.trackers.visits import _SMALLEST
+from training.callbacks.trackers import VisitCounter
+from training.callbacks.trackers.visits import _SMALLEST
 
 FAR = 10**15 + 7  # apart enough to need a hash table
 

@@ -1,0 +1,40 @@
+"""What a test of a gate leaves behind, whoever asked for it: a certificate, an event, a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from training.callbacks.gate import Certificate
+from training.logs.run_log import RunLog
+
+
+def keep(certificate: Certificate, folder: Path, log: RunLog, steps: int) -> None:
+    """Write ``gate_<number>.json`` and log what the test found.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    folder : Path
+        Made if need be.
+    log : RunLog
+    steps : int
+        Decisions until now.
+    """
+    folder.mkdir(exist_ok=True)
+    path = folder / f"gate_{certificate.number:04d}.json"
+    certificate.write(path)
+    log.event(
+        "gate",
+        step=steps,
+        stage=certificate.stage,
+        number=certificate.number,
+        verdict=certificate.verdict,
+        successes=certificate.successes,
+        failures=certificate.failures,
+        interval=list(certificate.interval),
+        certificate=path.name,
+    )
+    log.say(
+        f"gate of stage {certificate.stage}, test {certificate.number}: {certificate.verdict} "
+        f"with {certificate.successes} of {certificate.successes + certificate.failures}"
+    )

@@ -1,0 +1,263 @@
+"""A curriculum that goes on when a gate says so (section ``gate`` of a run's options).
+
+Stages are knobs of the environment. At the border between two iterations the policy, its best legal
+action, is tested on the stage it trains on (:mod:`training.callbacks.gate`); once it passes, all
+lanes begin anew with the knobs of the next stage, so that no rollout has two stages in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from fastenv import BatchEngine
+from training.callbacks import certificates
+from training.callbacks.gate import Gate, GateConfig, policy_hash
+from training.callbacks.trackers.sources import source_of
+from training.evaluation.policies import Net
+from training.logs.run_log import RunLog
+from training.run import checkpoint, envs, trainers
+from training.run.config import RunConfig
+from training.run.values import build, require
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a curriculum.
+
+    Parameters
+    ----------
+    name : str
+    knobs : mapping
+        Knobs of the environment and their values; what it does not name stays as it is.
+    """
+
+    name: str
+    knobs: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a policy must look like in the log to be tested at all.
+
+    Parameters
+    ----------
+    metric : str
+        Of the last iteration, such as ``rounds/hit_rate``.
+    at_least : float
+    """
+
+    metric: str
+    at_least: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurriculumConfig(GateConfig):
+    """Options of the section ``gate``: those of every gate, counted in iterations, and its own.
+
+    Parameters
+    ----------
+    stages : tuple of Stage
+        Two or more; there is a gate between each and the next.
+    success : mapping
+        Source that is nonzero where an episode has succeeded; see
+        :mod:`training.callbacks.trackers.sources`.
+    tests : int
+        As in :class:`training.callbacks.gate.GateConfig`.
+    lanes : int
+        That the episodes of a test are played on.
+    max_steps : int or None
+        Decisions after which an episode is given up, and has failed.
+    ready : Ready or None
+        None tests whenever ``gate_every`` allows it.
+    """
+
+    stages: tuple[Stage, ...]
+    success: Mapping[str, Any]
+    tests: int = 10
+    lanes: int = 64
+    max_steps: int | None = None
+    ready: Ready | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        super().__post_init__()
+        names = [stage.name for stage in self.stages]
+        different = len(set(names)) == len(names) >= 2
+        require(different, "gate.stages", names, "two or more, each with a name of its own")
+        require(self.lanes >= 1, "gate.lanes", self.lanes, "at least 1")
+        possible = self.max_steps is None or self.max_steps >= 1
+        require(possible, "gate.max_steps", self.max_steps, "at least 1, or null for no limit")
+
+
+def options_of(config: RunConfig) -> CurriculumConfig | None:
+    """Return the section ``gate`` of a run, None if it has none.
+
+    Raises
+    ------
+    ConfigError
+        Names what is wrong, or what a run with a gate cannot have.
+    """
+    if not config.gate:
+        return None
+    options: CurriculumConfig = build(CurriculumConfig, config.gate, "gate.")
+    both = sorted(
+        {knob for stage in options.stages for knob in stage.knobs} & set(config.schedules)
+    )
+    require(not both, "schedules", both, "without the knobs that the stages of the gate set")
+    ticks = config.window_ticks
+    require(not ticks, "window_ticks", ticks, "0 with a gate, which cuts episodes short")
+    return options
+
+
+def check(config: RunConfig, engine: BatchEngine) -> None:
+    """Refuse stages and a success that the environment does not know; it is configured by that."""
+    options = options_of(config)
+    if options is not None:
+        for stage in options.stages:
+            configure([engine], stage)
+        source_of(engine, options.success, "gate.success")
+
+
+def configure(engines: Sequence[BatchEngine], stage: Stage) -> None:
+    """Set the knobs of a stage, for each lane from its next reset."""
+    for engine in engines:
+        for knob, value in stage.knobs.items():
+            engine.configure(knob, value)
+
+
+class Curriculum:
+    """Where a run is in its curriculum.
+
+    Parameters
+    ----------
+    config : RunConfig
+    options : CurriculumConfig
+    engines : sequence of BatchEngine
+        Those that are trained on.
+    folder : Path
+        For the certificates: ``gate_<number>.json``.
+    policy : callable
+        Returns a copy of the parameters in host memory.
+    reset_lanes : callable
+        Begins new episodes in all lanes of ``engines``.
+
+    Attributes
+    ----------
+    engine : BatchEngine
+        What the policy is tested on.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        options: CurriculumConfig,
+        engines: Sequence[BatchEngine],
+        folder: Path,
+        policy: Callable[[], dict[str, Any]],
+        reset_lanes: Callable[[], None],
+    ) -> None:
+        self._config, self._options, self._engines = config, options, engines
+        self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
+        self._gate, self._stage, self._told = Gate(options), 0, False
+        self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
+        self._success = source_of(self.engine, options.success, "gate.success")
+        self.apply()
+
+    @property
+    def stage(self) -> Stage:
+        """What is trained on."""
+        return self._options.stages[self._stage]
+
+    def apply(self) -> None:
+        """Set the knobs of all stages until now, in their order."""
+        for stage in self._options.stages[: self._stage + 1]:
+            configure([*self._engines, self.engine], stage)
+
+    def record(self) -> dict[str, Any]:
+        """Return the stage and the number of tests until now, for a log."""
+        return {"stage": self._stage, "tests": self._gate.tests}
+
+    def border(
+        self, log: RunLog, steps: int, iteration: int, last_record: Mapping[str, Any]
+    ) -> None:
+        """Test the policy if it is time to, and go on to the next stage if it passes.
+
+        Parameters
+        ----------
+        log : RunLog
+        steps, iteration : int
+            Decisions and iterations until now.
+        last_record : mapping
+            The newest line of the metrics.
+        """
+        if not self._is_due(iteration, last_record):
+            return
+        if self._gate.tests >= self._options.tests:
+            if not self._told:
+                self._told = True
+                log.warn(
+                    f"the gate has made its gate.tests={self._options.tests} tests: the rest of "
+                    f"the run stays at stage {self.stage.name}."
+                )
+            return
+        passed = self._test(log, steps, iteration)
+        if passed:
+            self._stage += 1
+            self.apply()
+            self._reset_lanes()
+            log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
+
+    def _is_due(self, iteration: int, last_record: Mapping[str, Any]) -> bool:
+        last_stage = self._stage == len(self._options.stages) - 1
+        if last_stage or iteration < self._options.gate_every or not self._gate.due(iteration):
+            return False
+        ready = self._options.ready
+        return ready is None or _metric(last_record, ready.metric) >= ready.at_least
+
+    def _test(self, log: RunLog, steps: int, iteration: int) -> bool:
+        parameters = self._policy()
+        with checkpoint.generators_kept():
+            module = trainers.module_of(self._config.trainer)
+            logits = module.load_logits(self._config, self.engine, parameters)
+        certificate = self._gate.certify(
+            iteration,
+            self.engine,
+            Net(logits),
+            self._success,
+            stage=self.stage.name,
+            fingerprint=lambda: policy_hash(parameters),
+            settings={
+                "env": self._config.env,
+                "env_options": dict(self._config.env_options),
+                "schedules": envs.scheduled(self._config.schedules, steps),
+                "stages": [asdict(stage) for stage in self._options.stages[: self._stage + 1]],
+                "success": dict(self._options.success),
+            },
+            max_steps=self._options.max_steps,
+        )
+        certificates.keep(certificate, self._folder, log, steps)
+        return certificate.passed
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return plain values that say how it goes on."""
+        return {"stage": self._stage, **self._gate.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` returned."""
+        self._stage = int(state["stage"])
+        self._gate.load_state_dict(state)
+        self.apply()
+
+
+def _metric(record: Mapping[str, Any], name: str) -> float:
+    """Return a number of a nested record by its path; minus infinity if there is none."""
+    found = reduce(
+        lambda part, key: part.get(key) if isinstance(part, Mapping) else None,
+        name.split("/"),
+        record,
+    )
+    return float(found) if isinstance(found, int | float) else -float("inf")

@@ -1,0 +1,460 @@
+"""Certification that the success rate of a frozen policy is above a target, with a known error.
+
+A sequential test (:mod:`training.callbacks.sequential`) looks after every episode. Episodes are
+counted in the order of their index, never in the order in which they finish: short episodes finish
+first, and are not like the others.
+
+Every test of a run, whether of the next stage or of the same stage once more, is given less of the
+error than the one before, so that all of them together keep to ``alpha``: trying until it works
+does not work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.callbacks.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
+from training.callbacks.trackers.base import Source, View, read
+from training.run import files
+from training.run.seeds import GATE_SEEDS
+from training.run.values import canonical_json
+
+if TYPE_CHECKING:  # it would import Stable-Baselines3
+    from training.evaluation.policies import Policy
+
+MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
+
+
+# -- configuration ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """What a gate asks for.
+
+    Parameters
+    ----------
+    target : float
+        Success rate ``p0`` that must be exceeded.
+    method : {"sprt", "eprocess"}
+    margin : float, optional
+        ``p1 - p0``: the rate ``p0 + margin`` should pass quickly. Default half of what is left.
+    alpha : float
+        Probability that a policy at or below the target passes, over all tests of a run, at most
+        (with ``sprt`` to Wald's approximation, see :class:`~training.callbacks.sequential.Sprt`).
+    beta : float
+        Probability that a policy at ``p1`` fails (``sprt``), for each test.
+    n_max : int
+        Episodes of a test at most; a test that is still undecided then does not pass.
+    tests : int
+        Tests that the run plans for, stages and retries together.
+    gate_every : int
+        Updates between two tests at least.
+    futility : bool
+        See :class:`EProcess`.
+
+    Raises
+    ------
+    ConfigError
+        A value out of range, or tests that could hardly pass: the last one needs ``n_max`` to be
+        twice the fewest episodes that can pass and twice the mean number that Wald's test needs
+        at ``p1``.
+    """
+
+    target: float
+    method: str = "sprt"
+    margin: float | None = None
+    alpha: float = 0.05
+    beta: float = 0.05
+    n_max: int = 2000
+    tests: int = 1
+    gate_every: int = 10
+    futility: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every field, and that the tests can pass."""
+        if self.target >= 1.0:
+            raise ConfigError(
+                f"gate.target={self.target}: no number of episodes shows that nothing ever fails; "
+                "choose a target below 1."
+            )
+        self._require("target", self.target > 0.0, "above 0 and below 1")
+        self._require("method", self.method in ("sprt", "eprocess"), "sprt or eprocess")
+        if self.margin is not None:
+            possible = 0.0 < self.margin < 1.0 - self.target
+            self._require("margin", possible, f"above 0 and below {1 - self.target:.6g}")
+        self._require("alpha", 0.0 < self.alpha < 0.5, "above 0 and below 0.5")
+        self._require("beta", 0.0 < self.beta < 0.5, "above 0 and below 0.5")
+        self._require("n_max", 1 <= self.n_max <= MAX_EPISODES, f"from 1 to {MAX_EPISODES}")
+        self._require("tests", 1 <= self.tests <= MAX_EPISODES, f"from 1 to {MAX_EPISODES}")
+        self._require("gate_every", self.gate_every >= 1, "at least 1")
+        needed = self.needed(self.tests)
+        if self.n_max < needed:
+            raise ConfigError(
+                f"gate.n_max={self.n_max}: test {self.tests} of the run needs {needed} to have a "
+                "fair chance to pass; raise n_max or margin, lower target, or plan fewer tests."
+            )
+
+    def _require(self, name: str, right: bool, wanted: str) -> None:
+        if not right:
+            raise ConfigError(f"gate.{name}={getattr(self, name)!r}: must be {wanted}")
+
+    @property
+    def p1(self) -> float:
+        """Return the rate that should pass quickly."""
+        left = 1.0 - self.target
+        return self.target + (left / 2 if self.margin is None else self.margin)
+
+    def test(self, number: int) -> Sprt | EProcess:
+        """Return the test ``number`` (1, 2, ...) of a run."""
+        alpha = level(self.alpha, number)
+        if self.method == "sprt":
+            return Sprt(self.target, self.p1, alpha, self.beta)
+        return EProcess(self.target, alpha, self.futility)
+
+    def needed(self, number: int) -> int:
+        """Return the smallest sensible ``n_max`` of test ``number``."""
+        wald = Sprt(self.target, self.p1, level(self.alpha, number), self.beta).expected()
+        return math.ceil(2 * max(self.test(number).fewest(), wald))
+
+
+# -- certificates ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a test was, what was seen, and what follows; plain values throughout.
+
+    Parameters
+    ----------
+    stage : str
+    number : int
+        Of the test in its run, from 1.
+    verdict : "pass", "fail" or "undecided"
+        Only ``pass`` certifies; ``undecided`` means that ``n_max`` was reached.
+    target, p1, alpha, beta : float
+        ``alpha`` is that of this test.
+    method : str
+    successes, failures : int
+    given_up : int
+        Failures that were stopped at ``max_steps`` decisions.
+    statistic : float
+        Log likelihood ratio or log E.
+    low, high : float or None
+        Bounds of the statistic.
+    interval : tuple of float
+        Confidence sequence of level ``1 - alpha``.
+    n_max : int
+    first_seed, last_seed : int
+        Of the episodes that were counted, in this order.
+    policy, config : str
+        Hashes.
+    engine : dict
+        Version, backend and number of lanes.
+    """
+
+    stage: str
+    number: int
+    verdict: Verdict
+    target: float
+    p1: float
+    alpha: float
+    beta: float
+    method: str
+    successes: int
+    failures: int
+    given_up: int
+    statistic: float
+    low: float | None
+    high: float
+    interval: tuple[float, float]
+    n_max: int
+    first_seed: int
+    last_seed: int
+    policy: str
+    config: str
+    engine: dict[str, Any]
+
+    @property
+    def passed(self) -> bool:
+        """Return whether the policy may go on to the next stage."""
+        return self.verdict == "pass"
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON."""
+        return json.dumps(asdict(self), indent=2, allow_nan=False) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Write the JSON, whole or not at all."""
+        files.write_text(path, self.to_json())
+
+
+def policy_hash(parameters: Mapping[str, Any]) -> str:
+    """Return a hash of the names, types, shapes and bytes of a state dict of tensors or arrays."""
+    digest = hashlib.sha256()
+    for name, value in sorted(parameters.items()):
+        array = np.ascontiguousarray(_as_bytes(value))
+        digest.update(f"{name} {getattr(value, 'dtype', '')} {tuple(value.shape)};".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _as_bytes(value: Any) -> np.ndarray:
+    if isinstance(value, np.ndarray):
+        return value
+    import torch  # also of types that NumPy lacks, such as bfloat16
+
+    flat = value.detach().cpu().contiguous().reshape(-1)
+    return flat.view(torch.uint8).numpy() if flat.numel() else np.empty(0, np.uint8)
+
+
+def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -> str:
+    """Return the hash of the canonical JSON of a gate and of the settings of its stage."""
+    whole = {"gate": asdict(config), "settings": dict(settings or {})}
+    return hashlib.sha256(canonical_json(whole).encode()).hexdigest()
+
+
+# -- running ---------------------------------------------------------------------------------------
+
+
+class Episodes:
+    """Plays episodes with given seeds on all lanes; results come in the order of the episodes.
+
+    Lane ``i`` of ``n`` plays the episodes ``i``, ``i + n``, ...: assigned before they begin, and a
+    lane that is done does not wait for the others.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Only these episodes play on it.
+    policy : Policy
+    success : str or callable
+        Info column or function of a :class:`~training.callbacks.trackers.base.View`, read where an
+        episode has ended; nonzero is a success.
+    first_seed : int
+        Of episode 0; episode ``e`` has ``e`` more.
+    count : int
+    max_steps : int, optional
+        An episode that is not over after so many decisions is given up, and has failed.
+    """
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        policy: Policy,
+        success: Source,
+        first_seed: int,
+        count: int,
+        max_steps: int | None = None,
+    ) -> None:
+        self._engine, self._policy, self._success = engine, policy, success
+        self._first_seed, self._count, self._max_steps = first_seed, count, max_steps
+        self._playing = np.arange(engine.num_envs)  # episode of each lane
+        self._steps = np.zeros(engine.num_envs, np.int64)
+        self._results: dict[int, tuple[bool, bool]] = {}
+        self._next = 0
+        engine.reset_many(seeds=first_seed)  # lanes beyond the last episode wait in a first state
+
+    def __iter__(self) -> Episodes:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> tuple[bool, bool]:
+        """Return whether the next episode succeeded, and whether it was given up."""
+        if self._next >= self._count:
+            raise StopIteration
+        while self._next not in self._results:
+            self._step()
+        self._next += 1
+        return self._results.pop(self._next - 1)
+
+    def _begin(self, lanes: np.ndarray) -> None:
+        lanes = lanes[self._playing[lanes] < self._count]
+        if lanes.size:
+            seeds: list[int | None] = [None] * self._engine.num_envs
+            chosen = np.zeros(self._engine.num_envs, np.bool_)
+            for lane in lanes.tolist():
+                seeds[lane] = self._first_seed + int(self._playing[lane])
+                chosen[lane] = True
+            self._engine.reset_many(chosen, seeds)
+            self._steps[lanes] = 0
+
+    def _step(self) -> None:
+        """Take a decision in every lane that plays; collect what ended; begin what follows."""
+        engine, running = self._engine, self._playing < self._count
+        engine.step_many(self._policy.act(engine), select=running, autoreset=False)
+        self._steps += running
+        over = running & engine.ended
+        late = np.zeros_like(over)
+        if self._max_steps is not None:
+            late = running & ~over & (self._steps >= self._max_steps)
+        lanes = np.flatnonzero(over | late)
+        if lanes.size:
+            won = (np.asarray(read(self._success, View(engine))) != 0) & over
+            results = zip(won[lanes].tolist(), late[lanes].tolist(), strict=True)
+            self._results |= zip(self._playing[lanes].tolist(), results, strict=True)
+            self._playing[lanes] += engine.num_envs
+            self._begin(lanes)
+
+
+def certify(
+    engine: BatchEngine,
+    policy: Policy,
+    success: Source,
+    config: GateConfig,
+    *,
+    stage: str,
+    number: int = 1,
+    fingerprint: Callable[[], str],
+    settings: Mapping[str, Any] | None = None,
+    max_steps: int | None = None,
+) -> Certificate:
+    """Test whether a frozen policy exceeds the target; see :class:`GateConfig`.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Configured for the stage, and not the engine that trains: its lanes are reset and seeded.
+    policy : Policy
+        A copy that nobody trains meanwhile.
+    success : str or callable
+        See :class:`Episodes`.
+    config : GateConfig
+    stage : str
+        Name of the stage.
+    number : int
+        Of the test in its run, from 1, retries included; decides what error is left and which
+        seeds are played, so that no test sees the episodes of another.
+    fingerprint : callable
+        Returns the hash of the policy's parameters (:func:`policy_hash`), before and after.
+    settings : mapping, optional
+        Plain values that describe the stage, for the hash.
+    max_steps : int, optional
+        See :class:`Episodes`.
+
+    Raises
+    ------
+    ConfigError
+        ``n_max`` does not suffice for this test, or the number is not one that seeds exist for.
+    RuntimeError
+        The policy changed while it was tested.
+    """
+    if not 1 <= number <= MAX_EPISODES:
+        raise ConfigError(f"number={number}: must be from 1 to {MAX_EPISODES}")
+    if number > config.tests:
+        replace(config, tests=number)  # more tests than planned: enough episodes for this one?
+    before = fingerprint()
+    test = config.test(number)
+    first = GATE_SEEDS + (number - 1) * MAX_EPISODES
+    successes = failures = given_up = 0
+    verdict: Verdict = "undecided"
+    for won, late in Episodes(engine, policy, success, first, config.n_max, max_steps):
+        successes += won
+        failures += not won
+        given_up += late
+        verdict = test.verdict(successes, failures)
+        if verdict != "undecided":
+            break
+    if fingerprint() != before:
+        raise RuntimeError(f"stage {stage}: the policy changed during its test; test a copy of it")
+    low, high = test.bounds()
+    return Certificate(
+        stage=stage,
+        number=number,
+        verdict=verdict,
+        target=config.target,
+        p1=config.p1,
+        alpha=test.alpha,
+        beta=config.beta,
+        method=config.method,
+        successes=successes,
+        failures=failures,
+        given_up=given_up,
+        statistic=test.statistic(successes, failures),
+        low=low if math.isfinite(low) else None,
+        high=high,
+        interval=confidence_sequence(successes, failures, test.alpha),
+        n_max=config.n_max,
+        first_seed=first,
+        last_seed=first + successes + failures - 1,
+        policy=before,
+        config=config_hash(config, settings),
+        engine={
+            "fastenv": fastenv.__version__,
+            "backend": engine.backend,
+            "num_envs": engine.num_envs,
+        },
+    )
+
+
+class Gate:
+    """The tests of one run: when the next may be, and which number it has.
+
+    Parameters
+    ----------
+    config : GateConfig
+    """
+
+    def __init__(self, config: GateConfig) -> None:
+        self.config = config
+        self.tests = 0
+        self._last_update: int | None = None
+
+    def due(self, update: int) -> bool:
+        """Return whether enough updates have passed since the last test."""
+        last = self._last_update
+        return last is None or update - last >= self.config.gate_every
+
+    def certify(
+        self,
+        update: int,
+        engine: BatchEngine,
+        policy: Policy,
+        success: Source,
+        *,
+        stage: str,
+        fingerprint: Callable[[], str],
+        settings: Mapping[str, Any] | None = None,
+        max_steps: int | None = None,
+    ) -> Certificate:
+        """Spend the next test; see :func:`certify`.
+
+        Parameters
+        ----------
+        update : int
+            Number of the update behind which it takes place.
+        engine, policy, success, stage, fingerprint, settings, max_steps
+            See :func:`certify`.
+        """
+        self.tests += 1  # spent, whatever happens now
+        self._last_update = update
+        return certify(
+            engine,
+            policy,
+            success,
+            self.config,
+            stage=stage,
+            number=self.tests,
+            fingerprint=fingerprint,
+            settings=settings,
+            max_steps=max_steps,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return how many tests there were, and when the last was."""
+        return {"tests": self.tests, "last_update": self._last_update}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` returned."""
+        self.tests, self._last_update = state["tests"], state["last_update"]

@@ -1,0 +1,68 @@
+"""Actions that are held back at the start of episodes (option ``mask_schedule``).
+
+In Prospector an agent soon finds that cashing out with its first action costs nothing, and stops
+playing. Held back for some ticks, less and less as the training goes on, it has to learn to live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.run.config import LateAction
+
+
+def masks(
+    engine: BatchEngine,
+    rules: Sequence[LateAction],
+    steps: int,
+    mask: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the legal actions of each lane without those that are held back now.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Its own masks stay as they are.
+    rules : sequence of LateAction
+        Applied in turn; an action that is the only one left is not held back.
+    steps : int
+        Decisions of training so far.
+    mask : ndarray of uint8, shape (n, A), optional
+        Where the engine has written its masks, if not to its own.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, A)
+        A new array.
+    """
+    legal = (engine.mask if mask is None else mask) != 0
+    elapsed = engine.game.config.time_max - engine.info["time_remaining"]
+    for rule in rules:
+        early = elapsed < rule.ticks_at(steps)
+        early &= legal.sum(1) > legal[:, rule.action]
+        legal[early, rule.action] = False
+    return legal
+
+
+def check(engine: BatchEngine, rules: Sequence[LateAction]) -> None:
+    """Refuse rules that the game cannot follow.
+
+    Raises
+    ------
+    ConfigError
+        If the game does not say how much time remains, or has no such action.
+    """
+    for rule in rules:
+        if rule.action >= engine.num_actions:
+            raise ConfigError(
+                f"mask_schedule.action={rule.action} is not possible: mask_schedule.action must "
+                f"be from 0 to {engine.num_actions - 1}."
+            )
+        if "time_remaining" not in engine.info:
+            raise ConfigError(
+                "mask_schedule is not possible here: this game has no info column 'time_remaining'."
+            )

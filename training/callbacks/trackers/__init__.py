@@ -1,0 +1,24 @@
+"""What has been seen and reached in the lanes of an engine, followed without a loop in Python."""
+
+from training.callbacks.trackers.archive import StateArchive
+from training.callbacks.trackers.base import Source, Tracker, Trackers, View
+from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers.progress import BayesProgressTracker, Event
+from training.callbacks.trackers.quests import Bit, QuestReward, Stage
+from training.callbacks.trackers.visits import VisitCounter
+
+__all__ = [
+    "BayesProgressTracker",
+    "Bit",
+    "EpisodeStats",
+    "Event",
+    "QuestReward",
+    "RewardLikelihood",
+    "Source",
+    "Stage",
+    "StateArchive",
+    "Tracker",
+    "Trackers",
+    "View",
+    "VisitCounter",
+]

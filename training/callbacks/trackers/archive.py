@@ -1,0 +1,228 @@
+"""An archive of states to go on from, one for each cell that was seldom seen.
+
+After A. Ecoffet et al., First return, then explore, Nature 590 (2021): to find what is far away,
+begin where few have been. A state is a row of bytes, so keeping and restoring one is a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.callbacks.trackers import kernels
+from training.callbacks.trackers.base import (
+    Array,
+    Source,
+    Tracker,
+    View,
+    checked,
+    ended_lanes,
+    read,
+)
+from training.callbacks.trackers.visits import VisitCounter
+from training.run.checkpoint import CheckpointError
+
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+class StateArchive(Tracker):
+    """State rows by cell, and episodes that begin in them.
+
+    A row has its generator in it: what chance brings after it is the same each time. It has the
+    sums of its episode too, so ``ep_return`` is that from the first state on.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    cell : str or callable
+        Source of the cells; -1 is nowhere and never kept.
+    score : str or callable, optional
+        Source of a value of which each cell keeps the greatest; default 0.
+    visits : VisitCounter, optional
+        Of the same cells, and observed before; only cells it has counted ``capture_min_visits``
+        times at most are taken up.
+    max_cells : int
+    capture_min_visits : int
+    p_archive : float
+        Probability that an episode begins in a state of the archive.
+    sampling : "inverse_sqrt" or "least_visited"
+        See :meth:`sample_frontier`.
+    seed : int
+        Of the archive's own generator.
+
+    Attributes
+    ----------
+    placed : ndarray of bool, shape (n,)
+        Lanes whose running episode began in the archive: no headline figure should include it.
+    cells, visits, scores, last_steps : ndarray, shape (cells,)
+        Of each slot: its cell, how often it was seen since it was taken up, its greatest score,
+        and the decision (over all lanes) at which it was last seen.
+    blobs : ndarray of uint8, shape (cells, S)
+        State rows.
+    """
+
+    growing = ("cells", "visits", "scores", "last_steps", "blobs")
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        cell: Source,
+        score: Source | None = None,
+        *,
+        visits: VisitCounter | None = None,
+        max_cells: int = 1000,
+        capture_min_visits: int = 3,
+        p_archive: float = 0.5,
+        sampling: Literal["inverse_sqrt", "least_visited"] = "inverse_sqrt",
+        seed: int = 0,
+    ) -> None:
+        super().__init__(engine)
+        if max_cells < 1:
+            raise ConfigError(f"max_cells={max_cells}: must be at least 1")
+        if not 0.0 <= p_archive <= 1.0:
+            raise ConfigError(f"p_archive={p_archive}: must be from 0 to 1")
+        if sampling not in ("inverse_sqrt", "least_visited"):
+            raise ConfigError(f"sampling={sampling!r}: must be inverse_sqrt or least_visited")
+        self._cell = checked(engine, cell)
+        self._score = None if score is None else checked(engine, score)
+        self._counter, self._limit = visits, capture_min_visits
+        self._p, self._sampling = p_archive, sampling
+        self._rng = np.random.default_rng(seed)
+        n = engine.num_envs
+        self._blobs = np.zeros((max_cells, engine.spec.state_dtype.itemsize), np.uint8)
+        self._cells, self._visits = np.zeros(max_cells, np.int64), np.zeros(max_cells, np.int64)
+        self._scores, self._last = np.zeros(max_cells), np.zeros(max_cells, np.int64)
+        self._index = np.full(1 << (2 * max_cells).bit_length(), -1, np.int64)
+        self._owner = np.zeros(max_cells, np.int64)
+        self._used = self.steps = self.restarts = 0
+        self.placed = np.zeros(n, np.bool_)
+
+    cells = property(lambda self: self._cells[: self._used])
+    visits = property(lambda self: self._visits[: self._used])
+    scores = property(lambda self: self._scores[: self._used])
+    last_steps = property(lambda self: self._last[: self._used])
+    blobs = property(lambda self: self._blobs[: self._used])
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return self._used
+
+    def maybe_add_many(
+        self,
+        cells: npt.ArrayLike,
+        env_idx: npt.ArrayLike,
+        scores: npt.ArrayLike,
+        step: int,
+        counts: npt.ArrayLike | None = None,
+    ) -> Array:
+        """Note that lanes are in cells, and keep the states of those that are new.
+
+        A full archive gives up the cell with most visits, of several the one not seen for longest.
+
+        Parameters
+        ----------
+        cells, env_idx : array_like of int, shape (k,)
+            Cells from 0 on, and the lanes that are in them now.
+        scores : array_like of float, shape (k,)
+        step : int
+            Decisions until now.
+        counts : array_like of int, shape (k,), optional
+            Visits of the cells in all; new cells above ``capture_min_visits`` are not kept.
+            Default keeps all.
+
+        Returns
+        -------
+        ndarray of int64, shape (c,)
+            Slots that hold a new state.
+        """
+        cell, lanes = np.asarray(cells, np.int64), np.asarray(env_idx, np.int64)
+        count = np.zeros_like(cell) if counts is None else np.asarray(counts, np.int64)
+        limit = _NO_LIMIT if counts is None else self._limit
+        new_slots = np.empty_like(cell)
+        self._used, new = kernels.add_cells(
+            *(cell, np.asarray(scores, np.float64), count, limit, step, self._index, self._cells),
+            *(self._visits, self._scores, self._last, self._used, self._owner, new_slots),
+        )
+        slots: Array = np.unique(new_slots[:new])
+        if slots.size:
+            self._blobs[slots] = self._engine.get_state(lanes[self._owner[slots]])
+        return slots
+
+    def sample_frontier(self, k: int) -> Array:
+        """Return ``k`` slots, drawn with replacement from the archive's own generator.
+
+        Weights are ``1 / sqrt(visits + 1)``, or equal among the least visited.
+        """
+        if not self._used:
+            raise ValueError("the archive is empty")
+        if self._sampling == "least_visited":
+            least = np.flatnonzero(self.visits == self.visits.min())
+            return np.asarray(least[self._rng.integers(len(least), size=k)])
+        ladder = np.cumsum(1.0 / np.sqrt(self.visits + 1.0))
+        drawn = np.searchsorted(ladder, self._rng.random(k) * ladder[-1], side="right")
+        slots: Array = np.minimum(drawn, self._used - 1)
+        return slots
+
+    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
+        """Let some of the new episodes begin in the archive; see :class:`Tracker`.
+
+        Observation, mask and info of these lanes are in the engine; reward and flags stay those of
+        the step that was made.
+        """
+        done, engine = np.asarray(done_idx), self._engine
+        self.placed[done] = False
+        if not self._used:
+            return
+        lanes = done[self._rng.random(len(done)) < self._p]
+        if not lanes.size:
+            return
+        outputs: tuple[Array, ...] = (engine.reward, engine.terminated, engine.truncated)
+        before: list[Array] = [column[lanes].copy() for column in outputs]
+        engine.set_state(lanes, self._blobs[self.sample_frontier(len(lanes))])
+        for column, values in zip(outputs, before, strict=True):
+            column[lanes] = values
+        self.placed[lanes] = True
+        self.restarts += len(lanes)
+
+    def observe(
+        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
+    ) -> None:
+        """Visit the cells of the lanes whose episodes go on; see :class:`Tracker`."""
+        self.steps += engine.num_envs
+        view = View.of_step(engine, obs)
+        cell = np.asarray(read(self._cell, view)).astype(np.int64)
+        wanted = cell >= 0
+        wanted[ended_lanes(engine)] = False
+        lanes = np.flatnonzero(wanted)
+        scores = np.zeros(len(cell)) if self._score is None else read(self._score, view)
+        counts = None if self._counter is None else self._counter.count[lanes]
+        self.maybe_add_many(cell[lanes], lanes, scores[lanes], self.steps, counts)
+
+    def metrics(self) -> dict[str, float]:
+        """Return the number of cells, of episodes begun in them, and the greatest score."""
+        best = {"score_max": float(self.scores.max())} if self._used and self._score else {}
+        return {"cells": float(self._used), "restarts": float(self.restarts), **best}
+
+    def _save(self) -> dict[str, Any]:
+        names = (*self.growing, "placed", "steps", "restarts")
+        rng = {"generator": self._rng.bit_generator.state}
+        return {name: getattr(self, name) for name in names} | rng
+
+    def _load(self, state: dict[str, Any]) -> None:
+        if len(state["cells"]) > len(self._cells):
+            raise CheckpointError(
+                f"the archive has {len(state['cells'])} cells, this one has room for "
+                f"{len(self._cells)}; raise max_cells"
+            )
+        state = dict(state)
+        self._rng.bit_generator.state = state.pop("generator")
+        self._used = used = len(state["cells"])
+        own: tuple[Array, ...] = (self._cells, self._visits, self._scores, self._last, self._blobs)
+        for name, array in zip(self.growing, own, strict=True):
+            array[:used] = state.pop(name)
+        kernels.index_cells(self._index, self._cells, used)
+        super()._load(state)

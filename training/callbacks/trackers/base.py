@@ -1,0 +1,293 @@
+"""What trackers have in common: where they read, how they are kept, and how a trainer calls them.
+
+Trackers follow a batch engine with automatic reset. After a step, the engine's columns and
+observations of a lane whose episode ended are those of the next episode already; a :class:`View`
+of the step shows those of the last state instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.run.checkpoint import CheckpointError
+
+if TYPE_CHECKING:
+    from training.callbacks.trackers.archive import StateArchive
+
+Array = npt.NDArray[Any]
+
+
+class View:
+    """What can be read in the lanes of an engine.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    obs : ndarray, shape (n, *obs_shape), optional
+        The current observations, where the engine was told to write them.
+    final : bool
+        Read lanes whose episode ended in the step just made from ``final_info`` and ``final_obs``.
+    """
+
+    def __init__(self, engine: BatchEngine, obs: Array | None = None, final: bool = False) -> None:
+        self._engine, self._obs, self._final = engine, obs, final
+
+    @classmethod
+    def of_step(cls, engine: BatchEngine, obs: Array | None = None) -> View:
+        """Return a view of what the step just made has led to, before automatic resets."""
+        return cls(engine, obs, final=True)
+
+    @property
+    def reward(self) -> Array:
+        """Return the rewards of the step, shape (n,)."""
+        return self._engine.reward
+
+    @cached_property
+    def _ended(self) -> Array | None:
+        ended = ended_lanes(self._engine) if self._final else None
+        return ended if ended is not None and ended.size else None
+
+    def __getitem__(self, name: str) -> Array:
+        """Return an info column, shape (n,); not to be written to."""
+        column: Array = self._engine.info[name]
+        if self._ended is not None:
+            column = column.copy()
+            column[self._ended] = self._engine.final_info[name][self._ended]
+        return column
+
+    def obs(self, at: Any = ...) -> Array:
+        """Return elements ``at`` of the observations, shape (n, ...); not to be written to."""
+        if self._obs is None:
+            self._engine.refresh()
+            self._obs = self._engine.obs
+        values: Array = self._obs[:, at]
+        if self._ended is not None:
+            values = values.copy()
+            values[self._ended] = self._engine.final_obs[self._ended][:, at]
+        return values
+
+
+# The name of an info column, or a function of a view: in both cases one value a lane.
+Source = str | Callable[[View], Array]
+
+
+def read(source: Source, view: View) -> Array:
+    """Return the values of a source, shape (n,)."""
+    return view[source] if isinstance(source, str) else source(view)
+
+
+def checked(engine: BatchEngine, source: Source) -> Source:
+    """Return a source, or raise ConfigError if it names no info column of the engine."""
+    if isinstance(source, str) and source not in engine.info:
+        raise ConfigError(
+            f"source {source!r}: this engine has no such info column, it has "
+            f"{', '.join(engine.info)}"
+        )
+    return source
+
+
+def ended_lanes(engine: BatchEngine) -> npt.NDArray[np.intp]:
+    """Return the lanes whose episode ended in the step just made, in order."""
+    return np.flatnonzero(engine.terminated | engine.truncated)
+
+
+class Tracker(ABC):
+    """Follows the lanes of one engine.
+
+    After each step comes :meth:`observe`, then :meth:`reset` of the lanes whose episode ended. What
+    a tracker does equals a loop over the lanes in their order, also where two lanes meet.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+
+    Attributes
+    ----------
+    bonus : ndarray of float64, shape (n,), or None
+        What the tracker would add to the rewards of the step.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
+    growing: tuple[str, ...] = ()  # those of them whose length is not fixed
+    bonus: Array | None = None
+
+    def __init__(self, engine: BatchEngine) -> None:
+        self._engine = engine
+
+    @abstractmethod
+    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
+        """Begin an episode in lanes that have been reset.
+
+        Parameters
+        ----------
+        done_idx : array_like of int, shape (k,)
+        obs : ndarray, shape (n, *obs_shape), optional
+            The current observations, if they are not in ``engine.obs``.
+        """
+
+    @abstractmethod
+    def observe(
+        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
+    ) -> None:
+        """Take in the step that the engine has just made.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+            That of the constructor.
+        actions : array_like of int, shape (n,)
+            What was done.
+        obs : ndarray, shape (n, *obs_shape), optional
+            See :meth:`reset`.
+        """
+
+    @abstractmethod
+    def metrics(self) -> dict[str, float]:
+        """Return figures for a log."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything that later steps depend on: tensors (copies) and plain values."""
+        return {name: _pack(value) for name, value in self._save().items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` of an equal tracker returned.
+
+        Raises
+        ------
+        CheckpointError
+            It is the state of another tracker; nothing has changed.
+        """
+        own = self._save()
+        if set(own) != set(state):
+            raise CheckpointError(
+                f"this is no state of {type(self).__name__}: it has {', '.join(sorted(state))}, "
+                f"needed are {', '.join(sorted(own))}"
+            )
+        loaded = {
+            name: value.numpy() if isinstance(value, torch.Tensor) else value
+            for name, value in state.items()
+        }
+        for name, value in own.items():
+            self._check(name, value, loaded[name])
+        self._load(loaded)
+
+    def _save(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.kept}
+
+    def _load(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                getattr(self, name)[...] = value  # others may hold the same array
+            else:
+                setattr(self, name, value)
+
+    def _check(self, name: str, own: Any, given: Any) -> None:
+        if not isinstance(own, np.ndarray):
+            return
+        free = 1 if name in self.growing else 0  # leading axes of any length
+        needed = own.dtype, own.shape[free:]
+        found = getattr(given, "dtype", None), getattr(given, "shape", ())[free:]
+        if needed != found:
+            raise CheckpointError(
+                f"this is the state of another {type(self).__name__}: {name} has type and shape "
+                f"{found}, needed are {needed}"
+            )
+
+
+def _pack(value: Any) -> Any:
+    return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
+
+
+class Trackers:
+    """The trackers of an engine, called by a trainer after each step.
+
+    Called as ``on_step`` of :class:`training.ppo.trainer.PPOTrainer`; other loops call it likewise.
+    The sum of the trackers' bonuses is added to the rewards of the engine, where the trainer will
+    read them.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    trackers : mapping of str to Tracker
+        Names, for state and metrics, in the order in which they observe.
+    archive : StateArchive, optional
+        Observes last and resets first, so that the others see the states it has put into lanes.
+    """
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        trackers: Mapping[str, Tracker],
+        archive: StateArchive | None = None,
+    ) -> None:
+        self._engine, self._archive = engine, archive
+        self._named = dict(trackers) | ({} if archive is None else {"archive": archive})
+        self._resetting: Sequence[Tracker] = [
+            *([] if archive is None else [archive]),
+            *trackers.values(),
+        ]
+
+    def __call__(self, engine: BatchEngine, actions: Array | None, obs: Array, mask: Array) -> None:
+        """Take in a step, or with ``actions`` None that all lanes have been reset.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        actions : ndarray of int, shape (n,), or None
+        obs, mask : ndarray
+            Where the engine has written what comes next; overwritten in lanes that go on from an
+            archived state.
+        """
+        if engine is not self._engine:
+            raise ValueError("these trackers follow another engine: each engine needs its own")
+        done = np.arange(engine.num_envs)
+        if actions is not None:
+            for tracker in self._named.values():
+                tracker.observe(engine, actions, obs)
+            bonuses = [t.bonus for t in self._named.values() if t.bonus is not None]
+            if bonuses:  # in double precision, then one rounding
+                np.add(engine.reward, sum(bonuses), out=engine.reward, casting="same_kind")
+            done = ended_lanes(engine)
+        if not done.size:
+            return
+        for tracker in self._resetting:
+            tracker.reset(done, obs)
+            if tracker is self._archive:
+                moved = done[self._archive.placed[done]]
+                obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
+
+    @property
+    def placed(self) -> Array | None:
+        """Lanes whose episode began in the archive, shape (n,); None without an archive."""
+        return None if self._archive is None else self._archive.placed
+
+    def metrics(self) -> dict[str, float]:
+        """Return the figures of all trackers, as ``name/figure``."""
+        return {
+            f"{name}/{key}": value
+            for name, tracker in self._named.items()
+            for key, value in tracker.metrics().items()
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the states of all trackers, by name."""
+        return {name: tracker.state_dict() for name, tracker in self._named.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from what :meth:`state_dict` returned; CheckpointError if the trackers differ."""
+        if set(state) != set(self._named):
+            raise CheckpointError(
+                f"the state is of the trackers {', '.join(sorted(state))}, this run has "
+                f"{', '.join(sorted(self._named))}"
+            )
+        for name, tracker in self._named.items():
+            tracker.load_state_dict(state[name])

@@ -1,0 +1,133 @@
+"""Returns, lengths and successes of episodes; how often steps are rewarded."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.callbacks.trackers import kernels
+from training.callbacks.trackers.base import (
+    Array,
+    Source,
+    Tracker,
+    View,
+    checked,
+    ended_lanes,
+    read,
+)
+
+
+class EpisodeStats(Tracker):
+    """The last episodes, and sums over a window.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    success : str or callable, optional
+        Source that is nonzero where an episode has ended well; default none has.
+    exclude : ndarray of bool, shape (n,), optional
+        Lanes whose episodes are counted and otherwise left out, read when they end: those that
+        began in the middle, :attr:`~training.callbacks.trackers.archive.StateArchive.placed`.
+    size : int
+        Number of episodes that are remembered.
+    """
+
+    kept = ("ring", "sums", "position", "window_start", "excluded")
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        success: Source | None = None,
+        exclude: Array | None = None,
+        size: int = 100,
+    ) -> None:
+        super().__init__(engine)
+        if size < 1:
+            raise ConfigError(f"size={size}: must be at least 1")
+        self._success = None if success is None else checked(engine, success)
+        self._exclude = exclude
+        self._no_success = np.zeros(engine.num_envs)
+        self.ring = np.zeros((size, 3))
+        self.sums = np.zeros(3)
+        self.position = self.window_start = self.excluded = 0
+
+    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
+        """Do nothing: the engine keeps the sums of running episodes."""
+
+    def observe(
+        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
+    ) -> None:
+        """See :class:`Tracker`."""
+        ended = ended_lanes(engine)
+        if self._exclude is not None and ended.size:
+            counted = ended[~self._exclude[ended]]
+            self.excluded += len(ended) - len(counted)
+            ended = counted
+        if not ended.size:
+            return
+        success = self._no_success
+        if self._success is not None:
+            values = read(self._success, View.of_step(engine, obs))
+            success = (np.asarray(values) != 0).astype(np.float64)
+        self.position = kernels.add_episodes(
+            ended, engine.ep_return, engine.ep_length, success, self.position, self.ring, self.sums
+        )
+
+    def last(self) -> Array:
+        """Return return, length and success of the remembered episodes, oldest first."""
+        if self.position < len(self.ring):
+            return self.ring[: self.position]
+        return np.roll(self.ring, -(self.position % len(self.ring)), axis=0)
+
+    def clear_window(self) -> None:
+        """Begin a new window."""
+        self.sums[:] = 0.0
+        self.window_start = self.position
+
+    def metrics(self) -> dict[str, float]:
+        """Return means over the last episodes and over the window, as far as there are any."""
+        window = self.position - self.window_start
+        record = {"episodes": float(self.position), "window_episodes": float(window)}
+        if self._exclude is not None:
+            record["excluded"] = float(self.excluded)
+        means = {"": self.last().mean(0)} if self.position else {}
+        if window:
+            means["window_"] = self.sums / window
+        for prefix, (reward, length, success) in means.items():
+            record[f"{prefix}return"], record[f"{prefix}length"] = float(reward), float(length)
+            if self._success is not None:
+                record[f"{prefix}success"] = float(success)
+        return record
+
+
+class RewardLikelihood(Tracker):
+    """Share of steps whose reward is above a threshold.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    threshold : float
+    """
+
+    kept = ("hits", "steps")
+
+    def __init__(self, engine: BatchEngine, threshold: float = 0.0) -> None:
+        super().__init__(engine)
+        self.threshold = threshold
+        self.hits = self.steps = 0
+
+    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
+        """Do nothing: steps are counted over all episodes."""
+
+    def observe(
+        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
+    ) -> None:
+        """See :class:`Tracker`."""
+        self.hits += int(np.count_nonzero(engine.reward > self.threshold))
+        self.steps += engine.num_envs
+
+    def metrics(self) -> dict[str, float]:
+        """Return the share, if there was a step."""
+        return {"likelihood": self.hits / self.steps} if self.steps else {}

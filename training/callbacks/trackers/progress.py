@@ -1,0 +1,167 @@
+"""How likely the events of an episode are, as Beta posteriors that forget old policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.callbacks.trackers import kernels
+from training.callbacks.trackers.base import (
+    Array,
+    Source,
+    Tracker,
+    View,
+    checked,
+    ended_lanes,
+    read,
+)
+from training.run import beta
+
+_KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
+_NO_LIMIT = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that may happen in an episode.
+
+    Parameters
+    ----------
+    name : str
+    source : str or callable
+        A value of each lane.
+    threshold : float
+        By how much at least it must differ from its value at the start of the episode.
+    kind : "rise", "fall" or "change"
+        In which direction.
+    limit : int, optional
+        Steps of the episode within which it must happen; default all.
+    prior : tuple of float
+        ``alpha`` and ``beta`` before any episode.
+    weight : float
+        In :meth:`BayesProgressTracker.novelty`.
+    """
+
+    name: str
+    source: Source
+    threshold: float = 1.0
+    kind: Literal["rise", "fall", "change"] = "rise"
+    limit: int | None = None
+    prior: tuple[float, float] = (1.0, 1.0)
+    weight: float = 1.0
+
+
+class BayesProgressTracker(Tracker):
+    """Share of episodes in which events happen: for logs and bonuses.
+
+    Whether a policy may go on in a curriculum is decided by :mod:`training.callbacks.gate`, not by
+    this.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    events : sequence of Event
+    half_life : float, optional
+        Episodes after which what was counted has half its weight, as the policy changes; None
+        counts all alike, which means something for a frozen policy only.
+
+    Attributes
+    ----------
+    alpha, beta : ndarray of float64, shape (E,)
+        Parameters of the posteriors.
+    hit : ndarray of bool, shape (n, E)
+        Events that have happened in the running episodes.
+    baseline : ndarray of float64, shape (n, E)
+        Values at their starts.
+    """
+
+    kept = ("alpha", "beta", "hit", "baseline", "length")
+
+    def __init__(
+        self, engine: BatchEngine, events: Sequence[Event], half_life: float | None = 256.0
+    ) -> None:
+        super().__init__(engine)
+        for event in events:
+            checked(engine, event.source)
+            if event.kind not in _KINDS:
+                raise ConfigError(f"event {event.name!r}: kind must be one of {', '.join(_KINDS)}")
+            if min(event.prior) <= 0:
+                raise ConfigError(f"event {event.name!r}: prior must be above 0")
+        if half_life is not None and half_life <= 0:
+            raise ConfigError(f"half_life={half_life}: must be above 0, or None")
+        if len({event.name for event in events}) < len(events) or not events:
+            raise ConfigError("events: at least one, each with a name of its own")
+        self._events = tuple(events)
+        self._keep = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
+        self._kind = np.array([_KINDS[e.kind] for e in events])
+        self._threshold = np.array([e.threshold for e in events], np.float64)
+        limits = [_NO_LIMIT if e.limit is None else e.limit for e in events]
+        self._limit = np.array(limits, np.int64)
+        self._prior = np.array([e.prior for e in events], np.float64)
+        shape = engine.num_envs, len(events)
+        self._values = np.zeros(shape)
+        self.alpha, self.beta = self._prior.T.copy()
+        self.hit, self.baseline = np.zeros(shape, np.bool_), np.zeros(shape)
+        self.length = np.zeros(engine.num_envs, np.int64)
+
+    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
+        """See :class:`Tracker`."""
+        done = np.asarray(done_idx)
+        self._read(View(self._engine, obs))
+        self.baseline[done] = self._values[done]
+        self.hit[done] = False
+        self.length[done] = 0
+
+    def observe(
+        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
+    ) -> None:
+        """See :class:`Tracker`."""
+        self._read(View.of_step(engine, obs))
+        kernels.find_hits(
+            *(self._values, self._kind, self._threshold, self._limit),
+            *(self.baseline, self.length, self.hit),
+        )
+        ended = ended_lanes(engine)
+        if ended.size:
+            kernels.update_posteriors(
+                ended, self.hit, self._prior, self._keep, self.alpha, self.beta
+            )
+
+    def _read(self, view: View) -> None:
+        for k, event in enumerate(self._events):
+            self._values[:, k] = read(event.source, view)
+
+    def mean(self) -> Array:
+        """Return the posterior means, shape (E,)."""
+        mean: Array = self.alpha / (self.alpha + self.beta)
+        return mean
+
+    def intervals(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
+        """Return the equal-tailed interval of each event's posterior."""
+        pairs = zip(self.alpha.tolist(), self.beta.tolist(), strict=True)
+        found = [beta.interval(a, b, level) for a, b in pairs]
+        return {event.name: ends for event, ends in zip(self._events, found, strict=True)}
+
+    def novelty(self, low: float, high: float) -> float:
+        """Return the weight of an exploration bonus: ``high`` as long as no event happens.
+
+        ``low + (high - low) * (1 - m)`` with ``m`` the weighted mean of the posterior means.
+        """
+        weights = np.array([event.weight for event in self._events])
+        known = float(np.average(self.mean(), weights=weights))
+        return low + (high - low) * (1.0 - known)
+
+    def metrics(self) -> dict[str, float]:
+        """Return mean and 95 % interval of each event's posterior."""
+        record = {}
+        for event, mean in zip(self._events, self.mean().tolist(), strict=True):
+            record[f"{event.name}"] = mean
+        for name, (low, high) in self.intervals().items():
+            record[f"{name}_low"], record[f"{name}_high"] = low, high
+        return record

@@ -1,0 +1,100 @@
+"""What trackers and gates read, written as options of a run.
+
+======================================  ====================================================
+``credits``                             an info column
+``{info: total, bin: 50}``              in steps of 50: 0 from 0 to 49, 1 from 50 to 99, ...
+``{info: game_rank, equals: 1}``        1 where it is so, else 0; also another column's name
+``{info: net_profit, at_least: 100}``   likewise
+``{obs: 22, times: 31}``                an element of the observation, times 31, rounded
+======================================  ====================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.callbacks.trackers.base import Array, Source, View, checked
+from training.run.values import require
+
+_RULES = ("bin", "equals", "at_least")
+
+
+def source_of(engine: BatchEngine, given: Any, option: str) -> Source:
+    """Return the source that an option describes.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        That will be read.
+    given : str or mapping
+    option : str
+        Its name, for errors.
+
+    Raises
+    ------
+    ConfigError
+        If it is no source, or the engine has no such column or element.
+    """
+    if isinstance(given, str):
+        return _column(engine, given, option)
+    if isinstance(given, Mapping) and "obs" in given and given.keys() <= {"obs", "times"}:
+        return _element(engine, given, option)
+    rules = [rule for rule in _RULES if isinstance(given, Mapping) and rule in given]
+    allowed = (
+        "an info column, {obs: element, times: factor}, or {info: column} with one of "
+        + ", ".join(_RULES)
+    )
+    right = len(rules) == 1 and set(given) == {"info", rules[0]}
+    require(right, option, given, allowed)
+    column = _column(engine, given["info"], f"{option}.info")
+    return _rule(engine, column, rules[0], given[rules[0]], option)
+
+
+def _column(engine: BatchEngine, name: Any, option: str) -> str:
+    try:
+        checked(engine, name)
+    except ConfigError as error:
+        raise ConfigError(f"{option}: {error}") from error
+    return str(name)
+
+
+def _element(engine: BatchEngine, given: Mapping[str, Any], option: str) -> Source:
+    at, times = given["obs"], given.get("times", 1)
+    size = engine.obs_shape[0]
+    inside = type(at) is int and len(engine.obs_shape) == 1 and 0 <= at < size
+    require(inside, f"{option}.obs", at, f"an element of the observation, from 0 to {size - 1}")
+    require(_is_number(times), f"{option}.times", times, "a number")
+
+    def element(view: View) -> Array:
+        return np.rint(view.obs(at) * times)
+
+    return element
+
+
+def _rule(engine: BatchEngine, column: str, rule: str, operand: Any, option: str) -> Source:
+    other = None
+    if rule == "equals" and isinstance(operand, str):
+        other = _column(engine, operand, f"{option}.equals")
+    elif rule == "bin":
+        above = _is_number(operand) and operand > 0
+        require(above, f"{option}.bin", operand, "a number above 0")
+    else:
+        require(_is_number(operand), f"{option}.{rule}", operand, "a number")
+
+    def value(view: View) -> Array:
+        if rule == "bin":
+            return np.floor_divide(view[column], operand)
+        if rule == "at_least":
+            return (view[column] >= operand).astype(np.float64)
+        return (view[column] == (operand if other is None else view[other])).astype(np.float64)
+
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

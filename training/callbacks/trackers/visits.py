@@ -1,0 +1,229 @@
+"""How often cells have been visited, and which are new in an episode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.callbacks.trackers import kernels
+from training.callbacks.trackers.base import Array, Source, Tracker, View, checked, read
+
+MAX_LOAD = 0.6  # of a hash table, then it grows
+_SMALLEST = 1024
+
+
+class VisitCounter(Tracker):
+    """Counts visits of cells over all lanes, and moves between places.
+
+    A cell is any number that says where a game is: a node, a square of a map, a combination. The
+    state behind each step is a visit, the first state of an episode is not.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    cell : str or callable
+        Source of the cells; -1 is nowhere and not counted.
+    num_cells : int, optional
+        Cells are ``0 .. num_cells - 1``: a table of all of them. Default: any number from 0 on, in
+        a hash table that grows.
+    place : str or callable, optional
+        Source of places (rooms, maps), between which moves are counted; -1 is nowhere.
+    num_places : int
+        Places are ``0 .. num_places - 1``.
+    count_bonus : float
+        Bonus ``count_bonus / sqrt(visits of the cell)`` for each step (Bellemare et al., Unifying
+        Count-Based Exploration and Intrinsic Motivation, 2016).
+    episode_bonus : float
+        Bonus for the first visit of a cell in an episode.
+
+    Attributes
+    ----------
+    count : ndarray of int64, shape (n,)
+        Visits of each lane's cell, the last one included; 1 is the first ever, 0 is nowhere.
+    first : ndarray of bool, shape (n,)
+        First visit in the episode.
+    transitions : ndarray of int64, shape (num_places, num_places)
+        Moves from (row) and to (column); staying counts.
+    """
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        cell: Source,
+        num_cells: int | None = None,
+        *,
+        place: Source | None = None,
+        num_places: int = 0,
+        count_bonus: float = 0.0,
+        episode_bonus: float = 0.0,
+    ) -> None:
+        super().__init__(engine)
+        if num_cells is not None and num_cells < 1:
+            raise ConfigError(f"num_cells={num_cells}: must be at least 1")
+        if (place is None) != (num_places == 0):
+            raise ConfigError(f"num_places={num_places}: must be given together with place")
+        n = engine.num_envs
+        self._cell = checked(engine, cell)
+        self._place = None if place is None else checked(engine, place)
+        self._limits = num_cells, num_places
+        self._scales = count_bonus, episode_bonus
+        self.growing = () if num_cells else ("cells", "counts", "pairs", "pair_stamps")
+        self.table: _Dense | _Hashed = _Hashed(n) if num_cells is None else _Dense(n, num_cells)
+        self.count, self.first = np.zeros(n, np.int64), np.zeros(n, np.bool_)
+        self.episode = np.ones(n, np.int32)  # number of the lane's episode; stamps begin at 0
+        self.previous = np.full(n, -1, np.int64)
+        self.transitions = np.zeros((num_places, num_places), np.int64)
+        if any(self._scales):
+            self.bonus = np.zeros(n)
+
+    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
+        """See :class:`Tracker`."""
+        done = np.asarray(done_idx)
+        self.episode[done] += 1
+        if self._place is not None:
+            view = View(self._engine, obs)
+            self.previous[done] = self._numbers("place", self._place, view, self._limits[1])[done]
+
+    def observe(
+        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
+    ) -> None:
+        """See :class:`Tracker`."""
+        view = View.of_step(engine, obs)
+        cell = self._numbers("cell", self._cell, view, self._limits[0])
+        if self._place is not None:
+            place = self._numbers("place", self._place, view, self._limits[1])
+            kernels.count_transitions(place, self.previous, self.transitions)
+        self.table.visit(cell, self.episode, self.count, self.first)
+        if self.bonus is not None:
+            by_count, by_episode = self._scales
+            np.sqrt(self.count, out=self.bonus)
+            np.divide(by_count, self.bonus, out=self.bonus, where=self.count > 0)
+            self.bonus += by_episode * self.first
+
+    def _numbers(self, name: str, source: Source, view: View, limit: int | None) -> Array:
+        """Return cells or places, int64, after checking that the tables have them."""
+        numbers = np.ascontiguousarray(read(source, view)).astype(np.int64, copy=False)
+        lane = kernels.first_outside(numbers, np.iinfo(np.int64).max if limit is None else limit)
+        if lane >= 0:
+            allowed = "at least -1" if limit is None else f"from -1 to {limit - 1}"
+            raise ValueError(f"lane {lane}: {name} {numbers[lane]} must be {allowed}")
+        return numbers
+
+    def visits(self, cell: int) -> int:
+        """Return how often a cell has been visited."""
+        return self.table.visits(cell)
+
+    def metrics(self) -> dict[str, float]:
+        """Return how many cells were seen, and the number of visits."""
+        counts = self.table.counts
+        return {"cells": float(np.count_nonzero(counts)), "visits": float(counts.sum())}
+
+    def _save(self) -> dict[str, Any]:
+        names = ("count", "first", "episode", "previous", "transitions")
+        return {name: getattr(self, name) for name in names} | self.table.save(self.episode)
+
+    def _load(self, state: dict[str, Any]) -> None:
+        table = {name: state.pop(name) for name in self.table.save(self.episode)}
+        super()._load(state)
+        self.table.load(table, self.episode)
+
+
+class _Dense:
+    """Counts of all cells; a lane's episode has seen a cell if that bears the episode's stamp."""
+
+    def __init__(self, lanes: int, num_cells: int) -> None:
+        self.counts = np.zeros(num_cells, np.int64)
+        self._stamps = np.zeros((lanes, num_cells), np.int32)
+
+    def visit(self, cell: Array, episode: Array, count_out: Array, first_out: Array) -> None:
+        kernels.visit_dense(cell, episode, self.counts, self._stamps, count_out, first_out)
+
+    def visits(self, cell: int) -> int:
+        return int(self.counts[cell])
+
+    def save(self, episode: Array) -> dict[str, Any]:
+        return {"counts": self.counts, "stamps": self._stamps}
+
+    def load(self, state: dict[str, Any], episode: Array) -> None:
+        self.counts[:], self._stamps[:] = state["counts"], state["stamps"]
+
+
+class _Hashed:
+    """Counts of the cells seen, in the order in which they were, and pairs of lane and cell.
+
+    A pair whose stamp is not the lane's episode belongs to one that is over; such pairs are left
+    behind when the table of pairs is full.
+    """
+
+    def __init__(self, lanes: int) -> None:
+        if lanes >= 1 << kernels.LANE_BITS:
+            raise ConfigError(f"num_envs={lanes}: must be below {1 << kernels.LANE_BITS}")
+        self._lanes, self._used, self._pairs_used = lanes, 0, 0
+        nothing = np.zeros(0, np.int64)
+        self._set_cells(nothing, nothing)
+        self._set_pairs(nothing, np.zeros(0, np.int32), np.zeros(lanes, np.int32))
+
+    @property
+    def counts(self) -> Array:
+        return self._counts[: self._used]
+
+    def visit(self, cell: Array, episode: Array, count_out: Array, first_out: Array) -> None:
+        if self._used + self._lanes > MAX_LOAD * len(self._index):
+            self._set_cells(self._cells[: self._used], self.counts)
+        if self._pairs_used + self._lanes > MAX_LOAD * len(self._pairs):
+            self._set_pairs(*self._live(episode), episode)
+        self._used, self._pairs_used = kernels.visit_hashed(
+            *(cell, episode, self._index, self._cells, self._counts, self._used),
+            *(self._pairs, self._stamps, self._pairs_used, count_out, first_out),
+        )
+
+    def visits(self, cell: int) -> int:
+        number = self._index[kernels.find(self._index, self._cells, np.int64(cell))]
+        return int(self._counts[number]) if number >= 0 else 0
+
+    def save(self, episode: Array) -> dict[str, Any]:
+        pairs, stamps = self._live(episode)
+        order = np.argsort(pairs)  # equal contents are equal states
+        return {
+            "cells": self._cells[: self._used],
+            "counts": self.counts,
+            "pairs": pairs[order],
+            "pair_stamps": stamps[order],
+        }
+
+    def load(self, state: dict[str, Any], episode: Array) -> None:
+        self._set_cells(state["cells"], state["counts"])
+        self._set_pairs(state["pairs"], state["pair_stamps"], episode)
+
+    def _live(self, episode: Array) -> tuple[Array, Array]:
+        """Return the pairs of running episodes, and their stamps."""
+        lane = np.maximum(self._pairs, 0) >> kernels.PAIR_SHIFT
+        live = (self._pairs >= 0) & (self._stamps == episode[lane])
+        return self._pairs[live], self._stamps[live]
+
+    def _set_cells(self, cells: Array, counts: Array) -> None:
+        """Put cells into a table with room for many more."""
+        self._used = used = len(cells)
+        size = _size(used + self._lanes)
+        self._cells, self._counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        self._cells[:used], self._counts[:used] = cells, counts
+        self._index = np.empty(size, np.int64)
+        kernels.index_cells(self._index, self._cells, used)
+
+    def _set_pairs(self, pairs: Array, stamps: Array, episode: Array) -> None:
+        size = _size(len(pairs) + self._lanes)
+        self._pairs, self._stamps = np.full(size, -1, np.int64), np.zeros(size, np.int32)
+        self._pairs_used = len(pairs)
+        kernels.place_pairs(pairs, stamps, self._pairs, self._stamps)
+
+
+def _size(needed: int) -> int:
+    """Return the size of a table that is filled to half of its greatest load."""
+    size = _SMALLEST
+    while size * MAX_LOAD < 2 * needed:
+        size *= 2
+    return size

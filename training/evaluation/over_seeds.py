@@ -1,0 +1,82 @@
+"""Trainings that differ in their seed alone, and what a few such figures say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from training.evaluation.bootstrap import LEVEL, Interval
+from training.evaluation.trained import Trained, load
+from training.run import beta, trainers
+from training.run.config import require
+from training.run.folder import RunFolder
+
+
+def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:
+    """Return the seeds of ``--seeds``, such as ``7,19,31``.
+
+    Raises
+    ------
+    ConfigError
+        If they are not different numbers, or fewer than ``at_least``.
+    """
+    parts = text.split(",")
+    seeds = [int(part) for part in parts if part.strip().isdecimal()]
+    plain = at_least <= len(seeds) == len(set(seeds)) == len(parts)
+    many = "" if at_least == 1 else f"at least {at_least} "
+    require(plain, "--seeds", text, f"{many}different numbers, separated by commas")
+    return tuple(seeds)
+
+
+def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[str, Any]]:
+    """Train a run to its end and read what it came to.
+
+    Parameters
+    ----------
+    run : RunFolder
+    resume : bool
+        Go on from its newest checkpoint; a run that has ended is not trained again.
+
+    Returns
+    -------
+    trained : Trained
+        Its newest checkpoint.
+    record : dict
+        Seed, run, checkpoint, decisions and seconds of training, for a report.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it was told to stop.
+    """
+    outcome = trainers.module_of(run.config.trainer).train(run, resume=resume)
+    if not outcome.finished:
+        raise KeyboardInterrupt
+    trained = load(run)
+    return trained, {
+        "seed": run.config.seed,
+        "run": run.name,
+        "run_dir": str(run.path),
+        "checkpoint": trained.path.name,
+        "steps": trained.steps,
+        "wall_s": outcome.wall_s,
+    }
+
+
+def over_seeds(values: Sequence[float]) -> Interval:
+    """Return the mean over training seeds with its 95 % t interval; NaN bounds for one seed."""
+    x = np.asarray(values, np.float64)
+    mean, n = float(x.mean()), len(x)
+    if n == 1:
+        return Interval(mean, np.nan, np.nan)
+    half = _student(n - 1) * float(x.std(ddof=1)) / n**0.5
+    return Interval(mean, mean - half, mean + half)
+
+
+def _student(freedom: int) -> float:
+    """Return the ``t`` that Student's distribution stays within with probability ``LEVEL``."""
+    share = beta.quantile(LEVEL, 0.5, freedom / 2)  # t**2 / (freedom + t**2) is Beta distributed
+    return math.sqrt(freedom * share / (1 - share))

@@ -1,0 +1,1 @@
+"""One module a game: what training has to know of it."""

@@ -1,0 +1,1 @@
+"""Skull King: matches, goals, abilities, and the parts of its hierarchical trainer."""

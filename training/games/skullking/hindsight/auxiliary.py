@@ -1,0 +1,150 @@
+"""Hindsight as an auxiliary loss of the native trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fastenv.skullking.config import SkullKingConfig
+from training.callbacks.windows import step_columns
+from training.games.skullking.hindsight import losses
+from training.games.skullking.hindsight.samples import ManagerSource, Source, WorkerSource
+from training.nets.actor_critic import ActorCritic
+from training.ppo.buffer import Rollout
+from training.run.options.hindsight import MODES, Mode
+from training.run.options.ppo import PPOConfig
+from training.run.values import require
+
+# Takes the network and samples of the mode's policy.
+Loss = Callable[[ActorCritic, Any], Tensor]
+LOSSES: dict[str, Loss] = {
+    "value": losses.value_loss,
+    "sil": losses.imitation_loss,
+    "is": losses.importance_loss,
+    "tricks": losses.tricks_loss,
+    "bid": losses.bid_loss,
+}
+
+
+class Hindsight:
+    """A loss on samples of the rollout in hindsight; see :class:`training.ppo.auxiliary.Auxiliary`.
+
+    Every pass of PPO over a rollout is one over these samples too, in an order of their own, cut
+    into as many parts as there are minibatches.
+
+    Parameters
+    ----------
+    mode : Mode
+    source : Source
+    loss : callable
+    steps, lanes : int
+        Size of a rollout, T and N.
+    seed : int
+        Of the orders.
+    """
+
+    def __init__(
+        self, mode: Mode, source: Source, loss: Loss, steps: int, lanes: int, seed: int
+    ) -> None:
+        self._mode, self._source, self._loss = mode, source, loss
+        self._columns = {name: np.zeros((steps, lanes), np.int32) for name in source.columns}
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def observe(self, t: int, first: int, engine: Any) -> None:
+        """Keep the columns of a step."""
+        for name, column in step_columns(engine, self._source.columns).items():
+            self._columns[name][t, first : first + engine.num_envs] = column
+
+    def begin(self, rollout: Rollout, minibatches: int) -> None:
+        """Gather the samples of a rollout."""
+        self._samples = self._source(rollout, self._columns)
+        self._minibatches = minibatches
+        self._sum, self._count = torch.zeros((), device=rollout.device), 0
+
+    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+        """Return the weighted loss of a part of the samples; None if there are too few."""
+        samples = self._samples
+        part = minibatch % self._minibatches
+        if part == 0:
+            order = torch.randperm(len(samples[0]), generator=self._generator)
+            self._parts = order.to(samples[0].device).tensor_split(self._minibatches)
+        index = self._parts[part]
+        if not len(index):
+            return None
+        picked = type(samples)(*(x.index_select(0, index) for x in samples))
+        loss = self._loss(net, picked)
+        self._sum += loss.detach()
+        self._count += 1
+        return self._mode.weight * loss
+
+    def metrics(self) -> dict[str, float]:
+        """Return the mean loss before its weight, and how many samples there were."""
+        found = {"hindsight_samples": float(len(self._samples[0]))}
+        if self._count:
+            found["hindsight_loss"] = float(self._sum) / self._count
+        return found
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the generator."""
+        return {"generator": self._generator.get_state()}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        self._generator.set_state(saved["generator"])
+
+
+def make(
+    name: str, policy: str, game: SkullKingConfig, ppo: PPOConfig, num_envs: int, seed: int
+) -> Hindsight:
+    """Return the auxiliary loss of a mode.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`~training.run.options.hindsight.MODES`.
+    policy : {"worker", "manager"}
+        Whose training it is.
+    game : SkullKingConfig
+        Of the environment.
+    ppo : PPOConfig
+        Of the trainer; its ``aux_head`` is the mode's.
+    num_envs : int
+        Lanes of the trainer.
+    seed : int
+
+    Raises
+    ------
+    ConfigError
+        See :func:`check`.
+    """
+    check(name, policy, game, ppo)
+    mode = MODES[name]
+    source: Source = ManagerSource()
+    if policy == "worker":
+        source = WorkerSource(game, ppo.gamma)
+    return Hindsight(mode, source, LOSSES[name], ppo.rollout_steps, num_envs, seed)
+
+
+def check(name: str, policy: str, game: SkullKingConfig, ppo: PPOConfig) -> None:
+    """Refuse a mode that cannot be used here.
+
+    Raises
+    ------
+    ConfigError
+        It is not known, belongs to the other policy, or does not fit the game or the network.
+    """
+    fitting = [mode for mode, its in MODES.items() if its.policy == policy]
+    allowed = " or ".join(map(repr, ("off", *fitting)))
+    require(name in fitting, "hindsight", name, f"{allowed} in the {policy} tier")
+    allowed = f"'off' with a memory (recurrent={ppo.recurrent!r})"
+    require(ppo.recurrent == "none", "hindsight", name, allowed)
+    if policy == "worker":
+        allowed = f"'off' with reward={game.reward!r}: it computes the shaped reward"
+        require(game.reward == "shaped", "hindsight", name, allowed)
+    else:
+        allowed = f"'off' with scoring={game.scoring!r}: there is more to decide than a bid"
+        require(game.scoring != "rascal_cannon", "hindsight", name, allowed)

@@ -1,0 +1,203 @@
+"""What a run says while it runs: JSON lines, TensorBoard, and the dashboard on the terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+
+from training.logs.boards import boards_of
+from training.logs.dashboard import Dashboard
+from training.run import files, machine
+
+
+class JsonLines:
+    """A file of one JSON object a line, complete after every line.
+
+    Parameters
+    ----------
+    path : Path
+        Appended to.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file: TextIO = path.open("a", encoding="utf-8")
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Append one object; what is not finite becomes null."""
+        self._file.write(json.dumps(finite(record), allow_nan=False) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines; what is not whole is left out.
+
+    A file that is not there has none.
+    """
+    if not path.is_file():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            found.append(record)
+    return found
+
+
+# Events of the iteration that begins at a border, and not of the one that ends there.
+BEHIND_THE_BORDER = ("gate", "stage", "worker_plays")
+
+
+def drop_after(path: Path, steps: int) -> None:
+    """Remove the lines of a file that lie behind the border at ``steps``, and what is not whole.
+
+    A run that was killed may have logged iterations that its newest checkpoint does not contain;
+    they will be run again. A window that was closed early because the run ended goes on.
+    """
+    if not path.is_file():
+        return
+    kept = (
+        json.dumps(record) + "\n"
+        for record in read_lines(path)
+        if record.get("window_complete", True)
+        and (record.get("step", 0), record.get("event") in BEHIND_THE_BORDER) <= (steps, False)
+    )
+    files.write_text(path, "".join(kept))
+
+
+class RunLog:
+    """All the places a run writes to.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder: ``metrics.jsonl``, ``events.jsonl``, ``windows.jsonl`` and
+        ``evaluations.jsonl`` (once there is something for them) and ``tb/`` lie there.
+    total_steps : int
+        Of the whole run.
+    start : int
+        Steps taken before.
+    console : rich.console.Console, optional
+        Where to draw; default the standard error stream.
+    wandb : mapping, optional
+        Options of a run that also draws on Weights & Biases; see :mod:`training.logs.boards`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        total_steps: int,
+        start: int = 0,
+        console: Console | None = None,
+        wandb: Mapping[str, Any] | None = None,
+    ) -> None:
+        metrics = read_lines(folder / "metrics.jsonl") if start else []
+        self._metrics = JsonLines(folder / "metrics.jsonl")
+        self._events = JsonLines(folder / "events.jsonl")
+        self._folder = folder
+        self._windows: JsonLines | None = None
+        self._evaluations: JsonLines | None = None
+        self._boards = boards_of(folder, start, wandb)
+        self._shown = Dashboard(folder.name, total_steps, start, console)
+        if start:
+            earlier = (r for r in metrics if r.get("step", 0) <= start)
+            self._shown.history(earlier, read_lines(folder / "evaluations.jsonl"))
+
+    def metrics(self, record: dict[str, Any]) -> None:
+        """Log one iteration; ``record["step"]`` is where it ended."""
+        self._metrics.write(record)
+        self._draw((pair for pair in flat(record) if pair[0] != "step"), record["step"])
+        self._shown.metrics(record)
+
+    def window(self, record: dict[str, Any]) -> None:
+        """Log a window of ticks; ``record["step"]`` is where it was closed."""
+        if self._windows is None:
+            self._windows = JsonLines(self._folder / "windows.jsonl")
+        self._windows.write(record)
+
+    def event(self, kind: str, **details: Any) -> None:
+        """Log something that happened."""
+        self._events.write({"event": kind, "time": machine.now(), **details})
+        self._shown.event(kind, details)
+
+    def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
+        """Log what an evaluation during the training found.
+
+        Parameters
+        ----------
+        steps : int
+            Decisions of the policy that was evaluated.
+        results : mapping
+            Measure, such as ``"points, 3 x rule_hard"``, to value or to ``[value, low, high]``.
+        **details
+            Anything else worth keeping.
+        """
+        if self._evaluations is None:
+            self._evaluations = JsonLines(self._folder / "evaluations.jsonl")
+        record = {"step": steps, "results": dict(results), **details}
+        self._evaluations.write({"time": machine.now(), **record})
+        self._shown.event("evaluation", record)
+        firsts = ((n, x[0] if isinstance(x, list | tuple) else x) for n, x in results.items())
+        numbers = ((f"evaluation/{n}", x) for n, x in firsts if isinstance(x, int | float))
+        self._draw(numbers, steps)
+
+    def warn(self, text: str, **details: Any) -> None:
+        """Log a warning; it stays in sight."""
+        self.event("warning", text=text, **details)
+        self.say(f"warning: {text}")
+
+    def progress(self, steps: int) -> None:
+        """Show where the run is within an iteration; :meth:`metrics` shows it at the end of one."""
+        self._shown.progress(steps)
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+        self._shown.say(text)
+
+    def _draw(self, numbers: Iterable[tuple[str, float]], step: int) -> None:
+        values = {name: float(value) for name, value in numbers if math.isfinite(value)}
+        for board in self._boards:
+            board.draw(values, step)
+
+    def close(self) -> None:
+        """Flush and close everything."""
+        self._shown.close()
+        for part in (*self._boards, self._windows, self._evaluations, self._metrics, self._events):
+            # What a full disk refuses now, it has refused before: that error says why a run ends.
+            with suppress(OSError):
+                if part is not None:
+                    part.close()
+
+
+def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
+    """Return the numbers of a nested record as ``group/name`` and value."""
+    pairs: list[tuple[str, float]] = []
+    for key, value in record.items():
+        if isinstance(value, dict):
+            pairs += flat(value, f"{prefix}{key}/")
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            pairs.append((prefix + key, float(value)))
+    return pairs
+
+
+def finite(value: Any) -> Any:
+    """Return nested values for JSON, which has no numbers that are not finite: None for them."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

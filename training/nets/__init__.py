@@ -1,0 +1,1 @@
+"""Networks: encoders, heads, masked distributions, and the precision they compute in."""

@@ -1,0 +1,328 @@
+"""The network: towers of hidden layers for policy and value, and what may stand around them.
+
+::
+
+    obs -> [attention over card slots] -> tower: hidden layers [-> cell] -> policy head(s)
+                                       -> tower (or the same one)       -> value head
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from training.nets.activations import ACTIVATIONS
+from training.nets.layout import ObsLayout
+from training.nets.recurrent import CELLS, GRU, LSTM, SSM, unroll
+from training.run.options.ppo import PPOConfig
+
+Logits = Callable[[np.ndarray], np.ndarray]
+
+
+class CardAttention(nn.Module):
+    """One round of attention between the cards an observation shows, then a mean of each row.
+
+    Parameters
+    ----------
+    slots : tuple of (int, int, int)
+        Offset, number and width of each row of slots; all rows have the same width. An empty slot
+        is all zero and is neither looked at nor counted.
+    width : int
+        Numbers of a card's embedding, and of what a row adds to the observation.
+    """
+
+    def __init__(self, slots: tuple[tuple[int, int, int], ...], width: int) -> None:
+        super().__init__()
+        self.slots, self.width = slots, width
+        self.size_out = width * len(slots)
+        self.embed = nn.Linear(slots[0][2], width)
+        self.where = nn.Parameter(torch.zeros(len(slots), width))
+        self.qkv = nn.Linear(width, 3 * width)
+        # The row of each slot; made once, since a forward pass that makes it waits for the device.
+        row = torch.tensor([r for r, (_, number, _) in enumerate(slots) for _ in range(number)])
+        self.row: Tensor
+        self.register_buffer("row", row, persistent=False)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        """Return the observation with a summary of each row of slots behind it."""
+        rows = [obs[:, o : o + k * w].unflatten(1, (k, w)) for o, k, w in self.slots]
+        counts = [k for _, k, _ in self.slots]
+        cards = torch.cat(rows, 1)
+        there = cards.ne(0).any(-1)
+        x = torch.tanh(self.embed(cards) + self.where[self.row])
+        query, key, value = self.qkv(x).chunk(3, -1)
+        score = query @ key.transpose(1, 2) / math.sqrt(self.width)
+        score = score.float().masked_fill(~there.unsqueeze(1), -1e8)
+        x = x + score.softmax(-1).to(value.dtype) @ value
+        seen = there.unsqueeze(-1).to(x.dtype)
+        parts = zip((x * seen).split(counts, 1), seen.split(counts, 1), strict=True)
+        means = [row.sum(1) / count.sum(1).clamp(min=1.0) for row, count in parts]
+        return torch.cat((obs, *(mean.to(obs.dtype) for mean in means)), 1)
+
+
+class Tower(nn.Module):
+    """Hidden layers, and behind them a cell if there is one.
+
+    Parameters
+    ----------
+    size_in : int
+    config : PPOConfig
+    """
+
+    def __init__(self, size_in: int, config: PPOConfig) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for width in config.hidden:
+            layers += [nn.Linear(size_in, width), ACTIVATIONS[config.activation]()]
+            size_in = width
+        self.layers = nn.Sequential(*layers)
+        self.cell: GRU | LSTM | SSM | None = None
+        if config.recurrent != "none":
+            self.cell = CELLS[config.recurrent](size_in, config.recurrent_size)
+        self.size_out = size_in if self.cell is None else self.cell.size_out
+        self.state_size = 0 if self.cell is None else self.cell.state_size
+
+
+class ActorCritic(nn.Module):
+    """Policy and value of observations.
+
+    Parameters
+    ----------
+    layout : ObsLayout
+    config : PPOConfig
+    seed : int
+        Of the initial parameters; the global generator is left alone.
+
+    Raises
+    ------
+    ConfigError
+        If the environment does not show what the network looks for.
+    """
+
+    def __init__(self, layout: ObsLayout, config: PPOConfig, seed: int = 0) -> None:
+        super().__init__()
+        layout.check(config)
+        self.layout = layout
+        self.num_actions = layout.num_actions
+        self.num_heads = layout.phase[1] if config.heads == "phase" and layout.phase else 1
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            size = layout.obs_size
+            self.attention = None
+            if config.attention:
+                self.attention = CardAttention(layout.slots, config.attention)
+                size += self.attention.size_out
+            self.policy_tower = Tower(size, config)
+            self.value_tower = Tower(size, config) if config.trunk == "separate" else None
+            width = self.policy_tower.size_out
+            self.policy_head = nn.Linear(width, self.num_heads * layout.num_actions)
+            self.value_head = nn.Linear(width, 1)
+            self._initialise(config)
+            # Drawn last: the rest begins as it would without.
+            self.aux_head = nn.Linear(width, config.aux_head) if config.aux_head else None
+            if self.aux_head is not None:
+                nn.init.orthogonal_(self.aux_head.weight, config.policy_gain)
+                nn.init.zeros_(self.aux_head.bias)
+        towers = 1 if self.value_tower is None else 2
+        self.state_size = towers * self.policy_tower.state_size
+
+    @torch.no_grad()
+    def _initialise(self, config: PPOConfig) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.orthogonal_(module.weight, config.hidden_gain)
+                if module.bias is not None:
+                    module.bias.zero_()
+        for weight in self.policy_head.weight.chunk(self.num_heads):
+            nn.init.orthogonal_(weight, config.policy_gain)
+        nn.init.orthogonal_(self.value_head.weight, config.value_gain)
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether there is a state to carry."""
+        return self.state_size > 0
+
+    def initial_state(self, lanes: int) -> Tensor:
+        """Return the state of fresh episodes, float32, shape (lanes, state_size)."""
+        return torch.zeros(lanes, self.state_size, device=self.value_head.weight.device)
+
+    # -- forward ---------------------------------------------------------------------------------
+
+    def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits (n, A) and values (n,) of a network without a state."""
+        x = self._features(obs)
+        latent = self.policy_tower.layers(x)
+        other = latent if self.value_tower is None else self.value_tower.layers(x)
+        return self._logits(latent, obs), self.value_head(other).squeeze(-1)
+
+    def logits(self, obs: Tensor) -> Tensor:
+        """Return the logits (n, A) of a network without a state, without its values."""
+        return self._logits(self.policy_tower.layers(self._features(obs)), obs)
+
+    def value(self, obs: Tensor, *, state: Tensor) -> Tensor:
+        """Return the values (n,) of observations alone; see :meth:`step`."""
+        if self.is_recurrent or self.value_tower is None:
+            return self.step(obs, state=state)[1]
+        latent = self.value_tower.layers(self._features(obs))
+        return self.value_head(latent).squeeze(-1)
+
+    def auxiliary(self, obs: Tensor) -> Tensor:
+        """Return what the auxiliary head, of a network without a state, reads off the policy tower.
+
+        Parameters
+        ----------
+        obs : Tensor, shape (n, ...)
+
+        Returns
+        -------
+        Tensor, shape (n, aux_head)
+        """
+        assert self.aux_head is not None
+        return self.aux_head(self.policy_tower.layers(self._features(obs)))
+
+    def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits (n, A), values (n,) and the next state of one decision of n lanes.
+
+        Parameters
+        ----------
+        obs : Tensor, shape (n, ...)
+        state : Tensor of float32, shape (n, state_size)
+            All zero without a cell; the caller resets it where episodes end.
+        """
+        if not self.is_recurrent:
+            return *self(obs), state
+        still = torch.zeros(1, len(obs), dtype=torch.bool, device=obs.device)
+        logits, value, state = self.unroll(obs.unsqueeze(0), state, still)
+        return logits[0], value[0], state
+
+    def unroll(
+        self, obs: Tensor, state: Tensor, done: Tensor, burn_in: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return logits (L, S, A), values (L, S) and last states of S chunks of L decisions.
+
+        Parameters
+        ----------
+        obs : Tensor, shape (L, S, ...)
+        state : Tensor of float32, shape (S, state_size)
+            At the start of each chunk.
+        done : Tensor of bool, shape (L, S)
+            Decisions that ended an episode: the state behind them is zero.
+        burn_in : int
+            First decisions through which no gradient flows back.
+        """
+        length, lanes = done.shape
+        flat = obs.flatten(0, 1)
+        x = self._features(flat)
+        towers = [self.policy_tower, *([self.value_tower] if self.value_tower else [])]
+        latents, states = [], []
+        for tower, start in zip(towers, state.chunk(len(towers), -1), strict=True):
+            hidden = tower.layers(x).unflatten(0, (length, lanes))
+            assert tower.cell is not None
+            y, end = unroll(tower.cell, hidden, start, done, burn_in)
+            latents.append(y.flatten(0, 1))
+            states.append(end)
+        logits = self._logits(latents[0], flat).unflatten(0, (length, lanes))
+        values = self.value_head(latents[-1]).unflatten(0, (length, lanes)).squeeze(-1)
+        return logits, values, torch.cat(states, -1)
+
+    def _features(self, obs: Tensor) -> Tensor:
+        x = obs.flatten(1) if obs.ndim > 2 else obs
+        if self.layout.is_bytes:
+            x = x.float().div_(255.0)
+        return x if self.attention is None else self.attention(x)
+
+    def _logits(self, latent: Tensor, obs: Tensor) -> Tensor:
+        logits = self.policy_head(latent)
+        if self.num_heads == 1:
+            return logits
+        offset, length = self.layout.phase  # type: ignore[misc]
+        phase = obs[:, offset : offset + length].argmax(-1)
+        choice = phase.view(-1, 1, 1).expand(-1, 1, self.num_actions)
+        return logits.unflatten(1, (length, self.num_actions)).gather(1, choice).squeeze(1)
+
+
+# -- playing ---------------------------------------------------------------------------------------
+
+
+def load_net(config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]) -> ActorCritic:
+    """Return a trained network.
+
+    Parameters
+    ----------
+    config : PPOConfig
+        What it was trained with.
+    layout : ObsLayout
+        Of the environment it was trained on.
+    state_dict : dict
+        Parameters, as saved in a checkpoint. Those of the values may be left out, as
+        :mod:`training.export` does; the network then plays, and its values mean nothing.
+
+    Raises
+    ------
+    RuntimeError
+        They are those of another network.
+    """
+    net = ActorCritic(layout, config)
+    values = {k: v for k, v in net.state_dict().items() if k.startswith("value_")}
+    net.load_state_dict({**values, **state_dict})
+    return net
+
+
+def player_of(net: ActorCritic) -> Logits | RecurrentLogits:
+    """Return a network as a function from observations (k, D) to logits (k, A).
+
+    One with a cell takes and returns its states too: see :class:`RecurrentLogits`.
+    """
+    return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
+
+
+def logits_of(net: ActorCritic) -> Logits:
+    """Return a network without a state as a function from observations to logits."""
+    device = net.value_head.weight.device
+
+    def logits(obs: np.ndarray) -> np.ndarray:
+        with torch.inference_mode():
+            return net.logits(torch.from_numpy(obs).to(device)).float().cpu().numpy()
+
+    return logits
+
+
+class RecurrentLogits:
+    """A network with a state as a function; the caller keeps the states.
+
+    Parameters
+    ----------
+    net : ActorCritic
+
+    Attributes
+    ----------
+    state_size : int
+        Numbers of a lane's state, all zero where an episode begins.
+    """
+
+    def __init__(self, net: ActorCritic) -> None:
+        self._net, self.state_size = net, net.state_size
+
+    def __call__(self, obs: np.ndarray, *, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return logits and the states behind the decisions.
+
+        Parameters
+        ----------
+        obs : ndarray, shape (k, ...)
+        state : ndarray of float32, shape (k, state_size)
+
+        Returns
+        -------
+        ndarray of float32, shape (k, A)
+        ndarray of float32, shape (k, state_size)
+        """
+        device = self._net.value_head.weight.device
+        with torch.inference_mode():
+            before = torch.from_numpy(state).to(device)
+            out, _, after = self._net.step(torch.from_numpy(obs).to(device), state=before)
+            return out.float().cpu().numpy(), after.float().cpu().numpy()

@@ -1,0 +1,515 @@
+"""Options of a run: frozen dataclasses, read in layers, refused by name when something is wrong.
+
+The layers are, each over the one before: defaults, preset, file, command line.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from fastenv.errors import ConfigError
+from training.ppo import options
+from training.run import machine
+from training.run.options.ensemble import EnsembleConfig
+from training.run.options.evaluation import EvaluationConfig
+from training.run.options.hier import HierConfig
+from training.run.options.hindsight import CHOICES as HINDSIGHT
+from training.run.options.selfplay import SelfPlayConfig
+from training.run.values import Schedule, build, canonical_json, require
+
+TRAINERS = ("native", "sb3", "hier", "ensemble")
+ENV_IMPLS = ("reference", "native", "auto")
+
+
+@dataclass(frozen=True)
+class PPOConfig:
+    """Hyper-parameters of PPO, for all trainers; named as in Stable-Baselines3 where it has them.
+
+    Parameters
+    ----------
+    n_steps : int
+        Decisions per lane and iteration; ``n_steps * num_envs`` is the rollout.
+    batch_size : int
+        Samples of a minibatch; must divide the rollout, so that no minibatch is ragged.
+    n_epochs : int
+        Passes over a rollout.
+    learning_rate : float
+        At the start.
+    lr_schedule : {"constant", "linear", "cosine"}
+        ``linear`` and ``cosine`` fall to zero at ``total_steps``; ``cosine`` is native alone.
+    gamma, gae_lambda, clip_range, ent_coef, vf_coef, max_grad_norm : float
+    target_kl : float or None
+        Ends an update early; None never does.
+    net_arch : tuple of int
+        Hidden layers of the policy network and, separately, of the value network.
+    activation : {"relu", "tanh", "gelu"}
+        ``gelu`` is native alone.
+    precision : {"fp32", "bf16", "fp16", "auto"} or None
+        Of the layers; ``auto`` takes what is fastest here, ``fp16`` is native alone. None takes
+        ``fp32`` with sb3 and in deterministic runs, else ``auto``.
+    rollout_buffer : {"stock", "fast"}
+        sb3: who stores the rollout, SB3 or :mod:`training.sb3.buffer`.
+    algorithm : {"stock", "batch"}
+        sb3: who collects the rollout, SB3 or :mod:`training.sb3.algo`.
+    """
+
+    n_steps: int = 128
+    batch_size: int = 4096
+    n_epochs: int = 4
+    learning_rate: float = 3e-4
+    lr_schedule: str = "constant"
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip_range: float = 0.2
+    ent_coef: float = 0.0
+    vf_coef: float = 0.5
+    max_grad_norm: float = 0.5
+    target_kl: float | None = None
+    net_arch: tuple[int, ...] = (256, 256)
+    activation: str = "relu"
+    precision: str | None = None
+    rollout_buffer: str = "stock"
+    algorithm: str = "stock"
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name in ("n_steps", "batch_size", "n_epochs"):
+            value = getattr(self, name)
+            require(value >= 1, f"ppo.{name}", value, "at least 1")
+        for name in ("learning_rate", "clip_range", "max_grad_norm"):
+            value = getattr(self, name)
+            require(value > 0, f"ppo.{name}", value, "above 0")
+        for name in ("gamma", "gae_lambda"):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"ppo.{name}", value, "from 0 to 1")
+        for name in ("ent_coef", "vf_coef"):
+            value = getattr(self, name)
+            require(value >= 0, f"ppo.{name}", value, "at least 0")
+        positive = self.target_kl is None or self.target_kl > 0
+        require(positive, "ppo.target_kl", self.target_kl, "above 0, or null for none")
+        wide = bool(self.net_arch) and min(self.net_arch) >= 1
+        require(wide, "ppo.net_arch", self.net_arch, "one or more layer widths of at least 1")
+        choices = {
+            "activation": ("relu", "tanh", "gelu"),
+            "lr_schedule": ("constant", "linear", "cosine"),
+            "precision": ("fp32", "bf16", "fp16", "auto", None),
+            "rollout_buffer": ("stock", "fast"),
+            "algorithm": ("stock", "batch"),
+        }
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            known = value in allowed
+            require(known, f"ppo.{name}", value, " or ".join(map(repr, allowed)))
+
+
+@dataclass(frozen=True)
+class NativeConfig:
+    """Options of the native trainer that SB3 does not have; see :mod:`training.run.options.ppo`.
+
+    Parameters
+    ----------
+    trunk : {"separate", "shared"}
+        Whether policy and value have hidden layers of their own.
+    heads : {"single", "phase"}
+        ``phase``: a policy head for each decision phase, for tiers that show the phase.
+    attention : int
+        Width of the attention over card slots, for tiers that show cards; 0 for none.
+    recurrent : {"none", "gru", "lstm", "ssm"}
+        A cell of ``recurrent_size`` behind the hidden layers.
+    recurrent_size, seq_len, burn_in : int
+        Output of the cell; decisions of a chunk in an update (divides ``ppo.n_steps`` and
+        ``ppo.batch_size``); its first decisions that only bring the state up to date.
+    refresh_states : bool
+        Compute the states at chunk starts anew for every epoch after the first.
+    clip_range_vf : float or None
+        Values may move this far in an update; None lets them.
+    value_clip : {"sb3", "max"}
+    value_loss : {"mse", "huber"}
+    norm_adv : {"minibatch", "batch", "off"}
+    clip_schedule, ent_schedule : {"constant", "linear", "cosine"}
+    adam_eps : float
+    env_groups : {1, 2}
+        With 2, one half of the lanes steps while the network handles the other.
+    compile : {"off", "default", "reduce-overhead"}
+        Whether ``torch.compile`` builds the two hot functions.
+    micro_batch : int
+        Samples of a forward and backward pass on the CPU; 0 chooses.
+    obs_device : {"auto", "cpu"}
+        ``cpu`` keeps observations in host memory.
+    timers : bool
+        Split the time of an iteration by phase.
+    hindsight : {"off", "value", "sil", "is", "tricks", "bid"}
+        What Skull King's Worker (the first three) or Manager (the other two) learns from rounds
+        with the goal that was reached, or with other bids; see
+        :mod:`training.games.skullking.hindsight`.
+    """
+
+    trunk: str = "separate"
+    heads: str = "single"
+    attention: int = 0
+    recurrent: str = "none"
+    recurrent_size: int = 128
+    seq_len: int = 16
+    burn_in: int = 0
+    refresh_states: bool = False
+    clip_range_vf: float | None = None
+    value_clip: str = "sb3"
+    value_loss: str = "mse"
+    norm_adv: str = "minibatch"
+    clip_schedule: str = "constant"
+    ent_schedule: str = "constant"
+    adam_eps: float = 1e-5
+    env_groups: int = 1
+    compile: str = "off"
+    micro_batch: int = 0
+    obs_device: str = "auto"
+    timers: bool = False
+    hindsight: str = "off"
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values; those of the trainer's own options are its own to refuse."""
+        require(self.env_groups in (1, 2), "native.env_groups", self.env_groups, "1 or 2")
+        known = self.hindsight in HINDSIGHT
+        allowed = "one of " + ", ".join(map(repr, HINDSIGHT))
+        require(known, "native.hindsight", self.hindsight, allowed)
+
+
+@dataclass(frozen=True)
+class CheckpointConfig:
+    """When checkpoints are written and how many stay.
+
+    Parameters
+    ----------
+    every : int
+        Decisions between checkpoints; one is also written at the end and when a run is stopped.
+        One that is due while the one before is still being written is left out, and tried again
+        after the next iteration; deterministic runs wait instead.
+    keep : int
+        Newest checkpoints to keep.
+    keep_every : int or None
+        Decisions between checkpoints that stay for ever; None for none.
+    """
+
+    every: int = 1_000_000
+    keep: int = 3
+    keep_every: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        require(self.every >= 1, "checkpoints.every", self.every, "at least 1")
+        require(self.keep >= 1, "checkpoints.keep", self.keep, "at least 1")
+        possible = self.keep_every is None or self.keep_every >= 1
+        allowed = "at least 1, or null for none"
+        require(possible, "checkpoints.keep_every", self.keep_every, allowed)
+
+
+@dataclass(frozen=True)
+class LateAction:
+    """An action that the trainer is not offered in the first ticks of an episode.
+
+    A curriculum, not a rule: the environment knows nothing of it, and evaluation plays without it.
+
+    Parameters
+    ----------
+    action : int
+    ticks : int
+        Length of that part of an episode when the training begins.
+    anneal_steps : int or None
+        Decisions of training over which it shrinks linearly to nothing; None keeps it.
+    """
+
+    action: int
+    ticks: int
+    anneal_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        require(self.action >= 0, "mask_schedule.action", self.action, "at least 0")
+        require(self.ticks >= 1, "mask_schedule.ticks", self.ticks, "at least 1")
+        possible = self.anneal_steps is None or self.anneal_steps >= 1
+        allowed = "at least 1, or null for a curriculum that stays"
+        require(possible, "mask_schedule.anneal_steps", self.anneal_steps, allowed)
+
+    def ticks_at(self, steps: int) -> float:
+        """Return the length after this many decisions of training."""
+        if self.anneal_steps is None:
+            return float(self.ticks)
+        return self.ticks * max(0.0, 1 - steps / self.anneal_steps)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that decides what a run does.
+
+    Parameters
+    ----------
+    env : str
+        Environment id, with or without the namespace.
+    trainer : {"native", "sb3", "hier", "ensemble"}
+        :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, a Manager and a Worker with
+        :mod:`training.hier`, or several networks at once with :mod:`training.ensemble`.
+    name : str or None
+        Folder under ``runs/``; None makes one up from the id and the time.
+    preset : str or None
+        Which preset the values started from; for the record only.
+    seed : int
+        All generators derive from it.
+    total_steps : int
+        Decisions, summed over the lanes; the last rollout is finished, so it can be a little more.
+    num_envs : int
+        Lanes of the engine.
+    env_threads : int
+        Threads inside the engine.
+    torch_threads : int or None
+        Threads of the network; None takes the physical cores less ``env_threads``, at least 1.
+    env_impl : {"reference", "native", "auto"}
+        Which implementation steps the lanes: plain Python, the compiled one, or the fastest that
+        works here; see :mod:`training.run.env_impl`.
+    device : {"auto", "cpu", "cuda"}
+    deterministic : bool
+        Only algorithms that give the same bits every time.
+    env_options : mapping
+        Options of the environment; checked by it. ``invalid_action`` is "raise" unless given.
+    schedules : mapping of str to list of [step, value]
+        Knobs of the environment that change during training: from each step on its value holds.
+    mask_schedule : tuple of LateAction
+        Actions that are held back at the start of episodes, less and less as training goes on.
+    trackers : mapping of str to mapping
+        What is followed in the lanes, and what it adds to rewards; see
+        :mod:`training.callbacks.trackers.options`.
+    gate : mapping
+        Stages of knobs that follow one another when a test is passed; see
+        :mod:`training.callbacks.curriculum`. Empty for none.
+    window_ticks : int
+        Ticks of a window of ``windows.jsonl`` (:mod:`training.callbacks.windows`); 0 for none.
+    wandb : bool
+        Draw curves on Weights & Biases too (:class:`training.logs.boards.WandbBoard`).
+    selfplay : SelfPlayConfig or None
+        Opponents that are snapshots of the learner; None for none.
+    ppo, native, hier, ensemble, checkpoints, evaluation : see there
+    """
+
+    env: str = "SkullKingWorker-v0"
+    trainer: str = "native"
+    name: str | None = None
+    preset: str | None = None
+    seed: int = 1
+    total_steps: int = 10_000_000
+    num_envs: int = 512
+    env_threads: int = 1
+    torch_threads: int | None = None
+    env_impl: str = "auto"
+    device: str = "auto"
+    deterministic: bool = False
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    schedules: Mapping[str, Schedule] = field(default_factory=dict)
+    mask_schedule: tuple[LateAction, ...] = ()
+    trackers: Mapping[str, Any] = field(default_factory=dict)
+    gate: Mapping[str, Any] = field(default_factory=dict)
+    window_ticks: int = 0
+    wandb: bool = False
+    selfplay: SelfPlayConfig | None = None
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    native: NativeConfig = field(default_factory=NativeConfig)
+    hier: HierConfig = field(default_factory=HierConfig)
+    ensemble: EnsembleConfig = field(default_factory=EnsembleConfig)
+    checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name in ("total_steps", "num_envs", "env_threads"):
+            value = getattr(self, name)
+            require(value >= 1, name, value, "at least 1")
+        enough = self.torch_threads is None or self.torch_threads >= 1
+        require(enough, "torch_threads", self.torch_threads, "at least 1, or null for the default")
+        require(self.window_ticks >= 0, "window_ticks", self.window_ticks, "at least 0")
+        require(0 <= self.seed < 2**32, "seed", self.seed, "from 0 to 2**32 - 1")
+        choices = {"trainer": TRAINERS, "env_impl": ENV_IMPLS, "device": ("auto", "cpu", "cuda")}
+        for name, allowed in choices.items():
+            value = getattr(self, name)
+            require(value in allowed, name, value, "one of " + ", ".join(map(repr, allowed)))
+        if self.name is not None:
+            plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name) is not None
+            require(plain, "name", self.name, "letters, digits, '.', '_' and '-' alone")
+        require(
+            self.rollout % self.ppo.batch_size == 0,
+            "ppo.batch_size",
+            self.ppo.batch_size,
+            f"a divisor of the rollout, num_envs * ppo.n_steps = {self.rollout}",
+        )
+        self._check_trainer()
+        for name, schedule in self.schedules.items():
+            starts = [start for start, _ in schedule]
+            rising = bool(starts) and starts[0] == 0 and sorted(set(starts)) == starts
+            require(
+                rising, f"schedules.{name}", schedule, "[step, value] pairs, rising from step 0"
+            )
+
+    def _check_trainer(self) -> None:
+        """Refuse what the chosen trainer does not do."""
+        ppo = self.ppo
+        if self.selfplay is not None:
+            allowed = "'native' with selfplay"
+            require(self.trainer == "native", "trainer", self.trainer, allowed)
+            for name, alone in {"env_groups": 1, "recurrent": "none"}.items():
+                value = getattr(self.native, name)
+                require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
+        if self.trainer != "hier":
+            for f in fields(HierConfig):
+                value = getattr(self.hier, f.name)
+                usual = getattr(HierConfig(), f.name)
+                only = f"{usual!r} with trainer={self.trainer!r}: it belongs to trainer='hier'"
+                require(value == usual, f"hier.{f.name}", value, only)
+        several = self.trainer == "ensemble"
+        seeds, allowed = self.ensemble.seeds, "one seed or more with trainer='ensemble'"
+        allowed = allowed if several else f"empty with trainer={self.trainer!r}"
+        require(bool(seeds) == several, "ensemble.seeds", seeds, allowed)
+        during = self.evaluation.during
+        one = not several or during in (None, "off")
+        allowed = "'off' with trainer='ensemble': its members are evaluated when they are trained"
+        require(one, "evaluation.during", during, allowed)
+        hindsight = self.native.hindsight
+        one = not several or hindsight == "off"
+        require(one, "native.hindsight", hindsight, "'off' with trainer='ensemble'")
+        if self.trainer == "sb3":
+            for name, alone in {
+                "precision": "fp16",
+                "activation": "gelu",
+                "lr_schedule": "cosine",
+            }.items():
+                value = getattr(ppo, name)
+                require(value != alone, f"ppo.{name}", value, "something else with trainer='sb3'")
+            for f in fields(NativeConfig):
+                value, usual = getattr(self.native, f.name), f.default
+                only = f"{usual!r} with trainer='sb3': it belongs to trainer='native'"
+                require(value == usual, f"native.{f.name}", value, only)
+            return
+        for name in ("rollout_buffer", "algorithm"):
+            value = getattr(ppo, name)
+            only = f"'stock' with trainer={self.trainer!r}: it belongs to trainer='sb3'"
+            require(value == "stock", f"ppo.{name}", value, only)
+        options.learning(self)
+        options.execution(self)
+        groups = self.native.env_groups
+        even = self.num_envs % groups == 0
+        require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
+        one = groups == 1 or not several
+        require(one, "native.env_groups", groups, "1 with trainer='ensemble'")
+        for name in ("window_ticks", "trackers"):
+            one = groups == 1 or not getattr(self, name)
+            require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
+        if self.trainer == "hier":
+            from training.hier import options as hier_options  # it builds configs of its own
+
+            hier_options.check(self)
+
+    @property
+    def precision(self) -> str:
+        """Precision of the layers that is asked for."""
+        if self.ppo.precision is not None:
+            return self.ppo.precision
+        chooses = self.trainer in ("native", "hier") and not self.deterministic
+        return "auto" if chooses else "fp32"
+
+    @property
+    def evaluates(self) -> str:
+        """How the policy is evaluated while it is trained: off, inline or process."""
+        if self.evaluation.during is not None:
+            return self.evaluation.during
+        one = self.trainer != "ensemble"
+        return "process" if one and machine.physical_cores() >= 3 else "off"
+
+    @property
+    def rollout(self) -> int:
+        """Samples of an iteration."""
+        return self.num_envs * self.ppo.n_steps
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain JSON values."""
+        return json.loads(json.dumps(dataclasses.asdict(self)))
+
+    def sha256(self) -> str:
+        """Return the hash of the canonical JSON of the options."""
+        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """Build a config from nested plain values.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown option, or a value of the wrong type or out of range; names it.
+        """
+        return build(cls, values, "")
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with the values of ``over``; sections are merged, other values replaced."""
+    merged = dict(base)
+    for key, value in over.items():
+        old = merged.get(key)
+        both = isinstance(old, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(old, value) if both and key != "schedules" else value
+    return merged
+
+
+def load_file(path: str | Path) -> dict[str, Any]:
+    """Read a YAML or JSON file (JSON is YAML) that holds one mapping.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or is something else.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"config file {path} cannot be read: {_reason(error)}.") from error
+    if not isinstance(values, dict):
+        raise ConfigError(f"config file {path} must hold a mapping of options to values.")
+    return values
+
+
+def _reason(error: Exception) -> str:
+    """Return why a file cannot be read, without its name, in a few words."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        return f"line {error.problem_mark.line + 1} is no YAML, {error.problem}"
+    return " ".join(str(error).split())
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+    """Turn ``section.option=value`` texts into nested values; values are read as YAML.
+
+    Raises
+    ------
+    ConfigError
+        For a text without ``=``, or a value that is no YAML.
+    """
+    nested: dict[str, Any] = {}
+    for text in assignments:
+        path, equals, value = text.partition("=")
+        if not equals or not path:
+            raise ConfigError(f"--set {text!r}: must be option=value, such as ppo.n_steps=64.")
+        inner: Any
+        try:
+            inner = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"--set {text!r}: the value cannot be read as YAML.") from error
+        for part in reversed(path.split(".")):
+            inner = {part: inner}
+        nested = merge(nested, inner)
+    return nested

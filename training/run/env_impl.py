@@ -1,0 +1,107 @@
+"""Which implementation of an environment a run trains on: ``reference``, ``native`` or ``auto``.
+
+``native`` is the compiled backend. Whether it works here is found out by playing with it, not by
+looking for files: a library that was built for another machine is there and does not work.
+
+Where it does not, ``auto`` falls back to the reference, with observations, masks and rewards from
+Numba if that works: the games are stepped in plain Python either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv import BackendUnavailableError, BatchEngine, Game
+from training.run.config import ENV_IMPLS
+from training.run.values import require
+
+NATIVE = "fast"
+
+
+@dataclass(frozen=True)
+class EnvImpl:
+    """What was asked for, and what was taken.
+
+    Parameters
+    ----------
+    requested : {"reference", "native", "auto"}
+    selected : {"reference", "native"}
+        Who steps the games.
+    backend : str
+        The engine's backend.
+    probe : str
+        ``"ok"``, or why native does not work here.
+    """
+
+    requested: str
+    selected: str
+    backend: str
+    probe: str
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether native would have been taken, but does not work here."""
+        return self.requested == "auto" and self.selected != "native"
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields of a run's summary: the backend, and Prospector spec, section 23."""
+        native = self.selected == "native"
+        return {
+            "backend": self.backend,
+            "ppo_env_impl_requested": self.requested,
+            "ppo_env_impl_selected": self.selected,
+            "ppo_env_impl_auto_fallback": self.fell_back,
+            "ppo_native_available": self.probe == "ok",
+            "ppo_native_probe": self.probe,
+            "ppo_vector_backend": "serial",
+            "ppo_vector_backend_selected": "native_batch" if native else "serial",
+        }
+
+
+def choose(requested: str, env: str, options: Mapping[str, Any] | None = None) -> EnvImpl:
+    """Decide on an implementation.
+
+    Parameters
+    ----------
+    requested : {"reference", "native", "auto"}
+    env : str
+        Environment id.
+    options : mapping, optional
+        Options of the environment.
+
+    Raises
+    ------
+    ConfigError
+        For another word, or options that the environment refuses.
+    BackendUnavailableError
+        If native was requested and does not work here; says why.
+    """
+    allowed = "one of " + ", ".join(map(repr, ENV_IMPLS))
+    require(requested in ENV_IMPLS, "env_impl", requested, allowed)
+    game = fastenv.make_game(env, **(options or {}))
+    found = probe(game)
+    if requested == "native" and found != "ok":
+        raise BackendUnavailableError(f"env_impl='native' does not work here: {found}")
+    if requested == "reference":
+        return EnvImpl(requested, "reference", "reference", found)
+    if found == "ok":
+        return EnvImpl(requested, "native", NATIVE, found)
+    backend = "numba" if probe(game, "numba") == "ok" else "reference"
+    return EnvImpl(requested, "reference", backend, found)
+
+
+def probe(game: Game, backend: str = NATIVE) -> str:
+    """Return ``"ok"`` if one lane can be created and stepped on ``backend``, else the reason."""
+    try:
+        engine = BatchEngine(game, 1, backend)
+        engine.reset_many(seeds=0)
+        engine.step_many(np.argmax(engine.mask, axis=1).astype(np.int32))
+    except Exception as error:  # whatever goes wrong is a reason not to use it
+        reason = " ".join(str(error).split())
+        return f"{type(error).__name__}: {reason}"
+    return "ok"

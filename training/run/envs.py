@@ -1,0 +1,154 @@
+"""Engines for training and evaluation, and the seeds they start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from training.run import env_impl
+from training.run.config import RunConfig
+from training.run.env_impl import EnvImpl
+from training.run.seeds import TRAINING_BIT
+from training.run.values import Schedule, require
+
+# Children of the run's seed, in this order for ever: adding one at the end changes no other.
+STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
+
+
+def make_engine(
+    env: str,
+    num_envs: int,
+    options: Mapping[str, Any] | None = None,
+    *,
+    backend: str = "auto",
+    num_threads: int = 1,
+) -> BatchEngine:
+    """Return a batch engine for an environment id.
+
+    Parameters
+    ----------
+    env : str
+    num_envs : int
+    options : mapping, optional
+        See :func:`with_defaults`.
+    backend : str
+    num_threads : int
+    """
+    options = with_defaults(env, options)
+    return fastenv.make_engine(env, num_envs, backend=backend, num_threads=num_threads, **options)
+
+
+def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return options of an environment as training and evaluation want them.
+
+    Skull King's ``invalid_action`` is "raise" unless given: our trainers mask, so an illegal action
+    is a fault that must not hide. In Prospector every action is a move.
+    """
+    strict = env.rpartition("/")[2].startswith("SkullKing")
+    return ({"invalid_action": "raise"} if strict else {}) | dict(options or {})
+
+
+def training_engine(config: RunConfig, groups: int = 1) -> tuple[BatchEngine, EnvImpl]:
+    """Return an engine a run trains on, and how its implementation was chosen.
+
+    Parameters
+    ----------
+    config : RunConfig
+    groups : int
+        Engines that share the lanes.
+
+    Raises
+    ------
+    ConfigError, BackendUnavailableError
+        See :func:`training.run.env_impl.choose`.
+    """
+    return _engine(config, config.num_envs // groups)
+
+
+def trial_engine(config: RunConfig) -> BatchEngine:
+    """Return an engine of one lane of what a run trains on; raises as that would."""
+    return _engine(replace(config, env_threads=1), 1)[0]
+
+
+def _engine(config: RunConfig, num_envs: int) -> tuple[BatchEngine, EnvImpl]:
+    options = with_defaults(config.env, config.env_options)
+    impl = env_impl.choose(config.env_impl, config.env, options)
+    how = {"backend": impl.backend, "num_threads": config.env_threads}
+    return fastenv.make_engine(config.env, num_envs, **how, **options), impl
+
+
+def check_opponents(config: RunConfig) -> None:
+    """Refuse seats that are played from outside: a trainer would take their turns for its own.
+
+    Raises
+    ------
+    ConfigError
+        If an option, a schedule or a stage of the gate names ``external`` opponents.
+    """
+    given = [config.env_options.get("opponents")]
+    given += [value for _, value in config.schedules.get("opponents", ())]
+    given += [stage["knobs"].get("opponents") for stage in config.gate.get("stages", ())]
+    for value in given:
+        names = [value] if isinstance(value, str) else value or ()
+        allowed = "bots; seats are played from outside with the section selfplay alone"
+        require("external" not in names, "opponents", value, allowed)
+
+
+def stream_seed(seed: int, stream: str, bits: int = 32) -> int:
+    """Return the seed of one of the generators that derive from a run's seed."""
+    child = np.random.SeedSequence(seed).spawn(len(STREAMS))[STREAMS.index(stream)]
+    return int(child.generate_state(1, np.uint64)[0]) & ((1 << bits) - 1)
+
+
+def training_seed(seed: int) -> int:
+    """Return the seed of lane 0; lane ``i`` has ``i`` more."""
+    return TRAINING_BIT | stream_seed(seed, "env", bits=61)
+
+
+def scheduled(schedules: Mapping[str, Schedule], steps: int) -> dict[str, Any]:
+    """Return the values that schedules have at ``steps``."""
+    return {
+        name: [value for start, value in schedule if start <= steps][-1]
+        for name, schedule in schedules.items()
+    }
+
+
+class Knobs:
+    """Knobs of engines that follow a schedule.
+
+    Parameters
+    ----------
+    engines : sequence of BatchEngine
+    schedules : mapping of str to sequence of (int, value)
+
+    Raises
+    ------
+    ConfigError
+        From the engine, if it does not know a knob or one of its values.
+    """
+
+    def __init__(self, engines: Sequence[BatchEngine], schedules: Mapping[str, Schedule]) -> None:
+        self._engines = tuple(engines)
+        self._schedules = schedules
+        self.values: dict[str, Any] = {}
+        for name, schedule in schedules.items():
+            for _, value in schedule:  # a bad value should not wait for its step
+                self._configure(name, value)
+
+    def apply(self, steps: int) -> dict[str, Any]:
+        """Set what holds at ``steps``, for each lane from its next reset; return what changed."""
+        active = scheduled(self._schedules, steps)
+        changed = {n: v for n, v in active.items() if n not in self.values or self.values[n] != v}
+        for name, value in changed.items():
+            self._configure(name, value)
+        self.values = active
+        return changed
+
+    def _configure(self, name: str, value: Any) -> None:
+        for engine in self._engines:
+            engine.configure(name, value)

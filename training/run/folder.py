@@ -1,0 +1,245 @@
+"""The folder of a run: ``runs/<name>/`` with config, metrics, checkpoints and summary.
+
+================================  ==================================================================
+``config.json``                   all options and their hash
+``metrics.jsonl``                 one record an iteration
+``windows.jsonl``                 one record a window of ticks, if ``window_ticks`` is set
+``events.jsonl``, ``tb/``         start, checkpoints, changes, end; TensorBoard
+``checkpoints/``                  ``ckpt_<steps>/``, ``latest``; ``best/``, evaluated best
+``evaluations.jsonl``             one record an evaluation during the training
+``certificates/``                 what each test of the gate found (:mod:`training.callbacks.gate`)
+``summary.json``                  where the run stands, on what it ran
+``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
+``milestones.json``               when a run of Skull King reached what (``training.milestones``)
+``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
+================================  ==================================================================
+
+A folder appears whole (config included) or not at all, and is never written over: a second run of
+the same name is refused unless it resumes the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from fastenv.errors import ConfigError, FastEnvError
+from training.run import files, machine
+from training.run.config import RunConfig
+from training.run.values import canonical_json
+
+FORMAT = "fastenv-run"
+VERSION = 1
+# What may differ when a run goes on: how long, on how many threads, and what is done with results.
+MAY_CHANGE = (
+    "total_steps",
+    "env_threads",
+    "torch_threads",
+    "checkpoints",
+    "evaluation",
+    "wandb",
+    "name",
+)
+
+
+class RunError(FastEnvError, RuntimeError):
+    """A run folder is not there, not whole, or in the way; the message says which."""
+
+
+class RunFolder:
+    """One run on disk.
+
+    Parameters
+    ----------
+    path : Path
+        The folder; use :meth:`create` or :meth:`open`.
+    config : RunConfig
+    """
+
+    def __init__(self, path: Path, config: RunConfig) -> None:
+        self.path = path
+        self.config = config
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return self.path.name
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON object a line and iteration."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """One JSON object a line: start, checkpoints, changes of knobs, end."""
+        return self.path / "events.jsonl"
+
+    @property
+    def windows(self) -> Path:
+        """One JSON object a line and window of ticks (option ``window_ticks``)."""
+        return self.path / "windows.jsonl"
+
+    @property
+    def evaluations(self) -> Path:
+        """One JSON object a line and evaluation during the training (``evaluation.during``)."""
+        return self.path / "evaluations.jsonl"
+
+    @property
+    def certificates(self) -> Path:
+        """Folder of what the tests of a gate found."""
+        return self.path / "certificates"
+
+    @property
+    def replays(self) -> Path:
+        """Folder of recorded episodes and their ``replay_index.json``."""
+        return self.path / "replays"
+
+    @classmethod
+    def create(cls, root: Path, config: RunConfig) -> Self:
+        """Make the folder of a new run.
+
+        Raises
+        ------
+        RunError
+            If something of that name is there already, which is left as it is, or if ``root`` is
+            no folder and none can be made there.
+        """
+        name = config.name or made_up_name(root, config.env)
+        path = root / name
+        if path.exists():
+            raise RunError(
+                f"{path} is there already: go on with it (--resume), or choose another --name."
+            )
+        config = replace(config, name=name)
+        unfinished = root / f".tmp-{os.getpid()}-{name}"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        try:
+            (unfinished / "checkpoints").mkdir(parents=True)
+        except OSError as error:
+            raise RunError(f"{root} cannot hold a run: {error.strerror}.") from error
+        files.write_json(unfinished / "config.json", _config_record(config))
+        files.sync_folder(unfinished)
+        os.rename(unfinished, path)
+        files.sync_folder(root)
+        return cls(path, config)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open the folder of a run.
+
+        Raises
+        ------
+        RunError
+            If it is not there, or not a whole run folder.
+        """
+        if not path.is_dir():
+            raise RunError(f"there is no run at {path}.")
+        config_file = path / "config.json"
+        if not config_file.is_file() or not (path / "checkpoints").is_dir():
+            raise RunError(
+                f"{path} is no whole run folder: config.json or checkpoints/ is missing."
+            )
+        try:
+            record = json.loads(config_file.read_text(encoding="utf-8"))
+            known = record["format"] == FORMAT and record["version"] == VERSION
+            values, recorded = record["config"], record["sha256"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{config_file} is half written or not a run's config.") from error
+        if not known:
+            raise RunError(f"{config_file} is of another format or version.")
+        try:
+            config = RunConfig.from_mapping(values)
+        except ConfigError as error:
+            raise RunError(f"{config_file} holds an impossible config: {error}") from error
+        # Options that a later version has added have their usual values.
+        if hashlib.sha256(canonical_json(values).encode()).hexdigest() != recorded:
+            raise RunError(f"{config_file} was changed since the run began: its hash is wrong.")
+        return cls(path, config)
+
+    @classmethod
+    def find(cls, name: str, root: Path) -> Self:
+        """Open a run by the path of its folder, or by its name under ``root``.
+
+        Raises
+        ------
+        RunError
+            See :meth:`open`.
+        """
+        path = Path(name)
+        return cls.open(path if path.is_dir() else root / name)
+
+    def continue_with(self, wanted: RunConfig) -> None:
+        """Take the options that may change from ``wanted``; the config on disk stays as it was.
+
+        Raises
+        ------
+        RunError
+            If other options differ; names them.
+        """
+        old, new = flat(self.config.to_dict()), flat(wanted.to_dict())
+        different = [
+            key
+            for key in sorted(old.keys() | new.keys())
+            if key.partition(".")[0] not in MAY_CHANGE
+            and canonical_json(old.get(key)) != canonical_json(new.get(key))
+        ]
+        if different:
+            raise RunError(
+                f"{self.path} was begun with another {', '.join(different)}: "
+                f"only {', '.join(MAY_CHANGE[:-1])} may change when a run goes on."
+            )
+        self.config = replace(wanted, name=self.name)
+
+    def write_summary(self, values: dict[str, Any]) -> None:
+        """Replace ``summary.json``."""
+        record = {
+            "run": self.name,
+            "env": self.config.env,
+            "trainer": self.config.trainer,
+            "config_sha256": self.config.sha256(),
+            **values,
+            **machine.revision(),
+            "host": machine.host(),
+            "versions": machine.versions(),
+        }
+        files.write_json(self.path / "summary.json", record)
+
+
+def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested options as ``section.option`` to value."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        nested = isinstance(value, dict)
+        found |= flat(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+    return found
+
+
+def made_up_name(root: Path, env: str) -> str:
+    """Return a name that is free: the id, the time, and a number if need be."""
+    stem = env.rpartition("/")[2] + datetime.now(UTC).strftime("-%Y%m%d-%H%M%S")
+    free = (name for k in range(10_000) if not (root / (name := f"{stem}-{k}")).exists())
+    return stem if not (root / stem).exists() else next(free)
+
+
+def _config_record(config: RunConfig) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "created": machine.now(),
+        "sha256": config.sha256(),
+        "config": config.to_dict(),
+        **machine.revision(),
+        "versions": machine.versions(),
+    }

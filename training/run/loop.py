@@ -1,0 +1,272 @@
+"""What happens between two iterations, whatever the trainer: log, save, change knobs, stop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import psutil
+
+from fastenv import BatchEngine
+from training.callbacks.followers import Followers
+from training.callbacks.windows import WindowRecord
+from training.evaluation.during import Evaluations
+from training.logs.run_log import RunLog
+from training.run.config import RunConfig
+from training.run.envs import Knobs
+from training.run.stats import Window
+from training.run.writer import CheckpointWriter
+
+# Takes a snapshot at once and returns what writes it.
+TakeSnapshot = Callable[[int], Callable[[], None]]
+
+
+class Stop:
+    """Turns SIGINT and SIGTERM into a wish that is met at the next border between iterations.
+
+    Attributes
+    ----------
+    requested : bool
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Listen for the signals; a second one ends the run at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        both = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self._ask) for number in both}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _ask(self, number: int, _frame: object) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        print(f"{signal.Signals(number).name}: stopping after this iteration", file=sys.stderr)
+
+
+class Loop:
+    """The course of a run; its trainer calls it at every border and after every step.
+
+    At the border between two iterations the update of the one is done and nothing of the other has
+    happened. What a resumed run must find again is what is true at that point.
+
+    Parameters
+    ----------
+    config : RunConfig
+    engine : BatchEngine
+        One of those that are stepped.
+    knobs : Knobs
+    log : RunLog
+    snapshot : callable
+        Takes the number of steps; see :data:`TakeSnapshot`.
+    stop : Stop
+    followers : Followers
+        Windows and trackers take in every step; trackers may add to its rewards.
+    evaluations : Evaluations, optional
+    steps, iteration, wall_s : int, int, float
+        Decisions, iterations and seconds before this process.
+    last_record : mapping, optional
+        The last line of the metrics before this process.
+
+    Attributes
+    ----------
+    steps : int
+        Decisions at the last border.
+    now : int
+        Decisions until now.
+    stopped : bool
+        It was told to stop: nothing may be done any more.
+    began : float
+        When the iteration began, on the clock ``time.perf_counter``.
+    last_record : dict
+        The newest line of the metrics.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        engine: BatchEngine,
+        knobs: Knobs,
+        log: RunLog,
+        snapshot: TakeSnapshot,
+        stop: Stop,
+        followers: Followers,
+        evaluations: Evaluations | None = None,
+        *,
+        steps: int = 0,
+        iteration: int = 0,
+        wall_s: float = 0.0,
+        last_record: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.steps = self.now = steps
+        self.iteration = iteration
+        self.stopped = False
+        self.last_record: dict[str, Any] = dict(last_record or {})
+        self._config, self._knobs, self._log = config, knobs, log
+        self._snapshot, self._stop = snapshot, stop
+        self._evaluations = evaluations
+        self._writer = CheckpointWriter()
+        self._windows, self._curriculum = followers.windows, followers.curriculum
+        self._trackers = trackers = followers.trackers
+        self._window = Window(engine, None if trackers is None else trackers.placed)
+        self._wall_before, self._start = wall_s, time.perf_counter()
+        self._saved_at = steps if steps else -1
+
+    @property
+    def log(self) -> RunLog:
+        """Where a trainer says what happened between two iterations."""
+        return self._log
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of training, those before a resume included."""
+        return self._wall_before + time.perf_counter() - self._start
+
+    def begin_iteration(self, prepare: Callable[[], None] | None = None) -> bool:
+        """Prepare the next iteration; False if there is to be none because the run was stopped.
+
+        Parameters
+        ----------
+        prepare : callable, optional
+            What the trainer does before it begins, outside its time and behind what is saved.
+        """
+        if self._stop.requested:
+            self._save_last()
+            self.stopped = True
+            return False
+        changed = self._knobs.apply(self.steps)
+        if changed:
+            self._log.event("knobs", step=self.steps, **changed)
+        if self._curriculum is not None:
+            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
+        if prepare is not None:
+            prepare()
+        self._window.clear()
+        self.began, self._cpu = time.perf_counter(), time.process_time()
+        return True
+
+    def step(
+        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        """Take in the step an engine has just made, before its reward is stored.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        actions : ndarray of int, shape (n,), or None
+            None if all lanes have been reset.
+        obs, mask : ndarray
+            Where the engine has written what comes next; trackers may write it anew.
+        """
+        if actions is not None:
+            self.now += engine.num_envs
+            self._window.add(engine)
+            if self._windows is not None:
+                for record in self._windows.add():
+                    self._log_window(record)
+        if self._trackers is not None:
+            self._trackers(engine, actions, obs, mask)
+
+    def end_iteration(
+        self, train: Mapping[str, Any], phases: Mapping[str, float], **details: Any
+    ) -> None:
+        """Log an iteration that is done, and save if it is time to.
+
+        Parameters
+        ----------
+        train : mapping
+            What the trainer says of its update.
+        phases : mapping
+            Where the seconds went.
+        **details
+            Anything else to log, as JSON values.
+        """
+        wall = time.perf_counter() - self.began
+        cpu = time.process_time() - self._cpu
+        samples = self.now - self.steps
+        held_back = {str(r.action): r.ticks_at(self.steps) for r in self._config.mask_schedule}
+        self.steps = self.now
+        self.iteration += 1
+        self.last_record = record = {
+            "step": self.steps,
+            "iter": self.iteration,
+            "time": time.time(),
+            "wall_s": self.wall_s,
+            "sps": samples / wall,
+            "sps_cpu": samples / cpu,
+            "phases": dict(phases),
+            "train": dict(train),
+            **details,
+            **self._window.record(),
+            **({"held_back": held_back} if held_back else {}),
+            **({"trackers": self._trackers.metrics()} if self._trackers is not None else {}),
+            **({"gate": self._curriculum.record()} if self._curriculum is not None else {}),
+            "checkpoints": {"skipped": self._writer.skipped},
+            "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
+        }
+        self._log.metrics(record)
+        due = self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every
+        # Deterministic runs also leave the same checkpoints every time.
+        self._log_written(wait=due and self._config.deterministic)
+        if due and self._writer.busy:
+            self._skip()
+        elif due:
+            self._save()
+        if self._evaluations is not None and not self._stop.requested:
+            self._evaluations.border(self.steps, self.iteration)
+
+    def finish(self) -> None:
+        """Save what the run came to, and wait for its evaluation."""
+        self._save_last()
+        last = self._windows.flush_partial() if self._windows is not None else None
+        if last is not None:
+            self._log_window(last)
+        if self._evaluations is not None:
+            self._evaluations.finish(self.steps, self.iteration, lambda: self._stop.requested)
+
+    def _log_window(self, record: WindowRecord) -> None:
+        self._log.window({"step": self.now, **record.to_dict()})
+
+    def close(self) -> None:
+        """End the evaluation, and wait for a checkpoint that is being written."""
+        try:
+            if self._evaluations is not None:
+                self._evaluations.close()
+        finally:
+            self._writer.close()
+
+    def _save_last(self) -> None:
+        """Save if it is not saved yet, and wait until it is written."""
+        self._log_written(wait=True)
+        if self._saved_at != self.steps:
+            self._save()
+            self._log_written(wait=True)
+
+    def _save(self) -> None:
+        self._writer.start(self.steps, self._snapshot(self.steps))
+        self._saved_at = self.steps
+
+    def _skip(self) -> None:
+        """Leave a checkpoint out because the disk is slower than the training; try again later."""
+        self._writer.skipped += 1
+        self._log.event("checkpoint skipped", step=self.steps, skipped=self._writer.skipped)
+
+    def _log_written(self, wait: bool = False) -> None:
+        steps = self._writer.written(wait)
+        if steps is not None:
+            self._log.event("checkpoint", step=steps)
