@@ -39,7 +39,7 @@ from training.evaluation.trained import (
     own_episodes,
     play_matches,
 )
-from training.games import prospector
+from training.games.prospector import episodes as prospector
 from training.games.skullking import abilities, goals, matches
 from training.run import files, machine
 from training.run.folder import RunFolder

@@ -24,7 +24,7 @@ from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
 from training.evaluation.over_seeds import over_seeds, parse_seeds, train_to_end
-from training.games import prospector
+from training.games.prospector import episodes as prospector
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder

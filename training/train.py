@@ -12,9 +12,10 @@ from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.logs.boards import check_wandb
+from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
 from training.run.folder import RunError, RunFolder, flat
-from training.run.presets import PRESETS, preset
+from training.run.presets import preset
 from training.run.values import require
 
 REMEDY = (
@@ -33,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
     parse.add_argument("--trainer", help="native, sb3, hier or ensemble")
     parse.add_argument("--config", help="YAML or JSON file of options")
-    parse.add_argument("--preset", choices=tuple(PRESETS), help="named starting point")
+    parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
     parse.add_argument("--name", help="name of the run, a folder under --runs")
     parse.add_argument("--total-steps", type=int, help="decisions, summed over the lanes")
     parse.add_argument("--num-envs", type=int, help="lanes")
@@ -139,11 +140,11 @@ def prepare(args: argparse.Namespace) -> RunFolder:
 
 def check_environment(config: RunConfig) -> None:
     """Let the environment refuse what it cannot do before anything is written."""
-    from training.callbacks import curriculum, late_actions
+    from training.callbacks import curriculum
     from training.callbacks.trackers import options
     from training.callbacks.windows import EngineWindows
-    from training.run import trainers
-    from training.run.envs import Knobs, check_opponents, trial_engine
+    from training.run import late_actions, trainers
+    from training.run.envs import Knobs, trial_engine
 
     if config.wandb:
         check_wandb()
@@ -152,7 +153,7 @@ def check_environment(config: RunConfig) -> None:
     late_actions.check(engine, config.mask_schedule)
     options.build(engine, config.trackers, seed=0)
     curriculum.check(config, engine)
-    check_opponents(config)
+    games.of(config.env).check(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.module_of(config.trainer).check(config, engine)

@@ -3,8 +3,9 @@ import json
 import pytest
 
 from fastenv.errors import ConfigError
+from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
-from training.run.presets import PRESETS, derived_sizes, preset
+from training.run.presets import derived_sizes, preset
 
 
 def test_defaults_are_possible():
@@ -144,7 +145,7 @@ def test_config_survives_json():
     assert again.sha256() == config.sha256()
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", games.presets())
 def test_preset_is_possible_and_says_its_sizes(name):
     config = RunConfig.from_mapping(preset(name))
     assert config.preset == name

@@ -10,8 +10,8 @@ from training.evaluate import main
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Bot
-from training.games import prospector
-from training.games.prospector import BOTS, REFERENCE_LINES, Protocol
+from training.games.prospector import episodes as prospector
+from training.games.prospector.episodes import BOTS, REFERENCE_LINES, Protocol
 from training.run.envs import make_engine
 
 ENV = "Prospector-v0"

@@ -103,7 +103,7 @@ def test_masks_of_some_lanes_are_not_offered():
 
 @pytest.mark.parametrize(
     ("env", "action", "named"),
-    [("Prospector-v0", 69, "mask_schedule.action=69"), ("SkullKingWorker-v0", 3, "time_remaining")],
+    [("Prospector-v0", 69, "mask_schedule.action=69"), ("SkullKingWorker-v0", 3, "how many ticks")],
 )
 def test_rule_that_cannot_be_followed_is_refused(env, action, named):
     lanes = BatchVecEnv(make_engine(env, 2))
@@ -232,7 +232,7 @@ def without(*names):
         (
             without("env", "env_options", "window_ticks")
             | {"mask_schedule": [{"action": 3, "ticks": 5}]},
-            "'time_remaining'",
+            "how many ticks",
         ),
     ],
 )

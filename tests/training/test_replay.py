@@ -8,7 +8,7 @@ import pytest
 
 from training import replay
 from training.evaluation import episodes
-from training.games import prospector
+from training.games.prospector import episodes as prospector
 from training.replay import ReplayError, main
 from training.run.envs import make_engine
 

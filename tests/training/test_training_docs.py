@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from training.run import games
 from training.run.config import NativeConfig, PPOConfig, RunConfig
-from training.run.presets import PRESETS
 from training.train import check_environment
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")
@@ -56,4 +56,4 @@ def test_options_of_ppo_are_listed_with_their_defaults(section, options):
 def test_presets_are_named():
     listed = re.search(r"`--preset` \(([^)]*)\)", PAGE)
     assert listed
-    assert re.findall(r"`(\w+)`", listed[1]) == list(PRESETS)
+    assert re.findall(r"`(\w+)`", listed[1]) == list(games.presets())

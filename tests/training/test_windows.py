@@ -118,6 +118,7 @@ def feed_batch(windows, traces, steps):
 
 
 def replay(case, **options):
+    options.setdefault("metric_keys", METRICS)
     windows = WindowAggregator("golden", case["window_env_steps"], **options)
     traces = [trace(stem) for stem in case["lanes"]]
     if case["kind"] == "single":
@@ -202,7 +203,7 @@ def test_batches_equal_the_definition_lane_by_lane(play):
 @given(plays())
 def test_single_steps_equal_batches(play):
     size, batches = play
-    batched, single = WindowAggregator("r", size), WindowAggregator("r", size)
+    batched, single = WindowAggregator("r", size, METRICS), WindowAggregator("r", size, METRICS)
     records = [[], []]
     for reward, infos, terminated, truncated in batches:
         records[0] += batched.record_step_batch(reward, infos, terminated, truncated)
@@ -218,10 +219,10 @@ def test_single_steps_equal_batches(play):
 def test_going_on_from_a_saved_state_changes_nothing(play, data):
     size, batches = play
     cut = data.draw(st.integers(0, len(batches)))
-    straight, first = WindowAggregator("r", size), WindowAggregator("r", size)
+    straight, first = WindowAggregator("r", size, METRICS), WindowAggregator("r", size, METRICS)
     expected = [r for batch in batches for r in straight.record_step_batch(*batch)]
     found = [r for batch in batches[:cut] for r in first.record_step_batch(*batch)]
-    second = WindowAggregator("r", size)
+    second = WindowAggregator("r", size, METRICS)
     second.restore(json.loads(json.dumps(first.state())))
     found += [r for batch in batches[cut:] for r in second.record_step_batch(*batch)]
     assert found == expected
@@ -244,7 +245,7 @@ def test_a_long_step_closes_several_windows_and_ends_in_the_last():
 
 
 def test_an_end_on_the_border_belongs_to_the_window_it_closes():
-    windows = WindowAggregator("r", 3)
+    windows = WindowAggregator("r", 3, METRICS)
     (record,) = windows.record_step_batch([1.0, 1.0], {"dt": [2, 1]}, [False, True], [False] * 2)
     assert (record.episodes_completed, record.return_mean) == (1, 1.0)
 
@@ -286,7 +287,7 @@ def test_what_is_no_number_counts_as_nothing(bad):
     ],
 )
 def test_bad_batch_is_refused_and_changes_nothing(changed, named):
-    windows = WindowAggregator("r", 5)
+    windows = WindowAggregator("r", 5, METRICS)
     good = {"rewards": [1.0, 2.0], "infos": {}, "terminated": [0, 0], "truncated": [0, 0]}
     before = windows.state()
     with pytest.raises(ValueError, match=named):
@@ -297,7 +298,7 @@ def test_bad_batch_is_refused_and_changes_nothing(changed, named):
 @pytest.mark.parametrize("size", [0, -1, 2.0, True, "10", None])
 def test_bad_window_size_is_refused(size):
     with pytest.raises(ValueError, match="window_env_steps"):
-        WindowAggregator("r", size)
+        WindowAggregator("r", size, METRICS)
 
 
 @pytest.mark.parametrize("keys", ["credits", ("credits", "credits")])

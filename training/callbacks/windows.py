@@ -18,7 +18,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from fastenv.prospector.layout import METRICS
+from training.run import games
 
 Infos = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 # Rows of the sums over pieces: whole numbers, and floats, behind which the metrics follow.
@@ -82,7 +82,7 @@ class WindowAggregator:
         self,
         run_id: str,
         window_env_steps: int,
-        metric_keys: Sequence[str] = METRICS,
+        metric_keys: Sequence[str] = (),
         *,
         shared_return: bool = False,
     ) -> None:
@@ -282,7 +282,8 @@ class EngineWindows(WindowAggregator):
     """
 
     def __init__(self, engine: BatchEngine, run_id: str, window_env_steps: int) -> None:
-        super().__init__(run_id, window_env_steps)
+        metrics = games.of_engine(engine).window_metrics
+        super().__init__(run_id, window_env_steps, metrics)
         self._engine = engine
         self._names = ("dt", "invalid_action", *self.metric_keys)
         for name in self._names:

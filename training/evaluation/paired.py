@@ -14,7 +14,7 @@ from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.over_seeds import over_seeds
 from training.evaluation.trained import AGENT, Trained, episode_protocol, play_matches
-from training.games import prospector
+from training.games.prospector import episodes as prospector
 from training.games.skullking.pair import DECODED
 from training.run.config import EvaluationConfig, RunConfig
 

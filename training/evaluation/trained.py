@@ -11,14 +11,13 @@ from typing import Any
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
-from training.callbacks import late_actions
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Bot, Net, NetInGame, Policy, episode_begins, round_begins
-from training.games import prospector
+from training.games.prospector import episodes as prospector
 from training.games.skullking import abilities, goals, matches
 from training.games.skullking.pair import HALVES, Pair
-from training.run import checkpoint, trainers
+from training.run import checkpoint, late_actions, trainers
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.skullking import SkullKingGame
-from fastenv.skullking.layout import HAND_SLOTS, layout
+from training.run import games
 from training.run.options.ppo import PPOConfig
 from training.run.values import require
 
@@ -39,29 +38,18 @@ class ObsLayout:
     def check(self, config: PPOConfig) -> None:
         """Refuse a network that this environment cannot feed."""
         fits = config.heads != "phase" or self.phase is not None
-        require(fits, "ppo.heads", config.heads, "'single': this tier does not show its phase")
+        require(fits, "ppo.heads", config.heads, "'single': this game does not show its phase")
         fits = config.attention == 0 or bool(self.slots)
-        require(fits, "ppo.attention", config.attention, "0: this tier does not show card slots")
+        require(fits, "ppo.attention", config.attention, "0: this game does not show card slots")
 
 
 def obs_layout(engine: Any) -> ObsLayout:
-    """Return the layout of an engine's observations; Skull King's has phases and card slots."""
-    phase: tuple[int, int] | None = None
-    slots: tuple[tuple[int, int, int], ...] = ()
-    game = getattr(engine, "game", None)
-    if isinstance(game, SkullKingGame):
-        rules = game.rules[0]
-        blocks = layout(int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"]))
-        named = {block.name: block for block in blocks}
-        decision = named.get("decision") or named.get("phase")
-        phase = None if decision is None else (decision.offset, decision.length)
-        width = named["hand"].length // HAND_SLOTS
-        rows = [named[name] for name in ("hand", "table", "bendt_cards") if name in named]
-        slots = tuple((row.offset, row.length // width, width) for row in rows)
+    """Return the layout of an engine's observations, with the parts that its game tells of."""
+    parts = games.of_engine(engine).observation_parts(engine)
     return ObsLayout(
         obs_size=int(np.prod(engine.obs_shape)),
         num_actions=engine.num_actions,
         is_bytes=np.dtype(engine.obs_dtype) == np.uint8,
-        phase=phase,
-        slots=slots,
+        phase=parts.phase,
+        slots=parts.slots,
     )

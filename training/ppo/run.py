@@ -9,26 +9,21 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.errors import ConfigError
-from fastenv.skullking import SkullKingGame
-from training.callbacks import late_actions
-from training.games.skullking.hindsight.auxiliary import Hindsight
-from training.games.skullking.hindsight.auxiliary import make as make_hindsight
 from training.nets import actor_critic as policy
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.ppo import options
+from training.ppo.auxiliary import Auxiliary
 from training.ppo.trainer import OnStep, PPOTrainer
-from training.run import checkpoint, envs
+from training.run import checkpoint, envs, games, late_actions
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
 from training.run.session import Outcome, Snapshot, conduct
-from training.run.values import require
 from training.selfplay import league
 from training.selfplay.league import League
 
@@ -173,30 +168,22 @@ def build(config: RunConfig, engines: list[Any], on_step: Any = None) -> PPOTrai
             total_steps=config.total_steps,
             seed=config.seed,
             on_step=on_step,
-            auxiliary=hindsight(config, engines[0]),
+            auxiliary=auxiliary(config, engines[0]),
         )
 
 
-def hindsight(config: RunConfig, engine: BatchEngine) -> Hindsight | None:
-    """Return the auxiliary loss of ``native.hindsight``; None if it is off.
+def auxiliary(config: RunConfig, engine: BatchEngine) -> Auxiliary | None:
+    """Return the auxiliary loss that the game offers for ``native.hindsight``; None if it is off.
 
     Raises
     ------
     ConfigError
         If the mode does not fit the environment or the network.
     """
-    mode = config.native.hindsight
-    if mode == "off":
+    if config.native.hindsight == "off":
         return None
-    game = engine.game
-    if not isinstance(game, SkullKingGame):
-        raise ConfigError(f"native.hindsight={mode!r} is not possible: it is Skull King's alone.")
-    if game.config.tier == "worker":
-        allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
-        require(not config.trackers, "trackers", dict(config.trackers), allowed)
-    seed = envs.stream_seed(config.seed, "auxiliary")
-    learning, policy = options.learning(config), game.config.tier
-    return make_hindsight(mode, policy, game.config, learning, config.num_envs, seed)
+    found: Auxiliary = games.of_engine(engine).auxiliary(config, engine)
+    return found
 
 
 def check(config: RunConfig, engine: BatchEngine) -> None:
@@ -209,7 +196,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     """
     with options.names_of_the_run():
         obs_layout(engine).check(options.learning(config))
-        hindsight(config, engine)
+        auxiliary(config, engine)
         device = choose_device(config.device)
         if config.precision != "auto":
             check_precision(config.precision, device)

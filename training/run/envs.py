@@ -10,11 +10,11 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from training.run import env_impl
+from training.run import env_impl, games
 from training.run.config import RunConfig
 from training.run.env_impl import EnvImpl
 from training.run.seeds import TRAINING_BIT
-from training.run.values import Schedule, require
+from training.run.values import Schedule
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
@@ -44,13 +44,8 @@ def make_engine(
 
 
 def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return options of an environment as training and evaluation want them.
-
-    Skull King's ``invalid_action`` is "raise" unless given: our trainers mask, so an illegal action
-    is a fault that must not hide. In Prospector every action is a move.
-    """
-    strict = env.rpartition("/")[2].startswith("SkullKing")
-    return ({"invalid_action": "raise"} if strict else {}) | dict(options or {})
+    """Return options of an environment over those that its game wants in training."""
+    return {**games.of(env).env_options, **(options or {})}
 
 
 def training_engine(config: RunConfig, groups: int = 1) -> tuple[BatchEngine, EnvImpl]:
@@ -80,23 +75,6 @@ def _engine(config: RunConfig, num_envs: int) -> tuple[BatchEngine, EnvImpl]:
     impl = env_impl.choose(config.env_impl, config.env, options)
     how = {"backend": impl.backend, "num_threads": config.env_threads}
     return fastenv.make_engine(config.env, num_envs, **how, **options), impl
-
-
-def check_opponents(config: RunConfig) -> None:
-    """Refuse seats that are played from outside: a trainer would take their turns for its own.
-
-    Raises
-    ------
-    ConfigError
-        If an option, a schedule or a stage of the gate names ``external`` opponents.
-    """
-    given = [config.env_options.get("opponents")]
-    given += [value for _, value in config.schedules.get("opponents", ())]
-    given += [stage["knobs"].get("opponents") for stage in config.gate.get("stages", ())]
-    for value in given:
-        names = [value] if isinstance(value, str) else value or ()
-        allowed = "bots; seats are played from outside with the section selfplay alone"
-        require("external" not in names, "opponents", value, allowed)
 
 
 def stream_seed(seed: int, stream: str, bits: int = 32) -> int:

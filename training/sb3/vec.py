@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
-from training.callbacks import late_actions
+from training.run import late_actions
 from training.run.config import LateAction
 from training.run.loop import Loop
 
@@ -25,7 +25,7 @@ class LateActionVecEnv(VecEnvWrapper):
     ----------
     venv : BatchVecEnv
     rules : sequence of LateAction
-        See :func:`training.callbacks.late_actions.masks`.
+        See :func:`training.run.late_actions.masks`.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class LateActionVecEnv(VecEnvWrapper):
     Raises
     ------
     ConfigError
-        From :func:`training.callbacks.late_actions.check`.
+        From :func:`training.run.late_actions.check`.
     """
 
     def __init__(self, venv: BatchVecEnv, rules: Sequence[LateAction]) -> None:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import torch
 
 from fastenv import BatchEngine
-from fastenv.skullking.tables import Bot
 from training.nets.distribution import Sampler, masked_log_probs
+from training.run import games
 from training.selfplay.pool import Pool
 
 Array = npt.NDArray[Any]
@@ -33,7 +33,8 @@ class PoolEngine:
     Parameters
     ----------
     engine : BatchEngine
-        Of Skull King's flat tier, not reset yet. What is not described here is its own.
+        Of whole games whose seats can be played from outside, not reset yet. What is not described
+        here is its own.
     pool : Pool
         The frozen policies.
     weights : callable
@@ -68,8 +69,9 @@ class PoolEngine:
         self._engine, self._pool, self._weights = engine, pool, weights
         self._on_matches = on_matches
         n = engine.num_envs
-        game: Any = engine.game
-        self._num_players = int(game.rules["num_players"][0])
+        seats = games.of_engine(engine).seats(engine)
+        assert seats is not None  # the league has asked
+        self._seats, self._num_players = seats, seats.count
         self._of_bots = np.arange(n) < round(bots * n)
         self._begun = False
         self._draws = np.random.default_rng(seed)
@@ -145,7 +147,7 @@ class PoolEngine:
         if not lanes.size:
             return lanes, lanes
         rows = self._engine.get_states(lanes)
-        place = (rows["actor"] - rows["agent"]) % self._num_players  # from the learner on
+        place = self._seats.deciding(rows)
         lanes, place = lanes[place > 0], place[place > 0]
         return lanes, self.players[lanes, place - 1]
 
@@ -177,11 +179,12 @@ class PoolEngine:
     def _report(self, lanes: Array) -> None:
         """Tell who has played, by seat, and with what result."""
         rows, size = self._engine.get_states(lanes), self._num_players
+        learner = self._seats.learner(rows)
         players = np.full((len(lanes), size), -1, np.int32)
         for k in range(1, size):
-            players[np.arange(len(lanes)), (rows["agent"] + k) % size] = self.players[lanes, k - 1]
+            players[np.arange(len(lanes)), (learner + k) % size] = self.players[lanes, k - 1]
         assert self._on_matches is not None
-        self._on_matches(players, rows["total"][:, :size])
+        self._on_matches(players, self._seats.points(rows))
 
     # -- who plays -------------------------------------------------------------------------------
 
@@ -192,8 +195,7 @@ class PoolEngine:
             self._engine.configure("opponents", "external", np.flatnonzero(~self._of_bots))
 
     def _has_external(self) -> Array:
-        found: Array = (self._engine.get_states()["bots"] == Bot.EXTERNAL).any(axis=1)
-        return found
+        return self._seats.from_outside(self._engine.get_states())
 
     def _seat_players(self, fresh: Array) -> None:
         """Draw the players of the episodes that have just begun."""

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.skullking import SkullKingGame
-from fastenv.skullking.tables import Tier
 from training.nets.actor_critic import ActorCritic
+from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import stream_seed
 from training.run.options.selfplay import SelfPlayConfig
@@ -31,7 +30,7 @@ class League:
     folder : Path
         Of the run: ``pool/`` and ``ratings.sqlite`` are kept there.
     engine : BatchEngine
-        Of the flat tier, not reset yet.
+        Of whole games whose seats can be played from outside, not reset yet.
     make_net : callable
         Returns a network like the learner's.
 
@@ -142,12 +141,11 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     Raises
     ------
     ConfigError
-        For another game or tier, or rules under which seats cannot be played from outside.
+        For an environment, or rules, under which seats cannot be played from outside.
     """
-    game = engine.game
-    flat = isinstance(game, SkullKingGame) and game.rules["tier"][0] == Tier.FLAT
-    allowed = "SkullKingFlat-v0 with selfplay: there one policy can play every seat"
-    require(flat, "env", config.env, allowed)
+    possible = games.of_engine(engine).seats(engine) is not None
+    allowed = "one of whole games with selfplay, in which one policy can play every seat"
+    require(possible, "env", config.env, allowed)
     kinds = [given.get("kind", name) for name, given in config.trackers.items()]
     allowed = "without an archive with selfplay: nobody would sit in its rows"
     require("archive" not in kinds, "trackers", kinds, allowed)

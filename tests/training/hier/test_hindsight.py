@@ -324,7 +324,7 @@ def test_a_resumed_run_goes_on_exactly(train, tmp_path, mode, tier):
         ("SkullKingWorker-v0", "native.hindsight=tricks", "'off' or 'value' or 'sil' or 'is'"),
         ("SkullKingManager-v0", "native.hindsight=sil", "'off' or 'tricks' or 'bid'"),
         ("SkullKingFlat-v0", "native.hindsight=tricks", "'off' in the flat tier"),
-        ("Prospector-v0", "native.hindsight=tricks", "Skull King's alone"),
+        ("Prospector-v0", "native.hindsight=tricks", "has no such loss"),
         ("SkullKingWorker-v0", "native.hindsight=her", "native.hindsight must be one of 'off'"),
     ],
 )

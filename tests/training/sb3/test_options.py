@@ -10,8 +10,9 @@ from sb3_contrib.ppo_mask.policies import MlpPolicy
 
 from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
+from training.run import games
 from training.run.config import RunConfig
-from training.run.presets import PRESETS, preset
+from training.run.presets import preset
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.policy import AutocastMaskablePolicy
@@ -33,7 +34,7 @@ def parts(model):
 
 def test_defaults_and_presets_are_stock():
     assert parts(built()) == (MaskablePPO, MlpPolicy, MaskableRolloutBuffer)
-    for name in PRESETS:
+    for name in games.presets():
         config = RunConfig.from_mapping({**preset(name), "trainer": "sb3"})
         chosen = (config.ppo.rollout_buffer, config.precision, config.ppo.algorithm)
         assert chosen == ("stock", "fp32", "stock")

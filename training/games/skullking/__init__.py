@@ -1,1 +1,66 @@
-"""Skull King: matches, goals, abilities, and the parts of its hierarchical trainer."""
+"""Skull King: presets, parts of observations, seats, evaluation, and its hierarchical trainer."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from fastenv import BatchEngine
+from training.games.skullking.presets import PRESETS
+from training.run.games import GameTraining, ObservationParts, Seats
+from training.run.values import require
+
+
+class SkullKing(GameTraining):
+    """What training must know of Skull King; see :class:`training.run.games.GameTraining`."""
+
+    title = "Skull King"
+    # Our trainers mask, so an illegal action is a fault that must not hide.
+    env_options: ClassVar = {"invalid_action": "raise"}
+    presets = PRESETS
+
+    def observation_parts(self, engine: BatchEngine) -> ObservationParts:
+        """Return where phase and card slots are, in tiers that show them."""
+        from fastenv.skullking.layout import HAND_SLOTS, layout
+
+        rules = engine.game.rules[0]
+        blocks = layout(int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"]))
+        named = {block.name: block for block in blocks}
+        phase = named.get("decision") or named.get("phase")
+        width = named["hand"].length // HAND_SLOTS
+        rows = [named[name] for name in ("hand", "table", "bendt_cards") if name in named]
+        return ObservationParts(
+            phase=None if phase is None else (phase.offset, phase.length),
+            slots=tuple((row.offset, row.length // width, width) for row in rows),
+        )
+
+    def check(self, config: Any) -> None:
+        """Refuse seats that are played from outside: a trainer would take their turns for its own.
+
+        Raises
+        ------
+        ConfigError
+            If an option, a schedule or a stage of the gate names ``external`` opponents.
+        """
+        given = [config.env_options.get("opponents")]
+        given += [value for _, value in config.schedules.get("opponents", ())]
+        given += [stage["knobs"].get("opponents") for stage in config.gate.get("stages", ())]
+        for value in given:
+            names = [value] if isinstance(value, str) else value or ()
+            allowed = "bots; seats are played from outside with the section selfplay alone"
+            require("external" not in names, "opponents", value, allowed)
+
+    def seats(self, engine: BatchEngine) -> Seats | None:
+        """Return who sits where in whole games; None in tiers that play rounds."""
+        from training.games.skullking.seats import TableSeats
+
+        flat = engine.game.config.tier == "flat"
+        return TableSeats(int(engine.game.rules["num_players"][0])) if flat else None
+
+    def auxiliary(self, config: Any, engine: BatchEngine) -> Any:
+        """Return the loss on rounds in hindsight (:mod:`training.games.skullking.hindsight`)."""
+        from training.games.skullking.hindsight.auxiliary import of_run
+
+        return of_run(config, engine)
+
+
+GAME = SkullKing()

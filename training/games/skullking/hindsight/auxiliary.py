@@ -14,7 +14,10 @@ from training.callbacks.windows import step_columns
 from training.games.skullking.hindsight import losses
 from training.games.skullking.hindsight.samples import ManagerSource, Source, WorkerSource
 from training.nets.actor_critic import ActorCritic
+from training.ppo import options
 from training.ppo.buffer import Rollout
+from training.run import envs
+from training.run.config import RunConfig
 from training.run.options.hindsight import MODES, Mode
 from training.run.options.ppo import PPOConfig
 from training.run.values import require
@@ -95,6 +98,23 @@ class Hindsight:
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
         self._generator.set_state(saved["generator"])
+
+
+def of_run(config: RunConfig, engine: Any) -> Hindsight:
+    """Return the auxiliary loss of a run that asks for one.
+
+    Raises
+    ------
+    ConfigError
+        If the mode does not fit the environment or the network.
+    """
+    game = engine.game.config
+    if game.tier == "worker":
+        allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
+        require(not config.trackers, "trackers", dict(config.trackers), allowed)
+    seed = envs.stream_seed(config.seed, "auxiliary")
+    learning = options.learning(config)
+    return make(config.native.hindsight, game.tier, game, learning, config.num_envs, seed)
 
 
 def make(

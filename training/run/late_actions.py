@@ -1,7 +1,8 @@
 """Actions that are held back at the start of episodes (option ``mask_schedule``).
 
-In Prospector an agent soon finds that cashing out with its first action costs nothing, and stops
-playing. Held back for some ticks, less and less as the training goes on, it has to learn to live.
+Where an agent may end an episode with its first action, it soon finds that this costs nothing, and
+stops playing. Held back for some ticks, less and less as the training goes on, it has to learn to
+live.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
+from training.run import games
 from training.run.config import LateAction
 
 
@@ -40,7 +42,7 @@ def masks(
         A new array.
     """
     legal = (engine.mask if mask is None else mask) != 0
-    elapsed = engine.game.config.time_max - engine.info["time_remaining"]
+    elapsed = games.of_engine(engine).elapsed(engine)
     for rule in rules:
         early = elapsed < rule.ticks_at(steps)
         early &= legal.sum(1) > legal[:, rule.action]
@@ -54,7 +56,7 @@ def check(engine: BatchEngine, rules: Sequence[LateAction]) -> None:
     Raises
     ------
     ConfigError
-        If the game does not say how much time remains, or has no such action.
+        If the game does not count ticks, or has no such action.
     """
     for rule in rules:
         if rule.action >= engine.num_actions:
@@ -62,7 +64,5 @@ def check(engine: BatchEngine, rules: Sequence[LateAction]) -> None:
                 f"mask_schedule.action={rule.action} is not possible: mask_schedule.action must "
                 f"be from 0 to {engine.num_actions - 1}."
             )
-        if "time_remaining" not in engine.info:
-            raise ConfigError(
-                "mask_schedule is not possible here: this game has no info column 'time_remaining'."
-            )
+    if rules:
+        games.of_engine(engine).elapsed(engine)

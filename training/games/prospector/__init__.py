@@ -1,0 +1,50 @@
+"""Asteroid Prospector: presets, clock and windows of ticks, and how it is evaluated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.prospector.layout import METRICS
+from training.run.games import GameTraining
+
+# Prospector spec, section 24. 6,144 decisions; the published figure of 6,000 counts ticks.
+PRESETS = {
+    "prospector": {
+        "env": "Prospector-v0",
+        "num_envs": 8,
+        "total_steps": 6 * 8 * 128,
+        "window_ticks": 2000,
+        "ppo": {
+            "n_steps": 128,
+            "batch_size": 256,
+            "n_epochs": 4,
+            "learning_rate": 3e-4,
+            "gamma": 0.99,
+            "gae_lambda": 0.95,
+            "clip_range": 0.2,
+            "ent_coef": 0.01,
+            "vf_coef": 0.5,
+            "max_grad_norm": 0.5,
+            "net_arch": [256, 256],
+            "activation": "tanh",
+        },
+        "evaluation": {"seed": 7},
+    },
+}
+
+
+class Prospector(GameTraining):
+    """What training must know of Prospector; see :class:`training.run.games.GameTraining`."""
+
+    title = "Prospector"
+    presets = PRESETS
+    window_metrics = METRICS
+
+    def elapsed(self, engine: BatchEngine) -> np.ndarray:
+        """Return the ticks since the episode of each lane began, shape (n,)."""
+        elapsed: np.ndarray = engine.game.config.time_max - engine.info["time_remaining"]
+        return elapsed
+
+
+GAME = Prospector()

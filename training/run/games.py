@@ -1,0 +1,193 @@
+"""What training must know of a game, by environment id.
+
+Every game that has something to say says it in a module of :mod:`training.games`, which has a
+:class:`GameTraining` called ``GAME``. Nothing imports such a module but this registry, by name and
+when its game is asked for; what lies below the games asks here. An environment that nobody has
+described has a :class:`GameTraining` with its defaults, which suit any game of :mod:`fastenv`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from fastenv import BatchEngine, registry
+from fastenv.errors import ConfigError
+
+_MODULES = {
+    "SkullKingFlat-v0": "training.games.skullking",
+    "SkullKingManager-v0": "training.games.skullking",
+    "SkullKingWorker-v0": "training.games.skullking",
+    "SkullKingAbility-v0": "training.games.skullking",
+    "Prospector-v0": "training.games.prospector",
+}
+_REGISTERED: dict[str, GameTraining] = {}
+
+
+@dataclass(frozen=True)
+class ObservationParts:
+    """Places in a flat observation that a network may look for.
+
+    Parameters
+    ----------
+    phase : tuple of int or None
+        Offset and length of the one-hot of the decision phase.
+    slots : tuple of (int, int, int)
+        Offset, number and width of each row of card slots; an empty slot is all zero.
+    """
+
+    phase: tuple[int, int] | None = None
+    slots: tuple[tuple[int, int, int], ...] = ()
+
+
+class Seats(Protocol):
+    """Reads in the rows of a game who sits where; all arrays have shape (k,) unless said."""
+
+    count: int
+
+    def from_outside(self, rows: np.ndarray) -> np.ndarray:
+        """Tell in which rows any seat is played from outside the engine, bool."""
+
+    def deciding(self, rows: np.ndarray) -> np.ndarray:
+        """Return who decides: seats from the learner's on, 0 for the learner."""
+
+    def learner(self, rows: np.ndarray) -> np.ndarray:
+        """Return the number of the learner's seat."""
+
+    def points(self, rows: np.ndarray) -> np.ndarray:
+        """Return the points of all seats, shape (k, count)."""
+
+
+class GameTraining:
+    """What training must know of a game; the defaults are those of a game that says nothing.
+
+    Attributes
+    ----------
+    title : str
+        What a sentence calls it; empty for the id of the environment.
+    env_options : mapping
+        Options of the environment that hold in training and evaluation unless others are given.
+    presets : mapping of str to mapping
+        Named starting points of a run; see :mod:`training.run.presets`.
+    window_metrics : tuple of str
+        Info columns that windows of ticks average (:mod:`training.callbacks.windows`).
+    protocol : str
+        Module with how it is evaluated, a ``PROTOCOL``; see :mod:`training.evaluation.protocol`.
+    """
+
+    title = ""
+    env_options: ClassVar[Mapping[str, Any]] = {}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    window_metrics: tuple[str, ...] = ()
+    protocol = "training.evaluation.protocol"
+
+    def observation_parts(self, engine: BatchEngine) -> ObservationParts:
+        """Return what a network may know of the observations of an engine."""
+        return ObservationParts()
+
+    def elapsed(self, engine: BatchEngine) -> np.ndarray:
+        """Return the ticks since the episode of each lane began, shape (n,).
+
+        Raises
+        ------
+        ConfigError
+            If the game does not count them.
+        """
+        raise ConfigError(
+            "mask_schedule is not possible here: this game does not say how many ticks an episode "
+            "has lasted."
+        )
+
+    def check(self, config: Any) -> None:
+        """Refuse options of a run that its trainer could not follow in this game.
+
+        Raises
+        ------
+        ConfigError
+            Names option, value and what is allowed.
+        """
+
+    def seats(self, engine: BatchEngine) -> Seats | None:
+        """Return how policies sit in all seats of an engine's games; None where they cannot."""
+        return None
+
+    def auxiliary(self, config: Any, engine: BatchEngine) -> Any:
+        """Return the loss of ``native.hindsight``, an :class:`training.ppo.auxiliary.Auxiliary`.
+
+        Parameters
+        ----------
+        config : RunConfig
+            Asks for another mode than ``off``.
+        engine : BatchEngine
+
+        Raises
+        ------
+        ConfigError
+            If there is none, or it does not fit environment or network.
+        """
+        raise ConfigError(
+            f"native.hindsight={config.native.hindsight!r} is not possible: {config.env} has no "
+            "such loss."
+        )
+
+
+def of(env: str) -> GameTraining:
+    """Return what training knows of the game of an environment.
+
+    Parameters
+    ----------
+    env : str
+        Its id, with or without the namespace; need not be known.
+    """
+    env = _short(env)
+    if env in _REGISTERED:
+        return _REGISTERED[env]
+    if env not in _MODULES:
+        return GameTraining()
+    game: GameTraining = import_module(_MODULES[env]).GAME
+    return game
+
+
+def of_engine(engine: Any) -> GameTraining:
+    """Return what training knows of the game that an engine steps."""
+    module = type(engine.game).__module__
+    for env, (home, _) in registry.ENVS.items():
+        if module == home or module.startswith(f"{home}."):
+            return of(env)
+    return GameTraining()
+
+
+def protocol_of(env: str) -> Any:
+    """Return how a game is evaluated, an :class:`training.evaluation.protocol.Protocol`."""
+    return import_module(of(env).protocol).PROTOCOL
+
+
+def presets() -> dict[str, dict[str, Any]]:
+    """Return the presets of all games by name."""
+    known = {id(game): game for game in map(of, (*_MODULES, *_REGISTERED))}
+    return {name: dict(values) for game in known.values() for name, values in game.presets.items()}
+
+
+def register(env: str, game: GameTraining) -> None:
+    """Describe the game of an environment, in place of what was known of it.
+
+    Parameters
+    ----------
+    env : str
+        Its id, with or without the namespace.
+    game : GameTraining
+    """
+    _REGISTERED[_short(env)] = game
+
+
+def unregister(env: str) -> None:
+    """Forget what :func:`register` was told of an environment."""
+    _REGISTERED.pop(_short(env), None)
+
+
+def _short(env: str) -> str:
+    return env.rpartition("/")[2]
