@@ -24,8 +24,7 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
-from training import replay
-from training.evaluation import tables
+from training.evaluation import replays, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
 from training.evaluation.trained import (
@@ -72,11 +71,11 @@ def write_replays(
     for episode in ranked.tolist():
         seed = int(played.columns["seed"][episode])
         window = int(trained.windows.get("window_id", 0))
-        found = replay.record(run.config.env, env_options, seed, played.actions[episode])
+        found = replays.record(run.config.env, env_options, seed, played.actions[episode])
         entries.append(
-            replay.add_to_index(
+            replays.add_to_index(
                 run.path,
-                replay.save(found, run.replays, window),
+                replays.save(found, run.replays, window),
                 found,
                 run_id=run.name,
                 window_id=window,

@@ -11,6 +11,7 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from training import replay
 from training.evaluate import main
+from training.evaluation import replays
 from training.run.config import LateAction
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
@@ -200,7 +201,7 @@ def test_agent_whose_training_held_back_to_the_end_is_shown_both_ways(train, tmp
 
 
 def test_best_episodes_are_kept_and_play_again(run, capsys):
-    index = replay.load_index(run)
+    index = replays.load_index(run)
     assert len(index) == 2
     rows = [r for r in lines(run / "episodes.jsonl") if r["bot"] == "trained"]
     best = sorted(r["return_total"] for r in rows)[-2:]
@@ -214,7 +215,7 @@ def test_skull_king_keeps_replays_too(finished, tmp_path):
     copy = shutil.copytree(finished, tmp_path / "copy")
     flags = ["--only", "goals", "--episodes", "8", "--replays", "1"]
     assert main([str(copy), *flags]) == 0
-    (entry,) = replay.load_index(copy)
+    (entry,) = replays.load_index(copy)
     assert (entry["window_id"], entry["checkpoint_env_steps_total"]) == (0, None)
     assert replay.main([str(copy / entry["replay_path"]), "--backend", "reference"]) == 0
 

@@ -6,10 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from training import replay
-from training.evaluation import episodes
+from training.evaluation import episodes, replays
+from training.evaluation.replays import ReplayError
 from training.games.prospector import episodes as prospector
-from training.replay import ReplayError, main
+from training.replay import main
 from training.run.envs import make_engine
 
 GAMES = {
@@ -28,7 +28,7 @@ def played(env, seed=11):
     engine = make_engine(env, 4, options)
     found = episodes.play(engine, prospector.bot(bot), 4, seed, 1000, keep_actions=True)
     return found, [
-        replay.record(env, options, seed + e, actions) for e, actions in enumerate(found.actions)
+        replays.record(env, options, seed + e, actions) for e, actions in enumerate(found.actions)
     ]
 
 
@@ -40,7 +40,7 @@ def recorded(request):
 @pytest.fixture
 def file(tmp_path):
     """A replay file of Prospector."""
-    return replay.save(played("Prospector-v0")[1][0], tmp_path, window_id=3)
+    return replays.save(played("Prospector-v0")[1][0], tmp_path, window_id=3)
 
 
 def test_recording_shows_what_was_played(recorded):
@@ -58,14 +58,14 @@ def test_recording_shows_what_was_played(recorded):
 @pytest.mark.parametrize("backend", ["reference", "numba", "cython", "fast"])
 def test_file_plays_the_same_on_every_backend(recorded, tmp_path, backend, capsys):
     _, recordings = recorded
-    files = [str(replay.save(each, tmp_path)) for each in recordings[:2]]
+    files = [str(replays.save(each, tmp_path)) for each in recordings[:2]]
     assert main([*files, "--backend", backend]) == 0
     assert capsys.readouterr().out.count("plays as recorded") == 2
 
 
 def test_observations_survive_the_file_to_the_bit(recorded, tmp_path):
     _, (each, *_) = recorded
-    loaded = replay.load(replay.save(each, tmp_path))
+    loaded = replays.load(replays.save(each, tmp_path))
     assert loaded == each
     engine = make_engine(each.head["env"], 1, each.head["options"])
     engine.reset_many(seeds=each.head["seed"])
@@ -97,14 +97,14 @@ def test_prospector_frames_show_what_the_schema_names():
 
 
 def test_illegal_and_strange_actions_are_recorded_as_given():
-    found = replay.record("Prospector-v0", {}, 0, [200, -3, 28])
+    found = replays.record("Prospector-v0", {}, 0, [200, -3, 28])
     assert found.actions == [200, -3, 28]
     assert all("invalid_action" in frame["events"] for frame in found.frames)
-    assert replay.first_difference(found, replay.play_again(found, "reference")) is None
+    assert replays.first_difference(found, replays.play_again(found, "reference")) is None
 
 
 def test_equal_replays_are_equal_files(file, tmp_path):
-    again = replay.save(replay.load(file), tmp_path / "other", window_id=3)
+    again = replays.save(replays.load(file), tmp_path / "other", window_id=3)
     assert again.name == file.name
     assert again.read_bytes() == file.read_bytes()
     assert file.name.startswith("replay-000003-")
@@ -116,7 +116,7 @@ def test_equal_replays_are_equal_files(file, tmp_path):
 )
 def test_impossible_recording_is_refused(actions, says):
     with pytest.raises(ReplayError, match=says):
-        replay.record("Prospector-v0", {}, 0, actions)
+        replays.record("Prospector-v0", {}, 0, actions)
 
 
 # -- differences and damage ------------------------------------------------------------------------
@@ -221,9 +221,9 @@ def test_unknown_environment_and_backend_are_refused(file, capsys):
 
 
 def entry(folder, actions, **about):
-    found = replay.record("Prospector-v0", {}, 7, actions)
-    path = replay.save(found, folder / "replays", about["window_id"])
-    return replay.add_to_index(folder, path, found, **about)
+    found = replays.record("Prospector-v0", {}, 7, actions)
+    path = replays.save(found, folder / "replays", about["window_id"])
+    return replays.add_to_index(folder, path, found, **about)
 
 
 def test_index_grows_and_tags(tmp_path):
@@ -236,7 +236,7 @@ def test_index_grows_and_tags(tmp_path):
     first = entry(tmp_path, [6, 68], window_id=0, **about)
     second = entry(tmp_path, [6, 6, 68], window_id=1, **about)
     third = entry(tmp_path, [68], window_id=2, **about)
-    assert replay.load_index(tmp_path) == [first, second, third]
+    assert replays.load_index(tmp_path) == [first, second, third]
     assert first["tags"] == ["every_window", "best_so_far", "milestone:survival:1"]
     assert "best_so_far" not in second["tags"]
     assert "best_so_far" in third["tags"]
@@ -249,10 +249,10 @@ def test_index_grows_and_tags(tmp_path):
 def test_damaged_index_is_refused(tmp_path, text):
     (tmp_path / "replay_index.json").write_text(text)
     with pytest.raises(ReplayError, match=r"replay_index\.json is damaged"):
-        replay.load_index(tmp_path)
+        replays.load_index(tmp_path)
 
 
 def test_index_of_another_version_is_refused(tmp_path):
     (tmp_path / "replay_index.json").write_text('{"schema_version": 2, "replays": []}')
     with pytest.raises(ReplayError, match="schema version 2"):
-        replay.load_index(tmp_path)
+        replays.load_index(tmp_path)

@@ -1,0 +1,324 @@
+"""Episodes as files that can be played again.
+
+Environment, options, seed and actions decide an episode, on every backend to the bit. A file keeps
+them beside what they led to, one frame a step, so playing it again proves that nothing has changed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from fastenv.errors import FastEnvError
+from fastenv.registry import NAMESPACE, short_id
+from training.run import files, machine
+from training.run.envs import make_engine
+
+SCHEMA_VERSION = 1
+# What a frame's picture of the game holds beside the observation, in games that have all of it.
+_RENDERED = (
+    *("time_remaining", "credits", "net_profit", "survival", "cargo_utilization_avg"),
+    "node_context",
+)
+# Events of a step: a flag of its info that is set, or a count that has grown.
+_SET = {"invalid_action": "invalid_action"}
+_GROWN = {"pirate_encounters": "pirate_encounter", "overheat_ticks": "overheat_tick"}
+# An index entry is tagged for each threshold that its episode reached.
+MILESTONES = {
+    "profit": (100.0, 500.0, 1000.0),
+    "return": (10.0, 25.0, 50.0),
+    "survival": (1.0,),
+}
+
+
+class ReplayError(FastEnvError, RuntimeError):
+    """A replay or an index of replays cannot be used; the message says which file and why."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A recorded episode.
+
+    Parameters
+    ----------
+    head : dict
+        What the frames follow from, and what is known before the first: env, options, seed, frames
+        (their number), reset_observation, and the fastenv version that recorded it.
+    frames : list of dict
+        One a step: schema_version, frame_index, t (ticks so far), dt, action, reward, terminated,
+        truncated, render_state, events, info.
+    """
+
+    head: dict[str, Any]
+    frames: list[dict[str, Any]]
+
+    @property
+    def actions(self) -> list[int]:
+        """The actions, in order."""
+        return [frame["action"] for frame in self.frames]
+
+    @property
+    def return_total(self) -> float:
+        """The sum of the rewards."""
+        return sum(frame["reward"] for frame in self.frames)
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a ``.jsonl.gz`` file: a frame a line, the head in the first."""
+        first, *others = self.frames
+        lines = (
+            json.dumps(x, allow_nan=False) + "\n" for x in ({**first, "replay": self.head}, *others)
+        )
+        return gzip.compress("".join(lines).encode(), mtime=0)
+
+
+def record(
+    env: str,
+    options: Mapping[str, Any],
+    seed: int,
+    actions: Sequence[int] | np.ndarray,
+    backend: str = "auto",
+) -> Replay:
+    """Play an episode and record it.
+
+    Parameters
+    ----------
+    env : str
+        Environment id.
+    options : mapping
+        Options of the environment.
+    seed : int
+        Of the reset.
+    actions : sequence of int
+        At least one; the episode must not end before the last.
+    backend : str
+        Makes no difference to what is recorded.
+
+    Raises
+    ------
+    ReplayError
+        If there are actions left when the episode is over, or none at all.
+    """
+    if len(actions) == 0:
+        raise ReplayError("a replay needs at least one action.")
+    engine = make_engine(env, 1, options, backend=backend)
+    engine.reset_many(seeds=seed)
+    head = {
+        "env": f"{NAMESPACE}/{short_id(env)}",
+        "options": dict(options),
+        "seed": int(seed),
+        "frames": len(actions),
+        "reset_observation": _short(engine.obs[0]),
+        "fastenv": fastenv.__version__,
+    }
+    frames: list[dict[str, Any]] = []
+    info = _info(engine)
+    for action in map(int, actions):
+        if engine.ended[0]:
+            raise ReplayError(f"the episode is over after {len(frames)} of {len(actions)} actions.")
+        before = info
+        engine.step_many([action], autoreset=False)
+        info = _info(engine)
+        ticks = int(info.get("dt", 1))
+        frames.append(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "frame_index": len(frames),
+                "t": ticks + (frames[-1]["t"] if frames else 0),
+                "dt": ticks,
+                "action": action,
+                "reward": float(engine.reward[0]),
+                "terminated": bool(engine.terminated[0]),
+                "truncated": bool(engine.truncated[0]),
+                "render_state": {
+                    "observation": _short(engine.obs[0]),
+                    **{name: info[name] for name in _rendered(info)},
+                },
+                "events": _events(engine, before, info),
+                "info": info,
+            }
+        )
+    return Replay(json.loads(json.dumps(head)), frames)
+
+
+def save(replay: Replay, folder: Path, window_id: int = 0) -> Path:
+    """Write ``replay-<window>-<hash>.jsonl.gz`` into a folder, whole or not at all."""
+    content = replay.to_bytes()
+    folder.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(content).hexdigest()[:8]
+    path = folder / f"replay-{window_id:06d}-{digest}.jsonl.gz"
+    files.write_bytes(path, content)
+    return path
+
+
+def load(path: Path) -> Replay:
+    """Read a replay.
+
+    Raises
+    ------
+    ReplayError
+        If it cannot be read, is damaged, cut off, or of another schema version; names the file.
+    """
+    try:
+        text = gzip.decompress(path.read_bytes()).decode()
+        frames = [json.loads(line) for line in text.splitlines()]
+        versions = {frame["schema_version"] for frame in frames}
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ReplayError(f"{path} cannot be read as a replay: {reason}.") from error
+    except (EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        raise ReplayError(f"{path} is damaged or cut off: it is not a whole replay.") from error
+    if versions - {SCHEMA_VERSION}:
+        found = ", ".join(sorted(map(str, versions)))
+        raise ReplayError(
+            f"{path} is of schema version {found}; this program reads version {SCHEMA_VERSION}."
+        )
+    try:
+        head = frames[0].pop("replay")
+        whole = len(frames) == head["frames"]
+        whole &= [frame["frame_index"] for frame in frames] == list(range(len(frames)))
+        whole &= all(type(frame["action"]) is int for frame in frames)
+        whole &= all(isinstance(frame["reward"], float) for frame in frames)
+        whole &= isinstance(head["env"], str) and isinstance(head["options"], dict)
+        whole &= type(head["seed"]) is int and "reset_observation" in head
+    except (IndexError, KeyError, TypeError) as error:
+        raise ReplayError(f"{path} is damaged or cut off: it is not a whole replay.") from error
+    if not whole:
+        raise ReplayError(f"{path} is damaged or cut off: it is not a whole replay.")
+    return Replay(head, frames)
+
+
+def play_again(replay: Replay, backend: str = "auto") -> Replay:
+    """Return what the same episode looks like now, on some backend."""
+    head = replay.head
+    return record(head["env"], head["options"], head["seed"], replay.actions, backend)
+
+
+def first_difference(recorded: Replay, played: Replay) -> str | None:
+    """Return where two recordings of an episode part, in words, or None."""
+    start = "reset_observation"
+    found = _difference(recorded.head[start], played.head[start], start)
+    if found is not None:
+        return found
+    for index, (old, new) in enumerate(zip(recorded.frames, played.frames, strict=True)):
+        found = _difference(old, new, f"frame {index}")
+        if found is not None:
+            return found
+    return None
+
+
+def _difference(old: Any, new: Any, where: str) -> str | None:
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys: Iterable[Any] = [*new, *(key for key in old if key not in new)]
+        pairs = [(old.get(key), new.get(key), f"{where}, {key}") for key in keys]
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = [(a, b, f"{where}[{k}]") for k, (a, b) in enumerate(zip(old, new, strict=True))]
+    else:
+        return None if old == new else f"{where}: {old!r} in the file, {new!r} now"
+    return next((found for pair in pairs if (found := _difference(*pair)) is not None), None)
+
+
+# -- frames ----------------------------------------------------------------------------------------
+
+
+def _info(engine: BatchEngine) -> dict[str, Any]:
+    """Return the info of lane 0 as dicts show it."""
+    game = engine.game
+    return {name: game.shown(name, column[0].item()) for name, column in engine.info.items()}
+
+
+def _rendered(info: Mapping[str, Any]) -> Sequence[str]:
+    return _RENDERED if all(name in info for name in _RENDERED) else tuple(info)
+
+
+def _events(engine: BatchEngine, before: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
+    events = [event for name, event in _SET.items() if info.get(name)]
+    events += [event for name, event in _GROWN.items() if info.get(name, 0) > before.get(name, 0)]
+    flags = {"terminated": engine.terminated[0], "truncated": engine.truncated[0]}
+    return events + [name for name, flag in flags.items() if flag]
+
+
+def _short(values: np.ndarray) -> list[float]:
+    """Return floats with as few digits as name their float32 uniquely."""
+    return [float(text) for text in values.ravel().astype(str)]
+
+
+# -- the index of a run's replays ------------------------------------------------------------------
+
+
+def load_index(folder: Path) -> list[dict[str, Any]]:
+    """Return the entries of ``replay_index.json`` in a run folder, oldest first.
+
+    Raises
+    ------
+    ReplayError
+        If there is an index, but none that can be used; names the file.
+    """
+    path = folder / "replay_index.json"
+    if not path.exists():
+        return []
+    try:
+        index = json.loads(path.read_text(encoding="utf-8"))
+        version, entries = index["schema_version"], list(index["replays"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ReplayError(f"{path} is damaged: it is not an index of replays.") from error
+    if version != SCHEMA_VERSION:
+        raise ReplayError(
+            f"{path} is of schema version {version}; this program reads version {SCHEMA_VERSION}."
+        )
+    return entries
+
+
+def add_to_index(folder: Path, path: Path, replay: Replay, **about: Any) -> dict[str, Any]:
+    """Append a replay to the index of a run folder and return its entry.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+    path : Path
+        Where the replay lies in it.
+    replay : Replay
+    **about
+        run_id, window_id, checkpoint_path, trainer_backend, checkpoint_env_steps_total.
+    """
+    entries = load_index(folder)
+    last = replay.frames[-1]
+    total, info = replay.return_total, last["info"]
+    reached = {
+        "profit": info.get("net_profit"),
+        "return": total,
+        "survival": info.get("survival"),
+    }
+    tags = ["every_window"]
+    if all(total > entry["return_total"] for entry in entries):
+        tags.append("best_so_far")
+    for name, thresholds in MILESTONES.items():
+        value = reached[name]
+        if value is not None:
+            tags += [f"milestone:{name}:{limit:g}" for limit in thresholds if value >= limit]
+    entry = {
+        **about,
+        "replay_id": path.name.removesuffix(".jsonl.gz"),
+        "replay_path": str(path.relative_to(folder)),
+        "tags": tags,
+        "return_total": total,
+        "steps": len(replay.frames),
+        "profit": reached["profit"],
+        "survival": reached["survival"],
+        "terminated": last["terminated"],
+        "truncated": last["truncated"],
+        "created_at": machine.now(),
+    }
+    index = {"schema_version": SCHEMA_VERSION, "replays": [*entries, entry]}
+    files.write_json(folder / "replay_index.json", index)
+    return entry
