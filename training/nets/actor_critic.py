@@ -2,8 +2,8 @@
 
 ::
 
-    obs -> [attention over card slots] -> tower: hidden layers [-> cell] -> policy head(s)
-                                       -> tower (or the same one)       -> value head
+    obs -> encoder [-> attention over card slots] -> tower: hidden layers [-> cell] -> policy head(s)
+                                                  -> tower (or the same one)       -> value head
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from training.nets.activations import ACTIVATIONS
-from training.nets.layout import ObsLayout
+from training.nets.encoders import Encoder
+from training.nets.layout import ObsLayout, as_tensor
 from training.nets.recurrent import CELLS, GRU, LSTM, SSM, unroll
 from training.run.options.ppo import PPOConfig
 
@@ -112,7 +113,8 @@ class ActorCritic(nn.Module):
         self.num_heads = layout.phase[1] if config.heads == "phase" and layout.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            size = layout.obs_size
+            self.encoder = Encoder(layout, config.encoder)
+            size = self.encoder.size_out
             self.attention = None
             if config.attention:
                 self.attention = CardAttention(layout.slots, config.attention)
@@ -134,7 +136,7 @@ class ActorCritic(nn.Module):
     @torch.no_grad()
     def _initialise(self, config: PPOConfig) -> None:
         for module in self.modules():
-            if isinstance(module, nn.Linear):
+            if isinstance(module, (nn.Linear, nn.Conv2d)):
                 nn.init.orthogonal_(module.weight, config.hidden_gain)
                 if module.bias is not None:
                     module.bias.zero_()
@@ -158,11 +160,12 @@ class ActorCritic(nn.Module):
         x = self._features(obs)
         latent = self.policy_tower.layers(x)
         other = latent if self.value_tower is None else self.value_tower.layers(x)
-        return self._logits(latent, obs), self.value_head(other).squeeze(-1)
+        return self._logits(latent, x), self.value_head(other).squeeze(-1)
 
     def logits(self, obs: Tensor) -> Tensor:
         """Return the logits (n, A) of a network without a state, without its values."""
-        return self._logits(self.policy_tower.layers(self._features(obs)), obs)
+        x = self._features(obs)
+        return self._logits(self.policy_tower.layers(x), x)
 
     def value(self, obs: Tensor, *, state: Tensor) -> Tensor:
         """Return the values (n,) of observations alone; see :meth:`step`."""
@@ -216,8 +219,7 @@ class ActorCritic(nn.Module):
             First decisions through which no gradient flows back.
         """
         length, lanes = done.shape
-        flat = obs.flatten(0, 1)
-        x = self._features(flat)
+        x = self._features(obs.flatten(0, 1))
         towers = [self.policy_tower, *([self.value_tower] if self.value_tower else [])]
         latents, states = [], []
         for tower, start in zip(towers, state.chunk(len(towers), -1), strict=True):
@@ -226,22 +228,20 @@ class ActorCritic(nn.Module):
             y, end = unroll(tower.cell, hidden, start, done, burn_in)
             latents.append(y.flatten(0, 1))
             states.append(end)
-        logits = self._logits(latents[0], flat).unflatten(0, (length, lanes))
+        logits = self._logits(latents[0], x).unflatten(0, (length, lanes))
         values = self.value_head(latents[-1]).unflatten(0, (length, lanes)).squeeze(-1)
         return logits, values, torch.cat(states, -1)
 
     def _features(self, obs: Tensor) -> Tensor:
-        x = obs.flatten(1) if obs.ndim > 2 else obs
-        if self.layout.is_bytes:
-            x = x.float().div_(255.0)
+        x: Tensor = self.encoder(obs)
         return x if self.attention is None else self.attention(x)
 
-    def _logits(self, latent: Tensor, obs: Tensor) -> Tensor:
+    def _logits(self, latent: Tensor, features: Tensor) -> Tensor:
         logits = self.policy_head(latent)
         if self.num_heads == 1:
             return logits
         offset, length = self.layout.phase  # type: ignore[misc]
-        phase = obs[:, offset : offset + length].argmax(-1)
+        phase = features[:, offset : offset + length].argmax(-1)
         choice = phase.view(-1, 1, 1).expand(-1, 1, self.num_actions)
         return logits.unflatten(1, (length, self.num_actions)).gather(1, choice).squeeze(1)
 
@@ -287,7 +287,7 @@ def logits_of(net: ActorCritic) -> Logits:
 
     def logits(obs: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            return net.logits(torch.from_numpy(obs).to(device)).float().cpu().numpy()
+            return net.logits(as_tensor(obs).to(device)).float().cpu().numpy()
 
     return logits
 
@@ -324,5 +324,5 @@ class RecurrentLogits:
         device = self._net.value_head.weight.device
         with torch.inference_mode():
             before = torch.from_numpy(state).to(device)
-            out, _, after = self._net.step(torch.from_numpy(obs).to(device), state=before)
+            out, _, after = self._net.step(as_tensor(obs).to(device), state=before)
             return out.float().cpu().numpy(), after.float().cpu().numpy()

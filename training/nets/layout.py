@@ -1,15 +1,69 @@
-"""What a network may know of an observation's layout, as plain numbers."""
+"""What a network may know of an observation's layout, as plain numbers.
+
+A plain observation is an array of numbers. A structured one is a record of arrays, which Gymnasium
+shows as a ``Dict``; here it travels as the bytes of the record, one tensor like any other, and only
+the network takes it apart (:mod:`training.nets.encoders`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from training.run import games
 from training.run.options.ppo import PPOConfig
 from training.run.values import require
+
+Array = npt.NDArray[Any]
+MOST_VALUES = 32  # that a cell of a board may have, to be shown as a one-hot
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of an observation.
+
+    Parameters
+    ----------
+    name : str
+        Empty for a plain observation.
+    shape : tuple of int
+        Empty for a single number.
+    dtype : str
+        NumPy's name of the type of its numbers.
+    offset : int
+        Where it begins in a record, in bytes.
+    unit : float
+        What its numbers are divided by: the largest that an integer can be, 1 for others.
+    low : int
+        Least value of its cells.
+    values : int
+        How many values they can have; 0 if they are no integers, or can have too many to tell.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    offset: int = 0
+    unit: float = 1.0
+    low: int = 0
+    values: int = 0
+
+    @property
+    def size(self) -> int:
+        """Numbers of the array."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self.size * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -21,8 +75,10 @@ class ObsLayout:
     obs_size : int
         Numbers of an observation.
     num_actions : int
-    is_bytes : bool
-        Observations are uint8 and are divided by 255.
+    fields : tuple of Field
+        Its arrays; empty for a plain observation of float32 in one axis.
+    record_size : int
+        Bytes of a structured observation; 0 for a plain one.
     phase : tuple of int or None
         Offset and length of the one-hot of the decision phase.
     slots : tuple of (int, int, int)
@@ -31,7 +87,8 @@ class ObsLayout:
 
     obs_size: int
     num_actions: int
-    is_bytes: bool = False
+    fields: tuple[Field, ...] = ()
+    record_size: int = 0
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
 
@@ -46,10 +103,119 @@ class ObsLayout:
 def obs_layout(engine: Any) -> ObsLayout:
     """Return the layout of an engine's observations, with the parts that its game tells of."""
     parts = games.of_engine(engine).observation_parts(engine)
+    dtype = np.dtype(engine.obs_dtype)
+    found = fields_of(dtype, engine.obs_shape, getattr(engine.spec, "obs_bounds", None))
     return ObsLayout(
-        obs_size=int(np.prod(engine.obs_shape)),
+        obs_size=sum(field.size for field in found),
         num_actions=engine.num_actions,
-        is_bytes=np.dtype(engine.obs_dtype) == np.uint8,
+        fields=found,
+        record_size=0 if dtype.names is None else dtype.itemsize,
         phase=parts.phase,
         slots=parts.slots,
     )
+
+
+def fields_of(dtype: np.dtype[Any], shape: tuple[int, ...], bounds: Any) -> tuple[Field, ...]:
+    """Return the arrays of an observation.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of numbers, or structured.
+    shape : tuple of int
+        Of a plain observation.
+    bounds : (float, float), mapping of str to (float, float), or None
+        Lowest and highest number, of each field of a structure; None if nobody says.
+    """
+    if dtype.fields is None:
+        return (_field("", shape, dtype, 0, bounds),)
+    every = bounds or {}
+    return tuple(
+        _field(name, part[0].shape, part[0].base, part[1], every.get(name))
+        for name, part in dtype.fields.items()
+    )
+
+
+def _field(
+    name: str, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, bounds: Any
+) -> Field:
+    if dtype.kind not in "iu":
+        return Field(name, tuple(shape), dtype.name, offset)
+    limits = np.iinfo(dtype)
+    low, high = (limits.min, limits.max) if bounds is None else (int(b) for b in bounds)
+    values = high - low + 1 if high - low < MOST_VALUES else 0
+    unit = float(max(abs(low), abs(high), 1))
+    return Field(name, tuple(shape), dtype.name, offset, unit, low, values)
+
+
+# -- observations as tensors -----------------------------------------------------------------------
+
+
+def torch_dtype(dtype: npt.DTypeLike) -> torch.dtype:
+    """Return torch's name of a type of numbers."""
+    return torch.from_numpy(np.empty(0, dtype)).dtype
+
+
+def storage(engine: Any) -> tuple[tuple[int, ...], torch.dtype]:
+    """Return shape and type of the tensor that holds one observation of an engine."""
+    dtype = np.dtype(engine.obs_dtype)
+    if dtype.names is None:
+        return tuple(engine.obs_shape), torch_dtype(dtype)
+    return (dtype.itemsize,), torch.uint8
+
+
+def as_tensor(obs: Array) -> Tensor:
+    """Return an engine's observations as networks take them, over the same memory if possible.
+
+    Parameters
+    ----------
+    obs : ndarray, shape (n, ...)
+        Plain, or structured.
+
+    Returns
+    -------
+    Tensor, shape (n, ...)
+        The numbers, or of structured ones the bytes, uint8, shape (n, itemsize).
+    """
+    if obs.dtype.names is None:
+        return torch.from_numpy(obs)
+    whole = np.ascontiguousarray(obs)
+    return torch.from_numpy(whole.view(np.uint8).reshape(*whole.shape, whole.dtype.itemsize))
+
+
+def as_array(stored: Tensor, engine: Any) -> Array:
+    """Return the memory of a tensor of :func:`storage` as the engine writes it, shape (n, ...)."""
+    dtype = np.dtype(engine.obs_dtype)
+    array: Array = stored.numpy()
+    return array if dtype.names is None else array.view(dtype)[..., 0]
+
+
+def records(obs: Mapping[str, Array], dtype: np.dtype[Any]) -> Array:
+    """Return the records, shape (n,), that have the arrays of a ``Dict`` observation.
+
+    Parameters
+    ----------
+    obs : mapping of str to ndarray, shape (n, ...)
+    dtype : dtype
+        Structured.
+    """
+    whole = np.zeros(len(next(iter(obs.values()))), dtype)
+    for name in dtype.names or ():
+        whole[name] = obs[name]
+    return whole
+
+
+def without_padding(stored: Tensor, engine: Any) -> Array:
+    """Return a copy in host memory of what a tensor of :func:`storage` holds, to be saved.
+
+    Bytes between the fields of a record mean nothing and become 0.
+    """
+    copy: Array = stored.cpu().numpy().copy()
+    dtype = np.dtype(engine.obs_dtype)
+    if dtype.fields is None:
+        return copy
+    used = np.zeros(dtype.itemsize, np.bool_)
+    for part in dtype.fields.values():
+        used[part[1] : part[1] + part[0].itemsize] = True
+    copy[..., ~used] = 0
+    return copy

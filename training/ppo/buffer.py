@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
+from training.nets.layout import storage
 from training.ppo.loss import Samples
 
 
@@ -33,6 +33,7 @@ class Rollout:
     Attributes
     ----------
     obs : Tensor, shape (T + 1, N, ...), in the engine's dtype
+        Of structured observations the bytes of the records, uint8, shape (T + 1, N, itemsize).
     mask : Tensor of bool, shape (T + 1, N, A)
     action : Tensor of int64, shape (T, N)
     logp, reward, boot, adv, ret : Tensor of float32, shape (T, N)
@@ -61,8 +62,8 @@ class Rollout:
         host = torch.device("cpu")
         self.obs_device = obs_device or device
         pinned = self.obs_device == host and device.type == "cuda"
-        dtype = torch.from_numpy(np.empty(0, engine.obs_dtype)).dtype
-        shape = (steps + 1, lanes, *engine.obs_shape)
+        one, dtype = storage(engine)
+        shape = (steps + 1, lanes, *one)
         # Zeros touch every page now and not in the first rollout.
         self.obs = torch.zeros(shape, dtype=dtype, device=self.obs_device, pin_memory=pinned)
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from training.nets.layout import as_array, as_tensor
 from training.ppo.buffer import Rollout
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +36,7 @@ class DirectLanes:
         self.engine, self.first = engine, first
         self.slice = slice(first, first + engine.num_envs)
         self._gamma = np.float32(gamma)
-        self._obs = list(rollout.obs[:, self.slice].numpy())
+        self._obs = list(as_array(rollout.obs[:, self.slice], engine))
         self._mask = list(rollout.mask[:, self.slice].numpy().view(np.uint8))
         self._reward = list(rollout.reward[:, self.slice].numpy())
         self._done = list(rollout.done[:, self.slice].numpy())
@@ -68,13 +69,13 @@ class StagedLanes:
         self._slots = [Slot(rollout, engine) for _ in range(2)]
         self._ahead = rollout.device.type == "cuda"  # elsewhere nothing says when a copy is done
         staged = rollout.obs_device == rollout.device  # else they lie in host memory, as above
-        self._obs = None if staged else list(rollout.obs[:, self.slice].numpy())
+        self._obs = None if staged else list(as_array(rollout.obs[:, self.slice], engine))
 
     def destination(self, t: int) -> tuple[Array, Array]:
         """Return where the engine writes the observations and masks that follow decision t - 1."""
         slot = self._slots[t % 2]
         slot.wait()
-        obs = slot.obs.numpy() if self._obs is None else self._obs[t]
+        obs = as_array(slot.obs, self.engine) if self._obs is None else self._obs[t]
         return obs, slot.mask.numpy().view(np.uint8)
 
     def store(self, t: int) -> None:
@@ -123,7 +124,7 @@ class Slot:
         def zeros(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, pin_memory=pinned)
 
-        self.obs = zeros(n, *engine.obs_shape, dtype=rollout.obs.dtype)
+        self.obs = zeros(n, *rollout.obs.shape[2:], dtype=rollout.obs.dtype)
         self.mask = zeros(n, engine.num_actions, dtype=torch.bool)
         self.reward, self.gamma = zeros(n), zeros(n)
         self.done = zeros(n, dtype=torch.bool)
@@ -191,7 +192,7 @@ class CutOff:
 
     def obs(self) -> Tensor:
         """Return the observations, shape (count, ...), in host memory; valid until the next add."""
-        return torch.from_numpy(self._obs[: self.count])
+        return as_tensor(self._obs[: self.count])
 
     def lanes(self) -> Array:
         """Return the lanes they were in, int64, shape (count,)."""

@@ -24,7 +24,7 @@ RENAMED = {
 }
 _NATIVE = (
     *("clip_schedule", "ent_schedule", "adam_eps", "clip_range_vf", "value_clip", "value_loss"),
-    *("norm_adv", "trunk", "heads", "attention", "recurrent", "recurrent_size", "seq_len"),
+    *("norm_adv", "trunk", "encoder", "heads", "attention", "recurrent", "recurrent_size", "seq_len"),
     *("burn_in", "refresh_states", "compile", "micro_batch", "obs_device", "timers", "hindsight"),
 )
 _SHARED = (

@@ -216,8 +216,9 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     """Return the options that shape the network of a run."""
     shape = {name: value for name, value in asdict(config.native).items() if name in _SHAPE}
     network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
-    if config.native.hindsight != "off":  # checkpoints are older than the option
-        network["hindsight"] = config.native.hindsight
+    for name, usual in (("hindsight", "off"), ("encoder", "auto")):
+        if (chosen := getattr(config.native, name)) != usual:  # checkpoints are older than both
+            network[name] = chosen
     return network
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler, log_prob_of, masked_log_probs
-from training.nets.layout import obs_layout
+from training.nets.layout import obs_layout, without_padding
 from training.nets.precision import Precision, choose, choose_device, configure_torch
 from training.nets.recurrent import forget
 from training.ppo.auxiliary import Auxiliary
@@ -139,7 +139,7 @@ class PPOTrainer:
             engines[0],
             device,
             obs_device=torch.device("cpu") if on_host else None,
-            varying_tau=getattr(engines[0], "varying_tau", False),
+            varying_tau=engines[0].spec.has_tau,
             state_size=self.net.state_size,
             chunk=config.seq_len if self.net.is_recurrent else config.rollout_steps,
         )
@@ -528,7 +528,7 @@ class PPOTrainer:
             },
             "rows": np.concatenate([engine.get_state() for engine in self.engines]),
             "arrays": {
-                "obs": self.rollout.obs[-1].cpu().numpy().copy(),
+                "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
                 "mask": self.rollout.mask[-1].cpu().numpy().copy(),
             },
         }

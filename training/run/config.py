@@ -119,6 +119,8 @@ class NativeConfig:
     ----------
     trunk : {"separate", "shared"}
         Whether policy and value have hidden layers of their own.
+    encoder : {"auto", "flat", "conv"}
+        Whether images and boards in an observation go through convolutions.
     heads : {"single", "phase"}
         ``phase``: a policy head for each decision phase, for tiers that show the phase.
     attention : int
@@ -154,6 +156,7 @@ class NativeConfig:
     """
 
     trunk: str = "separate"
+    encoder: str = "auto"
     heads: str = "single"
     attention: int = 0
     recurrent: str = "none"

@@ -1,5 +1,7 @@
 """Small batch engines with known answers; their whole state is one array, so they can be saved."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
 
@@ -12,7 +14,7 @@ class ToyEngine:
     num_actions = 2
     obs_shape = (2,)
     obs_dtype = np.dtype(np.float32)
-    varying_tau = False
+    spec = SimpleNamespace(has_tau=False)
 
     def __init__(self, num_envs):
         n = self.num_envs = num_envs
@@ -171,7 +173,7 @@ class Recall(ToyEngine):
 class Macro(Steady):
     """Decisions of 1 to 4 primitive steps; ended by its rules after 8 of them."""
 
-    varying_tau, ended_by_rules = True, True
+    spec, ended_by_rules = SimpleNamespace(has_tau=True), True
 
     def move(self, actions):
         super().move(actions)

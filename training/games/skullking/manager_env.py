@@ -96,15 +96,13 @@ class ManagerEnv:
         ``final_info``; there ``info["ended_round"]`` is 0.
     """
 
-    varying_tau = False
-
     def __init__(
         self, engine: BatchEngine, view: BatchEngine, cards: Cards, reward: str = "shaped"
     ) -> None:
         self.engine, self.cards = engine, cards
         self._view, self._points = view, reward == "points"
         self._whole_games = bool(engine.game.rules["full_game"][0])
-        self.game, self.backend = view.game, engine.backend
+        self.game, self.spec, self.backend = view.game, view.spec, engine.backend
         self.num_envs = n = engine.num_envs
         self.obs_shape, self.obs_dtype = view.obs_shape, view.obs_dtype
         self.num_actions = view.num_actions

@@ -56,6 +56,9 @@ class PPOConfig:
         Whether policy and value have hidden layers of their own.
     hidden_gain, policy_gain, value_gain : float
         Gains of the orthogonal initialisation; biases are 0.
+    encoder : {"auto", "flat", "conv"}
+        ``auto``: images and boards in an observation go through convolutions, the rest is
+        flattened; ``flat``: everything is; ``conv``: as ``auto``, and there must be an image.
     heads : {"single", "phase"}
         ``phase``: one policy head for each decision phase, for tiers that show the phase.
     attention : int
@@ -100,6 +103,7 @@ class PPOConfig:
     hidden_gain: float = math.sqrt(2.0)
     policy_gain: float = 0.01
     value_gain: float = 1.0
+    encoder: str = "auto"
     heads: str = "single"
     attention: int = 0
     recurrent: str = "none"
@@ -121,6 +125,7 @@ class PPOConfig:
             "norm_adv": ("minibatch", "batch", "off"),
             "activation": ("tanh", "relu", "gelu"),
             "trunk": ("separate", "shared"),
+            "encoder": ("auto", "flat", "conv"),
             "heads": ("single", "phase"),
             "recurrent": CELLS,
         }.items():

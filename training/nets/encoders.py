@@ -1,0 +1,158 @@
+"""From observations to the numbers that hidden layers take: images and boards by convolutions.
+
+::
+
+    field of rank 1, single numbers      divided by its unit, flattened
+    image, both sides 36 or more         8x8/4, 4x4/2, 3x3: the usual three convolutions
+    board or small image, sides from 4   3x3, 3x3, which keep its size
+
+A field of rank 3 has its channels in the first axis or the last, whichever is shorter; one of rank
+2 is a single channel or, if its cells have few values, one for each of them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from training.nets.layout import Field, ObsLayout, torch_dtype
+from training.run.values import require
+
+ENCODERS = ("auto", "flat", "conv")
+SMALLEST_BOARD = 4  # sides; what is smaller is flattened
+SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
+BOARD_CHANNELS = (32, 32)
+
+
+class Encoder(nn.Module):
+    """All fields of an observation side by side: flattened ones first, then what convolutions find.
+
+    Parameters
+    ----------
+    layout : ObsLayout
+    kind : {"auto", "flat", "conv"}
+        Whether fields of rank 2 and 3 that are large enough go through convolutions; ``conv``
+        insists on it.
+
+    Attributes
+    ----------
+    size_out : int
+        Numbers that hidden layers get.
+
+    Raises
+    ------
+    ConfigError
+        If there is nothing for convolutions, and they were asked for.
+    """
+
+    def __init__(self, layout: ObsLayout, kind: str = "auto") -> None:
+        super().__init__()
+        plain = Field("", (layout.obs_size,))
+        self._fields = layout.fields or (plain,)
+        self._is_record = layout.record_size > 0
+        shown = [kind != "flat" and is_image(field) for field in self._fields]
+        require(kind != "conv" or any(shown), "native.encoder", kind, "'auto': nothing is an image")
+        self._flat = [field for field, image in zip(self._fields, shown, strict=True) if not image]
+        images = [field for field, image in zip(self._fields, shown, strict=True) if image]
+        convs = [Convolutions(field) for field in images]
+        self.convs = nn.ModuleList(convs)
+        self.size_out = sum(part.size for part in self._flat) + sum(c.size_out for c in convs)
+
+    def forward(self, obs: Tensor) -> Tensor:
+        """Return the features, float32, shape (n, size_out).
+
+        Parameters
+        ----------
+        obs : Tensor, shape (n, ...)
+            See :func:`training.nets.layout.as_tensor`.
+        """
+        return self.encode(self.split(obs))
+
+    def split(self, obs: Tensor) -> dict[str, Tensor]:
+        """Return the fields of observations by name, each (n, ...), in its own type."""
+        if not self._is_record:
+            return {self._fields[0].name: obs}
+        return {field.name: _of_record(obs, field) for field in self._fields}
+
+    def encode(self, fields: dict[str, Tensor]) -> Tensor:
+        """Return the features of fields, see :meth:`forward`."""
+        parts = [_numbers(fields[field.name], field).flatten(1) for field in self._flat]
+        parts += [conv(fields[conv.field.name]) for conv in self.convs]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+
+class Convolutions(nn.Module):
+    """Convolutions over one field.
+
+    Parameters
+    ----------
+    field : Field
+
+    Attributes
+    ----------
+    size_out : int
+    """
+
+    def __init__(self, field: Field) -> None:
+        super().__init__()
+        self.field = field
+        self._last = len(field.shape) == 3 and field.shape[2] < field.shape[0]
+        self._cells = len(field.shape) == 2 and field.values > 0
+        sides = _sides(field)
+        channels = 1
+        if self._cells:
+            channels = field.values
+            values = torch.arange(field.low, field.low + channels).view(1, channels, 1, 1)
+            self.values: Tensor
+            self.register_buffer("values", values, persistent=False)
+        elif len(field.shape) == 3:
+            channels = field.shape[2 if self._last else 0]
+        layers: list[nn.Module] = []
+        if min(sides) >= SMALLEST_IMAGE:
+            plan = [(32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)]
+        else:
+            plan = [(width, 3, 1, 1) for width in BOARD_CHANNELS]
+        for width, kernel, stride, padding in plan:
+            layers += [nn.Conv2d(channels, width, kernel, stride, padding), nn.ReLU()]
+            sides = tuple((side + 2 * padding - kernel) // stride + 1 for side in sides)
+            channels = width
+        self.layers = nn.Sequential(*layers)
+        self.size_out = channels * sides[0] * sides[1]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what is found in arrays (n, ...), shape (n, size_out)."""
+        if self._cells:
+            planes = (x.unsqueeze(1) == self.values).float()
+        else:
+            numbers = _numbers(x, self.field)
+            planes = numbers.unsqueeze(1) if numbers.ndim == 3 else numbers
+            if self._last:
+                planes = planes.movedim(3, 1)
+        found: Tensor = self.layers(planes)
+        return found.flatten(1)
+
+
+def is_image(field: Field) -> bool:
+    """Return whether convolutions make sense of a field."""
+    return len(field.shape) in (2, 3) and min(_sides(field)) >= SMALLEST_BOARD
+
+
+def _sides(field: Field) -> tuple[int, ...]:
+    """Return height and width of an image, whose channels are in the shorter end of three axes."""
+    shape = field.shape
+    if len(shape) == 2:
+        return shape
+    return shape[:2] if shape[2] < shape[0] else shape[1:]
+
+
+def _of_record(obs: Tensor, field: Field) -> Tensor:
+    """Return a field of records, shape (n, *shape), over the same memory."""
+    part = obs[:, field.offset : field.offset + field.nbytes]
+    return part.view(torch_dtype(field.dtype)).unflatten(1, field.shape or (1,))
+
+
+def _numbers(x: Tensor, field: Field) -> Tensor:
+    """Return a field as float32; integers from -1 to 1."""
+    if x.dtype == torch.float32:
+        return x
+    return x.float() if field.unit == 1.0 else x.float().div_(field.unit)
