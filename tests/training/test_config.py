@@ -149,13 +149,13 @@ def test_config_survives_json():
 def test_preset_is_possible_and_says_its_sizes(name):
     config = RunConfig.from_mapping(preset(name))
     assert config.preset == name
-    assert f"{config.rollout:,} decisions" in derived_sizes(config, 203, 11)
+    assert f"{config.rollout:,} decisions" in derived_sizes(config, 4 * 203, 11)
 
 
 def test_sizes_of_an_ensemble_are_those_of_each_member():
     values = {"trainer": "ensemble", "num_envs": 48, "ensemble": {"seeds": [1, 2, 3]}}
     config = RunConfig.from_mapping({**values, "ppo": {"batch_size": 512, "n_epochs": 4}})
-    said = derived_sizes(config, 203, 11)
+    said = derived_sizes(config, 4 * 203, 11)
     assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
 
 

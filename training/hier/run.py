@@ -215,10 +215,10 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
 
 def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     """Return what a checkpoint must share with this run."""
-    config, width = run.config, int(engine.obs_shape[0])
+    config = run.config
     runs = {name: options.policy_run(config, name) for name in options.POLICIES}
     return {
-        **checkpoint.identity_of(config.env, width),
+        **checkpoint.identity_of(config.env, engine),
         "networks": {name: native.network_of(one) for name, one in runs.items()},
         "lanes of the Manager": runs["manager"].num_envs,
         "trainer": config.trainer,

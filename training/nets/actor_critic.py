@@ -2,8 +2,8 @@
 
 ::
 
-    obs -> encoder [-> attention over card slots] -> tower: hidden layers [-> cell] -> policy head(s)
-                                                  -> tower (or the same one)       -> value head
+    obs -> encoder [-> attention] -> tower: hidden layers [-> cell] -> policy head(s)
+                                  -> tower (or the same one)       -> value head
 """
 
 from __future__ import annotations

@@ -24,8 +24,17 @@ RENAMED = {
 }
 _NATIVE = (
     *("clip_schedule", "ent_schedule", "adam_eps", "clip_range_vf", "value_clip", "value_loss"),
-    *("norm_adv", "trunk", "encoder", "heads", "attention", "recurrent", "recurrent_size", "seq_len"),
-    *("burn_in", "refresh_states", "compile", "micro_batch", "obs_device", "timers", "hindsight"),
+    *("norm_adv", "trunk", "encoder", "heads", "attention", "recurrent", "recurrent_size"),
+    *(
+        "seq_len",
+        "burn_in",
+        "refresh_states",
+        "compile",
+        "micro_batch",
+        "obs_device",
+        "timers",
+        "hindsight",
+    ),
 )
 _SHARED = (
     *("learning_rate", "lr_schedule", "gamma", "gae_lambda", "clip_range", "vf_coef", "ent_coef"),

@@ -207,8 +207,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
 def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     """Return what a checkpoint must share with this run to be played."""
     config = run.config
-    width = int(np.prod(engine.obs_shape))
-    same = checkpoint.identity_of(config.env, width)
+    same = checkpoint.identity_of(config.env, engine)
     return {**same, "network": network_of(config), "trainer": config.trainer}
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from fastenv import BatchEngine
 from fastenv.errors import FastEnvError
 from training.run import files
 
@@ -287,9 +288,19 @@ def to_host(value: Any) -> Any:
     return [to_host(item) for item in value] if isinstance(value, list) else value
 
 
-def identity_of(env: str, obs_dim: int) -> dict[str, Any]:
-    """Return what a checkpoint must share with an environment to be played in it."""
-    return {"env": env.rpartition("/")[2], "observation length": int(obs_dim)}
+def identity_of(env: str, engine: BatchEngine) -> dict[str, Any]:
+    """Return what a checkpoint must share with an environment to be played in it.
+
+    Of observations that are no vectors of float32 every array counts, with its type and shape.
+    """
+    dtype, shape = np.dtype(engine.obs_dtype), tuple(engine.obs_shape)
+    same = {"env": env.rpartition("/")[2]}
+    if dtype == np.float32 and len(shape) == 1:
+        return {**same, "observation length": shape[0]}
+    parts = {name: part[0] for name, part in (dtype.fields or {}).items()}
+    parts = parts or {"": np.dtype((dtype, shape))}
+    arrays = [[name, str(part.base), list(part.shape)] for name, part in parts.items()]
+    return {**same, "observation": arrays}
 
 
 def identity_of_rows(state_dtype: np.dtype, lanes: int) -> dict[str, Any]:

@@ -23,22 +23,22 @@ def preset(name: str) -> dict[str, Any]:
     return {**presets[name], "preset": name}
 
 
-def derived_sizes(config: RunConfig, obs_dim: int, num_actions: int) -> str:
+def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     """Return one line on what the settings amount to.
 
     Parameters
     ----------
     config : RunConfig
-    obs_dim, num_actions : int
-        Floats of an observation and entries of a mask.
+    obs_bytes, num_actions : int
+        Bytes of an observation and entries of a mask.
     """
     members = max(1, len(config.ensemble.seeds))
     minibatches = config.rollout // (members * config.ppo.batch_size)
     each = f" for each of {members} networks" if members > 1 else ""
-    # SB3's buffer keeps observation, mask, action, reward, flag, value, log-probability, advantage
-    # and return as 4-byte numbers; the native one masks and flags as bytes, actions as 8.
+    # SB3's buffer keeps mask, action, reward, flag, value, log-probability, advantage and return
+    # as 4-byte numbers; the native one masks and flags as bytes, actions as 8.
     native = config.trainer != "sb3"
-    decision = 4 * obs_dim + num_actions + 36 if native else 4 * (obs_dim + num_actions + 7)
+    decision = obs_bytes + (num_actions + 36 if native else 4 * (num_actions + 7))
     megabytes = config.rollout * decision / 2**20
     return (
         f"rollout {config.num_envs} x {config.ppo.n_steps} = {config.rollout:,} decisions, "

@@ -218,7 +218,7 @@ def _conduct(
             f"{run.name}: {config.env}, backend {engine.backend}, device {learner.device}, "
             f"trainer {config.trainer}, {learner.precision}"
         )
-        sizes = derived_sizes(described, int(np.prod(engine.obs_shape)), engine.num_actions)
+        sizes = derived_sizes(described, engine.obs[0].nbytes, engine.num_actions)
         log.say(f"Worker: {sizes}" if config.trainer == "hier" else sizes)
         log.event("resume" if resume else "start", step=steps, **machine.revision())
         for text in warnings:

@@ -185,8 +185,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
 
 def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
     """Return what a checkpoint must share with this run to be played."""
-    width = int(np.prod(engine.obs_shape))
-    same = checkpoint.identity_of(run.config.env, width)
+    same = checkpoint.identity_of(run.config.env, engine)
     return {**same, "network": list(run.config.ppo.net_arch), "trainer": run.config.trainer}
 
 

@@ -311,7 +311,7 @@ def test_a_minibatch_of_which_one_sample_is_learnt_is_refused():
 
 @pytest.mark.parametrize("options", [{"heads": "phase"}, {"attention": 8}])
 def test_a_network_that_does_not_fit_the_tier_is_refused(make_trainer, options):
-    with pytest.raises(ConfigError, match="this tier does not show"):
+    with pytest.raises(ConfigError, match="this game does not show"):
         make_trainer(Corridor(4), **options)
 
 
