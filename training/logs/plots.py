@@ -1,28 +1,20 @@
-"""Runs read from their folders, and pictures that compare them.
-
-Notebook and report (:mod:`training.report`) draw with the same functions. A run may lack any of its
-parts: what is there is drawn, and :attr:`RunData.notes` says what is not. Needs matplotlib.
-"""
+"""Pictures that compare runs, drawn alike in the notebook and the report. Needs matplotlib."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, MaxNLocator
+from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from fastenv.errors import FastEnvError
-from training.evaluation import tables
-from training.logs.run_log import flat, read_lines
+from training.logs.run_data import Interval, RunData, compared, is_interval, mapping, run_of, smooth
 
 # Told apart by people with any kind of colour vision (Okabe and Ito); black is for bots.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A000")
@@ -38,9 +30,7 @@ LOSSES = {
     "train/lr": "learning rate",
 }
 SPEEDS = {"sps": "decisions / s", "sps_cpu": "decisions / CPU second"}
-SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
 POINTS = 800  # of a line, at most
-AGENT = "trained"
 # The environment green, the rest of collecting blue, the update from yellow to red.
 PHASE_COLOURS = {
     "env": "#009E73",
@@ -57,8 +47,8 @@ PHASE_COLOURS = {
     "other": "#7F7F7F",
 }
 WIDTH = 9.0  # inches
-LONG_NAME = 12  # letters of a player, above which two panels share a line instead of three
-_STYLE = {
+LETTERS = 30  # of the name of a player; longer ones lose their middle
+_STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.spines.top": False,
@@ -69,145 +59,6 @@ _STYLE = {
     "axes.edgecolor": "#999999",
     "axes.axisbelow": True,
 }
-
-
-class RunDataError(FastEnvError, RuntimeError):
-    """There is no run to read; the message says where it was looked for."""
-
-
-@dataclass(frozen=True)
-class RunData:
-    """What a run folder holds.
-
-    Parameters
-    ----------
-    name : str
-        Unique among the runs that were read together.
-    path : Path
-    config : dict
-        Option, such as ``ppo/n_steps``, to value; empty if it is missing.
-    head : dict
-        ``config.json`` without the options.
-    metrics : dict of str to ndarray of float64, shape (iterations,)
-        Columns such as ``train/kl``; NaN where an iteration lacks it.
-    evaluations : list of dict
-        What was found in the middle of the training.
-    summary, evaluation : dict
-        Empty if they are missing.
-    notes : list of str
-        What is missing or damaged.
-    """
-
-    name: str
-    path: Path
-    config: dict[str, Any] = field(default_factory=dict)
-    head: dict[str, Any] = field(default_factory=dict)
-    metrics: dict[str, np.ndarray] = field(default_factory=dict)
-    evaluations: list[dict[str, Any]] = field(default_factory=list)
-    summary: dict[str, Any] = field(default_factory=dict)
-    evaluation: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def column(self, name: str) -> np.ndarray:
-        """Return a column of the metrics; all NaN if there is none."""
-        missing = np.full(len(self.metrics.get("step", ())), np.nan)
-        return self.metrics.get(name, missing)
-
-    def last(self, name: str) -> float:
-        """Return where the smoothed curve of a column ends; NaN if there is none."""
-        values = smooth(self.column(name))
-        known = values[np.isfinite(values)]
-        return float(known[-1]) if known.size else math.nan
-
-
-# -- reading ---------------------------------------------------------------------------------------
-
-
-def read_runs(paths: Sequence[Path]) -> list[RunData]:
-    """Read run folders; runs of the same name get their parent folder's name too.
-
-    Raises
-    ------
-    RunDataError
-        A folder is not there, or holds nothing of a run.
-    """
-    unique = list(dict.fromkeys(path.resolve() for path in paths))
-    names = [path.name for path in unique]
-    labels = [
-        f"{path.parent.name}/{path.name}" if names.count(path.name) > 1 else path.name
-        for path in unique
-    ]
-    return [read_run(path, label) for path, label in zip(unique, labels, strict=True)]
-
-
-def read_run(path: Path, name: str | None = None) -> RunData:
-    """Read what there is of a run folder."""
-    parts = ("config.json", "metrics.jsonl", "summary.json", "evaluation.json")
-    if not any((path / part).is_file() for part in parts):
-        raise RunDataError(f"{path} is no run: it has none of {', '.join(parts)}.")
-    notes: list[str] = []
-    head = _read_object(path / "config.json", notes)
-    config = head.pop("config", {})
-    records = read_lines(path / "metrics.jsonl")
-    if not records:
-        notes.append("no metrics.jsonl, or an empty one")
-    evaluation = _read_object(path / "evaluation.json", notes)
-    if config and evaluation.get("config_sha256") not in (None, head.get("sha256")):
-        notes.append("evaluation.json was made with another config")
-    return RunData(
-        name=name or path.name,
-        path=path,
-        config=_options(config) if isinstance(config, dict) else {},
-        head=head,
-        metrics=_columns(records),
-        evaluations=read_lines(path / "evaluations.jsonl"),
-        summary=_read_object(path / "summary.json", notes),
-        evaluation=evaluation,
-        notes=notes,
-    )
-
-
-def _read_object(path: Path, notes: list[str]) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        notes.append(f"no {path.name}")
-        return {}
-    except (OSError, ValueError):
-        notes.append(f"{path.name} cannot be read")
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    for key, value in values.items():
-        nested = isinstance(value, dict) and value
-        options |= _options(value, f"{prefix}{key}.") if nested else {prefix + key: value}
-    return options
-
-
-def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    records = [record for record in records if "step" in record]
-    rows = [dict(flat(dict(record))) for record in records]
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
-    if "train/entropy_loss" in columns and "train/entropy" not in columns:
-        columns["train/entropy"] = -columns["train/entropy_loss"]
-    return columns
-
-
-def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
-    """Return the running mean over ``share`` of the iterations, or five; NaN is left out."""
-    window = max(SMOOTHED_LEAST, int(share * len(values)))
-    known = np.isfinite(values)
-    sums = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
-    counts = np.concatenate([[0], np.cumsum(known)])
-    last = np.arange(1, len(values) + 1)
-    first = np.maximum(0, last - window)
-    count = counts[last] - counts[first]
-    mean = (sums[last] - sums[first]) / np.maximum(count, 1)
-    return np.where(count > 0, mean, np.nan)
 
 
 # -- curves ----------------------------------------------------------------------------------------
@@ -310,7 +161,7 @@ def _x_axis(axis: Axes, x: str, label: str) -> None:
     axis.set_xlim(left=0)
 
 
-def _short(value: float, _position: int | None = None) -> str:
+def _short(value: float, _position: float | None = None) -> str:
     return f"{value:.4g}"
 
 
@@ -346,7 +197,7 @@ def phases(runs: Sequence[RunData]) -> Figure | None:
                 if w >= 0.06:
                     axis.text(x + w / 2, y, f"{w:.0%}", ha="center", va="center", color="white")
             left += width
-        axis.set_yticks(range(len(shares)), list(shares))
+        axis.set_yticks(range(len(shares)), [_shortened(name) for name in shares])
         axis.invert_yaxis()
         axis.set(xlim=(0, 1), xlabel="share of wall time")
         axis.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
@@ -358,86 +209,119 @@ def phases(runs: Sequence[RunData]) -> Figure | None:
 
 # -- how well it plays -----------------------------------------------------------------------------
 
-Interval = Sequence[float]  # value, low, high
-Results = dict[str, dict[str, dict[str, Interval]]]  # group to player to measure
-# The measure that is drawn of a group, and what stands above it.
-_TITLES = {"points": "points {}", "overall": "share of {}", "return": "return, {}"}
+# The measure that is drawn of a group, the first that it has, and what stands above its panels.
+_MAIN = {
+    "points": "Points in a whole game",
+    "overall": "Share of goals reached",
+    "return": "Return of an episode",
+}
 # Measures of the evaluations during a training whose names are not what a reader would say.
-_SPOKEN = {"win_rate": "wins", "margin": "less mean opponent", "bid_hit": "bids made"}
-_SHARED = "decoded bids"  # a player that is the agent's, though not named after it
+_SPOKEN = {"win_rate": "wins", "bid_hit": "bids made"}
 
+_SHARES = ("overall",)  # of them, what is shown in per cent
+_HEADING = 0.3  # inches above the panels of a measure
 
-def results(run: RunData) -> Results:
-    """Return what ``training.evaluate`` found: group to player to measure to interval."""
-    record = run.evaluation
-    found: Results = {}
-    for opponents, players in _mapping(_mapping(record, "matches"), "results").items():
-        found[f"against {tables.table_of(opponents)}"] = dict(players)
-    goals = _mapping(_mapping(record, "goals"), "rates")
-    if goals:
-        found["goals reached"] = dict(goals)
-    played = _mapping(_mapping(record, "episodes"), "policies")
-    if played:
-        found["episodes"] = {name: _mapping(each, "intervals") for name, each in played.items()}
-    return found
-
-
-def compared(runs: Sequence[RunData]) -> Results:
-    """Return the results of all runs in one; a bot that played the same stands there once."""
-    merged: Results = {}
-    for run in runs:
-        for group, players in results(run).items():
-            rows = merged.setdefault(group, {})
-            for player, measures in players.items():
-                label = player
-                if player.startswith(AGENT):
-                    label = run.name + player.removeprefix(AGENT)
-                elif player == _SHARED:
-                    label = f"{run.name}, {player}"
-                if label in rows and rows[label] != measures:
-                    label = f"{label} ({run.name})"
-                rows[label] = measures
-    agents = [run.name for run in runs]
-    return {
-        group: dict(sorted(rows.items(), key=lambda row: _run_of(row[0], agents) is None))
-        for group, rows in merged.items()
-    }
-
-
-def _run_of(label: str, names: Sequence[str]) -> str | None:
-    """Return the run that a player of :func:`compared` belongs to; None for a bot."""
-    return next((n for n in names if label == n or label.startswith((f"{n} ", f"{n},"))), None)
+Panels = dict[str, dict[str, Interval]]  # group to player to interval
 
 
 def evaluations(runs: Sequence[RunData]) -> Figure | None:
-    """Draw the main measure of every evaluation with its intervals, runs above bots."""
-    found = compared(runs)
-    panels = []
-    for group, players in found.items():
-        main = next((m for m in _TITLES if any(m in p for p in players.values())), None)
-        if main is not None:
-            rows = {name: p[main] for name, p in players.items() if _is_interval(p.get(main))}
-            panels.append((_TITLES[main].format(group), rows))
-    if not panels:
+    """Draw the main measure of every evaluation with its intervals, runs above bots.
+
+    Panels of the same measure stand together: the same players in the same lines on one scale.
+    """
+    blocks = _blocks(runs)
+    if not blocks:
         return None
     colour = dict(zip((run.name for run in runs), colours(len(runs)), strict=True))
-    most = max(len(rows) for _, rows in panels)
+    lines = {main: _lines(panels, colour) for main, panels in blocks.items()}
+    heights = [_HEADING + sum(map(_line_height, of_block)) for of_block in lines.values()]
+    with matplotlib.rc_context(_STYLE):
+        layout = ConstrainedLayoutEngine(h_pad=0.08)
+        figure = Figure(figsize=(WIDTH, sum(heights)), layout=layout)
+        parts = figure.subfigures(len(blocks), 1, height_ratios=heights, squeeze=False)
+        for part, (main, of_block) in zip(parts.flat, lines.items(), strict=True):
+            part.suptitle(_MAIN[main], x=0.005, ha="left", fontsize=10, fontweight="bold")
+            _dots(part, of_block, colour)
+            if main in _SHARES:
+                part.axes[0].xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    return figure
 
-    def draw(axes: Sequence[Axes]) -> None:
-        for axis, (title, rows) in zip(axes, panels, strict=True):
-            for y, (name, (value, low, high)) in enumerate(rows.items()):
-                error = [[value - low], [high - value]]
-                run = _run_of(name, list(colour))
-                shade = "black" if run is None else colour[run]
-                axis.errorbar(value, y, xerr=error, fmt="o", capsize=3, color=shade, markersize=4)
-            axis.set_yticks(range(len(rows)), list(rows))
-            axis.set_ylim(len(rows) - 0.5, -0.5)
-            axis.set_title(title, loc="left")
-            axis.xaxis.set_major_locator(MaxNLocator(5))
 
-    longest = max(len(name) for _, rows in panels for name in rows)
-    across = min(3 if longest <= LONG_NAME else 2, len(panels))
-    return _figure(len(panels), across, 0.7 + 0.22 * most, draw)
+def _blocks(runs: Sequence[RunData]) -> dict[str, Panels]:
+    """Return the panels of each main measure."""
+    blocks: dict[str, Panels] = {}
+    for group, players in compared(runs).items():
+        main = next((m for m in _MAIN if any(m in p for p in players.values())), None)
+        if main is not None:
+            rows = {name: p[main] for name, p in players.items() if is_interval(p.get(main))}
+            blocks.setdefault(main, {})[group] = rows
+    return blocks
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Panels side by side, and their players, those of runs first."""
+
+    panels: Panels
+    players: list[str]
+
+
+def _lines(panels: Panels, names: Collection[str]) -> list[_Line]:
+    """Put those with the same players side by side, so that few lines stay empty."""
+    across = 2 if len(panels) == 4 else 3
+    groups = sorted(panels, key=lambda group: -len(panels[group]))
+    lines = []
+    for k in range(0, len(groups), across):
+        line = {group: panels[group] for group in groups[k : k + across]}
+        players = dict.fromkeys(name for rows in line.values() for name in rows)
+        ordered = sorted(players, key=lambda name: run_of(name, list(names)) is None)
+        lines.append(_Line(line, ordered))
+    return lines
+
+
+def _line_height(line: _Line) -> float:
+    """Return inches: the titles of panels, a row for each player, and ticks."""
+    return 0.6 + 0.2 * len(line.players)
+
+
+def _dots(part: SubFigure, lines: Sequence[_Line], colour: Mapping[str, str]) -> None:
+    """Draw a row for each player and a panel for each group, a dot with its interval in each."""
+    across = max(len(line.panels) for line in lines)
+    axes = part.subplots(
+        *(len(lines), across),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        height_ratios=[_line_height(line) for line in lines],
+    )
+    alone = len(lines) == across == 1
+    for beside, line in zip(axes, lines, strict=True):
+        for axis in beside[len(line.panels) :]:
+            axis.remove()
+        beside[0].set_yticks(range(len(line.players)), [_shortened(p) for p in line.players])
+        beside[0].set_ylim(len(line.players) - 0.5, -0.5)
+        for axis, (group, rows) in zip(beside, line.panels.items(), strict=False):
+            for name, interval in rows.items():
+                shade = colour.get(run_of(name, list(colour)) or "", "black")
+                _dot(axis, line.players.index(name), interval, shade)
+            axis.tick_params(labelbottom=True)
+            axis.set_title("" if alone else group, loc="left", fontsize=9)
+    axes[0, 0].margins(x=0.08)
+    axes[0, 0].xaxis.set_major_locator(MaxNLocator(5))
+
+
+def _dot(axis: Axes, y: int, interval: Interval, colour: str) -> None:
+    value, low, high = interval
+    error = [[max(0.0, value - low)], [max(0.0, high - value)]]
+    axis.errorbar(value, y, xerr=error, fmt="o", capsize=3, color=colour, markersize=4)
+
+
+def _shortened(name: str) -> str:
+    """Return a name of at most ``LETTERS`` letters; beginnings and ends tell names apart."""
+    if len(name) <= LETTERS:
+        return name
+    half = (LETTERS - 1) // 2
+    return f"{name[: LETTERS - 1 - half]}…{name[-half:]}"
 
 
 def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
@@ -447,9 +331,9 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
         for evaluation in run.evaluations:
             if not isinstance(evaluation.get("step"), int | float):
                 continue
-            for measure, value in _mapping(evaluation, "results").items():
-                interval = value if _is_interval(value) else (value,) * 3
-                if _is_interval(interval):
+            for measure, value in mapping(evaluation, "results").items():
+                interval = value if is_interval(value) else (value,) * 3
+                if is_interval(interval):
                     rows = points.setdefault(measure, {}).setdefault(run.name, [])
                     rows.append((evaluation["step"], *interval))
     if not points:
@@ -469,19 +353,6 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
     legend = _legend(runs, {name for found in points.values() for name in found})
     across = 2 if len(points) % 2 == 0 else min(3, len(points))
     return _figure(len(points), across, 2.0, draw, legend=legend)
-
-
-def _mapping(record: Any, name: str) -> dict[str, Any]:
-    found = record.get(name) if isinstance(record, Mapping) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _is_interval(value: Any) -> bool:
-    return (
-        isinstance(value, list | tuple)
-        and len(value) == 3
-        and all(isinstance(x, int | float) and math.isfinite(x) for x in value)
-    )
 
 
 # -- figures ---------------------------------------------------------------------------------------

@@ -3,13 +3,16 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from training import report
-from training.logs import plots
+from training import report as command
+from training.logs import plots, report
+from training.logs.run_data import compared, read_run, read_runs, smooth
+from training.run.config import RunConfig
 
 PICTURES = (
     plots.learning_curves,
@@ -114,7 +117,7 @@ def only_evaluated(evaluated, tmp_path):
 def test_page_compares_runs_of_all_kinds(evaluated, native, only_evaluated, tmp_path, capsys):
     out = tmp_path / "pages" / "report.html"
     runs = [str(path) for path in (evaluated, native, only_evaluated)]
-    assert report.main([*runs, "--out", str(out), "--title", "Three <runs>"]) == 0
+    assert command.main([*runs, "--out", str(out), "--title", "Three <runs>"]) == 0
     assert "3 runs" in capsys.readouterr().out
     page = Page(out.read_text())
     for part in ("Three <runs>", "sb3-run", "native-run", "only-evaluated", "Machine and versions"):
@@ -127,7 +130,7 @@ def test_page_compares_runs_of_all_kinds(evaluated, native, only_evaluated, tmp_
 
 
 def test_page_needs_nothing_else(evaluated, native):
-    text = report.page(plots.read_runs([evaluated, native]))
+    text = report.page(read_runs([evaluated, native]))
     page = Page(text)
     assert page.sources
     assert all(source.startswith("data:image/svg+xml;base64,") for source in page.sources)
@@ -140,7 +143,7 @@ def test_names_and_notes_are_text(native, tmp_path):
     bad = tmp_path / "<script>alert(1)"
     shutil.copytree(native, bad)
     (bad / "summary.json").write_text('{"status": "<script>x"')
-    text = report.page(plots.read_runs([bad, native]))
+    text = report.page(read_runs([bad, native]))
     assert "<script" not in text
     assert "summary.json cannot be read" in Page(text).text
 
@@ -151,19 +154,41 @@ def test_differing_options_stand_apart(evaluated, tmp_path):
     config = json.loads((other / "config.json").read_text())
     config["config"]["ppo"]["gamma"] = 0.5
     (other / "config.json").write_text(json.dumps(config))
-    page = Page(report.page(plots.read_runs([evaluated, other])))
+    page = Page(report.page(read_runs([evaluated, other])))
     differing = page.text[page.text.index("What differs:") : page.text.index("All ")]
     assert "ppo.gamma 0.99 0.5" in differing
     assert "n_steps" not in differing
-    same = Page(report.page(plots.read_runs([evaluated, shutil.copytree(evaluated, other / "b")])))
+    same = Page(report.page(read_runs([evaluated, shutil.copytree(evaluated, other / "b")])))
     assert "All options are equal." in same.text
 
 
 def test_evaluations_on_other_deals_are_called_so(evaluated, only_evaluated):
     path = only_evaluated / "evaluation.json"
     path.write_text(path.read_text().replace('"games": 40', '"games": 80'))
-    text = Page(report.page(plots.read_runs([evaluated, only_evaluated]))).text
+    text = Page(report.page(read_runs([evaluated, only_evaluated]))).text
     assert "the evaluations differ in games" in text
+
+
+def test_an_evaluation_of_another_config_is_called_so(evaluated):
+    path = evaluated / "evaluation.json"
+    record = json.loads(path.read_text())
+    known = json.loads((evaluated / "config.json").read_text())["sha256"]
+    for sha256, notes in ((known, 0), ("0" * 64, 1)):
+        path.write_text(json.dumps({**record, "config_sha256": sha256}))
+        found = [note for note in read_run(evaluated).notes if "another config" in note]
+        assert len(found) == notes
+    path.write_text(json.dumps(record))
+
+
+def test_options_that_came_since_make_no_other_config(evaluated, tmp_path):
+    run = shutil.copytree(evaluated, tmp_path / "old")
+    config = json.loads((run / "config.json").read_text())
+    del config["config"]["evaluation"]["replays"]  # an option that an older version did not know
+    (run / "config.json").write_text(json.dumps({**config, "sha256": "1" * 64}))
+    record = json.loads((run / "evaluation.json").read_text())
+    now = RunConfig.from_mapping(config["config"]).sha256()
+    (run / "evaluation.json").write_text(json.dumps({**record, "config_sha256": now}))
+    assert not [note for note in read_run(run).notes if "another config" in note]
 
 
 @pytest.mark.parametrize("make", ["missing", "empty"])
@@ -172,7 +197,7 @@ def test_what_is_no_run_is_refused(make, tmp_path, capsys):
     if make == "empty":
         path.mkdir()
     out = tmp_path / "report.html"
-    assert report.main([str(path), "--runs", str(tmp_path), "--out", str(out)]) == 2
+    assert command.main([str(path), "--runs", str(tmp_path), "--out", str(out)]) == 2
     assert "is no run" in capsys.readouterr().err
     assert not out.exists()
 
@@ -182,13 +207,13 @@ def test_what_is_no_run_is_refused(make, tmp_path, capsys):
 
 def test_pictures_are_left_out_where_there_is_nothing(native, only_evaluated):
     (native / "evaluations.jsonl").unlink()
-    only, trained = plots.read_runs([only_evaluated, native])
+    only, trained = read_runs([only_evaluated, native])
     assert [draw([only]) is not None for draw in PICTURES] == [False] * 4 + [True, False]
     assert [draw([trained]) is not None for draw in PICTURES] == [True] * 4 + [False, False]
 
 
 def test_figures_show_raw_and_smoothed_over_decisions_and_time(native):
-    (run,) = plots.read_runs([native])
+    (run,) = read_runs([native])
     figure = plots.learning_curves([run])
     assert [axis.get_xlabel() for axis in figure.axes] == ["decisions", "minutes of training"]
     raw, smoothed = figure.axes[0].lines
@@ -201,29 +226,29 @@ def test_long_runs_are_thinned(native):
     line = '{{"step": {0}, "wall_s": {0}, "episode": {{"return_mean": 1}}}}'
     text = "\n".join(line.format(k) for k in range(1, 5000))
     (native / "metrics.jsonl").write_text(text)
-    figure = plots.learning_curves(plots.read_runs([native]))
+    figure = plots.learning_curves(read_runs([native]))
     assert all(len(line.get_xdata()) <= plots.POINTS for line in figure.axes[0].lines)
 
 
 def test_a_run_of_one_iteration_is_a_point(native):
     (native / "metrics.jsonl").write_text('{"step": 5, "episode": {"return_mean": 1}}')
-    runs = plots.read_runs([native])
+    runs = read_runs([native])
     assert plots.learning_curves(runs, over_time=False).axes[0].lines[0].get_marker() == "o"
     assert Page(report.page(runs)).tags.count("img") == 2
 
 
 def test_entropy_has_one_sign(evaluated, native):
-    for run in plots.read_runs([evaluated, native]):
+    for run in read_runs([evaluated, native]):
         assert (run.column("train/entropy") > 0).all()
 
 
 def test_bots_that_played_the_same_stand_once(evaluated, only_evaluated):
-    runs = plots.read_runs([evaluated, only_evaluated])
-    players = plots.compared(runs)["against 3 x rule_hard"]
+    runs = read_runs([evaluated, only_evaluated])
+    players = compared(runs)["against 3 x rule_hard"]
     assert list(players) == ["sb3-run", "only-evaluated", "random"]
     path = only_evaluated / "evaluation.json"
     path.write_text(path.read_text().replace("-0.04", "-7"))
-    players = plots.compared(plots.read_runs([evaluated, only_evaluated]))["against 3 x rule_hard"]
+    players = compared(read_runs([evaluated, only_evaluated]))["against 3 x rule_hard"]
     assert list(players)[2:] == ["random", "random (only-evaluated)"]
 
 
@@ -236,32 +261,68 @@ def test_what_a_pair_and_its_halves_played_belongs_to_the_run(evaluated, tmp_pat
         players |= dict.fromkeys(halves, players["trained"])
         record["matches"]["results"]["mixed"] = players
         path.write_text(json.dumps(record))
-    found = plots.compared(plots.read_runs([tmp_path / "one", tmp_path / "other"]))
+    found = compared(read_runs([tmp_path / "one", tmp_path / "other"]))
     assert set(found) >= {"against 3 x rule_hard", "against mixed"}
     names = list(found["against mixed"])
+    assert names[:3] == ["one", "one bids", "one, decoded bids"]
     assert names[-1] == "random"
     for run in ("one", "other"):
         assert {run, f"{run} bids", f"{run}, decoded bids"} <= set(names)
 
 
 def test_a_bot_is_no_run_whose_name_it_begins_with(evaluated, tmp_path):
-    found = plots.compared([plots.read_run(shutil.copytree(evaluated, tmp_path / "r"))])
+    found = compared([read_run(shutil.copytree(evaluated, tmp_path / "r"))])
     assert list(found["against 3 x rule_hard"]) == ["r", "random"]
+
+
+def test_panels_of_evaluations_have_room(evaluated, tmp_path):
+    """Names take less than half of a line; no tick is printed over another, no title cut off."""
+    for name in ("a-run-with-quite-a-long-name-1", "a-run-with-quite-a-long-name-2"):
+        path = shutil.copytree(evaluated, tmp_path / name) / "evaluation.json"
+        record = json.loads(path.read_text())
+        players = record["matches"]["results"]["rule_hard"]
+        players["trained, decoded bids"] = players["trained"]
+        sets = ("rule_hard", "rule_medium", "heuristic", "mixed", "rule_pi_hard", "random", "x")
+        record["matches"]["results"] = dict.fromkeys(sets, players)
+        path.write_text(json.dumps(record))
+    figure = plots.evaluations(read_runs(sorted(tmp_path.iterdir())))
+    figure.draw_without_rendering()
+    assert len(figure.axes) == 8  # seven sets of opponents, and the goals
+    width = figure.bbox.width
+    lines = {}
+    for axis in figure.axes:
+        assert len(axis.get_title(loc="left")) <= 25
+        assert axis.get_tightbbox().x0 >= 0
+        assert axis.get_tightbbox().x1 <= width
+        ticks = [label.get_window_extent() for label in axis.get_xticklabels() if label.get_text()]
+        inside = [box for box in ticks if axis.bbox.x0 <= (box.x0 + box.x1) / 2 <= axis.bbox.x1]
+        assert all(a.x1 < b.x0 for a, b in pairwise(inside))
+        lines.setdefault((axis.figure, round(axis.bbox.y0)), []).append(axis.bbox.width)
+    assert all(sum(widths) > 0.5 * width for widths in lines.values() if len(widths) == 3)
+    assert len([widths for widths in lines.values() if len(widths) == 3]) == 2
+
+
+def test_long_names_keep_beginning_and_end():
+    short = plots._shortened("a-run-with-a-very-long-name-indeed, decoded bids")
+    assert len(short) == plots.LETTERS
+    assert short.startswith("a-run")
+    assert short.endswith("decoded bids")
+    assert plots._shortened("short") == "short"
 
 
 def test_evaluation_points_say_wins_and_bids_made(native):
     results = {f"{m}, 3 x rule_hard": [0.5, 0.4, 0.6] for m in ("win_rate", "margin", "bid_hit")}
     line = json.dumps({"step": 5, "results": results})
     (native / "evaluations.jsonl").write_text(line)
-    axes = plots.evaluation_points(plots.read_runs([native])).axes
+    axes = plots.evaluation_points(read_runs([native])).axes
     assert [axis.get_title(loc="left") for axis in axes] == [
-        f"{said}, 3 x rule_hard" for said in ("wins", "less mean opponent", "bids made")
+        f"{said}, 3 x rule_hard" for said in ("wins", "margin", "bids made")
     ]
 
 
 def test_runs_of_the_same_name_are_told_apart(evaluated, tmp_path):
     shutil.copytree(evaluated, tmp_path / "again" / evaluated.name)
-    runs = plots.read_runs([evaluated, tmp_path / "again" / evaluated.name, evaluated])
+    runs = read_runs([evaluated, tmp_path / "again" / evaluated.name, evaluated])
     names = [run.name for run in runs]
     assert len(names) == 2
     assert names[1] == "again/sb3-run"
@@ -269,14 +330,14 @@ def test_runs_of_the_same_name_are_told_apart(evaluated, tmp_path):
 
 def test_smoothing_leaves_out_what_is_missing():
     values = np.array([np.nan, 2.0, 4.0, np.nan, 6.0, 8.0, 10.0])
-    np.testing.assert_array_equal(plots.smooth(values), [np.nan, 2.0, 3.0, 3.0, 4.0, 5.0, 7.0])
+    np.testing.assert_array_equal(smooth(values), [np.nan, 2.0, 3.0, 3.0, 4.0, 5.0, 7.0])
 
 
 def test_looking_at_runs_does_not_wait_for_torch():
     told = "import sys, training.report; print('torch' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", told],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
         check=True,

@@ -1,0 +1,250 @@
+"""Runs read from their folders: curves, options, evaluations, and what they played side by side.
+
+A run may lack any of its parts: what is there is read, and :attr:`RunData.notes` says what is not.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import FastEnvError
+from training.logs.run_log import flat, read_lines
+from training.run.config import RunConfig
+
+SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
+AGENT = "trained"  # what an evaluation calls the agent
+_SHARED = "decoded bids"  # a player that is the agent's, though not named after it
+
+Interval = Sequence[float]  # value, low, high
+Results = dict[str, dict[str, dict[str, Interval]]]  # group to player to measure
+
+
+class RunDataError(FastEnvError, RuntimeError):
+    """There is no run to read; the message says where it was looked for."""
+
+
+@dataclass(frozen=True)
+class RunData:
+    """What a run folder holds.
+
+    Parameters
+    ----------
+    name : str
+        Unique among the runs that were read together.
+    path : Path
+    config : dict
+        Option, such as ``ppo/n_steps``, to value; empty if it is missing.
+    head : dict
+        ``config.json`` without the options.
+    metrics : dict of str to ndarray of float64, shape (iterations,)
+        Columns such as ``train/kl``; NaN where an iteration lacks it.
+    evaluations : list of dict
+        What was found in the middle of the training.
+    summary, evaluation : dict
+        Empty if they are missing.
+    notes : list of str
+        What is missing or damaged.
+    """
+
+    name: str
+    path: Path
+    config: dict[str, Any] = field(default_factory=dict)
+    head: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, np.ndarray] = field(default_factory=dict)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a column of the metrics; all NaN if there is none."""
+        missing = np.full(len(self.metrics.get("step", ())), np.nan)
+        return self.metrics.get(name, missing)
+
+    def last(self, name: str) -> float:
+        """Return where the smoothed curve of a column ends; NaN if there is none."""
+        values = smooth(self.column(name))
+        known = values[np.isfinite(values)]
+        return float(known[-1]) if known.size else math.nan
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_runs(paths: Sequence[Path]) -> list[RunData]:
+    """Read run folders; runs of the same name get their parent folder's name too.
+
+    Raises
+    ------
+    RunDataError
+        A folder is not there, or holds nothing of a run.
+    """
+    unique = list(dict.fromkeys(path.resolve() for path in paths))
+    names = [path.name for path in unique]
+    labels = [
+        f"{path.parent.name}/{path.name}" if names.count(path.name) > 1 else path.name
+        for path in unique
+    ]
+    return [read_run(path, label) for path, label in zip(unique, labels, strict=True)]
+
+
+def read_run(path: Path, name: str | None = None) -> RunData:
+    """Read what there is of a run folder."""
+    parts = ("config.json", "metrics.jsonl", "summary.json", "evaluation.json")
+    if not any((path / part).is_file() for part in parts):
+        raise RunDataError(f"{path} is no run: it has none of {', '.join(parts)}.")
+    notes: list[str] = []
+    head = _read_object(path / "config.json", notes)
+    config = head.pop("config", {})
+    records = read_lines(path / "metrics.jsonl")
+    if not records:
+        notes.append("no metrics.jsonl, or an empty one")
+    evaluation = _read_object(path / "evaluation.json", notes)
+    if config and evaluation.get("config_sha256") not in (None, *_hashes(head, config)):
+        notes.append("evaluation.json was made with another config")
+    return RunData(
+        name=name or path.name,
+        path=path,
+        config=_options(config) if isinstance(config, dict) else {},
+        head=head,
+        metrics=_columns(records),
+        evaluations=read_lines(path / "evaluations.jsonl"),
+        summary=_read_object(path / "summary.json", notes),
+        evaluation=evaluation,
+        notes=notes,
+    )
+
+
+def _hashes(head: Mapping[str, Any], config: Any) -> list[Any]:
+    """Return the hashes of a config: as written, and with the options that came since."""
+    hashes = [head.get("sha256")]
+    with suppress(FastEnvError, TypeError, AttributeError):
+        hashes.append(RunConfig.from_mapping(config).sha256())
+    return hashes
+
+
+def _read_object(path: Path, notes: list[str]) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        notes.append(f"no {path.name}")
+        return {}
+    except (OSError, ValueError):
+        notes.append(f"{path.name} cannot be read")
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for key, value in values.items():
+        nested = isinstance(value, dict) and value
+        options |= _options(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+    return options
+
+
+def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    records = [record for record in records if "step" in record]
+    rows = [dict(flat(dict(record))) for record in records]
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
+    if "train/entropy_loss" in columns and "train/entropy" not in columns:
+        columns["train/entropy"] = -columns["train/entropy_loss"]
+    return columns
+
+
+def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
+    """Return the running mean over ``share`` of the iterations, or five; NaN is left out."""
+    window = max(SMOOTHED_LEAST, int(share * len(values)))
+    known = np.isfinite(values)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(known)])
+    last = np.arange(1, len(values) + 1)
+    first = np.maximum(0, last - window)
+    count = counts[last] - counts[first]
+    mean = (sums[last] - sums[first]) / np.maximum(count, 1)
+    return np.where(count > 0, mean, np.nan)
+
+
+# -- what they played ------------------------------------------------------------------------------
+
+
+def results(run: RunData) -> Results:
+    """Return what ``training.evaluate`` found: group to player to measure to interval."""
+    record = run.evaluation
+    found: Results = {}
+    for opponents, players in mapping(mapping(record, "matches"), "results").items():
+        found[f"against {table_of(opponents)}"] = dict(players)
+    goals = mapping(mapping(record, "goals"), "rates")
+    if goals:
+        found["goals reached"] = dict(goals)
+    played = mapping(mapping(record, "episodes"), "policies")
+    if played:
+        found["episodes"] = {name: mapping(each, "intervals") for name, each in played.items()}
+    return found
+
+
+def table_of(opponents: str) -> str:
+    """Return how an opponent set is spoken of; a mixed one is no bot three times."""
+    return opponents if opponents == "mixed" else f"3 x {opponents}"
+
+
+def compared(runs: Sequence[RunData]) -> Results:
+    """Return the results of all runs in one, runs above bots, a run above its parts.
+
+    A bot that played the same in two evaluations stands there once.
+    """
+    merged: Results = {}
+    for run in runs:
+        for group, players in results(run).items():
+            rows = merged.setdefault(group, {})
+            for player, measures in players.items():
+                label = _label(player, run)
+                if label in rows and rows[label] != measures:
+                    label = f"{label} ({run.name})"
+                rows[label] = measures
+    names = [run.name for run in runs]
+
+    def place(label: str) -> tuple[int, bool]:
+        run = run_of(label, names)
+        return len(names) if run is None else names.index(run), label != run
+
+    return {
+        group: {label: rows[label] for label in sorted(rows, key=place)}
+        for group, rows in merged.items()
+    }
+
+
+def _label(player: str, run: RunData) -> str:
+    """Return what a player of a run's evaluation is called beside those of others."""
+    if player.startswith(AGENT):
+        return run.name + player.removeprefix(AGENT)
+    return f"{run.name}, {player}" if player == _SHARED else player
+
+
+def run_of(label: str, names: Sequence[str]) -> str | None:
+    """Return the run that a player of :func:`compared` belongs to; None for a bot."""
+    return next((n for n in names if label == n or label.startswith((f"{n} ", f"{n},"))), None)
+
+
+def mapping(record: Any, name: str) -> dict[str, Any]:
+    """Return a part of a record that is an object; empty if it is none."""
+    found = record.get(name) if isinstance(record, Mapping) else None
+    return found if isinstance(found, dict) else {}
+
+
+def is_interval(value: Any) -> bool:
+    """Tell whether something is value, low and high, all finite."""
+    return (
+        isinstance(value, list | tuple)
+        and len(value) == 3
+        and all(isinstance(x, int | float) and math.isfinite(x) for x in value)
+    )
