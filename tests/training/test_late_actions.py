@@ -12,9 +12,9 @@ from fastenv.errors import ConfigError
 from training import replay
 from training.evaluate import main
 from training.evaluation import replays
-from training.run.config import LateAction
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
+from training.run.options.mask_schedule import LateAction
 from training.sb3.vec import LateActionVecEnv, TimedVecEnv
 
 HOLD, CASH_OUT = 6, 68

@@ -18,21 +18,25 @@ from training.evaluation.policies import (
     round_begins,
 )
 from training.games.skullking import goals, matches
+from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic, RecurrentLogits
 from training.nets.layout import obs_layout
 from training.nets.recurrent import CELLS
 from training.run.envs import make_engine
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 LANES = 6
 
 
 def network(env, kind="gru", seed=0, **options):
     """A network that decides by what it remembers: large gains, so that ties do not matter."""
-    config = PPOConfig(
-        recurrent=kind, recurrent_size=16, hidden=(32,), policy_gain=5.0, hidden_gain=3.0
-    )
-    return ActorCritic(obs_layout(make_engine(env, 1, options)), config, seed)
+    ppo = PPOConfig(net_arch=(32,), activation="tanh")
+    native = NativeConfig(recurrent=kind, recurrent_size=16)
+    layout = obs_layout(make_engine(env, 1, options))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(actor_critic, "POLICY_GAIN", 5.0)
+        patch.setattr(actor_critic, "HIDDEN_GAIN", 3.0)
+        return ActorCritic(layout, ppo, native, seed)
 
 
 class Recorder:

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from training.run import games
-from training.run.config import NativeConfig, PPOConfig, RunConfig
+from training.run.config import RunConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 from training.train import check_environment
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")

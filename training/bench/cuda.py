@@ -15,7 +15,8 @@ from training.bench.timing import Work, interleaved
 from training.bench.verdicts import bar, unmeasured_bar
 from training.ppo.run import NativeLearner
 from training.run import machine
-from training.run.config import NativeConfig, PPOConfig, RunConfig
+from training.run.config import RunConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 MODE = "cuda"
 LANES = 8192

@@ -23,8 +23,8 @@ from training.bench.stopwatch import Stopwatch
 from training.evaluation.policies import Bot, Net, NetInGame, Policy
 from training.games.skullking import matches
 from training.run import machine
-from training.run.config import PPOConfig
 from training.run.envs import make_engine
+from training.run.options.ppo import PPOConfig
 from training.sb3.policy import logits_of, policy_kwargs
 from training.sb3.vec import TimedVecEnv
 

@@ -7,7 +7,6 @@ from typing import Any
 from fastenv import BatchEngine
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
-from training.ppo import options
 from training.ppo import run as native
 from training.ppo.run import NativeLearner
 from training.ppo.trainer import OnStep
@@ -29,16 +28,16 @@ class EnsembleLearner(NativeLearner):
 
     def build(self, config: RunConfig, on_step: OnStep) -> EnsembleTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
-        ppo, execution = options.learning(config), options.execution(config)
-        with options.names_of_the_run():
-            return EnsembleTrainer(
-                self.engines[0],
-                ppo,
-                execution,
-                members=config.ensemble.members(ppo),
-                total_steps=config.total_steps,
-                on_step=on_step,
-            )
+        return EnsembleTrainer(
+            self.engines[0],
+            config.ppo,
+            config.native,
+            members=config.ensemble.members(config.ppo),
+            total_steps=config.total_steps,
+            device=config.device,
+            deterministic=config.deterministic,
+            on_step=on_step,
+        )
 
 
 def check(config: RunConfig, engine: BatchEngine) -> None:
@@ -53,9 +52,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     for name in ("gate", "trackers"):
         value = getattr(config, name)
         require(not value, name, value, "empty with trainer='ensemble': it is for one policy")
-    with options.names_of_the_run():
-        learning, execution = options.learning(config), options.execution(config)
-        trainer.check(learning, execution, len(config.ensemble.seeds), config.num_envs)
+    trainer.check(config.ppo, config.native, len(config.ensemble.seeds), config.num_envs)
 
 
 def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
 from training.ppo.minibatch import Minibatches
 from training.ppo.trainer import adam
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 
 def numbered(states: Sequence[Any]) -> dict[str, Any]:
@@ -130,14 +130,17 @@ class StackedAdam:
     Parameters
     ----------
     net : StackedNet
-    config : PPOConfig
+    ppo : PPOConfig
+    native : NativeConfig
     device : torch.device
     """
 
-    def __init__(self, net: StackedNet, config: PPOConfig, device: torch.device) -> None:
-        self._net, self._max_norm = net, config.max_grad_norm
+    def __init__(
+        self, net: StackedNet, ppo: PPOConfig, native: NativeConfig, device: torch.device
+    ) -> None:
+        self._net, self._max_norm = net, ppo.max_grad_norm
         self._views = [net.views(member) for member in range(net.size)]
-        self.members = [adam(views, config, device) for views in self._views]
+        self.members = [adam(views, ppo, native, device) for views in self._views]
 
     def set_rates(self, rates: Sequence[float]) -> None:
         """Set the learning rate of every member."""

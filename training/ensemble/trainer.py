@@ -33,12 +33,12 @@ from training.ppo.minibatch import Minibatches, Piece
 from training.ppo.trainer import OnStep, PPOTrainer, TrainingError, wide
 from training.run.envs import stream_seed, training_seed
 from training.run.options.ensemble import Member
-from training.run.options.ppo import ExecutionConfig, PPOConfig, scheduled
+from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
 from training.run.stats import Window
 from training.run.values import require
 
 
-def check(config: PPOConfig, execution: ExecutionConfig, members: int, lanes: int) -> None:
+def check(ppo: PPOConfig, native: NativeConfig, members: int, lanes: int) -> None:
     """Refuse what an ensemble cannot do.
 
     Raises
@@ -49,13 +49,12 @@ def check(config: PPOConfig, execution: ExecutionConfig, members: int, lanes: in
     require(members >= 1, "ensemble.seeds", members, "one seed or more")
     whole = lanes % members == 0
     require(whole, "num_envs", lanes, f"a multiple of the {members} members of the ensemble")
-    config.check_rollout(lanes // members)
-    one = "with an ensemble"
-    require(config.recurrent == "none", "ppo.recurrent", config.recurrent, f"'none' {one}")
-    require(config.attention == 0, "ppo.attention", config.attention, f"0 {one}")
-    require(execution.compile == "off", "compile", execution.compile, f"'off' {one}")
-    allowed = f"fp32 or bf16 {one}"
-    require(execution.precision in ("fp32", "bf16"), "precision", execution.precision, allowed)
+    ppo.check_rollout(lanes // members)
+    for name, alone in {"recurrent": "none", "attention": 0, "compile": "off"}.items():
+        value = getattr(native, name)
+        require(value == alone, f"native.{name}", value, f"{alone!r} with an ensemble")
+    allowed = "fp32 or bf16 with an ensemble"
+    require(ppo.precision in (None, "fp32", "bf16"), "ppo.precision", ppo.precision, allowed)
 
 
 class EnsembleTrainer(PPOTrainer):
@@ -65,13 +64,13 @@ class EnsembleTrainer(PPOTrainer):
     ----------
     engine : BatchEngine
         Member ``k`` of M, from 0, has the lanes ``k * n`` to ``(k + 1) * n - 1``.
-    config : PPOConfig
+    ppo : PPOConfig
         Of all members; rollout and minibatch sizes are those of one.
-    execution : ExecutionConfig
+    native : NativeConfig
     members : sequence of Member
     total_steps : int
         Decisions of all members together.
-    on_step : callable, optional
+    device, deterministic, on_step
 
     Raises
     ------
@@ -79,6 +78,7 @@ class EnsembleTrainer(PPOTrainer):
         See :func:`check`.
     """
 
+    may_choose = False
     net: StackedNet  # type: ignore[assignment]
     optimizer: StackedAdam  # type: ignore[assignment]
     minibatches: StackedMinibatches  # type: ignore[assignment]
@@ -86,24 +86,28 @@ class EnsembleTrainer(PPOTrainer):
     def __init__(
         self,
         engine: Any,
-        config: PPOConfig,
-        execution: ExecutionConfig,
+        ppo: PPOConfig,
+        native: NativeConfig,
         *,
         members: Sequence[Member],
         total_steps: int,
+        device: str = "auto",
+        deterministic: bool = False,
         on_step: OnStep | None = None,
     ) -> None:
-        check(config, execution, len(members), engine.num_envs)
+        check(ppo, native, len(members), engine.num_envs)
         self.members = tuple(members)
         self._each = engine.num_envs // len(members)
         self._windows = [Window(engine) for _ in members]
         self._parts = [_part(engine, self._block(k)) for k in range(len(members))]
         super().__init__(
             engine,
-            config,
-            execution,
+            ppo,
+            native,
             total_steps=total_steps,
             seed=members[0].seed,
+            device=device,
+            deterministic=deterministic,
             on_step=on_step,
         )
 
@@ -116,18 +120,19 @@ class EnsembleTrainer(PPOTrainer):
     def _make_network(self) -> None:
         layout, seeds = obs_layout(self.engines[0]), [member.seed for member in self.members]
         inits = (stream_seed(seed, "init") for seed in seeds)
-        nets = [ActorCritic(layout, self.config, init).to(self.device) for init in inits]
+        options = self.ppo, self.native
+        nets = [ActorCritic(layout, *options, init).to(self.device) for init in inits]
         self.net = StackedNet(nets)
-        self.optimizer = StackedAdam(self.net, self.config, self.device)
+        self.optimizer = StackedAdam(self.net, *options, self.device)
         samplers = [stream_seed(seed, "sampler") for seed in seeds]
         self._sampler = StackedSampler(samplers, self.device)  # type: ignore[assignment]
 
     def _make_minibatches(self) -> None:
         made = []
         for k, member in enumerate(self.members):
-            lanes, micro_batch = self._block(k), self.execution.micro_batch
+            lanes = self._block(k)
             own = range(lanes.start, lanes.stop)
-            made.append(Minibatches(self.rollout, self.config, micro_batch, own))
+            made.append(Minibatches(self.rollout, self.ppo, self.native, own))
             made[-1].generator.manual_seed(stream_seed(member.seed, "minibatch"))
         self.minibatches = StackedMinibatches(made)
 
@@ -136,14 +141,14 @@ class EnsembleTrainer(PPOTrainer):
         return np.concatenate([training_seed(member.seed) + own for member in self.members])
 
     def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
-        config = self.config
-        rates = [scheduled(m.learning_rate, config.lr_schedule, done) for m in self.members]
+        ppo, native = self.ppo, self.native
+        rates = [scheduled(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
         self.optimizer.set_rates(rates)
-        clip_left = scheduled(1.0, config.clip_schedule, done)
-        ent_left = scheduled(1.0, config.ent_schedule, done)
+        clip_left = scheduled(1.0, native.clip_schedule, done)
+        ent_left = scheduled(1.0, native.ent_schedule, done)
         clips = [member.clip_range * clip_left for member in self.members]
         entropies = [member.ent_coef * ent_left for member in self.members]
-        objective = Objective.of(config, clip_left, ent_left)
+        objective = Objective.of(ppo, native, clip_left, ent_left)
         clip_vf = None if objective.clip_vf is None else self._row([objective.clip_vf] * len(clips))
         own = {"clip": self._row(clips), "ent_coef": self._row(entropies), "clip_vf": clip_vf}
         size = len(self.members)
@@ -195,16 +200,16 @@ class EnsembleTrainer(PPOTrainer):
         TrainingError
             The loss of a member is not finite.
         """
-        rollout, config, size = self.rollout, self.config, len(self.members)
+        rollout, ppo, size = self.rollout, self.ppo, len(self.members)
         blocks = [self._block(k) for k in range(size)]
         adv = rollout.adv
-        if config.norm_adv == "batch":
+        if self.native.norm_adv == "batch":
             adv = torch.cat([normalised(adv[:, block]) for block in blocks], 1)
         sums = torch.zeros(size, len(TERMS) + 1, dtype=wide(self.device), device=self.device)
         done = [0] * size  # minibatches
         going = list(range(size))
-        batches = rollout.steps * self._each // config.minibatch_size
-        for _ in range(config.epochs):
+        batches = rollout.steps * self._each // ppo.batch_size
+        for _ in range(ppo.n_epochs):
             feeds = {k: self.minibatches.members[k].epoch(adv) for k in going}
             for _ in range(batches):
                 terms = self._gradients({k: next(feeds[k]) for k in going}, objective)
@@ -238,7 +243,7 @@ class EnsembleTrainer(PPOTrainer):
 
     def _within_kl(self, going: list[int], terms: Tensor) -> list[int]:
         """Return those that go on after a minibatch with these terms, (members, TERMS)."""
-        limit = self.config.target_kl
+        limit = self.ppo.target_kl
         if limit is None:
             return going
         kl = terms[:, KL].tolist()

@@ -201,6 +201,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     """
     tier = getattr(engine.game.config, "tier", None)
     require(tier == "worker", "env", config.env, "'SkullKingWorker-v0' with trainer='hier'")
+    options.check(config)
     scoring, allowed = engine.game.config.scoring, "without cannonballs with trainer='hier'"
     require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)
     for policy, seen in (("worker", engine), ("manager", options.manager_view(config))):

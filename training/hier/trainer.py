@@ -49,9 +49,15 @@ class HierTrainer:
     worker_plays : bool
         The Worker plays the Manager's cards; until then ``rule_hard`` does. To be set between two
         iterations.
+
+    Raises
+    ------
+    ConfigError
+        Options that it cannot follow; see :func:`training.hier.options.check`.
     """
 
     def __init__(self, config: RunConfig, on_step: OnStep | None = None) -> None:
+        options.check(config)
         self.config, self._hier = config, config.hier
         self._on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
@@ -135,7 +141,7 @@ class HierTrainer:
         trainer = self.trainers[name]
         if self._hier.adaptive_epochs:
             epochs = self._epochs[name].epochs(self.runs[name].ppo.n_epochs)
-            trainer.config = replace(trainer.config, epochs=epochs)
+            trainer.ppo = replace(trainer.ppo, n_epochs=epochs)
         found = trainer.iterate()
         self._epochs[name].add(trainer.rollout.ret)
         details = {
@@ -143,7 +149,7 @@ class HierTrainer:
             "stage": self.stage,
             "partner": self._partner_of(name),
             "decisions": self.steps,
-            "epochs": trainer.config.epochs,
+            "epochs": trainer.ppo.n_epochs,
             "by_epoch": trainer.by_epoch,
             **self._stats.record(),
         }

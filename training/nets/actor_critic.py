@@ -20,9 +20,13 @@ from training.nets.activations import ACTIVATIONS
 from training.nets.encoders import Encoder
 from training.nets.layout import ObsLayout, as_tensor
 from training.nets.recurrent import CELLS, GRU, LSTM, SSM, unroll
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 Logits = Callable[[np.ndarray], np.ndarray]
+# Gains of the orthogonal initialisation; biases are 0.
+HIDDEN_GAIN = math.sqrt(2.0)
+POLICY_GAIN = 0.01
+VALUE_GAIN = 1.0
 
 
 class CardAttention(nn.Module):
@@ -72,19 +76,20 @@ class Tower(nn.Module):
     Parameters
     ----------
     size_in : int
-    config : PPOConfig
+    ppo : PPOConfig
+    native : NativeConfig
     """
 
-    def __init__(self, size_in: int, config: PPOConfig) -> None:
+    def __init__(self, size_in: int, ppo: PPOConfig, native: NativeConfig) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        for width in config.hidden:
-            layers += [nn.Linear(size_in, width), ACTIVATIONS[config.activation]()]
+        for width in ppo.net_arch:
+            layers += [nn.Linear(size_in, width), ACTIVATIONS[ppo.activation]()]
             size_in = width
         self.layers = nn.Sequential(*layers)
         self.cell: GRU | LSTM | SSM | None = None
-        if config.recurrent != "none":
-            self.cell = CELLS[config.recurrent](size_in, config.recurrent_size)
+        if native.recurrent != "none":
+            self.cell = CELLS[native.recurrent](size_in, native.recurrent_size)
         self.size_out = size_in if self.cell is None else self.cell.size_out
         self.state_size = 0 if self.cell is None else self.cell.state_size
 
@@ -95,7 +100,8 @@ class ActorCritic(nn.Module):
     Parameters
     ----------
     layout : ObsLayout
-    config : PPOConfig
+    ppo : PPOConfig
+    native : NativeConfig
     seed : int
         Of the initial parameters; the global generator is left alone.
 
@@ -105,44 +111,47 @@ class ActorCritic(nn.Module):
         If the environment does not show what the network looks for.
     """
 
-    def __init__(self, layout: ObsLayout, config: PPOConfig, seed: int = 0) -> None:
+    def __init__(
+        self, layout: ObsLayout, ppo: PPOConfig, native: NativeConfig, seed: int = 0
+    ) -> None:
         super().__init__()
-        layout.check(config)
+        layout.check(native)
         self.layout = layout
         self.num_actions = layout.num_actions
-        self.num_heads = layout.phase[1] if config.heads == "phase" and layout.phase else 1
+        self.num_heads = layout.phase[1] if native.heads == "phase" and layout.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = Encoder(layout, config.encoder)
+            self.encoder = Encoder(layout, native.encoder)
             size = self.encoder.size_out
             self.attention = None
-            if config.attention:
-                self.attention = CardAttention(layout.slots, config.attention)
+            if native.attention:
+                self.attention = CardAttention(layout.slots, native.attention)
                 size += self.attention.size_out
-            self.policy_tower = Tower(size, config)
-            self.value_tower = Tower(size, config) if config.trunk == "separate" else None
+            self.policy_tower = Tower(size, ppo, native)
+            separate = native.trunk == "separate"
+            self.value_tower = Tower(size, ppo, native) if separate else None
             width = self.policy_tower.size_out
             self.policy_head = nn.Linear(width, self.num_heads * layout.num_actions)
             self.value_head = nn.Linear(width, 1)
-            self._initialise(config)
+            self._initialise()
             # Drawn last: the rest begins as it would without.
-            self.aux_head = nn.Linear(width, config.aux_head) if config.aux_head else None
+            self.aux_head = nn.Linear(width, native.aux_head) if native.aux_head else None
             if self.aux_head is not None:
-                nn.init.orthogonal_(self.aux_head.weight, config.policy_gain)
+                nn.init.orthogonal_(self.aux_head.weight, POLICY_GAIN)
                 nn.init.zeros_(self.aux_head.bias)
         towers = 1 if self.value_tower is None else 2
         self.state_size = towers * self.policy_tower.state_size
 
     @torch.no_grad()
-    def _initialise(self, config: PPOConfig) -> None:
+    def _initialise(self) -> None:
         for module in self.modules():
             if isinstance(module, (nn.Linear, nn.Conv2d)):
-                nn.init.orthogonal_(module.weight, config.hidden_gain)
+                nn.init.orthogonal_(module.weight, HIDDEN_GAIN)
                 if module.bias is not None:
                     module.bias.zero_()
         for weight in self.policy_head.weight.chunk(self.num_heads):
-            nn.init.orthogonal_(weight, config.policy_gain)
-        nn.init.orthogonal_(self.value_head.weight, config.value_gain)
+            nn.init.orthogonal_(weight, POLICY_GAIN)
+        nn.init.orthogonal_(self.value_head.weight, VALUE_GAIN)
 
     @property
     def is_recurrent(self) -> bool:
@@ -249,12 +258,15 @@ class ActorCritic(nn.Module):
 # -- playing ---------------------------------------------------------------------------------------
 
 
-def load_net(config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]) -> ActorCritic:
+def load_net(
+    ppo: PPOConfig, native: NativeConfig, layout: ObsLayout, state_dict: dict[str, Any]
+) -> ActorCritic:
     """Return a trained network.
 
     Parameters
     ----------
-    config : PPOConfig
+    ppo : PPOConfig
+    native : NativeConfig
         What it was trained with.
     layout : ObsLayout
         Of the environment it was trained on.
@@ -267,7 +279,7 @@ def load_net(config: PPOConfig, layout: ObsLayout, state_dict: dict[str, Any]) -
     RuntimeError
         They are those of another network.
     """
-    net = ActorCritic(layout, config)
+    net = ActorCritic(layout, ppo, native)
     values = {k: v for k, v in net.state_dict().items() if k.startswith("value_")}
     net.load_state_dict({**values, **state_dict})
     return net

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from training.run import games
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig
 from training.run.values import require
 
 Array = npt.NDArray[Any]
@@ -92,12 +92,13 @@ class ObsLayout:
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
 
-    def check(self, config: PPOConfig) -> None:
+    def check(self, native: NativeConfig) -> None:
         """Refuse a network that this environment cannot feed."""
-        fits = config.heads != "phase" or self.phase is not None
-        require(fits, "ppo.heads", config.heads, "'single': this game does not show its phase")
-        fits = config.attention == 0 or bool(self.slots)
-        require(fits, "ppo.attention", config.attention, "0: this game does not show card slots")
+        fits = native.heads != "phase" or self.phase is not None
+        require(fits, "native.heads", native.heads, "'single': this game does not show its phase")
+        fits = native.attention == 0 or bool(self.slots)
+        allowed = "0: this game does not show card slots"
+        require(fits, "native.attention", native.attention, allowed)
 
 
 def obs_layout(engine: Any) -> ObsLayout:

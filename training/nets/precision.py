@@ -66,7 +66,7 @@ def check(name: str, device: torch.device) -> None:
     elif name == "bf16" and kind == "cuda" and not cuda_has_bf16():
         reason = "this CUDA device has no bfloat16; choose fp16 or fp32."
     if reason:
-        raise ConfigError(f"precision={name!r} is not possible: {reason}")
+        raise ConfigError(f"ppo.precision={name!r} is not possible: {reason}")
 
 
 def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> str:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from training.nets.distribution import entropy, log_prob_of, masked_log_probs
 from training.ppo.loss_kernel import loss_rows
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 # What is added up over minibatches, in this order.
 TERMS = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipfrac")
@@ -61,16 +61,18 @@ class Objective:
     huber: bool = False
 
     @classmethod
-    def of(cls, config: PPOConfig, clip_left: float = 1.0, ent_left: float = 1.0) -> Objective:
-        """Return the objective of a config, with what the schedules have left of its ranges."""
-        clip_vf = None if config.clip_range_vf is None else config.clip_range_vf * clip_left
+    def of(
+        cls, ppo: PPOConfig, native: NativeConfig, clip_left: float = 1.0, ent_left: float = 1.0
+    ) -> Objective:
+        """Return the objective of a run, with what the schedules have left of its ranges."""
+        clip_vf = None if native.clip_range_vf is None else native.clip_range_vf * clip_left
         return cls(
-            clip=config.clip_range * clip_left,
+            clip=ppo.clip_range * clip_left,
             clip_vf=clip_vf,
-            ent_coef=config.ent_coef * ent_left,
-            vf_coef=config.vf_coef,
-            value_clip=config.value_clip,
-            huber=config.value_loss == "huber",
+            ent_coef=ppo.ent_coef * ent_left,
+            vf_coef=ppo.vf_coef,
+            value_clip=native.value_clip,
+            huber=native.value_loss == "huber",
         )
 
     def on_device(self, device: torch.device) -> Objective:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from training.ppo.buffer import Rollout
 from training.ppo.loss import Samples, normalised
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 
 class Piece(NamedTuple):
@@ -36,9 +36,8 @@ class Minibatches:
     Parameters
     ----------
     rollout : Rollout
-    config : PPOConfig
-    micro_batch : int
-        Decisions of a piece; 0 chooses.
+    ppo : PPOConfig
+    native : NativeConfig
     lanes : range, optional
         Those whose decisions are used; default all.
 
@@ -51,20 +50,20 @@ class Minibatches:
     def __init__(
         self,
         rollout: Rollout,
-        config: PPOConfig,
-        micro_batch: int = 0,
+        ppo: PPOConfig,
+        native: NativeConfig,
         lanes: range | None = None,
     ) -> None:
-        self._rollout, self._config = rollout, config
+        self._rollout, self._burn_in = rollout, native.burn_in
         self._lanes = range(rollout.lanes) if lanes is None else lanes
         self._recurrent = rollout.states.shape[2] > 0
-        self._length = config.seq_len if self._recurrent else 1
-        self._normalise = config.norm_adv == "minibatch"
+        self._length = native.seq_len if self._recurrent else 1
+        self._normalise = native.norm_adv == "minibatch"
         self._units = rollout.steps * len(self._lanes) // self._length
-        self._per_minibatch = config.minibatch_size // self._length
+        self._per_minibatch = ppo.batch_size // self._length
         self._per_piece = self._per_minibatch
         if rollout.device.type == "cpu":
-            wanted = micro_batch or cached_rows(max(config.hidden))
+            wanted = native.micro_batch or cached_rows(max(ppo.net_arch))
             self._per_piece = divisor(self._per_minibatch, max(1, wanted // self._length))
         self.generator = torch.Generator(rollout.device)
 
@@ -86,7 +85,7 @@ class Minibatches:
             yield self._pieces(units, adv.view(-1), feed)
 
     def _pieces(self, units: Tensor, adv: Tensor, feed: Iterator[Tensor]) -> Iterator[Piece]:
-        rollout, burnt = self._rollout, self._config.burn_in if self._recurrent else 0
+        rollout, burnt = self._rollout, self._burn_in if self._recurrent else 0
         parts = units.split(self._per_piece)
         learnt = [self._flat(part)[burnt * len(part) :] for part in parts]
         chosen = [adv.index_select(0, idx) for idx in learnt]

@@ -14,7 +14,6 @@ from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
-from training.ppo import options
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.trainer import OnStep, PPOTrainer
 from training.run import checkpoint, envs, games, late_actions
@@ -64,7 +63,7 @@ class NativeLearner:
         return build(config, self.engines, on_step)
 
     def _new_net(self) -> ActorCritic:
-        return ActorCritic(obs_layout(self.engines[0]), options.learning(self._config))
+        return ActorCritic(obs_layout(self.engines[0]), self._config.ppo, self._config.native)
 
     def _on_step(
         self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
@@ -159,17 +158,17 @@ def build(config: RunConfig, engines: list[Any], on_step: Any = None) -> PPOTrai
     ConfigError
         A device or precision that is not there, or a network that the environment cannot feed.
     """
-    learning, execution = options.learning(config), options.execution(config)
-    with options.names_of_the_run():
-        return PPOTrainer(
-            engines,
-            learning,
-            execution,
-            total_steps=config.total_steps,
-            seed=config.seed,
-            on_step=on_step,
-            auxiliary=auxiliary(config, engines[0]),
-        )
+    return PPOTrainer(
+        engines,
+        config.ppo,
+        config.native,
+        total_steps=config.total_steps,
+        seed=config.seed,
+        device=config.device,
+        deterministic=config.deterministic,
+        on_step=on_step,
+        auxiliary=auxiliary(config, engines[0]),
+    )
 
 
 def auxiliary(config: RunConfig, engine: BatchEngine) -> Auxiliary | None:
@@ -194,12 +193,11 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     ConfigError
         See :func:`build`.
     """
-    with options.names_of_the_run():
-        obs_layout(engine).check(options.learning(config))
-        auxiliary(config, engine)
-        device = choose_device(config.device)
-        if config.precision != "auto":
-            check_precision(config.precision, device)
+    obs_layout(engine).check(config.native)
+    auxiliary(config, engine)
+    device = choose_device(config.device)
+    if config.precision != "auto":
+        check_precision(config.precision, device)
     if config.selfplay is not None:
         league.check(config, engine)
 
@@ -223,7 +221,7 @@ def network_of(config: RunConfig) -> dict[str, Any]:
 
 def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> ActorCritic:
     """Return the trained network of a run."""
-    return policy.load_net(options.learning(config), obs_layout(engine), state_dict)
+    return policy.load_net(config.ppo, config.native, obs_layout(engine), state_dict)
 
 
 def load_logits(

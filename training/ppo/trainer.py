@@ -29,7 +29,7 @@ from training.ppo.timing import Phases
 from training.run.checkpoint import to_host
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
-from training.run.options.ppo import ExecutionConfig, PPOConfig, scheduled
+from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
 from training.run.values import require
 
 # Called after every step of an engine, before its reward is stored, with the actions taken, and
@@ -46,12 +46,16 @@ class PPOTrainer:
     engines : BatchEngine or sequence of BatchEngine
         Not reset yet: that happens at the first iteration, unless a state is loaded. With two,
         a worker thread steps one while the network handles the other.
-    config : PPOConfig
-    execution : ExecutionConfig
+    ppo : PPOConfig
+    native : NativeConfig
+        Its ``env_groups`` are the engines that are given.
     total_steps : int
         Decisions of the whole run; schedules end there.
     seed : int
         All generators derive from it.
+    device : {"auto", "cpu", "cuda", "mps"}
+    deterministic : bool
+        Only algorithms that give the same bits every time.
     on_step : callable, optional
         See :data:`OnStep`.
     auxiliary : Auxiliary, optional
@@ -73,57 +77,62 @@ class PPOTrainer:
         a device or precision that is not there.
     """
 
+    may_choose = True  # the precision, where none is asked for
+
     def __init__(
         self,
         engines: Any,
-        config: PPOConfig,
-        execution: ExecutionConfig | None = None,
+        ppo: PPOConfig,
+        native: NativeConfig,
         *,
         total_steps: int,
         seed: int = 1,
+        device: str = "auto",
+        deterministic: bool = False,
         on_step: OnStep | None = None,
         auxiliary: Auxiliary | None = None,
     ) -> None:
-        execution = execution or ExecutionConfig()
         self.engines = list(engines) if isinstance(engines, Sequence) else [engines]
-        require(len(self.engines) in (1, 2), "env_groups", len(self.engines), "1 or 2")
-        self.config, self.execution = config, execution
+        require(len(self.engines) in (1, 2), "native.env_groups", len(self.engines), "1 or 2")
+        self.ppo, self.native = ppo, native
         self.total_steps, self.seed = total_steps, seed
         self.num_envs = sum(engine.num_envs for engine in self.engines)
-        config.check_rollout(self.num_envs)
+        ppo.check_rollout(self.num_envs)
+        native.check_with(ppo)
         self.steps = self.iteration = self.updates = 0
         self.by_epoch: dict[str, list[float]] = {}
         self._on_step, self._auxiliary = on_step, auxiliary
         self._started = False
 
-        self.device = device = choose_device(execution.device)
-        configure_torch(device, execution.deterministic)
-        if device.type == "cpu":
+        self.device = choose_device(device)
+        configure_torch(self.device, deterministic)
+        if self.device.type == "cpu":
             keep_freed_memory()
         self._make_network()
-        self.phases = Phases(execution.timers, device)
+        self.phases = Phases(native.timers, self.device)
         self._make_rollout()
         self._make_minibatches()
         self._precision: Precision | None = None
-        if execution.precision != "auto":
-            self._precision = Precision(execution.precision, device)
+        self._asked = ppo.precision_asked(chooses=self.may_choose and not deterministic)
+        if self._asked != "auto":
+            self._precision = Precision(self._asked, self.device)
         self._forward = self.net.step
-        self._closed_form = device.type == "cpu" and execution.compile == "off"
+        self._closed_form = self.device.type == "cpu" and native.compile == "off"
         self._loss = self._forward_and_loss
-        if execution.compile != "off" and device.type != "mps":
-            self._forward = Compiled(self._forward, execution.compile)
-            self._loss = Compiled(self._loss, execution.compile)
+        if native.compile != "off" and self.device.type != "mps":
+            self._forward = Compiled(self._forward, native.compile)
+            self._loss = Compiled(self._loss, native.compile)
 
     def _make_network(self) -> None:
         """Make the network, what changes its parameters, and what draws its actions."""
-        config, device = self.config, self.device
+        ppo, native, device = self.ppo, self.native, self.device
         layout = obs_layout(self.engines[0])
-        self.net = ActorCritic(layout, config, stream_seed(self.seed, "init")).to(device)
-        self.optimizer = adam(self.net.parameters(), config, device)
+        self.net = ActorCritic(layout, ppo, native, stream_seed(self.seed, "init")).to(device)
+        self.optimizer = adam(self.net.parameters(), ppo, native, device)
         self._sampler = Sampler(stream_seed(self.seed, "sampler"), device)
 
     def _make_minibatches(self) -> None:
-        self.minibatches = Minibatches(self.rollout, self.config, self.execution.micro_batch)
+        self.minibatches = Minibatches(self.rollout, self.ppo, self.native)
         self.minibatches.generator.manual_seed(stream_seed(self.seed, "minibatch"))
 
     def _lane_seeds(self, lanes: Lanes) -> Any:
@@ -131,21 +140,21 @@ class PPOTrainer:
         return training_seed(self.seed) + lanes.first
 
     def _make_rollout(self) -> None:
-        config, engines, device = self.config, self.engines, self.device
-        on_host = self.execution.obs_device == "cpu"
+        ppo, engines, device = self.ppo, self.engines, self.device
+        on_host = self.native.obs_device == "cpu"
         self.rollout = Rollout(
-            config.rollout_steps,
+            ppo.n_steps,
             self.num_envs,
             engines[0],
             device,
             obs_device=torch.device("cpu") if on_host else None,
             varying_tau=engines[0].spec.has_tau,
             state_size=self.net.state_size,
-            chunk=config.seq_len if self.net.is_recurrent else config.rollout_steps,
+            chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
         )
         firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
         self._lanes = [
-            lanes_of(self.rollout, first, engine, config.gamma)
+            lanes_of(self.rollout, first, engine, ppo.gamma)
             for first, engine in zip(firsts, engines, strict=False)
         ]
         self._cut_off = CutOff(engines[0])
@@ -167,7 +176,7 @@ class PPOTrainer:
     @property
     def chosen_precision(self) -> str:
         """Name of the precision; ``auto`` until it has chosen."""
-        return self.execution.precision if self._precision is None else self._precision.name
+        return self._asked if self._precision is None else self._precision.name
 
     def close(self) -> None:
         """End the worker thread, if there is one."""
@@ -222,11 +231,11 @@ class PPOTrainer:
         dict
             ``lr`` and ``clip_range``.
         """
-        config = self.config
-        lr = scheduled(config.learning_rate, config.lr_schedule, done)
-        clip_left = scheduled(1.0, config.clip_schedule, done)
-        ent_left = scheduled(1.0, config.ent_schedule, done)
-        objective = Objective.of(config, clip_left, ent_left)
+        ppo, native = self.ppo, self.native
+        lr = scheduled(ppo.learning_rate, ppo.lr_schedule, done)
+        clip_left = scheduled(1.0, native.clip_schedule, done)
+        ent_left = scheduled(1.0, native.ent_schedule, done)
+        objective = Objective.of(ppo, native, clip_left, ent_left)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         return objective, {"lr": lr, "clip_range": objective.clip}
@@ -237,7 +246,7 @@ class PPOTrainer:
             self._reset(seeded=True)
             self._started = True
         if self._precision is None:
-            name = choose(self.execution.precision, self.device, self._seconds)
+            name = choose(self._asked, self.device, self._seconds)
             self._precision = Precision(name, self.device)
 
     def reset_lanes(self) -> None:
@@ -283,8 +292,8 @@ class PPOTrainer:
         lanes, rollout = self._lanes[group], self.rollout
         here = lanes.slice
         state = self._state[here]
-        if rollout.states.shape[2] and t % self.config.seq_len == 0:
-            rollout.states[t // self.config.seq_len, here] = state
+        if rollout.states.shape[2] and t % self.native.seq_len == 0:
+            rollout.states[t // self.native.seq_len, here] = state
         obs = rollout.obs[t, here].to(self.device, non_blocking=self._pinned)
         mask = rollout.mask[t, here]
         logits, value, after = self._forward(obs, state=state)
@@ -344,15 +353,15 @@ class PPOTrainer:
 
     def advantages(self) -> None:
         """Write advantages and returns into the rollout."""
-        r, config = self.rollout, self.config
-        gamma = config.gamma if r.gamma is None else r.gamma
+        r, ppo = self.rollout, self.ppo
+        gamma = ppo.gamma if r.gamma is None else r.gamma
         inputs = (r.reward, r.value, r.done, r.boot)
         if self.device.type == "cpu":
             discount = gamma if isinstance(gamma, float) else gamma.numpy()
             reward, value, done, boot, adv, ret = (x.numpy() for x in (*inputs, r.adv, r.ret))
-            gae_many(reward, value, done, boot, discount, config.gae_lambda, adv, ret)
+            gae_many(reward, value, done, boot, discount, ppo.gae_lambda, adv, ret)
         else:
-            gae_torch(*inputs, gamma, config.gae_lambda, r.adv, r.ret)
+            gae_torch(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
         self.phases.mark("gae")
 
     # -- 4: update -------------------------------------------------------------------------------
@@ -365,27 +374,27 @@ class PPOTrainer:
         TrainingError
             The loss is not finite.
         """
-        rollout, config = self.rollout, self.config
+        rollout, ppo, native = self.rollout, self.ppo, self.native
         if not self._closed_form:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=wide(self.device), device=self.device)
-        adv = normalised(rollout.adv) if config.norm_adv == "batch" else rollout.adv
+        adv = normalised(rollout.adv) if native.norm_adv == "batch" else rollout.adv
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
-            self._auxiliary.begin(rollout, samples // config.minibatch_size)
+            self._auxiliary.begin(rollout, samples // ppo.batch_size)
             self.phases.mark("other")
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
         going = True
-        for epoch in range(config.epochs):
-            if epoch and config.refresh_states and self.net.is_recurrent:
+        for epoch in range(ppo.n_epochs):
+            if epoch and native.refresh_states and self.net.is_recurrent:
                 self.refresh_states()
             for pieces in self.minibatches.epoch(adv):
                 terms = self._gradient(pieces, objective)
                 minibatches += 1
                 sums[:-1] += terms
                 # Asking for the value waits for the device, so it is asked only if it decides.
-                if config.target_kl is not None and float(terms[KL]) > 1.5 * config.target_kl:
+                if ppo.target_kl is not None and float(terms[KL]) > 1.5 * ppo.target_kl:
                     self.optimizer.zero_grad(set_to_none=True)
                     going = False
                     break
@@ -452,7 +461,7 @@ class PPOTrainer:
         """Return logits (k, A) and values (k,) of the decisions of a piece."""
         if piece.states is None:
             return self.net(piece.obs)
-        burn_in = self.config.burn_in
+        burn_in = self.native.burn_in
         logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done, burn_in)
         return logits[burn_in:].flatten(0, 1), value[burn_in:].flatten(0, 1)
 
@@ -460,7 +469,7 @@ class PPOTrainer:
         """Clip the gradients and step; return their norm before."""
         self.precision.unscale(self.optimizer)
         parameters = self.net.parameters()
-        norm = torch.nn.utils.clip_grad_norm_(parameters, self.config.max_grad_norm)
+        norm = torch.nn.utils.clip_grad_norm_(parameters, self.ppo.max_grad_norm)
         self.precision.step(self.optimizer)
         self.optimizer.zero_grad(set_to_none=True)
         self.updates += 1
@@ -469,7 +478,7 @@ class PPOTrainer:
 
     def refresh_states(self) -> None:
         """Compute the states at chunk starts with the parameters as they are now."""
-        rollout, length = self.rollout, self.config.seq_len
+        rollout, length = self.rollout, self.native.seq_len
         with torch.inference_mode(), self.precision.autocast():
             for k in range(len(rollout.states) - 1):
                 part = slice(k * length, (k + 1) * length)
@@ -480,8 +489,8 @@ class PPOTrainer:
 
     def _seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
-        rollout, config = self.rollout, self.config
-        lanes = torch.arange(config.minibatch_size) % self.num_envs
+        rollout = self.rollout
+        lanes = torch.arange(self.ppo.batch_size) % self.num_envs
         obs = rollout.obs[-1].index_select(0, lanes.to(rollout.obs_device)).to(self.device)
         state = self.net.initial_state(len(obs))
         context, best = Precision(precision, self.device), math.inf
@@ -578,12 +587,13 @@ def wide(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
-def adam(parameters: Iterable[Tensor], config: PPOConfig, device: torch.device) -> torch.optim.Adam:
-    """Return the optimizer of a config."""
+def adam(
+    parameters: Iterable[Tensor], ppo: PPOConfig, native: NativeConfig, device: torch.device
+) -> torch.optim.Adam:
+    """Return the optimizer of a run."""
     return torch.optim.Adam(
         parameters,
-        lr=config.learning_rate,
-        betas=(config.adam_betas[0], config.adam_betas[1]),
-        eps=config.adam_eps,
+        lr=ppo.learning_rate,
+        eps=native.adam_eps,
         fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
     )

@@ -17,236 +17,18 @@ from typing import Any, Self
 import yaml
 
 from fastenv.errors import ConfigError
-from training.ppo import options
 from training.run import machine
+from training.run.options.checkpoints import CheckpointConfig
 from training.run.options.ensemble import EnsembleConfig
 from training.run.options.evaluation import EvaluationConfig
 from training.run.options.hier import HierConfig
-from training.run.options.hindsight import CHOICES as HINDSIGHT
+from training.run.options.mask_schedule import LateAction
+from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.options.selfplay import SelfPlayConfig
 from training.run.values import Schedule, build, canonical_json, require
 
 TRAINERS = ("native", "sb3", "hier", "ensemble")
 ENV_IMPLS = ("reference", "native", "auto")
-
-
-@dataclass(frozen=True)
-class PPOConfig:
-    """Hyper-parameters of PPO, for all trainers; named as in Stable-Baselines3 where it has them.
-
-    Parameters
-    ----------
-    n_steps : int
-        Decisions per lane and iteration; ``n_steps * num_envs`` is the rollout.
-    batch_size : int
-        Samples of a minibatch; must divide the rollout, so that no minibatch is ragged.
-    n_epochs : int
-        Passes over a rollout.
-    learning_rate : float
-        At the start.
-    lr_schedule : {"constant", "linear", "cosine"}
-        ``linear`` and ``cosine`` fall to zero at ``total_steps``; ``cosine`` is native alone.
-    gamma, gae_lambda, clip_range, ent_coef, vf_coef, max_grad_norm : float
-    target_kl : float or None
-        Ends an update early; None never does.
-    net_arch : tuple of int
-        Hidden layers of the policy network and, separately, of the value network.
-    activation : {"relu", "tanh", "gelu"}
-        ``gelu`` is native alone.
-    precision : {"fp32", "bf16", "fp16", "auto"} or None
-        Of the layers; ``auto`` takes what is fastest here, ``fp16`` is native alone. None takes
-        ``fp32`` with sb3 and in deterministic runs, else ``auto``.
-    rollout_buffer : {"stock", "fast"}
-        sb3: who stores the rollout, SB3 or :mod:`training.sb3.buffer`.
-    algorithm : {"stock", "batch"}
-        sb3: who collects the rollout, SB3 or :mod:`training.sb3.algo`.
-    """
-
-    n_steps: int = 128
-    batch_size: int = 4096
-    n_epochs: int = 4
-    learning_rate: float = 3e-4
-    lr_schedule: str = "constant"
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip_range: float = 0.2
-    ent_coef: float = 0.0
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    target_kl: float | None = None
-    net_arch: tuple[int, ...] = (256, 256)
-    activation: str = "relu"
-    precision: str | None = None
-    rollout_buffer: str = "stock"
-    algorithm: str = "stock"
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        for name in ("n_steps", "batch_size", "n_epochs"):
-            value = getattr(self, name)
-            require(value >= 1, f"ppo.{name}", value, "at least 1")
-        for name in ("learning_rate", "clip_range", "max_grad_norm"):
-            value = getattr(self, name)
-            require(value > 0, f"ppo.{name}", value, "above 0")
-        for name in ("gamma", "gae_lambda"):
-            value = getattr(self, name)
-            require(0 <= value <= 1, f"ppo.{name}", value, "from 0 to 1")
-        for name in ("ent_coef", "vf_coef"):
-            value = getattr(self, name)
-            require(value >= 0, f"ppo.{name}", value, "at least 0")
-        positive = self.target_kl is None or self.target_kl > 0
-        require(positive, "ppo.target_kl", self.target_kl, "above 0, or null for none")
-        wide = bool(self.net_arch) and min(self.net_arch) >= 1
-        require(wide, "ppo.net_arch", self.net_arch, "one or more layer widths of at least 1")
-        choices = {
-            "activation": ("relu", "tanh", "gelu"),
-            "lr_schedule": ("constant", "linear", "cosine"),
-            "precision": ("fp32", "bf16", "fp16", "auto", None),
-            "rollout_buffer": ("stock", "fast"),
-            "algorithm": ("stock", "batch"),
-        }
-        for name, allowed in choices.items():
-            value = getattr(self, name)
-            known = value in allowed
-            require(known, f"ppo.{name}", value, " or ".join(map(repr, allowed)))
-
-
-@dataclass(frozen=True)
-class NativeConfig:
-    """Options of the native trainer that SB3 does not have; see :mod:`training.run.options.ppo`.
-
-    Parameters
-    ----------
-    trunk : {"separate", "shared"}
-        Whether policy and value have hidden layers of their own.
-    encoder : {"auto", "flat", "conv"}
-        Whether images and boards in an observation go through convolutions.
-    heads : {"single", "phase"}
-        ``phase``: a policy head for each decision phase, for tiers that show the phase.
-    attention : int
-        Width of the attention over card slots, for tiers that show cards; 0 for none.
-    recurrent : {"none", "gru", "lstm", "ssm"}
-        A cell of ``recurrent_size`` behind the hidden layers.
-    recurrent_size, seq_len, burn_in : int
-        Output of the cell; decisions of a chunk in an update (divides ``ppo.n_steps`` and
-        ``ppo.batch_size``); its first decisions that only bring the state up to date.
-    refresh_states : bool
-        Compute the states at chunk starts anew for every epoch after the first.
-    clip_range_vf : float or None
-        Values may move this far in an update; None lets them.
-    value_clip : {"sb3", "max"}
-    value_loss : {"mse", "huber"}
-    norm_adv : {"minibatch", "batch", "off"}
-    clip_schedule, ent_schedule : {"constant", "linear", "cosine"}
-    adam_eps : float
-    env_groups : {1, 2}
-        With 2, one half of the lanes steps while the network handles the other.
-    compile : {"off", "default", "reduce-overhead"}
-        Whether ``torch.compile`` builds the two hot functions.
-    micro_batch : int
-        Samples of a forward and backward pass on the CPU; 0 chooses.
-    obs_device : {"auto", "cpu"}
-        ``cpu`` keeps observations in host memory.
-    timers : bool
-        Split the time of an iteration by phase.
-    hindsight : {"off", "value", "sil", "is", "tricks", "bid"}
-        What Skull King's Worker (the first three) or Manager (the other two) learns from rounds
-        with the goal that was reached, or with other bids; see
-        :mod:`training.games.skullking.hindsight`.
-    """
-
-    trunk: str = "separate"
-    encoder: str = "auto"
-    heads: str = "single"
-    attention: int = 0
-    recurrent: str = "none"
-    recurrent_size: int = 128
-    seq_len: int = 16
-    burn_in: int = 0
-    refresh_states: bool = False
-    clip_range_vf: float | None = None
-    value_clip: str = "sb3"
-    value_loss: str = "mse"
-    norm_adv: str = "minibatch"
-    clip_schedule: str = "constant"
-    ent_schedule: str = "constant"
-    adam_eps: float = 1e-5
-    env_groups: int = 1
-    compile: str = "off"
-    micro_batch: int = 0
-    obs_device: str = "auto"
-    timers: bool = False
-    hindsight: str = "off"
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values; those of the trainer's own options are its own to refuse."""
-        require(self.env_groups in (1, 2), "native.env_groups", self.env_groups, "1 or 2")
-        known = self.hindsight in HINDSIGHT
-        allowed = "one of " + ", ".join(map(repr, HINDSIGHT))
-        require(known, "native.hindsight", self.hindsight, allowed)
-
-
-@dataclass(frozen=True)
-class CheckpointConfig:
-    """When checkpoints are written and how many stay.
-
-    Parameters
-    ----------
-    every : int
-        Decisions between checkpoints; one is also written at the end and when a run is stopped.
-        One that is due while the one before is still being written is left out, and tried again
-        after the next iteration; deterministic runs wait instead.
-    keep : int
-        Newest checkpoints to keep.
-    keep_every : int or None
-        Decisions between checkpoints that stay for ever; None for none.
-    """
-
-    every: int = 1_000_000
-    keep: int = 3
-    keep_every: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        require(self.every >= 1, "checkpoints.every", self.every, "at least 1")
-        require(self.keep >= 1, "checkpoints.keep", self.keep, "at least 1")
-        possible = self.keep_every is None or self.keep_every >= 1
-        allowed = "at least 1, or null for none"
-        require(possible, "checkpoints.keep_every", self.keep_every, allowed)
-
-
-@dataclass(frozen=True)
-class LateAction:
-    """An action that the trainer is not offered in the first ticks of an episode.
-
-    A curriculum, not a rule: the environment knows nothing of it, and evaluation plays without it.
-
-    Parameters
-    ----------
-    action : int
-    ticks : int
-        Length of that part of an episode when the training begins.
-    anneal_steps : int or None
-        Decisions of training over which it shrinks linearly to nothing; None keeps it.
-    """
-
-    action: int
-    ticks: int
-    anneal_steps: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        require(self.action >= 0, "mask_schedule.action", self.action, "at least 0")
-        require(self.ticks >= 1, "mask_schedule.ticks", self.ticks, "at least 1")
-        possible = self.anneal_steps is None or self.anneal_steps >= 1
-        allowed = "at least 1, or null for a curriculum that stays"
-        require(possible, "mask_schedule.anneal_steps", self.anneal_steps, allowed)
-
-    def ticks_at(self, steps: int) -> float:
-        """Return the length after this many decisions of training."""
-        if self.anneal_steps is None:
-            return float(self.ticks)
-        return self.ticks * max(0.0, 1 - steps / self.anneal_steps)
 
 
 @dataclass(frozen=True)
@@ -344,12 +126,7 @@ class RunConfig:
         if self.name is not None:
             plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name) is not None
             require(plain, "name", self.name, "letters, digits, '.', '_' and '-' alone")
-        require(
-            self.rollout % self.ppo.batch_size == 0,
-            "ppo.batch_size",
-            self.ppo.batch_size,
-            f"a divisor of the rollout, num_envs * ppo.n_steps = {self.rollout}",
-        )
+        self.ppo.check_rollout(self.num_envs)
         self._check_trainer()
         for name, schedule in self.schedules.items():
             starts = [start for start, _ in schedule]
@@ -401,8 +178,7 @@ class RunConfig:
             value = getattr(ppo, name)
             only = f"'stock' with trainer={self.trainer!r}: it belongs to trainer='sb3'"
             require(value == "stock", f"ppo.{name}", value, only)
-        options.learning(self)
-        options.execution(self)
+        self.native.check_with(ppo)
         groups = self.native.env_groups
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
@@ -411,18 +187,12 @@ class RunConfig:
         for name in ("window_ticks", "trackers"):
             one = groups == 1 or not getattr(self, name)
             require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
-        if self.trainer == "hier":
-            from training.hier import options as hier_options  # it builds configs of its own
-
-            hier_options.check(self)
 
     @property
     def precision(self) -> str:
         """Precision of the layers that is asked for."""
-        if self.ppo.precision is not None:
-            return self.ppo.precision
         chooses = self.trainer in ("native", "hier") and not self.deterministic
-        return "auto" if chooses else "fp32"
+        return self.ppo.precision_asked(chooses=chooses)
 
     @property
     def evaluates(self) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.run import games
-from training.run.config import LateAction
+from training.run.options.mask_schedule import LateAction
 
 
 def masks(

@@ -17,7 +17,7 @@ from torch import nn
 from fastenv import BatchEngine
 from fastenv.env import observation_space
 from training.nets import precision as precisions
-from training.run.config import PPOConfig
+from training.run.options.ppo import PPOConfig
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 Logits = Callable[[np.ndarray], np.ndarray]

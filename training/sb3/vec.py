@@ -12,8 +12,8 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from training.run import late_actions
-from training.run.config import LateAction
 from training.run.loop import Loop
+from training.run.options.mask_schedule import LateAction
 
 
 class LateActionVecEnv(VecEnvWrapper):

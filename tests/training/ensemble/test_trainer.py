@@ -7,42 +7,39 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
-from tests.training.ppo.conftest import DEVICES
+from tests.training.ppo.conftest import DEVICES, sections
 from tests.training.ppo.engines import Counting
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo.trainer import PPOTrainer, TrainingError
 from training.run.envs import make_engine
 from training.run.options.ensemble import EnsembleConfig
-from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 LANES = 16
 SMALL = {
-    "rollout_steps": 16,
-    "minibatch_size": 64,
-    "epochs": 2,
-    "hidden": (32, 16),
+    "n_steps": 16,
+    "batch_size": 64,
+    "n_epochs": 2,
+    "net_arch": (32, 16),
     "lr_schedule": "linear",
+    "activation": "tanh",
+    "precision": "fp32",
 }
 SEEDS = (3, 11, 4)
 ENV = "SkullKingWorker-v0"
 OPTIONS = {"opponents": "rule_medium"}
 
 
-def ensemble(engine=None, device="cpu", micro_batch=0, seeds=SEEDS, total=10**5, own=None, **ppo):
+def ensemble(engine=None, device="cpu", seeds=SEEDS, total=10**5, own=None, **options):
     engine = engine or make_engine(ENV, len(seeds) * LANES, OPTIONS)
-    config = PPOConfig(**{**SMALL, **ppo})
-    members = EnsembleConfig(seeds=seeds, **(own or {})).members(config)
-    execution = ExecutionConfig(device=device, precision="fp32", micro_batch=micro_batch)
-    return EnsembleTrainer(
-        engine, config, execution, members=members, total_steps=len(seeds) * total
-    )
+    ppo, native = sections(**{**SMALL, **options})
+    members = EnsembleConfig(seeds=seeds, **(own or {})).members(ppo)
+    total *= len(seeds)
+    return EnsembleTrainer(engine, ppo, native, members=members, total_steps=total, device=device)
 
 
-def alone(seed, device="cpu", micro_batch=0, total=10**5, **ppo):
-    config = PPOConfig(**{**SMALL, **ppo})
-    execution = ExecutionConfig(device=device, precision="fp32", micro_batch=micro_batch)
-    engine = make_engine(ENV, LANES, OPTIONS)
-    return PPOTrainer(engine, config, execution, total_steps=total, seed=seed)
+def alone(seed, device="cpu", total=10**5, **options):
+    engine, both = make_engine(ENV, LANES, OPTIONS), sections(**{**SMALL, **options})
+    return PPOTrainer(engine, *both, total_steps=total, seed=seed, device=device)
 
 
 def largest_difference(one, state):
@@ -91,7 +88,7 @@ def test_members_equal_single_runs(case, device):
 
 
 def test_a_kl_limit_stops_one_member_and_not_the_others():
-    every = ensemble(target_kl=0.01, own={"learning_rates": (1e-5, 0.05, 1e-5)}, epochs=3)
+    every = ensemble(target_kl=0.01, own={"learning_rates": (1e-5, 0.05, 1e-5)}, n_epochs=3)
     found = every.iterate()["train"]["members"]
     counts = [found[number]["minibatches"] for number in "123"]
     assert counts[0] == counts[2] == 3 * 16 * LANES // 64
@@ -100,7 +97,7 @@ def test_a_kl_limit_stops_one_member_and_not_the_others():
 
 def test_cut_off_episodes_get_the_value_of_their_own_member():
     """Lanes in turn terminate and are cut off, so every member has rows among those cut off."""
-    every = ensemble(Counting(3 * 4), minibatch_size=64)
+    every = ensemble(Counting(3 * 4), batch_size=64)
     every.start()
     every.collect()
     every.bootstrap()
@@ -114,7 +111,7 @@ def test_cut_off_episodes_get_the_value_of_their_own_member():
 
 
 def test_metrics_of_members_are_those_of_their_own_lanes():
-    every = ensemble(Counting(3 * 4), minibatch_size=64)
+    every = ensemble(Counting(3 * 4), batch_size=64)
     found = every.iterate()["train"]
     for number in "123":
         episode = found["members"][number]["episode"]
@@ -155,12 +152,7 @@ def test_a_member_can_be_left_out_and_the_others_learn_the_same():
 
 
 def test_bf16_learns_close_to_fp32():
-    config = PPOConfig(**SMALL)
-    engine = make_engine(ENV, 2 * LANES, OPTIONS)
-    members = EnsembleConfig(seeds=(1, 2)).members(config)
-    execution = ExecutionConfig(device="cpu", precision="bf16")
-    low = EnsembleTrainer(engine, config, execution, members=members, total_steps=10**5)
-    first = low.iterate()["train"]
+    first = ensemble(seeds=(1, 2), precision="bf16").iterate()["train"]
     assert np.isfinite(first["loss"])
     assert first["kl"] < 0.01
 
@@ -175,16 +167,16 @@ def test_loss_that_is_not_finite_names_the_member():
 
 
 @pytest.mark.parametrize(
-    ("ppo", "says"),
+    ("options", "says"),
     [
-        ({"recurrent": "gru", "seq_len": 4}, "ppo.recurrent='gru'"),
-        ({"attention": 8}, "ppo.attention=8"),
-        ({"minibatch_size": 768}, "ppo.minibatch_size=768"),
+        ({"recurrent": "gru", "seq_len": 4}, "native.recurrent='gru'"),
+        ({"attention": 8}, "native.attention=8"),
+        ({"batch_size": 768}, "ppo.batch_size=768"),
     ],
 )
-def test_what_an_ensemble_cannot_do_is_refused(ppo, says):
+def test_what_an_ensemble_cannot_do_is_refused(options, says):
     with pytest.raises(ConfigError, match=says):
-        ensemble(**ppo)
+        ensemble(**options)
 
 
 def test_lanes_must_be_shared_out_evenly():

@@ -12,8 +12,7 @@ from training.games.skullking.hindsight.losses import tricks_log_probs
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.run.envs import make_engine
-from training.run.options.hindsight import head_size
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 
 def some(rng, k):
@@ -64,8 +63,8 @@ def test_another_scoring_is_refused():
 def test_a_network_bids_by_its_head():
     engine = make_engine("SkullKingManager-v0", 200)
     engine.reset_many(seeds=9)
-    config = PPOConfig(hidden=(8,), aux_head=head_size("tricks"))
-    net = ActorCritic(obs_layout(engine), config, seed=1)
+    ppo, native = PPOConfig(net_arch=(8,), activation="tanh"), NativeConfig(hindsight="tricks")
+    net = ActorCritic(obs_layout(engine), ppo, native, seed=1)
     with torch.no_grad():
         net.aux_head.weight.mul_(100.0)
         cards = torch.from_numpy(engine.info["cards"].astype(np.int64))

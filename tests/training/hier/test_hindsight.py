@@ -9,22 +9,25 @@ import torch
 from fastenv.errors import ConfigError
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.relabel import relabel_bid
+from fastenv.skullking.tables import NUM_ACTIONS
 from tests.skullking.rounds import finished_rounds
 from training.evaluation.trained import load
 from training.games.skullking.hindsight.auxiliary import make
 from training.games.skullking.hindsight.losses import tricks_log_probs
 from training.games.skullking.hindsight.relabel import Columns, Relabeller
 from training.ppo.trainer import PPOTrainer
-from training.run.config import NativeConfig, RunConfig
+from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
-from training.run.options.hindsight import CHOICES, MODES, head_size
-from training.run.options.ppo import ExecutionConfig, PPOConfig
+from training.run.options.hindsight import BIDS, CHOICES, MODES, head_size
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 POLICIES = {name: mode.policy for name, mode in MODES.items()}
 
 
-def trainer_of(mode, /, *, engines=1, seed=1, epochs=2, execution=None, **options):
+def trainer_of(
+    mode, /, *, engines=1, seed=1, n_epochs=2, device="cpu", obs_device="auto", **options
+):
     """A trainer of 16 lanes with a mode, and the mode."""
     policy = POLICIES[mode]
     made = [
@@ -32,21 +35,22 @@ def trainer_of(mode, /, *, engines=1, seed=1, epochs=2, execution=None, **option
         for _ in range(engines)
     ]
     ppo = PPOConfig(
-        rollout_steps=32,
-        minibatch_size=128,
-        epochs=epochs,
-        hidden=(16,),
+        n_steps=32,
+        batch_size=128,
+        n_epochs=n_epochs,
+        net_arch=(16,),
         learning_rate=1e-3,
-        aux_head=head_size(mode),
+        lr_schedule="linear",
+        activation="tanh",
+        precision="fp32",
     )
-    hindsight = make(mode, policy, made[0].game.config, ppo, 16, seed=7)
-    execution = {"device": "cpu", "precision": "fp32", **(execution or {})}
+    native = NativeConfig(hindsight=mode, obs_device=obs_device)
+    hindsight = make(made[0].game.config, ppo, native, 16, seed=7)
     trainer = PPOTrainer(
-        made,
-        ppo,
-        ExecutionConfig(**execution),
+        *(made, ppo, native),
         total_steps=10**5,
         seed=seed,
+        device=device,
         auxiliary=hindsight,
     )
     return trainer, hindsight
@@ -258,7 +262,7 @@ def test_more_tricks_than_cards_have_no_probability():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_its_loss_falls(mode):
-    trainer, _ = trainer_of(mode, epochs=4)
+    trainer, _ = trainer_of(mode, n_epochs=4)
     losses = [trainer.iterate()["train"]["hindsight_loss"] for _ in range(12)]
     assert np.isfinite(losses).all()
     if mode != "is":  # a policy gradient has no loss that must fall
@@ -285,7 +289,7 @@ def test_a_saved_training_goes_on_as_if_it_had_not_stopped(mode):
 @pytest.mark.parametrize("obs_device", ["auto", "cpu"])
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_train_on_cuda(mode, obs_device):
-    trainer, hindsight = trainer_of(mode, execution={"device": "cuda", "obs_device": obs_device})
+    trainer, hindsight = trainer_of(mode, device="cuda", obs_device=obs_device)
     found = [trainer.iterate()["train"] for _ in range(2)][-1]
     assert np.isfinite(found["hindsight_loss"])
     assert {x.device.type for x in hindsight._samples} == {"cuda"}
@@ -349,7 +353,7 @@ def test_a_mode_that_does_not_fit_is_refused(train, tmp_path, capsys, env, assig
 def test_a_game_or_network_that_does_not_fit_is_refused(mode, options, network, says):
     game = SkullKingConfig(tier=POLICIES[mode], **options)
     with pytest.raises(ConfigError, match=says):
-        make(mode, POLICIES[mode], game, PPOConfig(**network), 16, seed=1)
+        make(game, PPOConfig(), NativeConfig(hindsight=mode, **network), 16, seed=1)
 
 
 def test_rewards_that_a_relabelled_round_does_not_have_are_refused(train, tmp_path, capsys):
@@ -357,6 +361,10 @@ def test_rewards_that_a_relabelled_round_does_not_have_are_refused(train, tmp_pa
     flags = settings("native.hindsight=value", tracker, "env_impl=reference")
     assert train(tmp_path / "runs", "bad", *flags) == 2
     assert "trackers={'visits'" in capsys.readouterr().err
+
+
+def test_heads_have_an_output_a_bid():
+    assert BIDS == NUM_ACTIONS
 
 
 def test_off_is_the_default_and_can_be_written():

@@ -6,7 +6,7 @@ import torch
 from training.games.skullking.manager_env import ManagerEnv, RuleCards
 from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
-from training.run.options.ppo import ExecutionConfig, PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 
 def test_manager_bids_better_than_at_random():
@@ -18,15 +18,17 @@ def test_manager_bids_better_than_at_random():
     trainer = PPOTrainer(
         env,
         PPOConfig(
-            rollout_steps=16,
-            minibatch_size=256,
-            epochs=4,
+            n_steps=16,
+            batch_size=256,
+            n_epochs=4,
             learning_rate=3e-3,
-            lr_schedule="constant",
-            hidden=(32,),
+            net_arch=(32,),
+            activation="tanh",
+            precision="fp32",
         ),
-        ExecutionConfig(device="cpu", precision="fp32"),
+        NativeConfig(),
         total_steps=10**6,
+        device="cpu",
         on_step=lambda env, actions, *_: actions is not None and points.append(env.reward.copy()),
     )
     for _ in range(8):

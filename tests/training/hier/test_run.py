@@ -10,7 +10,7 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from training.evaluation.trained import load
 from training.games.skullking.pair import BIDS, CARDS
-from training.hier.options import policy_run
+from training.hier.options import check, policy_run
 from training.logs.run_log import read_lines
 from training.run.config import RunConfig, load_file
 from training.run.folder import RunFolder
@@ -151,14 +151,14 @@ def test_what_cannot_be_is_refused_with_nothing_written(
 def test_what_the_section_hier_decides_is_not_decided_twice(hier_config, section, name, value):
     given = value if section == "env_options" else [[0, value]]
     with pytest.raises(ConfigError, match=rf"{section}\.{name}=.* hier\.\w+ decides it"):
-        hier_config(**{section: {name: given}})
+        check(hier_config(**{section: {name: given}}))
 
 
 @pytest.mark.parametrize("section", ["env_options", "schedules"])
 def test_rounds_are_weighted_only_once(hier_config, section):
     weights = "uniform" if section == "env_options" else [[0, "uniform"]]
     with pytest.raises(ConfigError, match=rf"{section}\.round_weights="):
-        hier_config(hier={"balance": "steps"}, **{section: {"round_weights": weights}})
+        check(hier_config(hier={"balance": "steps"}, **{section: {"round_weights": weights}}))
 
 
 def test_curriculum_of_phases_reaches_both_policies(train_hier, tmp_path):
@@ -193,4 +193,4 @@ def test_spec_defaults_of_both_policies(hier_config):
     assert worker.total_steps + manager.total_steps == config.total_steps
     assert manager.total_steps == round((2000 - 512) / 6)
     with pytest.raises(ConfigError, match=r"hier\.worker: ppo\.gamma=2"):
-        hier_config(hier={"worker": {"gamma": 2.0}})
+        check(hier_config(hier={"worker": {"gamma": 2.0}}))

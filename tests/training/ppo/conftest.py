@@ -1,10 +1,12 @@
 """Trainers on small engines."""
 
+from dataclasses import fields
+
 import pytest
 import torch
 
 from training.ppo.trainer import PPOTrainer
-from training.run.options.ppo import ExecutionConfig, PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 DEVICES = [
     "cpu",
@@ -13,12 +15,20 @@ DEVICES = [
     ),
 ]
 SMALL = {
-    "rollout_steps": 16,
-    "minibatch_size": 32,
-    "epochs": 2,
-    "hidden": (16,),
-    "lr_schedule": "constant",
+    "n_steps": 16,
+    "batch_size": 32,
+    "n_epochs": 2,
+    "net_arch": (16,),
+    "activation": "tanh",
+    "precision": "fp32",
 }
+
+
+def sections(**options):
+    """The sections ``ppo`` and ``native`` of a config, from options of both."""
+    ours = {f.name for f in fields(PPOConfig)}
+    ppo = {name: options.pop(name) for name in ours & options.keys()}
+    return PPOConfig(**ppo), NativeConfig(**options)
 
 
 @pytest.fixture(params=DEVICES)
@@ -36,18 +46,17 @@ def make_trainer():
         *,
         seed=1,
         total_steps=10**6,
+        device="cpu",
         on_step=None,
         auxiliary=None,
-        execution=None,
         **options,
     ):
-        given = {"device": "cpu", "precision": "fp32", **(execution or {})}
         trainer = PPOTrainer(
             engines,
-            PPOConfig(**{**SMALL, **options}),
-            ExecutionConfig(**given),
+            *sections(**{**SMALL, **options}),
             total_steps=total_steps,
             seed=seed,
+            device=device,
             on_step=on_step,
             auxiliary=auxiliary,
         )

@@ -6,7 +6,7 @@ import torch
 from tests.training.ppo.engines import Corridor
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 
 
 class Pull:
@@ -68,7 +68,7 @@ def test_its_gradient_is_added_to_that_of_ppo(make_trainer, monkeypatch, compile
 
 def test_it_sees_every_step_and_every_minibatch(make_trainer):
     pull = Pull(every=3)
-    trainer = make_trainer([Corridor(4), Corridor(4)], auxiliary=pull, minibatch_size=32, epochs=3)
+    trainer = make_trainer([Corridor(4), Corridor(4)], auxiliary=pull, batch_size=32, n_epochs=3)
     found = trainer.iterate()
     assert [(t, first) for t, first, _ in pull.steps] == [(t, f) for t in range(16) for f in (0, 4)]
     for t, first, reward in pull.steps:
@@ -107,7 +107,10 @@ def test_its_state_is_saved_with_the_rest(make_trainer):
 
 def test_a_further_head_leaves_the_rest_of_the_network_as_it_is():
     layout = obs_layout(Corridor(2))
-    plain, headed = (ActorCritic(layout, PPOConfig(aux_head=k), seed=3) for k in (0, 5))
+    plain, headed = (
+        ActorCritic(layout, PPOConfig(), NativeConfig(hindsight=mode), seed=3)
+        for mode in ("off", "bid")
+    )
     ours, theirs = headed.state_dict(), plain.state_dict()
     assert ours.keys() - theirs.keys() == {"aux_head.weight", "aux_head.bias"}
     assert all(torch.equal(ours[name], x) for name, x in theirs.items())

@@ -10,7 +10,7 @@ from training.run.envs import make_engine
 
 
 def test_the_best_legal_arm_is_found(make_trainer):
-    trainer = make_trainer(Bandit(64), minibatch_size=256, epochs=4, learning_rate=0.01)
+    trainer = make_trainer(Bandit(64), batch_size=256, n_epochs=4, learning_rate=0.01)
     for _ in range(40):
         trainer.iterate()
     engine = Bandit(512)
@@ -22,9 +22,7 @@ def test_the_best_legal_arm_is_found(make_trainer):
 
 
 def test_the_end_of_the_corridor_is_found(make_trainer):
-    trainer = make_trainer(
-        Corridor(32), rollout_steps=32, minibatch_size=256, epochs=4, learning_rate=0.01
-    )
+    trainer = make_trainer(Corridor(32), n_steps=32, batch_size=256, n_epochs=4, learning_rate=0.01)
     for _ in range(40):
         trainer.iterate()
     with torch.no_grad():
@@ -50,10 +48,10 @@ def test_cards_are_played_better_than_by_chance(make_trainer):
     options = {"opponents": "random", "allowed_phases": ["early"]}
     trainer = make_trainer(
         make_engine("SkullKingWorker-v0", 128, options),
-        rollout_steps=64,
-        minibatch_size=512,
-        epochs=4,
-        hidden=(64,),
+        n_steps=64,
+        batch_size=512,
+        n_epochs=4,
+        net_arch=(64,),
         activation="relu",
         learning_rate=4e-3,
         gae_lambda=0.85,

@@ -108,7 +108,7 @@ def sb3(request):
     model.set_logger(Logger(None, []))
     _, callback = model._setup_learn(10**6)
     model.collect_rollouts(env, callback, model.rollout_buffer, STEPS)
-    return model, {**options, "rollout_steps": STEPS, "minibatch_size": model.batch_size}
+    return model, {**options, "n_steps": STEPS, "batch_size": model.batch_size}
 
 
 def our_names(state_dict):
@@ -131,9 +131,9 @@ def test_update_equals_maskable_ppo(sb3, make_trainer, monkeypatch, micro_batch,
     model, options = sb3
     trainer = make_trainer(
         make_engine("SkullKingWorker-v0", LANES),
-        epochs=4,
-        hidden=(64, 64),
-        execution={"micro_batch": micro_batch},
+        n_epochs=4,
+        net_arch=(64, 64),
+        micro_batch=micro_batch,
         **options,
     )
     trainer._closed_form = closed_form
@@ -160,7 +160,7 @@ def test_update_equals_maskable_ppo(sb3, make_trainer, monkeypatch, micro_batch,
     ours = iter([torch.from_numpy(o % STEPS * LANES + o // STEPS) for o in orders])
     monkeypatch.setattr(trainer.minibatches, "permutation", lambda: next(ours))
     trainer.start()
-    record = trainer.update(Objective.of(trainer.config))
+    record = trainer.update(Objective.of(trainer.ppo, trainer.native))
 
     expected = our_names(model.policy.state_dict())
     for name, value in trainer.net.state_dict().items():
@@ -181,7 +181,7 @@ def test_update_equals_maskable_ppo(sb3, make_trainer, monkeypatch, micro_batch,
 def test_initialisation_is_that_of_maskable_ppo(sb3, make_trainer):
     """Orthogonal with the same gains: equal singular values, zero biases."""
     model, options = sb3
-    trainer = make_trainer(make_engine("SkullKingWorker-v0", LANES), hidden=(64, 64), **options)
+    trainer = make_trainer(make_engine("SkullKingWorker-v0", LANES), net_arch=(64, 64), **options)
     theirs = our_names(model.policy.state_dict())
     for name, value in trainer.net.state_dict().items():
         if name.endswith("bias"):

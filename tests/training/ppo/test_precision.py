@@ -16,8 +16,8 @@ from training.run.envs import make_engine
 def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
     trainer = make_trainer(
         make_engine("SkullKingWorker-v0", 32),
-        hidden=(64, 64),
-        execution={"precision": "bf16"},
+        net_arch=(64, 64),
+        precision="bf16",
     )
     for _ in range(2):
         trainer.start()
@@ -39,9 +39,9 @@ def test_bf16_learns_what_fp32_learns(make_trainer):
             trainer = make_trainer(
                 Bandit(32),
                 seed=seed,
-                minibatch_size=128,
+                batch_size=128,
                 learning_rate=0.01,
-                execution={"precision": name},
+                precision=name,
             )
             rewards = []
             for _ in range(20):
@@ -88,7 +88,7 @@ def test_auto_takes_bf16_from_cuda_devices_that_do_not_emulate_it(monkeypatch, m
 
 def test_auto_measures_a_real_minibatch(make_trainer, monkeypatch):
     monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
-    trainer = make_trainer(Bandit(16), execution={"precision": "auto"})
+    trainer = make_trainer(Bandit(16), precision="auto")
     assert trainer.iterate()["precision"] in ("fp32", "bf16")
 
 
@@ -97,9 +97,10 @@ def test_auto_measures_a_real_minibatch(make_trainer, monkeypatch):
 def test_cuda_learns_the_bandit(make_trainer, name):
     trainer = make_trainer(
         Bandit(64),
-        minibatch_size=256,
+        batch_size=256,
         learning_rate=0.01,
-        execution={"device": "cuda", "precision": name},
+        device="cuda",
+        precision=name,
     )
     for _ in range(25):
         trainer.iterate()
@@ -113,7 +114,8 @@ def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
     ours = make_trainer(make_engine("SkullKingWorker-v0", 16))
     theirs = make_trainer(
         make_engine("SkullKingWorker-v0", 16),
-        execution={"device": "cuda", "obs_device": obs_device},
+        device="cuda",
+        obs_device=obs_device,
     )
     ours.start()
     theirs.start()
@@ -137,4 +139,4 @@ def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
 def trainer_objective(trainer):
     from training.ppo.loss import Objective
 
-    return Objective.of(trainer.config)
+    return Objective.of(trainer.ppo, trainer.native)

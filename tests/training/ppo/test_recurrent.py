@@ -8,7 +8,7 @@ from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets.recurrent import CELLS, forget, unroll
 
 KINDS = tuple(CELLS)
-RECURRENT = {"recurrent_size": 8, "seq_len": 4, "minibatch_size": 48}
+RECURRENT = {"recurrent_size": 8, "seq_len": 4, "batch_size": 48}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,7 +82,7 @@ def test_states_can_be_refreshed(make_trainer):
 
 
 def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(make_trainer):
-    trainer = make_trainer(Counting(4), recurrent="gru", **{**RECURRENT, "minibatch_size": 64})
+    trainer = make_trainer(Counting(4), recurrent="gru", **{**RECURRENT, "batch_size": 64})
     trainer.start()
     trainer.collect()
     trainer.bootstrap()
@@ -99,7 +99,7 @@ def test_states_outlive_a_forward_pass_that_overwrites_what_it_returned(make_tra
     """As captured CUDA graphs do, with two groups of lanes that take turns."""
     plain, captured = (
         make_trainer(
-            [Counting(4), Counting(4)], recurrent="gru", **(RECURRENT | {"minibatch_size": 64})
+            [Counting(4), Counting(4)], recurrent="gru", **(RECURRENT | {"batch_size": 64})
         )
         for _ in range(2)
     )
@@ -127,9 +127,9 @@ def test_what_was_seen_before_is_recalled(make_trainer, kind):
         recurrent=kind,
         recurrent_size=16,
         seq_len=4,
-        minibatch_size=256,
+        batch_size=256,
         learning_rate=0.01,
-        epochs=4,
+        n_epochs=4,
     )
     for _ in range(40):
         trainer.iterate()

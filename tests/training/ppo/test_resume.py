@@ -19,11 +19,14 @@ import sys
 import numpy as np
 import torch
 from training.run.envs import make_engine
-from training.run.options.ppo import ExecutionConfig, PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 
 def trainer_of(kind, device="cpu"):
-    base = dict(rollout_steps=16, minibatch_size=64, epochs=2, hidden=(32,))
+    ppo = PPOConfig(
+        n_steps=16, batch_size=64, n_epochs=2, net_arch=(32,), lr_schedule="linear",
+        activation="tanh", precision="fp32",
+    )
     options = {
         "plain": {}, "groups": {}, "shared": {"trunk": "shared", "attention": 8},
         "gru": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
@@ -31,8 +34,8 @@ def trainer_of(kind, device="cpu"):
     lanes = [8, 8] if kind == "groups" else [16]
     engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
     return PPOTrainer(
-        engines, PPOConfig(**base, **options),
-        ExecutionConfig(device=device, precision="fp32", deterministic=True), total_steps=1024,
+        engines, ppo, NativeConfig(**options), total_steps=1024,
+        device=device, deterministic=True,
     )
 
 def save(trainer, stem):
@@ -101,9 +104,9 @@ def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, device):
 
 
 def test_the_precision_that_was_chosen_is_kept(make_trainer):
-    trainer = make_trainer(Corridor(4), execution={"precision": "bf16"})
+    trainer = make_trainer(Corridor(4), precision="bf16")
     trainer.iterate()
-    other = make_trainer(Corridor(4), execution={"precision": "auto"})
+    other = make_trainer(Corridor(4), precision="auto")
     other.load_state_dict(trainer.state_dict())
     assert other.precision.name == "bf16"
     assert other.iterate()["iter"] == 2
@@ -128,7 +131,7 @@ def test_a_saved_state_does_not_move_with_the_training(make_trainer):
 def test_rows_of_another_game_are_refused(make_trainer):
     from training.run.envs import make_engine
 
-    ours = make_trainer(make_engine("SkullKingWorker-v0", 8), minibatch_size=64)
+    ours = make_trainer(make_engine("SkullKingWorker-v0", 8), batch_size=64)
     saved = ours.state_dict()
     saved["rows"] = saved["rows"][:, :-8]
     with pytest.raises(StateError):

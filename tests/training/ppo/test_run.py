@@ -12,12 +12,11 @@ import pytest
 import torch
 
 from training.evaluation.trained import load
-from training.ppo import options, trainer
+from training.ppo import trainer
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint
-from training.run.config import NativeConfig, RunConfig
+from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.options.ppo import ExecutionConfig, PPOConfig
 
 ROOT = Path(__file__).parents[3]
 
@@ -33,18 +32,6 @@ def records(run):
 def parameters(run, steps=512):
     path = run / f"checkpoints/ckpt_{steps:012d}/model.pt"
     return torch.load(path, weights_only=True)["policy"]
-
-
-def test_defaults_of_a_run_are_those_of_the_trainer():
-    ours, theirs = options.learning(RunConfig()), PPOConfig()
-    different = {n for n, v in vars(ours).items() if v != getattr(theirs, n)}
-    assert different == {"lr_schedule", "activation"}  # as with the other trainer
-    assert options.execution(RunConfig()) == ExecutionConfig()
-
-
-def test_every_option_of_the_section_reaches_the_trainer():
-    both = vars(PPOConfig()) | vars(ExecutionConfig())
-    assert vars(NativeConfig()).keys() - {"env_groups", "hindsight"} <= both.keys()
 
 
 def test_deterministic_runs_do_not_choose_by_the_clock():

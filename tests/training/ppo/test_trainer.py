@@ -10,6 +10,7 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.toy import WalkGame
+from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import Bandit, Bytes, Corridor, Counting, Steady
 from training.nets.distribution import log_prob_of, masked_log_probs
 from training.ppo import lanes as ppo_lanes
@@ -17,7 +18,7 @@ from training.ppo import trainer as ppo_trainer
 from training.ppo.stepper import Stepper
 from training.ppo.trainer import TrainingError
 from training.run.envs import make_engine
-from training.run.options.ppo import ExecutionConfig, PPOConfig, scheduled
+from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
 
 
 def test_the_rollout_holds_what_the_engine_showed(make_trainer):
@@ -136,7 +137,7 @@ def test_truncation_is_bootstrapped(make_trainer, rules):
     engine = Steady(16)
     engine.ended_by_rules = rules
     trainer = make_trainer(
-        engine, gamma=0.9, learning_rate=0.01, epochs=4, minibatch_size=128, gae_lambda=0.9
+        engine, gamma=0.9, learning_rate=0.01, n_epochs=4, batch_size=128, gae_lambda=0.9
     )
     for _ in range(60):
         trainer.iterate()
@@ -149,7 +150,7 @@ def test_truncation_is_bootstrapped(make_trainer, rules):
 
 
 def test_ratio_is_one_at_the_first_minibatch(make_trainer):
-    trainer = make_trainer(make_engine("SkullKingWorker-v0", 32), hidden=(64, 64), epochs=1)
+    trainer = make_trainer(make_engine("SkullKingWorker-v0", 32), net_arch=(64, 64), n_epochs=1)
     for _ in range(3):
         trainer.start()
         trainer.collect()
@@ -178,9 +179,7 @@ def max_ratio_error(trainer):
 def test_pieces_do_not_change_the_update(make_trainer):
     """Micro-batches differ from whole minibatches by rounding only."""
     small, whole = (
-        make_trainer(
-            make_engine("SkullKingWorker-v0", 16), minibatch_size=128, execution={"micro_batch": k}
-        )
+        make_trainer(make_engine("SkullKingWorker-v0", 16), batch_size=128, micro_batch=k)
         for k in (16, 128)
     )
     assert (small.minibatches._per_piece, whole.minibatches._per_piece) == (16, 128)
@@ -206,7 +205,7 @@ def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
         return original(pieces, objective)
 
     trainer._gradient = spy
-    trainer.update(ppo_trainer.Objective.of(trainer.config))
+    trainer.update(ppo_trainer.Objective.of(trainer.ppo, trainer.native))
     first = torch.cat(found[:4])  # an epoch
     raw = trainer.rollout.adv
     if norm_adv == "off":
@@ -250,7 +249,7 @@ def test_a_record_is_plain_json(make_trainer):
 
 
 def test_timers_split_an_iteration(make_trainer):
-    record = make_trainer(Corridor(4), execution={"timers": True}).iterate()
+    record = make_trainer(Corridor(4), timers=True).iterate()
     phases = record["phases"]
     assert {p for p, s in phases.items() if s > 0} == set(phases)
 
@@ -273,40 +272,61 @@ def test_nothing_global_is_drawn_from(make_trainer):
 
 
 def test_a_minibatch_that_does_not_divide_is_refused(make_trainer):
-    with pytest.raises(ConfigError, match=r"ppo.minibatch_size=48 .* = 128"):
-        make_trainer(Corridor(8), minibatch_size=48)
+    with pytest.raises(ConfigError, match=r"ppo.batch_size=48 .* = 128"):
+        make_trainer(Corridor(8), batch_size=48)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("rollout_steps", 0), ("learning_rate", 0.0), ("gamma", 1.5), ("clip_range", -0.1)),
-        *(("hidden", ()), ("activation", "elu"), ("lr_schedule", "step"), ("target_kl", 0.0)),
-        *(("adam_betas", (0.9,)), ("trunk", "both"), ("value_clip", "min"), ("minibatch_size", 1)),
-        *(("recurrent", "rnn"), ("norm_adv", "all"), ("burn_in", -1), ("clip_range_vf", 0.0)),
+        *(("n_steps", 0), ("learning_rate", 0.0), ("gamma", 1.5), ("clip_range", -0.1)),
+        *(("net_arch", ()), ("activation", "elu"), ("lr_schedule", "step"), ("target_kl", 0.0)),
+        *(("precision", "int8"), ("batch_size", 0), ("n_epochs", 0), ("max_grad_norm", 0.0)),
     ],
 )
-def test_impossible_options_are_refused_by_name(name, value):
-    with pytest.raises(ConfigError, match=f"ppo.{name}="):
+def test_impossible_options_of_ppo_are_refused_by_name(name, value):
+    with pytest.raises(ConfigError, match=rf"^ppo\.{name}="):
         PPOConfig(**{name: value})
 
 
 @pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("trunk", "both"), ("value_clip", "min"), ("adam_eps", 0.0), ("micro_batch", -1)),
+        *(("recurrent", "rnn"), ("norm_adv", "all"), ("burn_in", -1), ("clip_range_vf", 0.0)),
+        *(("env_groups", 3), ("compile", "on"), ("obs_device", "cuda"), ("hindsight", "on")),
+        *(("seq_len", 0), ("attention", -1), ("clip_schedule", "step"), ("heads", "many")),
+    ],
+)
+def test_impossible_options_of_native_are_refused_by_name(name, value):
+    with pytest.raises(ConfigError, match=rf"^native\.{name}="):
+        NativeConfig(**{name: value})
+
+
+@pytest.mark.parametrize(
     "options",
-    [{"seq_len": 12}, {"seq_len": 16, "burn_in": 16}, {"seq_len": 128, "minibatch_size": 64}],
+    [{"seq_len": 12}, {"seq_len": 16, "burn_in": 16}, {"seq_len": 128, "batch_size": 64}],
 )
 def test_impossible_chunks_are_refused(options):
-    with pytest.raises(ConfigError, match=r"ppo\.(seq_len|burn_in)="):
-        PPOConfig(recurrent="gru", **options)
+    with pytest.raises(ConfigError, match=r"^native\.(seq_len|burn_in)="):
+        checked(n_steps=128, recurrent="gru", **options)
+
+
+def checked(**options):
+    """Check two sections with each other."""
+    ppo, native = sections(**options)
+    native.check_with(ppo)
 
 
 def test_a_minibatch_of_which_one_sample_is_learnt_is_refused():
     """Its advantage has no deviation to be normalised by."""
     chunk = {"recurrent": "gru", "seq_len": 4, "burn_in": 3}
-    with pytest.raises(ConfigError, match=r"ppo\.minibatch_size=4"):
-        PPOConfig(minibatch_size=4, **chunk)
-    PPOConfig(minibatch_size=8, **chunk)
-    PPOConfig(minibatch_size=4, norm_adv="batch", **chunk)
+    with pytest.raises(ConfigError, match=r"ppo\.batch_size=4"):
+        checked(batch_size=4, **chunk)
+    with pytest.raises(ConfigError, match=r"ppo\.batch_size=1 "):
+        checked(batch_size=1)
+    checked(batch_size=8, **chunk)
+    checked(batch_size=4, norm_adv="batch", **chunk)
 
 
 @pytest.mark.parametrize("options", [{"heads": "phase"}, {"attention": 8}])
@@ -316,13 +336,11 @@ def test_a_network_that_does_not_fit_the_tier_is_refused(make_trainer, options):
 
 
 def test_a_device_or_precision_that_is_not_there_is_refused(make_trainer):
-    with pytest.raises(ConfigError, match=r"precision='fp16' .* choose bf16 or fp32"):
-        make_trainer(Corridor(4), execution={"precision": "fp16"})
+    with pytest.raises(ConfigError, match=r"^ppo\.precision='fp16' .* choose bf16 or fp32"):
+        make_trainer(Corridor(4), precision="fp16")
     if not torch.cuda.is_available():
         with pytest.raises(ConfigError, match="device='cuda': this machine has none"):
-            make_trainer(Corridor(4), execution={"device": "cuda"})
-    with pytest.raises(ConfigError, match="precision='int8'"):
-        ExecutionConfig(precision="int8")
+            make_trainer(Corridor(4), device="cuda")
 
 
 def test_a_loss_that_is_not_finite_stops_the_training(make_trainer):
@@ -373,7 +391,7 @@ def test_the_phase_selects_the_head():
     from training.nets.layout import ObsLayout
 
     layout = ObsLayout(obs_size=5, num_actions=3, phase=(1, 2))
-    net = ActorCritic(layout, PPOConfig(hidden=(8,), heads="phase"))
+    net = ActorCritic(layout, *sections(net_arch=(8,), heads="phase"))
     obs = torch.randn(2, 5)
     obs[:, 1:3] = torch.eye(2)
     logits = net(obs)[0]
@@ -417,10 +435,8 @@ def test_compiled_and_plain_agree(make_trainer):
     options = {"clip_schedule": "linear", "ent_coef": 0.01, "ent_schedule": "linear"}
     torch._dynamo.reset()
     plain, compiled = (
-        make_trainer(
-            make_engine("SkullKingWorker-v0", 8), total_steps=512, execution=how, **options
-        )
-        for how in ({}, {"compile": "default"})
+        make_trainer(make_engine("SkullKingWorker-v0", 8), total_steps=512, compile=how, **options)
+        for how in ("off", "default")
     )
     for _ in range(3):
         ours, theirs = plain.iterate(), compiled.iterate()
@@ -437,7 +453,7 @@ def test_a_failing_compiler_is_left_aside(make_trainer, monkeypatch):
         return call
 
     monkeypatch.setattr(torch, "compile", broken)
-    trainer = make_trainer(Corridor(4), execution={"compile": "default"})
+    trainer = make_trainer(Corridor(4), compile="default")
     with pytest.warns(RuntimeWarning, match="no compiler here"):
         trainer.iterate()
     trainer.iterate()

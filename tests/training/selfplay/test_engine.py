@@ -8,27 +8,29 @@ import torch
 
 import fastenv
 from fastenv.skullking.tables import Bot
+from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import obs_layout
 from training.run.envs import make_engine
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
 
 ENV = "SkullKingFlat-v0"
 OPTIONS = {"schedule": [1, 2, 1], "opponents": "rule_easy", "reward": "points"}
 NAMES = ("obs", "mask", "reward", "terminated", "truncated")
-CONFIG = PPOConfig(hidden=(16,), policy_gain=1.0)  # snapshots that differ in what they play
+SECTIONS = PPOConfig(net_arch=(16,), activation="tanh"), NativeConfig()
 
 
 @pytest.fixture
-def pool(tmp_path):
-    """Three snapshots with parameters of their own."""
+def pool(tmp_path, monkeypatch):
+    """Three snapshots that differ in what they play."""
+    monkeypatch.setattr(actor_critic, "POLICY_GAIN", 1.0)
     layout = obs_layout(make_engine(ENV, 1, OPTIONS))
-    found = Pool(tmp_path, 3, lambda: ActorCritic(layout, CONFIG))
+    found = Pool(tmp_path, 3, lambda: ActorCritic(layout, *SECTIONS))
     for number in range(3):
-        found.add(number, number, ActorCritic(layout, CONFIG, number + 1).state_dict())
+        found.add(number, number, ActorCritic(layout, *SECTIONS, number + 1).state_dict())
     return found
 
 

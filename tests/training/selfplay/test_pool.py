@@ -9,14 +9,14 @@ import torch
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import ObsLayout
 from training.run.checkpoint import CheckpointError
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 from training.selfplay.pool import Pool
 
-CONFIG = PPOConfig(hidden=(8,))
+SECTIONS = PPOConfig(net_arch=(8,)), NativeConfig()
 
 
 def net_of(seed=0):
-    return ActorCritic(ObsLayout(5, 3), CONFIG, seed)
+    return ActorCritic(ObsLayout(5, 3), *SECTIONS, seed)
 
 
 def pool_of(folder, keep=3, snapshots=0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fastenv.skullking.tables import NUM_ACTIONS
+BIDS = 11  # of Skull King, 0 to 10; a round has as many possible numbers of tricks
 
 
 class Mode(NamedTuple):
@@ -19,13 +19,12 @@ class Mode(NamedTuple):
     weight: float
 
 
-# A round has as many possible numbers of tricks as there are bids.
 MODES = {
     "value": Mode("worker", 0, 0.25),
     "sil": Mode("worker", 0, 0.1),
     "is": Mode("worker", 0, 0.1),
-    "tricks": Mode("manager", NUM_ACTIONS * NUM_ACTIONS, 0.5),
-    "bid": Mode("manager", NUM_ACTIONS, 0.5),
+    "tricks": Mode("manager", BIDS * BIDS, 0.5),
+    "bid": Mode("manager", BIDS, 0.5),
 }
 CHOICES = ("off", *MODES)
 

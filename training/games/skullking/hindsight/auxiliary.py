@@ -14,12 +14,11 @@ from training.callbacks.windows import step_columns
 from training.games.skullking.hindsight import losses
 from training.games.skullking.hindsight.samples import ManagerSource, Source, WorkerSource
 from training.nets.actor_critic import ActorCritic
-from training.ppo import options
 from training.ppo.buffer import Rollout
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.options.hindsight import MODES, Mode
-from training.run.options.ppo import PPOConfig
+from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.values import require
 
 # Takes the network and samples of the mode's policy.
@@ -113,25 +112,21 @@ def of_run(config: RunConfig, engine: Any) -> Hindsight:
         allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
         require(not config.trackers, "trackers", dict(config.trackers), allowed)
     seed = envs.stream_seed(config.seed, "auxiliary")
-    learning = options.learning(config)
-    return make(config.native.hindsight, game.tier, game, learning, config.num_envs, seed)
+    return make(game, config.ppo, config.native, config.num_envs, seed)
 
 
 def make(
-    name: str, policy: str, game: SkullKingConfig, ppo: PPOConfig, num_envs: int, seed: int
+    game: SkullKingConfig, ppo: PPOConfig, native: NativeConfig, num_envs: int, seed: int
 ) -> Hindsight:
-    """Return the auxiliary loss of a mode.
+    """Return the auxiliary loss of ``native.hindsight``, which is one of the modes.
 
     Parameters
     ----------
-    name : str
-        One of :data:`~training.run.options.hindsight.MODES`.
-    policy : {"worker", "manager"}
-        Whose training it is.
     game : SkullKingConfig
         Of the environment.
     ppo : PPOConfig
-        Of the trainer; its ``aux_head`` is the mode's.
+    native : NativeConfig
+        Of the trainer.
     num_envs : int
         Lanes of the trainer.
     seed : int
@@ -141,15 +136,16 @@ def make(
     ConfigError
         See :func:`check`.
     """
-    check(name, policy, game, ppo)
+    check(game, native)
+    name = native.hindsight
     mode = MODES[name]
     source: Source = ManagerSource()
-    if policy == "worker":
+    if game.tier == "worker":
         source = WorkerSource(game, ppo.gamma)
-    return Hindsight(mode, source, LOSSES[name], ppo.rollout_steps, num_envs, seed)
+    return Hindsight(mode, source, LOSSES[name], ppo.n_steps, num_envs, seed)
 
 
-def check(name: str, policy: str, game: SkullKingConfig, ppo: PPOConfig) -> None:
+def check(game: SkullKingConfig, native: NativeConfig) -> None:
     """Refuse a mode that cannot be used here.
 
     Raises
@@ -157,14 +153,15 @@ def check(name: str, policy: str, game: SkullKingConfig, ppo: PPOConfig) -> None
     ConfigError
         It is not known, belongs to the other policy, or does not fit the game or the network.
     """
+    name, policy = native.hindsight, game.tier
     fitting = [mode for mode, its in MODES.items() if its.policy == policy]
     allowed = " or ".join(map(repr, ("off", *fitting)))
-    require(name in fitting, "hindsight", name, f"{allowed} in the {policy} tier")
-    allowed = f"'off' with a memory (recurrent={ppo.recurrent!r})"
-    require(ppo.recurrent == "none", "hindsight", name, allowed)
+    require(name in fitting, "native.hindsight", name, f"{allowed} in the {policy} tier")
+    allowed = f"'off' with a memory (recurrent={native.recurrent!r})"
+    require(native.recurrent == "none", "native.hindsight", name, allowed)
     if policy == "worker":
         allowed = f"'off' with reward={game.reward!r}: it computes the shaped reward"
-        require(game.reward == "shaped", "hindsight", name, allowed)
+        require(game.reward == "shaped", "native.hindsight", name, allowed)
     else:
         allowed = f"'off' with scoring={game.scoring!r}: there is more to decide than a bid"
-        require(game.scoring != "rascal_cannon", "hindsight", name, allowed)
+        require(game.scoring != "rascal_cannon", "native.hindsight", name, allowed)
