@@ -15,9 +15,20 @@ runs.
 
 import os
 
+__all__ = ["load_policy"]
+
 # OpenMP reads these once, when torch is imported: workers that spin at barriers cost a busy machine
 # most of its time, workers that sleep at each wake late. So they spin for as long as the next
 # parallel loop is usually away, some 30 microseconds. Every entry point passes here first.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+
+def __getattr__(name: str) -> object:
+    """Import what users take from here when they do: it needs torch."""
+    if name in __all__:
+        from training.policies.load import load_policy
+
+        return load_policy
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,8 @@
 """Make a small folder of a trained agent, to give away: ``python -m training.export RUN FOLDER``.
 
 It is a run folder with one checkpoint that holds what decides the play alone: ``training.evaluate``
-plays it, and nothing can be trained on from it.
+and ``training.load_policy`` play it, and nothing can be trained on from it. With ``--onnx`` the
+folder holds the networks as ONNX files instead, for programs without torch.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fastenv.errors import FastEnvError
 from training.evaluation.trained import load
 from training.run import checkpoint, files, trainers
 from training.run.folder import RunError, RunFolder
+from training.run.values import require
 
 # Parts of a native network that do not decide what is played.
 _VALUE = ("value_tower.", "value_head.")
@@ -78,18 +80,35 @@ def _player(parameters: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
+    from training.policies.onnx_export import export_onnx
+
+    path = run.path if args.checkpoint is None else run.checkpoints / args.checkpoint
+    folder = args.folder or Path(f"{run.name}-onnx")
+    for file in export_onnx(path, folder, member=args.member):
+        print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = argparse.ArgumentParser(prog="python -m training.export", description=__doc__)
     parse.add_argument("run", help="a run folder, or the name of one under runs/")
-    parse.add_argument("folder", type=Path, help="where to write; must not be there yet")
+    where = "where to write; must not be there yet; with --onnx default NAME-onnx"
+    parse.add_argument("folder", nargs="?", type=Path, help=where)
+    parse.add_argument("--onnx", action="store_true", help="write ONNX files")
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
+    parse.add_argument("--member", type=int, help="with --onnx: network of an ensemble, from 1")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     args = parse.parse_args(argv)
     try:
         run = RunFolder.find(args.run, Path(args.runs))
+        if args.onnx:
+            return _write_onnx(run, args)
+        require(args.folder is not None, "FOLDER", None, "given, unless with --onnx")
+        require(args.member is None, "--member", args.member, "left out without --onnx")
         written = export(run, args.folder, args.checkpoint)
-    except (FastEnvError, OSError) as error:
+    except (FastEnvError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     size = sum(file.stat().st_size for file in args.folder.rglob("*") if file.is_file())

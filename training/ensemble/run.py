@@ -15,7 +15,7 @@ from training.run.folder import RunFolder
 from training.run.session import Outcome, conduct
 from training.run.values import require
 
-load_logits = native.load_logits
+load_logits, load_nets = native.load_logits, native.load_nets
 
 
 def train(run: RunFolder, resume: bool = False) -> Outcome:

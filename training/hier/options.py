@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.run.envs import make_engine, stream_seed
+from training.games.skullking import whole_games
+from training.run.envs import stream_seed
 from training.run.options.hier import POLICY_DEFAULTS, GateOptions
 from training.run.values import require
 
@@ -60,13 +61,8 @@ def policy_run(run: RunConfig, policy: str) -> RunConfig:
 
 
 def manager_view(run: RunConfig) -> BatchEngine:
-    """Return an engine of the Manager tier with the rules of a run, to encode and to mask with.
-
-    It sees no card memory: that of a row whose round has begun holds cards on the table, which are
-    played before the agent but after his bid.
-    """
-    rules = {name: value for name, value in run.env_options.items() if name != "obs_ext"}
-    return make_engine("SkullKingManager-v0", 1, rules)
+    """Return an engine of the Manager tier with the rules of a run, to encode and to mask with."""
+    return whole_games.manager_view(run.env_options)
 
 
 def check(run: RunConfig) -> None:

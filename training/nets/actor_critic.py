@@ -208,7 +208,7 @@ class ActorCritic(nn.Module):
         """
         if not self.is_recurrent:
             return *self(obs), state
-        still = torch.zeros(1, len(obs), dtype=torch.bool, device=obs.device)
+        still = torch.zeros(1, obs.shape[0], dtype=torch.bool, device=obs.device)
         logits, value, state = self.unroll(obs.unsqueeze(0), state, still)
         return logits[0], value[0], state
 

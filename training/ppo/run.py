@@ -229,3 +229,10 @@ def load_logits(
 ) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to logits."""
     return policy.player_of(load_net(config, engine, state_dict))
+
+
+def load_nets(
+    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> dict[str, tuple[ActorCritic, BatchEngine]]:
+    """Return the trained network of a run, and an engine that shows what it sees."""
+    return {"policy": (load_net(config, engine, state_dict), engine)}

@@ -4,6 +4,10 @@
 ``identity(run, engine)`` is what a checkpoint must share with a run to be played;
 ``load_logits(config, engine, parameters)`` is the network as a function, to play with, of
 observations and, if it has one, of its state (:class:`training.nets.actor_critic.RecurrentLogits`).
+``load_nets``, with the same arguments, is each network by its name, as a module with
+``logits(obs)`` or, with a state, ``step(obs, state=...)``, and an engine that shows what it sees.
+A trainer of networks that play together also has ``load_whole_games``, with the same arguments: all
+of them as one function, and what it sees (:class:`training.policies.policy.View`).
 """
 
 from __future__ import annotations

@@ -196,6 +196,13 @@ def load_logits(ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any])
     callable
         float32 observations (k, D) to float32 logits (k, A).
     """
+    return logits_of(load_net(ppo, engine, state_dict))
+
+
+def load_net(
+    ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> MaskableActorCriticPolicy:
+    """Return the trained policy; see :func:`load_logits`."""
     policy = MaskableActorCriticPolicy(
         observation_space(engine.game),
         spaces.Discrete(engine.num_actions),
@@ -203,17 +210,29 @@ def load_logits(ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any])
         **policy_kwargs(ppo),
     )
     policy.load_state_dict(state_dict)
-    return logits_of(policy)
+    return policy
+
+
+class LogitsNet(nn.Module):
+    """The part of a policy that plays: observations to logits of the actions."""
+
+    def __init__(self, policy: MaskableActorCriticPolicy) -> None:
+        super().__init__()
+        self._policy = policy.eval()
+
+    def logits(self, obs: torch.Tensor) -> torch.Tensor:
+        """Return the logits (n, A)."""
+        policy = self._policy
+        features = policy.extract_features(obs, policy.pi_features_extractor)
+        return policy.action_net(policy.mlp_extractor.forward_actor(features))
 
 
 def logits_of(policy: MaskableActorCriticPolicy) -> Logits:
     """Return a policy network as a function from observations to logits of the actions."""
-    policy.set_training_mode(False)
+    net = LogitsNet(policy)
 
     def logits(obs: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            seen = torch.from_numpy(obs).to(policy.device)
-            features = policy.extract_features(seen, policy.pi_features_extractor)
-            return policy.action_net(policy.mlp_extractor.forward_actor(features)).cpu().numpy()
+            return net.logits(torch.from_numpy(obs).to(policy.device)).cpu().numpy()
 
     return logits

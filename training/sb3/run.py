@@ -194,3 +194,10 @@ def load_logits(
 ) -> policy.Logits:
     """Return the trained network of a run as a function from observations to logits."""
     return policy.load_logits(config.ppo, engine, state_dict)
+
+
+def load_nets(
+    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> dict[str, tuple[policy.LogitsNet, BatchEngine]]:
+    """Return the trained policy network of a run, and an engine that shows what it sees."""
+    return {"policy": (policy.LogitsNet(policy.load_net(config.ppo, engine, state_dict)), engine)}

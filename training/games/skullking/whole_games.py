@@ -1,0 +1,150 @@
+"""A Manager and a Worker as one policy of whole games, which shows both what they know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from fastenv import BatchEngine
+from fastenv.skullking.tables import Phase
+from training.nets.actor_critic import Logits
+from training.run.envs import make_engine
+
+ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
+
+
+def manager_view(options: Mapping[str, Any]) -> BatchEngine:
+    """Return an engine of the Manager tier with the rules of the Worker's, to encode with.
+
+    It sees no card memory: that of a row whose round has begun holds cards on the table, which are
+    played before the agent but after his bid.
+    """
+    rules = {name: value for name, value in options.items() if name != "obs_ext"}
+    return make_engine(MANAGER, 1, rules)
+
+
+class WholeGames:
+    """What both see of rows of whole games, and what they answer.
+
+    An observation has three parts: ``phase``, 1 where a bid is due, else 0, and what ``manager``
+    and ``worker`` see; who is not asked sees something all the same.
+
+    Parameters
+    ----------
+    options : mapping
+        Of the Worker's environment: the rules of the games, and how much it sees.
+    bids, cards : Logits
+        Networks of the Manager and of the Worker.
+    """
+
+    def __init__(self, options: Mapping[str, Any], bids: Logits, cards: Logits) -> None:
+        self._options = dict(options)
+        worker = make_engine(WORKER, 1, options)
+        self._views = {"manager": manager_view(options), "worker": worker}
+        self._logits = {"manager": bids, "worker": cards}
+        parts = [(name, np.float32, view.obs_shape) for name, view in self._views.items()]
+        self.obs_dtype = np.dtype([("phase", np.int32), *parts], align=True)
+        self.num_actions = worker.num_actions
+        boxes = {
+            name: spaces.Box(-1.0, 1.0, view.obs_shape, np.float32)
+            for name, view in self._views.items()
+        }
+        self.space = spaces.Dict({"phase": spaces.Box(0, 1, (), np.int32), **boxes})
+
+    def encode(self, rows: np.ndarray) -> np.ndarray:
+        """Return the observations of state rows (n,) of the flat tier, structured, shape (n,)."""
+        found = np.zeros(len(rows), self.obs_dtype)
+        found["phase"] = rows["phase"] == Phase.BID
+        for name, view in self._views.items():
+            found[name] = view.encode_obs_many(rows, trusted=True)
+        return found
+
+    def logits(self, obs: np.ndarray) -> np.ndarray:
+        """Return logits, float32, shape (n, A): the Manager's where a bid is due.
+
+        Parameters
+        ----------
+        obs : ndarray of obs_dtype, shape (n,)
+        """
+        found = np.zeros((len(obs), self.num_actions), np.float32)
+        bidding = obs["phase"] != 0
+        for name, asked in (("manager", bidding), ("worker", ~bidding)):
+            if asked.any():
+                found[asked] = self._logits[name](np.ascontiguousarray(obs[name][asked]))
+        return found
+
+    def wrap(self, env: gymnasium.Env[Any, int]) -> gymnasium.Env[Any, int]:
+        """Return an environment of whole games that shows the observations of both."""
+        return _Env(env, self._like(env))
+
+    def wrap_vec(self, vec: Any) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+        """Return a vector environment of whole games that shows the observations of both."""
+        return _VectorEnv(vec, self._like(vec))
+
+    def _like(self, env: Any) -> WholeGames:
+        """Return the views by the rules of an environment."""
+        rules = {name: value for name, value in asdict(env.game.config).items() if name != "tier"}
+        rules["obs_ext"] = self._options.get("obs_ext")
+        return WholeGames(rules, *self._logits.values())
+
+
+def _shown(obs: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: np.array(obs[name]) for name in obs.dtype.names or ()}
+
+
+class _Env(gymnasium.Wrapper[Any, int, Any, int]):
+    """One environment; ``action_masks``, ``get_state`` and the like are those inside."""
+
+    def __init__(self, env: gymnasium.Env[Any, int], games: WholeGames) -> None:
+        super().__init__(env)
+        self._games, self.observation_space = games, games.space
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    def _observe(self) -> dict[str, np.ndarray]:
+        row = np.asarray(self.get_state()).reshape(1)
+        return _shown(self._games.encode(row)[0])
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        _, info = self.env.reset(**kwargs)
+        return self._observe(), info
+
+    def step(self, action: int) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        _, reward, terminated, truncated, info = self.env.step(action)
+        return self._observe(), reward, terminated, truncated, info
+
+
+class _VectorEnv(gymnasium.vector.VectorWrapper):
+    """Many environments; infos leave out ``final_obs``, which nobody here could read."""
+
+    def __init__(self, env: Any, games: WholeGames) -> None:
+        super().__init__(env)
+        self._games = games
+        self.single_observation_space = games.space
+        self.observation_space = gymnasium.vector.utils.batch_space(games.space, env.num_envs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    def _observe(self, infos: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        kept = {k: v for k, v in infos.items() if k not in ("final_obs", "_final_obs")}
+        return _shown(self._games.encode(self.env.get_states())), kept
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        _, infos = self.env.reset(**kwargs)
+        return self._observe(infos)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        _, rewards, terminated, truncated, infos = self.env.step(actions)
+        obs, infos = self._observe(infos)
+        return obs, rewards, terminated, truncated, infos

@@ -1,0 +1,1 @@
+"""Trained agents for people: load one, play with it, give it to other programs."""

@@ -1,0 +1,140 @@
+"""Trained networks as ONNX files, for programs without torch."""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import fastenv
+from training.policies import load
+from training.run import files, trainers
+from training.run.folder import RunError
+from training.run.values import require
+
+_ROWS = 3  # of the example that is traced; any number but 0 and 1, which are taken for constants
+
+
+class Actor(nn.Module):
+    """A network with the choice of the best legal action behind it.
+
+    Parameters
+    ----------
+    net : nn.Module
+        With ``logits(obs)`` or, if it is recurrent, ``step(obs, state=...)``.
+    """
+
+    def __init__(self, net: Any) -> None:
+        super().__init__()
+        self.net = net
+        self.state_size = int(getattr(net, "state_size", 0))
+
+    def forward(self, obs: Tensor, mask: Tensor, state: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Return actions (n,), masked logits (n, A) and, of a recurrent network, states."""
+        if state is None:
+            logits, after = self.net.logits(obs), ()
+        else:
+            logits, _, *after = self.net.step(obs, state=state)
+        logits = logits.masked_fill(mask == 0, -torch.inf)
+        return logits.argmax(1), logits, *after
+
+
+def export_onnx(path: Path, folder: Path, *, member: int | None = None) -> list[Path]:
+    """Write the networks of a checkpoint as ``NAME.onnx``.
+
+    Inputs are ``obs`` (as the environment shows it), ``mask`` (uint8, (n, A)) and, of a recurrent
+    network, ``state`` (float32, (n, S), zero where an episode begins); outputs ``action`` (int64,
+    (n,), the best legal one), ``logits`` (float32, (n, A), -inf where illegal) and ``next_state``.
+    The number of rows is free. Metadata say what it was trained for.
+
+    Parameters
+    ----------
+    path : Path
+        See :func:`training.load_policy`.
+    folder : Path
+        Must not be there yet.
+    member : int, optional
+        Network of an ensemble.
+
+    Returns
+    -------
+    list of Path
+        ``policy.onnx``, or ``manager.onnx`` and ``worker.onnx``.
+
+    Raises
+    ------
+    ImportError
+        Without onnx or onnxscript; says what to install.
+    RunError, CheckpointError, ConfigError
+        See :func:`training.load_policy`; or ``folder`` is there already.
+    """
+    try:
+        import onnx
+        import onnxscript  # noqa: F401 (torch writes with it)
+    except ImportError as error:
+        raise ImportError(
+            "ONNX files need onnx and onnxscript: pip install onnx onnxscript."
+        ) from error
+    if folder.exists():
+        raise RunError(f"{folder} is there already: name a new folder.")
+    policy = load.load_policy(path, member=member)
+    run, saved = load.find(policy.path)
+    parameters, engine = load.parameters_of(saved, policy.member), load.engine_of(run)
+    nets = trainers.module_of(run.config.trainer).load_nets(run.config, engine, parameters)
+    for name, (_, view) in nets.items():
+        allowed = "plain numbers: ONNX files of Dict observations are not written"
+        require(view.obs_dtype.names is None, f"obs of {name}", view.obs_dtype.names, allowed)
+    folder.mkdir(parents=True)
+    written = []
+    for name, (net, view) in nets.items():
+        model = _trace(Actor(net.eval()), view)
+        about = {
+            "env": run.config.env,
+            "env_options": json.dumps(dict(run.config.env_options)),
+            "network": name,
+            "steps": str(policy.steps),
+            "run": run.name,
+            "fastenv": fastenv.__version__,
+        }
+        onnx.helper.set_model_props(model, about)
+        onnx.checker.check_model(model)
+        files.write_bytes(folder / f"{name}.onnx", model.SerializeToString())
+        written.append(folder / f"{name}.onnx")
+    return written
+
+
+def _trace(actor: Actor, view: Any) -> Any:
+    """Return the ONNX model of a network that sees what an engine shows."""
+    dtype = torch.uint8 if view.obs_dtype == "u1" else torch.float32
+    example = [torch.zeros(_ROWS, *view.obs_shape, dtype=dtype)]
+    example.append(torch.ones(_ROWS, view.num_actions, dtype=torch.uint8))
+    names, results = ["obs", "mask"], ["action", "logits"]
+    if actor.state_size:
+        example.append(torch.zeros(_ROWS, actor.state_size))
+        names.append("state")
+        results.append("next_state")
+    rows = {0: torch.export.Dim("n", min=1)}
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what torch itself will change
+        logger.setLevel(logging.ERROR)
+        try:
+            program = torch.onnx.export(
+                actor,
+                tuple(example),
+                input_names=names,
+                output_names=results,
+                dynamic_shapes=(rows,) * len(example),
+                dynamo=True,
+                verbose=False,
+            )
+        finally:
+            logger.setLevel(level)
+    assert program is not None
+    return program.model_proto
