@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import fastenv
+from training.nets.layout import storage
 from training.policies import load
 from training.run import files, trainers
 from training.run.folder import RunError
@@ -110,8 +111,8 @@ def export_onnx(path: Path, folder: Path, *, member: int | None = None) -> list[
 
 def _trace(actor: Actor, view: Any) -> Any:
     """Return the ONNX model of a network that sees what an engine shows."""
-    dtype = torch.uint8 if view.obs_dtype == "u1" else torch.float32
-    example = [torch.zeros(_ROWS, *view.obs_shape, dtype=dtype)]
+    shape, dtype = storage(view)
+    example = [torch.zeros(_ROWS, *shape, dtype=dtype)]
     example.append(torch.ones(_ROWS, view.num_actions, dtype=torch.uint8))
     names, results = ["obs", "mask"], ["action", "logits"]
     if actor.state_size:
