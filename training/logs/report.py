@@ -23,8 +23,8 @@ try:
     from training.logs import plots
 except ImportError as error:
     raise ImportError("A report needs matplotlib: pip install 'fastenv[notebooks]'.") from error
-from training.logs.dashboard import duration
 from training.logs.run_data import SMOOTHED, SMOOTHED_LEAST, Interval, RunData, compared, mapping
+from training.logs.status import duration
 
 # Measure, heading, decimals, factor; measures that are not named here follow as they are.
 _MEASURES = {

@@ -2,12 +2,16 @@ import io
 import json
 import time
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from training.logs import dashboard
-from training.logs.dashboard import Curve, Dashboard, Picture, Status, duration, sparkline
+from training.logs import status as status_module
+from training.logs.dashboard import Dashboard
+from training.logs.picture import Picture, sparkline
 from training.logs.run_log import RunLog, drop_after, read_lines
+from training.logs.status import Curve, Status, duration, noise
 
 
 def iteration(k, total=100):
@@ -60,7 +64,7 @@ def test_curve_keeps_its_shape_in_bounded_memory():
     for k in range(100_000):
         curve.add(float(k))
     curve.add(float("nan"))
-    assert len(curve.values) < dashboard.KEPT
+    assert len(curve.values) < status_module.KEPT
     assert curve.values == sorted(curve.values)
     few = curve.resampled(10)
     assert len(few) == 10
@@ -77,6 +81,41 @@ def test_sparkline_runs_from_lowest_to_highest():
     assert sparkline([0.0, 7.0], ascii_only=True)[0].isascii()
 
 
+def test_noise_looks_like_noise_and_a_trend_like_a_trend():
+    rng = np.random.default_rng(5)  # seed 5
+    flat, rising = Curve(), Curve()
+    for k in range(400):
+        flat.add(4.0 + rng.normal(scale=0.3))
+        rising.add(k / 40 + rng.normal(scale=0.3))
+    heights = {}
+    for name, curve in (("flat", flat), ("rising", rising)):
+        values, (low, high), _ = curve.drawn(50)
+        heights[name] = [(value - low) / (high - low) for value in values]
+    assert max(heights["flat"]) - min(heights["flat"]) < 0.5
+    assert 0.4 < np.mean(heights["flat"]) < 0.6
+    assert (min(heights["rising"]), max(heights["rising"])) == pytest.approx((0.0, 1.0))
+    assert np.mean(np.diff(heights["rising"]) > 0) > 0.9
+
+
+def test_noise_is_what_a_trend_cannot_explain():
+    assert noise([]) == noise([3.0]) == noise([1.0, 2.0, 3.0, 4.0]) == 0.0
+    values = np.random.default_rng(6).normal(scale=2.0, size=2000)  # seed 6
+    assert noise(values.tolist()) == pytest.approx(2.0, rel=0.1)
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_no_term_and_no_change_is_cut_off(width):
+    found = full()
+    record = iteration(50)
+    record["train"] |= {"value_loss": 1234.5, "grad_norm": 0.123, "explained_variance": 0.5}
+    found.metrics(record)
+    lines = shown(found, width, 60)
+    for heading in ("entropy", "kl", "clipped", "explained", "value loss", "gradient", "lr"):
+        assert any(f"{heading} " in line for line in lines)
+    assert any(line.endswith("+20.0") for line in lines)
+    assert len([line for line in lines if "…" in line]) == (width < 80) + 1  # name, and the warning
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(59.7, "1:00"), (3_725, "1:02:05"), (200_000, "2 days 7:33"), (float("nan"), "-"), (-1, "-")],
@@ -91,7 +130,8 @@ def test_picture_says_what_matters():
         assert part in text
     for part in ("return ", "bids made", "0.300", "backward", "entropy 0.800", "456 MiB"):
         assert part in text
-    assert "points, 3 x rule_hard  30 [29, 31]   +20 since 20,000" in text
+    assert "at 40,000   changes since 20,000" in text
+    assert "points, 3 x rule_hard  30.0 [29.0, 31.0]  +20.0" in text
     assert "! the temperature of the [bold]machine[/bold]" in text
 
 
@@ -251,7 +291,7 @@ def test_evaluation_is_a_line_where_there_is_no_picture(tmp_path):
     log = RunLog(tmp_path, 2000, console=console)
     log.evaluation(1000, {"win rate": [0.3, 0.25, 0.4], "points": 12.5})
     log.close()
-    expected = "evaluation at 1,000: win rate 0.3 [0.25, 0.4]; points 12.5\n"
+    expected = "evaluation at 1,000: win rate 0.300 [0.250, 0.400]; points 12.5\n"
     assert console.file.getvalue() == expected
 
 
