@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.callbacks.gate import Certificate
-from training.logs.run_log import RunLog
+from training.run.callback import Log
 
 
-def keep(certificate: Certificate, folder: Path, log: RunLog, steps: int) -> None:
+def keep(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
     """Write ``gate_<number>.json`` and log what the test found.
 
     Parameters
@@ -16,7 +16,7 @@ def keep(certificate: Certificate, folder: Path, log: RunLog, steps: int) -> Non
     certificate : Certificate
     folder : Path
         Made if need be.
-    log : RunLog
+    log : Log
     steps : int
         Decisions until now.
     """

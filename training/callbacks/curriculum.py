@@ -18,9 +18,11 @@ from training.callbacks import certificates
 from training.callbacks.gate import Gate, GateConfig, policy_hash
 from training.callbacks.trackers.sources import source_of
 from training.evaluation.policies import Net
-from training.logs.run_log import RunLog
 from training.run import checkpoint, envs, trainers
+from training.run.callback import Callback, Log
+from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.loop import Loop
 from training.run.values import build, require
 
 
@@ -129,7 +131,7 @@ def configure(engines: Sequence[BatchEngine], stage: Stage) -> None:
             engine.configure(knob, value)
 
 
-class Curriculum:
+class Curriculum(Callback):
     """Where a run is in its curriculum.
 
     Parameters
@@ -177,24 +179,19 @@ class Curriculum:
         for stage in self._options.stages[: self._stage + 1]:
             configure([*self._engines, self.engine], stage)
 
+    @property
+    def engines(self) -> Sequence[BatchEngine]:
+        """What the policy is tested on: the knobs of the training hold there too."""
+        return (self.engine,)
+
     def record(self) -> dict[str, Any]:
         """Return the stage and the number of tests until now, for a log."""
-        return {"stage": self._stage, "tests": self._gate.tests}
+        return {"gate": {"stage": self._stage, "tests": self._gate.tests}}
 
-    def border(
-        self, log: RunLog, steps: int, iteration: int, last_record: Mapping[str, Any]
-    ) -> None:
-        """Test the policy if it is time to, and go on to the next stage if it passes.
-
-        Parameters
-        ----------
-        log : RunLog
-        steps, iteration : int
-            Decisions and iterations until now.
-        last_record : mapping
-            The newest line of the metrics.
-        """
-        if not self._is_due(iteration, last_record):
+    def begin_iteration(self, loop: Loop) -> None:
+        """Test the policy if it is time to, and go on to the next stage if it passes."""
+        log, steps, iteration = loop.log, loop.steps, loop.iteration
+        if not self._is_due(iteration, loop.last_record):
             return
         if self._gate.tests >= self._options.tests:
             if not self._told:
@@ -218,7 +215,7 @@ class Curriculum:
         ready = self._options.ready
         return ready is None or _metric(last_record, ready.metric) >= ready.at_least
 
-    def _test(self, log: RunLog, steps: int, iteration: int) -> bool:
+    def _test(self, log: Log, steps: int, iteration: int) -> bool:
         parameters = self._policy()
         with checkpoint.generators_kept():
             module = trainers.module_of(self._config.trainer)
@@ -242,12 +239,13 @@ class Curriculum:
         certificates.keep(certificate, self._folder, log, steps)
         return certificate.passed
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return plain values that say how it goes on."""
-        return {"stage": self._stage, **self._gate.state_dict()}
+    def state(self) -> dict[str, Any]:
+        """Return JSON values that say how it goes on."""
+        return {"curriculum": {"stage": self._stage, **self._gate.state_dict()}}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` returned."""
+    def restore(self, saved: Checkpoint) -> None:
+        """Go on from a checkpoint with what :meth:`state` returned."""
+        state = saved.trainer["curriculum"]
         self._stage = int(state["stage"])
         self._gate.load_state_dict(state)
         self.apply()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastenv import BatchEngine
+from training.callbacks.of_run import conduct
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo import run as native
@@ -12,7 +13,7 @@ from training.ppo.run import NativeLearner
 from training.ppo.trainer import OnStep
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.session import Outcome, conduct
+from training.run.session import Outcome
 from training.run.values import require
 
 load_logits, load_nets = native.load_logits, native.load_nets

@@ -12,6 +12,7 @@ import numpy as np
 from fastenv import BatchEngine
 from training.callbacks import certificates
 from training.callbacks.gate import Certificate, Gate, policy_hash
+from training.callbacks.of_run import conduct
 from training.evaluation.policies import Net
 from training.games.skullking.hindsight.decode import decoding
 from training.games.skullking.pair import Pair
@@ -21,7 +22,7 @@ from training.hier.trainer import HierTrainer
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, logits_of
 from training.policies.policy import View
 from training.ppo import run as native
-from training.run import checkpoint
+from training.run import checkpoint, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.env_impl import EnvImpl
@@ -29,7 +30,7 @@ from training.run.envs import make_engine, with_defaults
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
-from training.run.session import Outcome, Snapshot, conduct
+from training.run.session import Outcome, Snapshot
 from training.run.values import require
 
 GATE_LANES = 256
@@ -87,6 +88,16 @@ class HierLearner:
     def updates(self) -> int:
         """Optimizer steps of both until now."""
         return sum(trainer.updates for trainer in self.trainer.trainers.values())
+
+    def sizes(self) -> str:
+        """Return one line on what the options of the Worker amount to."""
+        engine = self.engines[0]
+        run = options.policy_run(self._config, "worker")
+        return f"Worker: {sizes.derived_sizes(run, engine.obs[0].nbytes, engine.num_actions)}"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the summary says of the Worker's network and rollout."""
+        return sizes.facts(options.policy_run(self._config, "worker"), self.device)
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""

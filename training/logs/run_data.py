@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError
-from training.logs.run_log import flat, read_lines
+from training.logs.run_log import flat
 from training.run.config import RunConfig
+from training.run.jsonl import read_lines
 
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
 AGENT = "trained"  # what an evaluation calls the agent

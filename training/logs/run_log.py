@@ -2,79 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from rich.console import Console
 
 from training.logs.boards import boards_of
 from training.logs.dashboard import Dashboard
-from training.run import files, machine
-
-
-class JsonLines:
-    """A file of one JSON object a line, complete after every line.
-
-    Parameters
-    ----------
-    path : Path
-        Appended to.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._file: TextIO = path.open("a", encoding="utf-8")
-
-    def write(self, record: dict[str, Any]) -> None:
-        """Append one object; what is not finite becomes null."""
-        self._file.write(json.dumps(finite(record), allow_nan=False) + "\n")
-        self._file.flush()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file of JSON lines; what is not whole is left out.
-
-    A file that is not there has none.
-    """
-    if not path.is_file():
-        return []
-    found = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            found.append(record)
-    return found
-
-
-# Events of the iteration that begins at a border, and not of the one that ends there.
-BEHIND_THE_BORDER = ("gate", "stage", "worker_plays")
-
-
-def drop_after(path: Path, steps: int) -> None:
-    """Remove the lines of a file that lie behind the border at ``steps``, and what is not whole.
-
-    A run that was killed may have logged iterations that its newest checkpoint does not contain;
-    they will be run again. A window that was closed early because the run ended goes on.
-    """
-    if not path.is_file():
-        return
-    kept = (
-        json.dumps(record) + "\n"
-        for record in read_lines(path)
-        if record.get("window_complete", True)
-        and (record.get("step", 0), record.get("event") in BEHIND_THE_BORDER) <= (steps, False)
-    )
-    files.write_text(path, "".join(kept))
+from training.run import machine
+from training.run.jsonl import JsonLines, read_lines
 
 
 class RunLog:
@@ -190,14 +129,3 @@ def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             pairs.append((prefix + key, float(value)))
     return pairs
-
-
-def finite(value: Any) -> Any:
-    """Return nested values for JSON, which has no numbers that are not finite: None for them."""
-    if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -6,7 +6,6 @@ Rollout and update use the same precision, so that the ratio is 1 at the first m
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 
 from fastenv.errors import ConfigError
+from training.run.determinism import be_deterministic
 
 LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -161,19 +161,8 @@ def configure_torch(device: torch.device, deterministic: bool) -> None:
     ----------
     device : torch.device
     deterministic : bool
-        See :func:`be_deterministic`.
+        See :func:`training.run.determinism.be_deterministic`.
     """
     be_deterministic(deterministic)
     if device.type == "cuda":
         torch.set_float32_matmul_precision("highest" if deterministic else "high")
-
-
-def be_deterministic(deterministic: bool) -> None:
-    """Allow only algorithms that give the same bits every time, on a device too, or all again."""
-    if deterministic:
-        # Without it every matrix product on CUDA is refused.
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        # It would fill every new tensor to show reads of what was never written: we have none.
-        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-        torch.backends.cudnn.benchmark = False
-    torch.use_deterministic_algorithms(deterministic)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
+from training.callbacks.of_run import conduct
 from training.nets import actor_critic as policy
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
@@ -16,13 +17,13 @@ from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.trainer import OnStep, PPOTrainer
-from training.run import checkpoint, envs, games, late_actions
+from training.run import checkpoint, envs, games, late_actions, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
-from training.run.session import Outcome, Snapshot, conduct
+from training.run.session import Outcome, Snapshot
 from training.selfplay import league
 from training.selfplay.league import League
 
@@ -90,6 +91,15 @@ class NativeLearner:
     def updates(self) -> int:
         """Optimizer steps until now."""
         return self.trainer.updates
+
+    def sizes(self) -> str:
+        """Return one line on what the options amount to."""
+        engine = self.engines[0]
+        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the summary says of network and rollout."""
+        return sizes.facts(self._config, self.device)
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""

@@ -6,19 +6,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 import psutil
 
-from fastenv import BatchEngine
-from training.callbacks.followers import Followers
-from training.callbacks.windows import WindowRecord
-from training.evaluation.during import Evaluations
-from training.logs.run_log import RunLog
+from training.run.callback import Callback, Log
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import Knobs
 from training.run.stats import Window
 from training.run.writer import CheckpointWriter
@@ -68,16 +65,15 @@ class Loop:
     Parameters
     ----------
     config : RunConfig
-    engine : BatchEngine
+    engine : Engine
         One of those that are stepped.
     knobs : Knobs
-    log : RunLog
+    log : Log
     snapshot : callable
         Takes the number of steps; see :data:`TakeSnapshot`.
     stop : Stop
-    followers : Followers
-        Windows and trackers take in every step; trackers may add to its rewards.
-    evaluations : Evaluations, optional
+    callbacks : sequence of Callback
+        Called in their order.
     steps, iteration, wall_s : int, int, float
         Decisions, iterations and seconds before this process.
     last_record : mapping, optional
@@ -100,13 +96,12 @@ class Loop:
     def __init__(
         self,
         config: RunConfig,
-        engine: BatchEngine,
+        engine: Engine,
         knobs: Knobs,
-        log: RunLog,
+        log: Log,
         snapshot: TakeSnapshot,
         stop: Stop,
-        followers: Followers,
-        evaluations: Evaluations | None = None,
+        callbacks: Sequence[Callback] = (),
         *,
         steps: int = 0,
         iteration: int = 0,
@@ -119,23 +114,32 @@ class Loop:
         self.last_record: dict[str, Any] = dict(last_record or {})
         self._config, self._knobs, self._log = config, knobs, log
         self._snapshot, self._stop = snapshot, stop
-        self._evaluations = evaluations
+        self._callbacks = callbacks
         self._writer = CheckpointWriter()
-        self._windows, self._curriculum = followers.windows, followers.curriculum
-        self._trackers = trackers = followers.trackers
-        self._window = Window(engine, None if trackers is None else trackers.placed)
+        placed = [each.placed for each in callbacks if each.placed is not None]
+        self._window = Window(engine, placed[0] if placed else None)
         self._wall_before, self._start = wall_s, time.perf_counter()
         self._saved_at = steps if steps else -1
 
     @property
-    def log(self) -> RunLog:
+    def log(self) -> Log:
         """Where a trainer says what happened between two iterations."""
         return self._log
+
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody wants the run to stop."""
+        return self._stop.requested
 
     @property
     def wall_s(self) -> float:
         """Seconds of training, those before a resume included."""
         return self._wall_before + time.perf_counter() - self._start
+
+    def start(self) -> None:
+        """Tell the callbacks that the training begins or goes on."""
+        for each in self._callbacks:
+            each.start(self)
 
     def begin_iteration(self, prepare: Callable[[], None] | None = None) -> bool:
         """Prepare the next iteration; False if there is to be none because the run was stopped.
@@ -152,35 +156,30 @@ class Loop:
         changed = self._knobs.apply(self.steps)
         if changed:
             self._log.event("knobs", step=self.steps, **changed)
-        if self._curriculum is not None:
-            self._curriculum.border(self._log, self.steps, self.iteration, self.last_record)
+        for each in self._callbacks:
+            each.begin_iteration(self)
         if prepare is not None:
             prepare()
         self._window.clear()
         self.began, self._cpu = time.perf_counter(), time.process_time()
         return True
 
-    def step(
-        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
-    ) -> None:
+    def step(self, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray) -> None:
         """Take in the step an engine has just made, before its reward is stored.
 
         Parameters
         ----------
-        engine : BatchEngine
+        engine : Engine
         actions : ndarray of int, shape (n,), or None
             None if all lanes have been reset.
         obs, mask : ndarray
-            Where the engine has written what comes next; trackers may write it anew.
+            Where the engine has written what comes next; callbacks may write it anew.
         """
         if actions is not None:
             self.now += engine.num_envs
             self._window.add(engine)
-            if self._windows is not None:
-                for record in self._windows.add():
-                    self._log_window(record)
-        if self._trackers is not None:
-            self._trackers(engine, actions, obs, mask)
+        for each in self._callbacks:
+            each.step(self, engine, actions, obs, mask)
 
     def end_iteration(
         self, train: Mapping[str, Any], phases: Mapping[str, float], **details: Any
@@ -214,8 +213,7 @@ class Loop:
             **details,
             **self._window.record(),
             **({"held_back": held_back} if held_back else {}),
-            **({"trackers": self._trackers.metrics()} if self._trackers is not None else {}),
-            **({"gate": self._curriculum.record()} if self._curriculum is not None else {}),
+            **{key: value for each in self._callbacks for key, value in each.record().items()},
             "checkpoints": {"skipped": self._writer.skipped},
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }
@@ -227,28 +225,21 @@ class Loop:
             self._skip()
         elif due:
             self._save()
-        if self._evaluations is not None and not self._stop.requested:
-            self._evaluations.border(self.steps, self.iteration)
+        for each in self._callbacks:
+            each.end_iteration(self)
 
     def finish(self) -> None:
-        """Save what the run came to, and wait for its evaluation."""
+        """Save what the run came to, and let the callbacks finish."""
         self._save_last()
-        last = self._windows.flush_partial() if self._windows is not None else None
-        if last is not None:
-            self._log_window(last)
-        if self._evaluations is not None:
-            self._evaluations.finish(self.steps, self.iteration, lambda: self._stop.requested)
-
-    def _log_window(self, record: WindowRecord) -> None:
-        self._log.window({"step": self.now, **record.to_dict()})
+        for each in self._callbacks:
+            each.finish(self)
 
     def close(self) -> None:
-        """End the evaluation, and wait for a checkpoint that is being written."""
-        try:
-            if self._evaluations is not None:
-                self._evaluations.close()
-        finally:
-            self._writer.close()
+        """Close the callbacks, and wait for a checkpoint that is being written."""
+        with ExitStack() as closing:
+            closing.callback(self._writer.close)
+            for each in self._callbacks:
+                closing.callback(each.close)
 
     def _save_last(self) -> None:
         """Save if it is not saved yet, and wait until it is written."""

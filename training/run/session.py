@@ -10,19 +10,16 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from fastenv import BatchEngine
-from training.callbacks.followers import Followers, followers_of
-from training.evaluation.during import evaluations_of
-from training.hier.options import policy_run
-from training.logs.run_log import RunLog, drop_after, finite, read_lines
-from training.nets.precision import be_deterministic
 from training.run import checkpoint, envs, machine
+from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.config import RunConfig
+from training.run.determinism import be_deterministic
+from training.run.engine import Engine
 from training.run.env_impl import EnvImpl
 from training.run.folder import RunError, RunFolder
+from training.run.jsonl import drop_after, finite, read_lines
 from training.run.loop import Loop, Stop
-from training.run.presets import derived_sizes
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class Learner(Protocol):
     """A trainer on its engines, as a run needs it."""
 
     @property
-    def engines(self) -> Sequence[BatchEngine]:
+    def engines(self) -> Sequence[Engine]:
         """What it steps; not reset yet."""
 
     @property
@@ -76,6 +73,12 @@ class Learner(Protocol):
     @property
     def updates(self) -> int:
         """Updates of the parameters until now."""
+
+    def sizes(self) -> str:
+        """Return one line on what the options amount to."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the summary says of network and rollout."""
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop.
@@ -110,7 +113,9 @@ def conduct(
     run: RunFolder,
     resume: bool,
     learner_of: Callable[[RunConfig], Learner],
-    identity: Callable[[RunFolder, BatchEngine], dict[str, Any]],
+    identity: Callable[[RunFolder, Engine], dict[str, Any]],
+    log_of: Callable[[int, int], Log],
+    callbacks_of: Callable[[RunFolder, Learner], Sequence[Callback]],
 ) -> Outcome:
     """Train a run to its ``total_steps``, or until it is told to stop.
 
@@ -124,6 +129,10 @@ def conduct(
         Makes the trainer.
     identity : callable
         Returns what a checkpoint must share with the run.
+    log_of : callable
+        Takes the decisions of the whole run and those before; opens its log.
+    callbacks_of : callable
+        Returns what goes along with the run.
 
     Raises
     ------
@@ -139,14 +148,17 @@ def conduct(
     """
     stop = Stop()
     with stop.signals():
-        config = run.config
-        torch.set_num_threads(torch_threads(config))
-        be_deterministic(config.deterministic)
-        learner = learner_of(config)
+        torch.set_num_threads(torch_threads(run.config))
+        be_deterministic(run.config.deterministic)
+        learner = learner_of(run.config)
         try:
-            engine = learner.engines[0]
-            rows = checkpoint.identity_of_rows(engine.spec.state_dtype, config.num_envs)
-            return _conduct(run, resume, stop, learner, {**identity(run, engine), **rows})
+            same = identity(run, learner.engines[0])
+            session = Session(run, learner, callbacks_of(run, learner), same)
+            if resume:
+                session.go_on()
+            if session.steps >= run.config.total_steps:  # nothing is left to do
+                return Outcome(True, session.steps, session.progress["wall_s"])
+            return session.train(stop, log_of, resume)
         except OSError as error:
             raise RunError(
                 f"{run.path} cannot be written to ({error}): the checkpoints in it are whole; make "
@@ -156,40 +168,113 @@ def conduct(
             learner.close()
 
 
-def _conduct(
-    run: RunFolder, resume: bool, stop: Stop, learner: Learner, identity: dict[str, Any]
-) -> Outcome:
-    config, engine = run.config, learner.engines[0]
-    followers = followers_of(run, learner.engines, learner.policy, learner.reset_lanes)
-    knobs = envs.Knobs([*learner.engines, *followers.engines], config.schedules)
-    warnings: list[str] = []
-    saved = None
-    if resume:  # None if the run was ended before its first checkpoint
-        saved = checkpoint.load_newest(run.checkpoints, identity, warnings.append)
-    progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
-    steps = 0
-    if saved is not None:
-        _restore(learner, followers, saved)
-        steps, progress = saved.steps, saved.trainer["progress"]
-    if steps >= config.total_steps:  # nothing is left to do
-        return Outcome(True, steps, progress["wall_s"])
-    if resume:
-        for file in (run.metrics, run.windows, run.events, run.evaluations):
-            drop_after(file, steps)
-    knobs.apply(steps)
+class Session:
+    """A trainer and what goes along with it, from where a run is now to its end.
 
-    def snapshot(steps: int) -> Callable[[], None]:
-        taken = learner.snapshot()
+    Parameters
+    ----------
+    run : RunFolder
+    learner : Learner
+    callbacks : sequence of Callback
+    identity : dict
+        What a checkpoint must share with the run, but for the rows of its lanes.
+
+    Attributes
+    ----------
+    steps : int
+        Decisions until now.
+    progress : dict
+        Iterations and seconds of training until now.
+    """
+
+    def __init__(
+        self,
+        run: RunFolder,
+        learner: Learner,
+        callbacks: Sequence[Callback],
+        identity: dict[str, Any],
+    ) -> None:
+        self.run, self.learner, self.callbacks = run, learner, callbacks
+        rows = learner.engines[0].spec.state_dtype
+        self._identity = {**identity, **checkpoint.identity_of_rows(rows, run.config.num_envs)}
+        self.steps = 0
+        self.progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
+        self._warnings: list[str] = []
+        own = [engine for each in callbacks for engine in each.engines]
+        self._knobs = envs.Knobs([*learner.engines, *own], run.config.schedules)
+
+    def go_on(self) -> None:
+        """Put the newest checkpoint back and drop what was logged after it; see :func:`conduct`."""
+        run = self.run
+        saved = checkpoint.load_newest(run.checkpoints, self._identity, self._warnings.append)
+        if saved is not None:  # None if the run was ended before its first checkpoint
+            self._restore(saved)
+            self.steps, self.progress = saved.steps, saved.trainer["progress"]
+        if self.steps < run.config.total_steps:
+            for file in (run.metrics, run.windows, run.events, run.evaluations):
+                drop_after(file, self.steps)
+
+    def _restore(self, saved: Checkpoint) -> None:
+        """Put back everything that decides how the run goes on."""
+        try:
+            self.learner.restore(saved)
+            for each in self.callbacks:
+                each.restore(saved)
+        except (ValueError, KeyError, RuntimeError, TypeError) as error:
+            reason = " ".join(str(error).split())
+            raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error
+
+    def train(
+        self,
+        stop: Stop,
+        log_of: Callable[[int, int], Log],
+        resumed: bool,
+    ) -> Outcome:
+        """Train to the end, or until it is told to stop; see :func:`conduct`."""
+        run, learner = self.run, self.learner
+        self._knobs.apply(self.steps)
+        log = log_of(run.config.total_steps, self.steps)
+        loop = self._loop(log, stop)
+        try:
+            self._announce(log, resumed)
+            loop.start()
+            learner.learn(loop)
+            outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
+            log.event("end" if outcome.finished else "stopped", step=outcome.steps)
+        finally:
+            loop.close()
+            log.close()
+        self._summarise(loop, outcome)
+        return outcome
+
+    def _loop(self, log: Log, stop: Stop) -> Loop:
+        def snapshot(steps: int) -> Callable[[], None]:
+            progress = {"iteration": loop.iteration, "wall_s": loop.wall_s}
+            return self._snapshot(steps, progress)
+
+        loop = Loop(
+            *(self.run.config, self.learner.engines[0], self._knobs, log, snapshot, stop),
+            self.callbacks,
+            steps=self.steps,
+            last_record=(read_lines(self.run.metrics) or [{}])[-1],
+            **self.progress,
+        )
+        return loop
+
+    def _snapshot(self, steps: int, progress: dict[str, Any]) -> Callable[[], None]:
+        """Copy what decides how the run goes on; what is returned writes it."""
+        config, taken = self.run.config, self.learner.snapshot()
+        tensors = [each.tensors() for each in self.callbacks]
         return partial(
             checkpoint.save,
-            run.checkpoints,
+            self.run.checkpoints,
             steps,
-            identity=identity,
+            identity=self._identity,
             model=taken.model,
             trainer={
                 **taken.trainer,
-                "progress": {"iteration": loop.iteration, "wall_s": loop.wall_s},
-                **followers.state(),
+                "progress": progress,
+                **{key: value for each in self.callbacks for key, value in each.state().items()},
                 "config": config.to_dict(),
                 "config_sha256": config.sha256(),
                 "versions": machine.versions(),
@@ -197,70 +282,43 @@ def _conduct(
             },
             states=taken.states,
             arrays=taken.arrays,
-            trackers=None if followers.trackers is None else followers.trackers.state_dict(),
+            trackers=next((each for each in tensors if each is not None), None),
             keep=config.checkpoints.keep,
             keep_every=config.checkpoints.keep_every,
         )
 
-    drawn = config.to_dict() if config.wandb else None
-    log = RunLog(run.path, config.total_steps, steps, wandb=drawn)
-    evaluations = evaluations_of(run, log, learner.policy, steps)
-    loop = Loop(
-        *(config, engine, knobs, log, snapshot, stop, followers, evaluations),
-        steps=steps,
-        last_record=(read_lines(run.metrics) or [{}])[-1],
-        **progress,
-    )
-    described = policy_run(config, "worker") if config.trainer == "hier" else config
-    summary = {**learner.impl.record(), **_ppo_record(described, learner.device)}
-    try:
+    def _announce(self, log: Log, resumed: bool) -> None:
+        """Say what is trained, how and on what."""
+        run, learner, config = self.run, self.learner, self.run.config
+        engine, impl = learner.engines[0], learner.impl
         log.say(
             f"{run.name}: {config.env}, backend {engine.backend}, device {learner.device}, "
             f"trainer {config.trainer}, {learner.precision}"
         )
-        sizes = derived_sizes(described, engine.obs[0].nbytes, engine.num_actions)
-        log.say(f"Worker: {sizes}" if config.trainer == "hier" else sizes)
-        log.event("resume" if resume else "start", step=steps, **machine.revision())
-        for text in warnings:
+        log.say(learner.sizes())
+        log.event("resume" if resumed else "start", step=self.steps, **machine.revision())
+        for text in self._warnings:
             log.warn(text)
-        impl = learner.impl
         if impl.fell_back:
             log.say(f"on the backend {impl.backend}, which is slow: {impl.probe}")
-        so_far = {"status": "running", "steps": steps, "wall_s": progress["wall_s"]}
-        run.write_summary({**so_far, **summary})
-        if evaluations is not None:
-            evaluations.catch_up(steps, loop.iteration)
-        learner.learn(loop)
-        outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
-        log.event("end" if outcome.finished else "stopped", step=outcome.steps)
-    finally:
-        loop.close()
-        log.close()
-    status = {"status": "finished" if outcome.finished else "stopped"}
-    timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
-    summary |= {"ppo_policy_updates": learner.updates, "precision": learner.precision}
-    if (windows := followers.windows) is not None:
-        summary["windows"] = {
-            "window_ticks": config.window_ticks,
-            "windows_emitted": windows.current_window_id,
-            "env_steps_total": windows.env_steps_total,
-            "agent_steps_total": windows.agent_steps_total,
-            "episodes_total": windows.episodes_total,
+        so_far = {"status": "running", "steps": self.steps, "wall_s": self.progress["wall_s"]}
+        run.write_summary({**so_far, **self._facts()})
+
+    def _facts(self) -> dict[str, Any]:
+        """Return what the summary of a run says from its beginning."""
+        return {**self.learner.impl.record(), **self.learner.facts()}
+
+    def _summarise(self, loop: Loop, outcome: Outcome) -> None:
+        """Write the summary of a run that has ended."""
+        status = {"status": "finished" if outcome.finished else "stopped"}
+        timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
+        counted = {
+            "ppo_policy_updates": self.learner.updates,
+            "precision": self.learner.precision,
+            **{key: value for each in self.callbacks for key, value in each.summary().items()},
         }
-    run.write_summary({**status, **timing, **summary, "last": finite(loop.last_record)})
-    return outcome
-
-
-def _ppo_record(config: RunConfig, device: str) -> dict[str, Any]:
-    """Return the fields of the summary on network and rollout (Prospector spec, section 23)."""
-    ppo = config.ppo
-    return {
-        "ppo_policy_arch": f"mlp-{'x'.join(map(str, ppo.net_arch))}-{ppo.activation}",
-        "ppo_device": device,
-        "ppo_num_envs": config.num_envs,
-        "ppo_num_workers": config.env_threads,
-        "ppo_rollout_steps": ppo.n_steps,
-    }
+        last = {"last": finite(loop.last_record)}
+        self.run.write_summary({**status, **timing, **self._facts(), **counted, **last})
 
 
 def torch_threads(config: RunConfig) -> int:
@@ -268,13 +326,3 @@ def torch_threads(config: RunConfig) -> int:
     if config.torch_threads is not None:
         return config.torch_threads
     return max(1, machine.physical_cores() - config.env_threads)
-
-
-def _restore(learner: Learner, followers: Followers, saved: Checkpoint) -> None:
-    """Put back everything that decides how the run goes on."""
-    try:
-        learner.restore(saved)
-        followers.restore(saved)
-    except (ValueError, KeyError, RuntimeError, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error

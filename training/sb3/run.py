@@ -19,13 +19,14 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
-from training.run import checkpoint, envs
+from training.callbacks.of_run import conduct
+from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
-from training.run.session import Outcome, Snapshot, conduct
+from training.run.session import Outcome, Snapshot
 from training.sb3 import policy
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
@@ -73,6 +74,15 @@ class SB3Learner:
     def updates(self) -> int:
         """Passes over a rollout until now, as SB3 counts them."""
         return self.model._n_updates
+
+    def sizes(self) -> str:
+        """Return one line on what the options amount to."""
+        engine = self.engines[0]
+        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the summary says of network and rollout."""
+        return sizes.facts(self._config, self.device)
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""

@@ -11,9 +11,9 @@ from tests.bits import equal
 from training.evaluation.trained import load
 from training.games.skullking.pair import BIDS, CARDS
 from training.hier.options import check, policy_run
-from training.logs.run_log import read_lines
 from training.run.config import RunConfig, load_file
 from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
 from training.train import check_environment
 
 

@@ -10,8 +10,9 @@ from training.logs import dashboard
 from training.logs import status as status_module
 from training.logs.dashboard import Dashboard
 from training.logs.picture import Picture, sparkline
-from training.logs.run_log import RunLog, drop_after, read_lines
+from training.logs.run_log import RunLog
 from training.logs.status import Curve, Status, duration, noise
+from training.run.jsonl import drop_after, read_lines
 
 
 def iteration(k, total=100):

@@ -14,86 +14,67 @@ import time
 from collections.abc import Callable
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from training.evaluation.curve import Evaluator
-from training.logs.run_log import RunLog, read_lines
 from training.run import files
+from training.run.callback import Callback, Log
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
+from training.run.loop import Loop
 
 LAST_RESULT_S = 120.0  # to wait for at the end of a run
 MAILBOX = "mailbox.pt"
 
 
-class Evaluations:
+class Evaluations(Callback):
     """Evaluates between two iterations, in the process of the training.
 
     Parameters
     ----------
     run : RunFolder
-    log : RunLog
     policy : callable
         Returns a copy of the parameters in host memory.
-    steps : int
-        Decisions before this process.
     """
 
-    def __init__(
-        self, run: RunFolder, log: RunLog, policy: Callable[[], dict[str, Any]], steps: int = 0
-    ) -> None:
-        self._run, self._log, self._policy = run, log, policy
-        self._seen_at = self._published_at = steps
+    _log: Log
+
+    def __init__(self, run: RunFolder, policy: Callable[[], dict[str, Any]]) -> None:
+        self._run, self._policy = run, policy
         self._failures = 0
         self._evaluator: Evaluator | None = None
 
-    def catch_up(self, steps: int, iteration: int) -> None:
-        """Publish the policy a run goes on from, if it was stopped before that was evaluated.
-
-        Parameters
-        ----------
-        steps, iteration : int
-            Decisions and iterations until now.
-        """
+    def start(self, loop: Loop) -> None:
+        """Publish the policy a run goes on from, if it was stopped before that was evaluated."""
+        self._log = loop.log
+        self._seen_at = self._published_at = loop.steps
         every = self._run.config.evaluation.every
         newest = max((r.get("step", 0) for r in read_lines(self._run.evaluations)), default=0)
-        if steps // every > newest // every:
-            self._publish(iteration, steps)
+        if loop.steps // every > newest // every:
+            self._publish(loop.iteration, loop.steps)
 
-    def border(self, steps: int, iteration: int) -> None:
-        """Take in what was found, and publish the policy if it is time to.
-
-        Parameters
-        ----------
-        steps, iteration : int
-            Decisions and iterations until now.
-        """
-        every = self._run.config.evaluation.every
+    def end_iteration(self, loop: Loop) -> None:
+        """Take in what was found, and publish the policy if it is time to."""
+        if loop.stopping:
+            return
+        every, steps = self._run.config.evaluation.every, loop.steps
         due, self._seen_at = steps // every > self._seen_at // every, steps
         self._poll()
         if due and self._failures < 2:
             self._published_at = steps
-            self._publish(iteration, steps)
+            self._publish(loop.iteration, steps)
 
-    def finish(self, steps: int, iteration: int, ended: Callable[[], bool]) -> None:
-        """Evaluate what the run came to and wait for the result, though not for ever.
-
-        Parameters
-        ----------
-        steps, iteration : int
-        ended : callable
-            Whether nobody wants to wait any longer.
-        """
-        if self._published_at != steps and self._failures < 2:
-            self._published_at = steps
-            self._publish(iteration, steps)
-        self._wait(ended)
-
-    def close(self) -> None:
-        """End the process, if there is one."""
+    def finish(self, loop: Loop) -> None:
+        """Evaluate what the run came to and wait for the result, though not for ever."""
+        if self._published_at != loop.steps and self._failures < 2:
+            self._published_at = loop.steps
+            self._publish(loop.iteration, loop.steps)
+        self._wait(lambda: loop.stopping)
 
     def _publish(self, version: int, steps: int) -> None:
         try:
@@ -125,17 +106,21 @@ class Evaluations:
 class ProcessEvaluations(Evaluations):
     """Evaluates in a process of its own, on one thread and the CPU; see :class:`Evaluations`."""
 
-    def __init__(
-        self, run: RunFolder, log: RunLog, policy: Callable[[], dict[str, Any]], steps: int = 0
-    ) -> None:
-        super().__init__(run, log, policy, steps)
+    def __init__(self, run: RunFolder, policy: Callable[[], dict[str, Any]]) -> None:
+        super().__init__(run, policy)
         self._version = 0  # in the mailbox
         self._evaluating = self._pending = False
+        self._process: BaseProcess | None = None
+
+    def start(self, loop: Loop) -> None:
+        """Start the process; see :meth:`Evaluations.start`."""
         self._start()
+        super().start(loop)
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
-        self._stop()
+        if self._process is not None:
+            self._stop()
         (self._run.path / MAILBOX).unlink(missing_ok=True)
 
     def _stop(self) -> None:
@@ -222,13 +207,11 @@ class ProcessEvaluations(Evaluations):
             self._tell()
 
 
-def evaluations_of(
-    run: RunFolder, log: RunLog, policy: Callable[[], dict[str, Any]], steps: int
-) -> Evaluations | None:
+def evaluations_of(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations | None:
     """Return how a run is evaluated while it trains, None if it is not."""
     kinds = {"inline": Evaluations, "process": ProcessEvaluations}
     kind = kinds.get(run.config.evaluates)
-    return None if kind is None else kind(run, log, policy, steps)
+    return None if kind is None else kind(run, policy)
 
 
 def serve(folder: str, values: dict[str, Any], channel: Connection) -> None:

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 import torch
 
 from tests.bits import equal
-from training.evaluation import during as evaluating
+from training.callbacks import evaluations as evaluating
 from training.evaluation.curve import Evaluator
 from training.evaluation.trained import load
 from training.run import checkpoint
@@ -216,11 +217,14 @@ class Slow:
 
     def __init__(self, run, log):
         self.told, self.answers = [], []
-        self.handle = evaluating.ProcessEvaluations.__new__(evaluating.ProcessEvaluations)
-        evaluating.Evaluations.__init__(self.handle, run, log, lambda: {"w": torch.ones(1)})
+        self.handle = evaluating.ProcessEvaluations(run, lambda: {"w": torch.ones(1)})
         self.handle._channel = self
-        self.handle._version = 0
-        self.handle._evaluating = self.handle._pending = False
+        self.loop = SimpleNamespace(log=log, steps=0, iteration=0, stopping=False)
+        evaluating.Evaluations.start(self.handle, self.loop)
+
+    def end_iteration(self, steps, iteration):
+        self.loop.steps, self.loop.iteration = steps, iteration
+        self.handle.end_iteration(self.loop)
 
     def send(self, version):
         self.told.append(version)
@@ -246,15 +250,15 @@ def test_slow_evaluator_leaves_policies_out_and_never_blocks(finished, tmp_path)
     log = Log()
     slow = Slow(RunFolder(tmp_path, config), log)
     for iteration in range(1, 5):
-        slow.handle.border(128 * iteration, iteration)
+        slow.end_iteration(128 * iteration, iteration)
     assert slow.told == [1]  # the first one is still being played with
     letter = torch.load(tmp_path / evaluating.MAILBOX, weights_only=True)
     assert (letter["version"], letter["step"]) == (4, 512)
     slow.answers.append({"version": 1, "step": 128, "results": {}})
-    slow.handle.border(520, 5)
+    slow.end_iteration(520, 5)
     assert slow.told == [1, 4]
     slow.answers.append({"version": 4, "step": 512, "results": {}})
-    slow.handle.border(530, 6)
+    slow.end_iteration(530, 6)
     assert (slow.told, log.found) == ([1, 4], (128, 512))
 
 

@@ -1,0 +1,126 @@
+"""The callbacks that the config of a run asks for, and the run with them: what trainers call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from training.callbacks import curriculum
+from training.callbacks.curriculum import Curriculum
+from training.callbacks.evaluations import evaluations_of
+from training.callbacks.trackers import Trackers, options
+from training.callbacks.windows import EngineWindows, WindowRecord
+from training.logs.run_log import RunLog
+from training.run import envs, session
+from training.run.callback import Callback
+from training.run.checkpoint import Checkpoint
+from training.run.config import RunConfig
+from training.run.engine import Engine
+from training.run.folder import RunFolder
+from training.run.loop import Loop
+from training.run.session import Learner, Outcome
+
+
+def conduct(
+    run: RunFolder,
+    resume: bool,
+    learner_of: Callable[[RunConfig], Learner],
+    identity: Callable[[RunFolder, Any], dict[str, Any]],
+) -> Outcome:
+    """Train a run with its log and its callbacks; see :func:`training.run.session.conduct`."""
+    log_of = partial(RunLog, run.path, wandb=run.config.to_dict() if run.config.wandb else None)
+    return session.conduct(run, resume, learner_of, identity, log_of, callbacks_of)
+
+
+def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
+    """Return the callbacks that the config of a run asks for, in the order they are called in."""
+    config, engine = run.config, learner.engines[0]
+    found: list[Callback] = []
+    if config.window_ticks:
+        found.append(Windows(EngineWindows(engine, run.name, config.window_ticks)))
+    trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
+    if trackers is not None:
+        found.append(Tracking(trackers))
+    stages = curriculum.options_of(config)
+    if stages is not None:
+        how = (learner.engines, run.certificates, learner.policy, learner.reset_lanes)
+        found.append(Curriculum(config, stages, *how))
+    evaluations = evaluations_of(run, learner.policy)
+    return found if evaluations is None else [*found, evaluations]
+
+
+class Windows(Callback):
+    """Logs windows of ticks; see :class:`EngineWindows`."""
+
+    def __init__(self, windows: EngineWindows) -> None:
+        self._windows = windows
+
+    def step(
+        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Log the windows that a step closes."""
+        for record in self._windows.add() if actions is not None else ():
+            self._log(loop, record)
+
+    def finish(self, loop: Loop) -> None:
+        """Log the window that the end of the run leaves open."""
+        last = self._windows.flush_partial()
+        if last is not None:
+            self._log(loop, last)
+
+    def _log(self, loop: Loop, record: WindowRecord) -> None:
+        loop.log.window({"step": loop.now, **record.to_dict()})
+
+    def summary(self) -> dict[str, Any]:
+        """Return what was counted."""
+        windows = self._windows
+        return {
+            "windows": {
+                "window_ticks": windows.window_env_steps,
+                "windows_emitted": windows.current_window_id,
+                "env_steps_total": windows.env_steps_total,
+                "agent_steps_total": windows.agent_steps_total,
+                "episodes_total": windows.episodes_total,
+            }
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return the sums of the window that is open."""
+        return {"windows": self._windows.state()}
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        self._windows.restore(saved.trainer["windows"])
+
+
+class Tracking(Callback):
+    """Lets trackers follow the lanes and add to their rewards; see :class:`Trackers`."""
+
+    def __init__(self, trackers: Trackers) -> None:
+        self._trackers = trackers
+
+    @property
+    def placed(self) -> np.ndarray | None:
+        """Lanes whose episode began in the archive."""
+        return self._trackers.placed
+
+    def step(
+        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Let all of them take in the step."""
+        self._trackers(engine, actions, obs, mask)
+
+    def record(self) -> dict[str, Any]:
+        """Return their figures."""
+        return {"trackers": self._trackers.metrics()}
+
+    def tensors(self) -> dict[str, Any]:
+        """Return their states, by name."""
+        return self._trackers.state_dict()
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        self._trackers.load_state_dict(saved.trackers or {})

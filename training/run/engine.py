@@ -1,0 +1,86 @@
+"""What a trainer needs of the lanes it steps: a batch engine, or an engine around engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import GameSpec
+
+Array = npt.NDArray[Any]
+
+
+class Engine(Protocol):
+    """Lanes that are stepped together, as :class:`fastenv.BatchEngine` does.
+
+    That class, the engine of self-play and the Manager's environment are engines; to a trainer all
+    are lanes. Shapes and meanings are those of ``BatchEngine``.
+    """
+
+    obs: Array
+    mask: npt.NDArray[np.uint8]
+    reward: Array
+    terminated: npt.NDArray[np.uint8]
+    truncated: npt.NDArray[np.uint8]
+    final_obs: Array
+    ep_return: Array
+    ep_length: Array
+    tau: Array
+
+    @property
+    def spec(self) -> GameSpec:
+        """Data of the game."""
+
+    @property
+    def num_envs(self) -> int:
+        """Lanes."""
+
+    @property
+    def num_actions(self) -> int:
+        """Entries of a mask."""
+
+    @property
+    def obs_shape(self) -> tuple[int, ...]:
+        """Shape of an observation."""
+
+    @property
+    def obs_dtype(self) -> np.dtype[Any]:
+        """Type of its numbers."""
+
+    @property
+    def backend(self) -> str:
+        """Who steps and who encodes."""
+
+    @property
+    def info(self) -> Mapping[str, Array]:
+        """Columns of the step just taken."""
+
+    @property
+    def final_info(self) -> Mapping[str, Array]:
+        """Columns of the last state of episodes that have ended."""
+
+    def reset_many(
+        self,
+        mask: Any = None,
+        seeds: Any = None,
+        obs_out: Array | None = None,
+        mask_out: Array | None = None,
+    ) -> None:
+        """Start a new episode in the selected lanes."""
+
+    def step_many(
+        self, actions: Any, obs_out: Array | None = None, mask_out: Array | None = None
+    ) -> None:
+        """Take one decision in every lane and begin the next episode of those that end."""
+
+    def get_states(self, idx: Any = None) -> Array:
+        """Return copies of the rows."""
+
+    def set_states(self, rows: Array, idx: Any = None) -> None:
+        """Put rows back."""
+
+    def configure(self, name: str, value: Any, idx: Any = None) -> None:
+        """Set a knob, for each lane from its next reset."""

@@ -1,0 +1,52 @@
+"""What the options of a run amount to: a line for people, and facts for its summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from training.run.config import RunConfig
+
+
+def facts(config: RunConfig, device: str) -> dict[str, Any]:
+    """Return what the summary of a run says of network and rollout.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Of one policy.
+    device : str
+    """
+    ppo = config.ppo
+    return {
+        "ppo_policy_arch": f"mlp-{'x'.join(map(str, ppo.net_arch))}-{ppo.activation}",
+        "ppo_device": device,
+        "ppo_num_envs": config.num_envs,
+        "ppo_num_workers": config.env_threads,
+        "ppo_rollout_steps": ppo.n_steps,
+    }
+
+
+def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
+    """Return one line on what the settings amount to.
+
+    Parameters
+    ----------
+    config : RunConfig
+    obs_bytes, num_actions : int
+        Bytes of an observation and entries of a mask.
+    """
+    members = max(1, len(config.ensemble.seeds))
+    minibatches = config.rollout // (members * config.ppo.batch_size)
+    each = f" for each of {members} networks" if members > 1 else ""
+    # SB3's buffer keeps mask, action, reward, flag, value, log-probability, advantage and return
+    # as 4-byte numbers; the native one masks and flags as bytes, actions as 8.
+    native = config.trainer != "sb3"
+    decision = obs_bytes + (num_actions + 36 if native else 4 * (num_actions + 7))
+    megabytes = config.rollout * decision / 2**20
+    return (
+        f"rollout {config.num_envs} x {config.ppo.n_steps} = {config.rollout:,} decisions, "
+        f"{minibatches} minibatch{'es' * (minibatches != 1)} of {config.ppo.batch_size:,}, "
+        f"{minibatches * config.ppo.n_epochs} updates a rollout{each}, "
+        f"{-(-config.total_steps // config.rollout)} rollouts, "
+        f"{megabytes:,.0f} MiB of rollout buffer"
+    )
