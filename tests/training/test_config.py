@@ -5,7 +5,8 @@ import pytest
 from fastenv.errors import ConfigError
 from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
-from training.run.presets import derived_sizes, preset
+from training.run.presets import preset
+from training.run.sizes import derived_sizes
 
 
 def test_defaults_are_possible():
