@@ -1,16 +1,37 @@
 """The agent in the repository is small, whole, and plays as well as its page says."""
 
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from training.evaluation.trained import AGENT, load, play_matches
 from training.run.folder import RunFolder
 
-FOLDER = Path(__file__).resolve().parents[2] / "pretrained/skullking"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "pretrained/skullking"
 
 
 def test_pretrained_agent_is_small():
-    files = [path for path in FOLDER.rglob("*") if path.name != "evaluation.json"]
+    parts = [FOLDER / "config.json", FOLDER / "README.md", *(FOLDER / "checkpoints").rglob("*")]
+    assert all(path.exists() for path in parts)
+    files = [path for path in parts if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 2_000_000
+
+
+RESULTS = (
+    *("evaluation.json", "episodes.jsonl", "milestones.json", "replay_index.json"),
+    "replays/replay-000000-00000000.jsonl.gz",
+)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout")
+@pytest.mark.parametrize("name", RESULTS)
+def test_what_it_is_asked_to_play_leaves_no_untracked_files(name):
+    asked = ["git", "check-ignore", "--quiet", str(FOLDER / name)]
+    assert subprocess.run(asked, cwd=ROOT, check=False).returncode == 0
+    asked[-1] = str(FOLDER / "config.json")
+    assert subprocess.run(asked, cwd=ROOT, check=False).returncode == 1
 
 
 def test_pretrained_agent_beats_three_hard_bots():

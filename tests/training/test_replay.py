@@ -2,9 +2,11 @@
 
 import gzip
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from training.evaluation import episodes, replays
 from training.evaluation.replays import ReplayError
@@ -59,7 +61,7 @@ def test_recording_shows_what_was_played(recorded):
 def test_file_plays_the_same_on_every_backend(recorded, tmp_path, backend, capsys):
     _, recordings = recorded
     files = [str(replays.save(each, tmp_path)) for each in recordings[:2]]
-    assert main([*files, "--backend", backend]) == 0
+    assert main([*files, "--backend", backend, "--check"]) == 0
     assert capsys.readouterr().out.count("plays as recorded") == 2
 
 
@@ -117,6 +119,72 @@ def test_equal_replays_are_equal_files(file, tmp_path):
 def test_impossible_recording_is_refused(actions, says):
     with pytest.raises(ReplayError, match=says):
         replays.record("Prospector-v0", {}, 0, actions)
+
+
+# -- looking at an episode -------------------------------------------------------------------------
+
+
+def test_every_state_is_drawn_with_what_led_to_it(recorded):
+    _, (each, *_) = recorded
+    texts = list(replays.drawn(each, "ansi"))
+    assert len(texts) == len(each.frames) + 1
+    assert "the beginning" in texts[0][0]
+    engine = make_engine(each.head["env"], 1, each.head["options"])
+    engine.reset_many(seeds=each.head["seed"])
+    row = engine.get_states()[0]
+    assert texts[0][1] == engine.game.render(row, "ansi")
+    name = engine.game.action_name(each.actions[0], row)
+    assert texts[1][0].startswith(f"step 1 of {len(each.frames)}: {name}, reward ")
+    assert f"return {each.return_total:.6g}" in texts[-1][0]
+    picture = next(replays.drawn(each, "rgb_array"))[1]
+    assert picture.dtype == np.uint8
+    assert picture.ndim == 3
+
+
+def test_command_shows_the_frames(file, capsys):
+    assert main([str(file)]) == 0
+    text = capsys.readouterr().out
+    frames = replays.load(file).frames
+    assert f"step {len(frames)} of {len(frames)}: " in text
+    assert text.count("asteroid") >= 1
+    assert "plays as recorded" in text.splitlines()[-1]
+
+
+def test_command_writes_a_film(file, tmp_path, capsys):
+    out = tmp_path / "new" / "episode.gif"
+    assert main([str(file), "--out", str(out), "--fps", "5"]) == 0
+    with Image.open(out) as found:
+        assert found.n_frames == len(replays.load(file).frames) + 1
+    assert capsys.readouterr().out.count("\n") == 1  # the verdict alone
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--out", "x.avi"], "must end in .gif or .mp4"),
+        (["--out", "x.gif", "--check"], "without --check"),
+        (["--fps", "0"], "--fps"),
+        (["--fps", "nan"], "--fps"),
+    ],
+)
+def test_films_that_cannot_be_made_are_refused(file, flags, says, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert main([str(file), *flags]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert says in error
+
+
+def test_a_game_without_drawings_says_so(file, monkeypatch, capsys):
+    monkeypatch.setattr(replays, "make_engine", lambda *a, **k: _blind(make_engine(*a, **k)))
+    with pytest.raises(ReplayError, match="Prospector-v0 has no drawings of the kind ansi"):
+        next(replays.drawn(replays.load(file), "ansi"))
+
+
+def _blind(engine):
+    """Return an engine of a game that cannot be drawn."""
+    game = SimpleNamespace(spec=SimpleNamespace(render_modes=()))
+    return SimpleNamespace(game=game)
 
 
 # -- differences and damage ------------------------------------------------------------------------

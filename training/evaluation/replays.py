@@ -10,7 +10,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,7 @@ class Replay:
     @property
     def return_total(self) -> float:
         """The sum of the rewards."""
-        return sum(frame["reward"] for frame in self.frames)
+        return float(sum(frame["reward"] for frame in self.frames))
 
     def to_bytes(self) -> bytes:
         """Return the content of a ``.jsonl.gz`` file: a frame a line, the head in the first."""
@@ -117,37 +117,50 @@ def record(
         "options": dict(options),
         "seed": int(seed),
         "frames": len(actions),
-        "reset_observation": _short(engine.obs[0]),
+        "reset_observation": _listed(engine.obs[0]),
         "fastenv": fastenv.__version__,
     }
     frames: list[dict[str, Any]] = []
-    info = _info(engine)
-    for action in map(int, actions):
-        if engine.ended[0]:
-            raise ReplayError(f"the episode is over after {len(frames)} of {len(actions)} actions.")
-        before = info
-        engine.step_many([action], autoreset=False)
-        info = _info(engine)
-        ticks = int(info.get("dt", 1))
-        frames.append(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "frame_index": len(frames),
-                "t": ticks + (frames[-1]["t"] if frames else 0),
-                "dt": ticks,
-                "action": action,
-                "reward": float(engine.reward[0]),
-                "terminated": bool(engine.terminated[0]),
-                "truncated": bool(engine.truncated[0]),
-                "render_state": {
-                    "observation": _short(engine.obs[0]),
-                    **{name: info[name] for name in _rendered(info)},
-                },
-                "events": _events(engine, before, info),
-                "info": info,
-            }
-        )
+    info, ticks = _info(engine), 0
+    for action in _steps(engine, actions):
+        before, info = info, _info(engine)
+        ticks += int(info.get("dt", 1))
+        frames.append(_frame(engine, action, before, info, frame_index=len(frames), t=ticks))
     return Replay(json.loads(json.dumps(head)), frames)
+
+
+def _steps(engine: BatchEngine, actions: Sequence[int] | np.ndarray) -> Iterator[int]:
+    """Play actions in the only lane of an engine; yield each after its step."""
+    for k, action in enumerate(map(int, actions)):
+        if engine.ended[0]:
+            raise ReplayError(f"the episode is over after {k} of {len(actions)} actions.")
+        engine.step_many([action], autoreset=False)
+        yield action
+
+
+def _frame(
+    engine: BatchEngine,
+    action: int,
+    before: Mapping[str, Any],
+    info: dict[str, Any],
+    **where: int,
+) -> dict[str, Any]:
+    """Return what a step has led to, as a line of the file."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **where,
+        "dt": int(info.get("dt", 1)),
+        "action": action,
+        "reward": float(engine.reward[0]),
+        "terminated": bool(engine.terminated[0]),
+        "truncated": bool(engine.truncated[0]),
+        "render_state": {
+            "observation": _listed(engine.obs[0]),
+            **{name: info[name] for name in _rendered(info)},
+        },
+        "events": _events(engine, before, info),
+        "info": info,
+    }
 
 
 def save(replay: Replay, folder: Path, window_id: int = 0) -> Path:
@@ -203,6 +216,46 @@ def play_again(replay: Replay, backend: str = "auto") -> Replay:
     return record(head["env"], head["options"], head["seed"], replay.actions, backend)
 
 
+def drawn(replay: Replay, mode: str, backend: str = "auto") -> Iterator[tuple[str, Any]]:
+    """Play an episode again and draw every state.
+
+    Parameters
+    ----------
+    replay : Replay
+    mode : {"ansi", "rgb_array"}
+    backend : str
+
+    Yields
+    ------
+    caption : str
+        Which step it is, what was done and what it brought.
+    drawing : str or ndarray of uint8, shape (H, W, 3)
+
+    Raises
+    ------
+    ReplayError
+        If the game cannot be drawn so.
+    """
+    head, last = replay.head, len(replay.frames)
+    engine = make_engine(head["env"], 1, head["options"], backend=backend)
+    game = engine.game
+    if mode not in game.spec.render_modes:
+        raise ReplayError(f"{head['env']} has no drawings of the kind {mode}.")
+    engine.reset_many(seeds=head["seed"])
+    row = engine.get_states()[0]
+    yield f"{head['env']}, seed {head['seed']}: the beginning", game.render(row, mode)
+    total = 0.0
+    for frame, action in zip(replay.frames, _steps(engine, replay.actions), strict=True):
+        named, row = game.action_name(action, row), engine.get_states()[0]
+        total += frame["reward"]
+        events = "".join(f", {event}" for event in frame["events"])
+        caption = f"step {frame['frame_index'] + 1} of {last}: {named}, reward "
+        yield (
+            f"{caption}{frame['reward']:.4g}, return {total:.6g}{events}",
+            game.render(row, mode),
+        )
+
+
 def first_difference(recorded: Replay, played: Replay) -> str | None:
     """Return where two recordings of an episode part, in words, or None."""
     start = "reset_observation"
@@ -247,9 +300,12 @@ def _events(engine: BatchEngine, before: Mapping[str, Any], info: Mapping[str, A
     return events + [name for name, flag in flags.items() if flag]
 
 
-def _short(values: np.ndarray) -> list[float]:
-    """Return floats with as few digits as name their float32 uniquely."""
-    return [float(text) for text in values.ravel().astype(str)]
+def _listed(values: Any) -> Any:
+    """Return an observation for JSON: fields by name, floats as short as names their float32."""
+    if values.dtype.names is not None:
+        return {name: _listed(values[name]) for name in values.dtype.names}
+    flat = np.ravel(values)
+    return [float(text) for text in flat.astype(str)] if flat.dtype.kind == "f" else flat.tolist()
 
 
 # -- the index of a run's replays ------------------------------------------------------------------

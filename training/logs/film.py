@@ -1,0 +1,159 @@
+"""Episodes to look at: frames in a terminal, and films as GIF or MP4."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from fastenv.errors import FastEnvError
+from training.run import files
+
+SUFFIXES = (".gif", ".mp4")
+_CLEAR = "\x1b[H\x1b[2J"
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
+
+
+class FilmError(FastEnvError, RuntimeError):
+    """A film cannot be made; the message says what is missing."""
+
+
+def show(frames: Iterable[str], file: TextIO, fps: float = 2.0) -> None:
+    """Show frames one over the other on a terminal, one below the other elsewhere.
+
+    Parameters
+    ----------
+    frames : iterable of str
+        Each may have several lines, and colours, which only terminals get.
+    file : text stream
+        Such as ``sys.stdout``.
+    fps : float
+        Frames a second on a terminal; elsewhere nothing waits.
+    """
+    live = file.isatty()
+    for k, frame in enumerate(frames):
+        if live and k:
+            time.sleep(1.0 / fps)
+        file.write(f"{_CLEAR}{frame}\n" if live else f"{_COLOUR.sub('', frame)}\n\n")
+        file.flush()
+
+
+def check(path: Path) -> None:
+    """Refuse a film that cannot be written here, before an episode is played for it.
+
+    Raises
+    ------
+    FilmError
+        Says which endings there are, or what to install.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise FilmError(f"{path}: a film must end in {' or '.join(SUFFIXES)}.")
+    if path.suffix.lower() == ".mp4":
+        _ffmpeg()
+        return
+    try:
+        import PIL.Image  # noqa: F401
+    except ImportError as error:
+        raise FilmError(f"{path}: a GIF needs Pillow: pip install 'fastenv[notebooks]'.") from error
+
+
+def write(path: Path, pictures: Iterable[np.ndarray], fps: float = 2.0) -> None:
+    """Write a film, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Ends in ``.gif`` or ``.mp4``.
+    pictures : iterable of ndarray of uint8, shape (H, W, 3)
+        At least one, all of one size.
+    fps : float
+        Pictures a second.
+
+    Raises
+    ------
+    FilmError
+    """
+    check(path)
+    pictures = iter(pictures)
+    first = next(pictures, None)
+    if first is None:
+        raise FilmError(f"{path}: a film needs at least one picture.")
+    write_one = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
+    write_one(path, first, pictures, fps)
+
+
+def _write_gif(path: Path, first: np.ndarray, others: Iterator[np.ndarray], fps: float) -> None:
+    from PIL import Image
+
+    content = io.BytesIO()
+    Image.fromarray(first).save(
+        content,
+        format="GIF",
+        save_all=True,
+        append_images=map(Image.fromarray, others),
+        duration=max(20, round(1000 / fps)),  # viewers take less for a mistake
+        loop=0,
+    )
+    files.write_bytes(path, content.getvalue())
+
+
+def _write_mp4(path: Path, first: np.ndarray, others: Iterator[np.ndarray], fps: float) -> None:
+    height, width, _ = first.shape
+    unfinished = path.with_name(f".tmp-{os.getpid()}-{path.name}")
+    source = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {fps:g} -i -"
+    # Players want yuv420p, which wants even sides.
+    target = "-an -vcodec libx264 -pix_fmt yuv420p -vf pad=ceil(iw/2)*2:ceil(ih/2)*2"
+    command = [_ffmpeg(), "-y", "-loglevel", "error", *source.split(), *target.split()]
+    try:
+        with subprocess.Popen(
+            [*command, str(unfinished)], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as made:
+            said = b"".join(_feed(made, chain([first], others)))
+        if made.returncode != 0:
+            reason = said.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise FilmError(f"{path}: ffmpeg could not write it: {reason[-1]}.")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _feed(made: subprocess.Popen[bytes], pictures: Iterable[np.ndarray]) -> Iterator[bytes]:
+    """Hand pictures to ffmpeg; yield what it says of them at the end."""
+    assert made.stdin is not None
+    assert made.stderr is not None
+    try:
+        for picture in pictures:
+            made.stdin.write(np.ascontiguousarray(picture).tobytes())
+        made.stdin.close()
+    except BrokenPipeError:  # it has given up; why stands in what it says
+        pass
+    yield made.stderr.read()
+
+
+def _ffmpeg() -> str:
+    """Return the program that writes MP4.
+
+    Raises
+    ------
+    FilmError
+    """
+    try:
+        program = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
+        return str(program)
+    except (ImportError, RuntimeError):
+        found = shutil.which("ffmpeg")
+    if found is None:
+        raise FilmError(
+            "an MP4 needs ffmpeg: install it, or pip install imageio-ffmpeg, or write a .gif."
+        )
+    return found
