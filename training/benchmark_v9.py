@@ -20,7 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 
@@ -30,7 +29,7 @@ from training.bench import bars, bars_prospector, bars_training, flags, trainers
 from training.bench.configs import CONFIGS, row
 from training.bench.trainer import Flags
 from training.evaluation import tables
-from training.run import files, machine
+from training.run import files, machine, plain
 from training.run.folder import RunFolder
 
 SCHEMA = 1
@@ -83,7 +82,7 @@ def with_flags(given: Flags, assignments: list[str]) -> Flags:
         name, _, value = text.partition("=")
         if name not in known:
             raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(known)}.")
-        read = yaml.safe_load(value)
+        read = plain.parse(value, f"{name}={value!r}")
         changes[name] = tuple(read) if isinstance(read, list) else read
         if type(changes[name]) is not known[name]:
             raise ConfigError(f"{name}={value!r}: must be of type {known[name].__name__}.")

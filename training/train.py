@@ -6,6 +6,7 @@ Options come in layers, each over the one before: defaults, ``--preset``, ``--co
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -170,8 +171,12 @@ def main(argv: list[str] | None = None) -> int:
         outcome = trainers.module_of(run.config.trainer).train(run, resume=args.resume)
         console = tables.console()
         if not outcome.finished:
+            runs = "" if args.runs == "runs" else f" --runs {shlex.quote(args.runs)}"
             console.print(
-                f"stopped at {outcome.steps:,} decisions; go on with --name {run.name} --resume"
+                f"stopped at {outcome.steps:,} decisions; go on with "
+                f"--name {run.name} --resume{runs}",
+                soft_wrap=True,
+                markup=False,
             )
             return 0
         console.print(

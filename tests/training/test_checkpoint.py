@@ -1,19 +1,25 @@
+import hashlib
+import io
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from tests.training import manifests
 from training.run import checkpoint
 
 ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 2**22 + 1  # no process has such a number
 STATES = np.zeros(3, np.dtype([("a", "i4"), ("b", "u1")], align=True))
 IDENTITY = {"env": "toy", "observation length": 4}
 
@@ -31,6 +37,32 @@ def save(folder, steps, keep=3, value=1.0, **more):
         keep=keep,
         **more,
     )
+
+
+def replace(path, name, content):
+    """Put another file in the place of one, and say so in the manifest."""
+    (path / name).write_bytes(content)
+    entries = manifests.read(path)["files"]
+    entries[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifests.change(path, files=entries)
+
+
+def bytes_of(write, *args, **options):
+    file = io.BytesIO()
+    write(file, *args, **options)
+    return file.getvalue()
+
+
+def npz_that_claims(shape):
+    """An archive whose header promises far more than there is."""
+    header = bytes_of(
+        np.lib.format.write_array_header_1_0,
+        {"descr": "|u1", "fortran_order": False, "shape": shape},
+    )
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("rows.npy", header + b"abc")
+    return file.getvalue()
 
 
 def names(folder):
@@ -105,11 +137,18 @@ def test_what_stays_is_the_newest_and_the_first_of_each_block(tmp_path):
 
 def test_what_a_killed_process_has_left_is_removed(tmp_path):
     (tmp_path / f".tmp-{os.getpid()}-removed").mkdir()
-    (tmp_path / ".tmp-1-ckpt_000000000005").mkdir()
-    (tmp_path / ".tmp-1-latest").write_text("x")
+    (tmp_path / f".tmp-{NOBODY}-ckpt_000000000005").mkdir()
+    (tmp_path / f".tmp-{NOBODY}-latest").write_text("x")
     save(tmp_path, 5)
     save(tmp_path, 6, keep=1)
     assert names(tmp_path) == ["ckpt_000000000006", "latest"]
+
+
+def test_what_a_living_process_is_writing_stays(tmp_path):
+    theirs = tmp_path / f".tmp-{os.getppid()}-ckpt_000000000005"
+    theirs.mkdir()
+    save(tmp_path, 6)
+    assert theirs.is_dir()
 
 
 def test_copies_in_host_memory_do_not_move_with_the_originals():
@@ -162,15 +201,122 @@ def test_other_identity_is_refused(tmp_path):
 
 def test_other_format_is_refused(tmp_path):
     path = save(tmp_path, 5)
-    manifest = path / "MANIFEST.json"
-    manifest.write_text(manifest.read_text().replace(checkpoint.FORMAT, "their-checkpoint"))
+    manifests.change(path, format="their-checkpoint")
     with pytest.raises(checkpoint.CheckpointError, match="foreign"):
         checkpoint.load(path, IDENTITY)
 
 
-def test_global_generators_go_through_json():
-    import json
+FOREIGN = {
+    "one array": ("engine.npz", bytes_of(np.save, np.zeros((3, 8), np.uint8))),
+    "terabytes": ("engine.npz", npz_that_claims((2**45,))),
+    "beyond 64 bits": ("engine.npz", npz_that_claims((2**62, 2**62))),
+    "no rows": ("engine.npz", bytes_of(np.savez, lanes=np.zeros(3))),
+    "rows of floats": ("engine.npz", bytes_of(np.savez, rows=np.zeros((3, 8)))),
+    "rows of one axis": ("engine.npz", bytes_of(np.savez, rows=np.zeros(3, np.uint8))),
+    "objects": ("engine.npz", bytes_of(np.savez, rows=np.array([{}]), allow_pickle=True)),
+    "no archive": ("engine.npz", b""),
+    "a tensor": ("model.pt", bytes_of(lambda file: torch.save(torch.ones(3), file))),
+    "a list": ("model.pt", bytes_of(lambda file: torch.save([1], file))),
+    "code": ("model.pt", bytes_of(lambda file: torch.save({"run": print}, file))),
+    "no tensors": ("model.pt", b"hello"),
+    "trackers": ("trackers.pt", bytes_of(lambda file: torch.save(torch.ones(3), file))),
+    "[]": ("trainer.json", b"[]"),
+    "no JSON": ("trainer.json", b"{"),
+    "NaN": ("trainer.json", b'{"a": NaN}'),
+    "deep": ("trainer.json", b'{"a": ' + b"[" * 100_000),
+    "digits": ("trainer.json", b'{"a": ' + b"9" * 5000 + b"}"),
+    "no text": ("trainer.json", b'{"a": "\xff"}'),
+}
 
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_file_of_something_else_is_refused_by_name(tmp_path, kind):
+    path = save(tmp_path, 5, trackers={})
+    name, content = FOREIGN[kind]
+    replace(path, name, content)
+    with pytest.raises(checkpoint.CheckpointError) as error:
+        checkpoint.load(path, IDENTITY)
+    assert f"{name} cannot be read: it holds something else" in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value).replace(str(tmp_path), "")) < 400
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"steps": Infinity}',
+        '{"a": ' * 100_000,
+        '{"steps": ' + "9" * 5000 + "}",
+        "[]",
+        '"sha256"',
+        "3",
+        "",
+        "{}",
+    ],
+    ids=range(8),
+)
+def test_manifest_that_is_none_is_passed_over(tmp_path, content):
+    save(tmp_path, 5)
+    path = save(tmp_path, 10)
+    (path / "MANIFEST.json").write_text(content)
+    with pytest.raises(checkpoint.DamagedCheckpointError, match=r"MANIFEST\.json"):
+        checkpoint.load(path, IDENTITY)
+    said = []
+    assert checkpoint.load_newest(tmp_path, IDENTITY, said.append).steps == 5
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("entry", [{"steps": "5"}, {"steps": 5.5}, {"identity": []}, {"files": []}])
+def test_manifest_of_other_kinds_of_values_is_damaged(tmp_path, entry):
+    path = save(tmp_path, 5)
+    manifests.change(path, **entry)
+    with pytest.raises(checkpoint.DamagedCheckpointError, match=r"MANIFEST\.json"):
+        checkpoint.load(path, IDENTITY)
+
+
+def test_manifest_that_was_changed_is_damaged_and_one_without_a_hash_is_not(tmp_path):
+    path = save(tmp_path, 5)
+    file = path / "MANIFEST.json"
+    manifest = json.loads(file.read_text())
+    file.write_text(json.dumps(manifest | {"steps": 6}))
+    with pytest.raises(checkpoint.DamagedCheckpointError, match="its hash is wrong"):
+        checkpoint.load(path, IDENTITY)
+    del manifest["sha256"]  # as earlier versions have saved it
+    file.write_text(json.dumps(manifest))
+    assert checkpoint.load(path, IDENTITY).steps == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_to_a_file_it_is_found_or_does_not_matter(tmp_path, seed):
+    print("seed", seed)
+    rng = random.Random(seed)
+    good = save(tmp_path / "good", 10, trackers={"visits": torch.arange(5)})
+    expected = checkpoint.load(good, IDENTITY)
+    found = 0
+    for name in names(good) * 25:
+        bad = tmp_path / "bad"
+        shutil.copytree(good, bad)
+        content = bytearray((good / name).read_bytes())
+        if rng.random() < 0.3:
+            del content[rng.randrange(len(content)) :]
+        for _ in range(rng.randint(1, 3)):
+            if content:
+                content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        (bad / name).write_bytes(content)
+        try:
+            loaded = checkpoint.load(bad, IDENTITY)
+        except checkpoint.CheckpointError:
+            found += 1
+        else:
+            assert loaded.steps == expected.steps
+            assert loaded.trainer == expected.trainer
+            assert torch.equal(loaded.model["weight"], expected.model["weight"])
+            assert np.array_equal(loaded.rows, expected.rows)
+        shutil.rmtree(bad)
+    assert found > 100  # of 125: what a MANIFEST is not read for may change, such as spaces
+
+
+def test_global_generators_go_through_json():
     random.seed(3)
     np.random.seed(4)  # noqa: NPY002
     saved = json.loads(json.dumps(checkpoint.global_generators()))

@@ -6,7 +6,7 @@ from fastenv.errors import ConfigError
 from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
 from training.run.presets import preset
-from training.run.sizes import derived_sizes
+from training.run.sizes import derived_sizes, whole_rollouts
 
 
 def test_defaults_are_possible():
@@ -158,6 +158,16 @@ def test_sizes_of_an_ensemble_are_those_of_each_member():
     config = RunConfig.from_mapping({**values, "ppo": {"batch_size": 512, "n_epochs": 4}})
     said = derived_sizes(config, 4 * 203, 11)
     assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
+
+
+def test_run_that_is_longer_than_asked_for_says_so():
+    values = {"num_envs": 512, "ppo": {"n_steps": 128, "batch_size": 512}}
+    said = whole_rollouts(RunConfig.from_mapping({**values, "total_steps": 70_000}))
+    assert "total_steps=70,000" in said
+    assert "rollout of 65,536 decisions, so 2 rollouts = 131,072 decisions are trained" in said
+    said = whole_rollouts(RunConfig.from_mapping({**values, "total_steps": 1}))
+    assert "so 1 rollout = 65,536" in said
+    assert whole_rollouts(RunConfig.from_mapping({**values, "total_steps": 131_072})) is None
 
 
 def test_unknown_preset_is_refused():

@@ -1,4 +1,3 @@
-import hashlib
 import json
 import os
 import shutil
@@ -14,8 +13,9 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.training import manifests
 from training.evaluation.trained import load
-from training.run import checkpoint, envs
+from training.run import checkpoint, envs, files
 from training.run.config import RunConfig
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Loop
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.parametrize("trainer", ["native", "sb3"], indirect=True
 
 def contents(folder):
     """Path to hash of everything in a folder."""
-    files = [p for p in sorted(folder.rglob("*")) if p.is_file()]
-    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): files.sha256(path) for path in found}
 
 
 def records(run, name="metrics"):
@@ -63,6 +63,7 @@ def test_a_folder_of_runs_that_cannot_be_is_refused(trainer, tmp_path):
 
 def test_run_folder_holds_what_was_promised(finished):
     expected = {"config.json", "metrics.jsonl", "events.jsonl", "summary.json", "checkpoints", "tb"}
+    expected |= {".lock"}
     assert {p.name for p in finished.iterdir()} == expected
     whole = {"model.pt", "trainer.json", "engine.npz", "MANIFEST.json"}
     for steps in (256, 512):
@@ -289,7 +290,8 @@ def test_run_without_any_whole_checkpoint_is_refused(train, copy, capsys):
 
 def test_run_that_was_killed_before_its_first_checkpoint_begins_anew(train, finished, copy):
     shutil.rmtree(copy / "checkpoints")
-    (copy / "checkpoints/.tmp-1-ckpt_000000000256").mkdir(parents=True)  # it was just writing one
+    nobody = 2**22 + 1  # was just writing one
+    (copy / f"checkpoints/.tmp-{nobody}-ckpt_000000000256").mkdir(parents=True)
     assert train(copy.parent, copy.name, "--resume", config=None) == 0
     assert equal(saved(copy, 512)[0], saved(finished, 512)[0])
     assert [r["step"] for r in records(copy)] == [128, 256, 384, 512]
@@ -298,8 +300,8 @@ def test_run_that_was_killed_before_its_first_checkpoint_begins_anew(train, fini
 
 
 def test_foreign_checkpoint_is_refused(train, copy, capsys):
-    manifest = copy / "checkpoints/ckpt_000000000512/MANIFEST.json"
-    manifest.write_text(manifest.read_text().replace("SkullKingWorker-v0", "SkullKingFlat-v0"))
+    folder = copy / "checkpoints/ckpt_000000000512"
+    manifests.change(folder, identity=manifests.read(folder)["identity"] | {"env": "Chess-v0"})
     refuses(train, copy, capsys, "is foreign")
 
 
@@ -322,10 +324,9 @@ class Bomb:
 def test_code_in_a_checkpoint_is_not_run(train, copy, capsys, tmp_path):
     folder = copy / "checkpoints/ckpt_000000000512"
     torch.save({"policy": Bomb(tmp_path / "crater")}, folder / "model.pt")
-    manifest = json.loads((folder / "MANIFEST.json").read_text())
-    content = (folder / "model.pt").read_bytes()
-    manifest["files"]["model.pt"]["sha256"] = hashlib.sha256(content).hexdigest()
-    (folder / "MANIFEST.json").write_text(json.dumps(manifest))
+    entries = manifests.read(folder)["files"]
+    entries["model.pt"]["sha256"] = files.sha256(folder / "model.pt")
+    manifests.change(folder, files=entries)
     refuses(train, copy, capsys, "cannot be read")
     assert not (tmp_path / "crater").exists()
 
@@ -341,13 +342,13 @@ def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
     process = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, text=True)
     run = tmp_path / "long"
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not (run / "metrics.jsonl").is_file() or not records_so_far(run):
             assert process.poll() is None, process.stderr.read()
             assert time.monotonic() < deadline
             time.sleep(0.05)
         process.send_signal(number)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == 0, err
@@ -361,7 +362,7 @@ def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
 
 
 def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
-    train, tmp_path, monkeypatch
+    train, tmp_path, monkeypatch, capsys
 ):
     def ask_at_once(*args):
         signal.raise_signal(signal.SIGTERM)
@@ -370,6 +371,8 @@ def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
     training_engine = envs.training_engine
     monkeypatch.setattr(envs, "training_engine", ask_at_once)
     assert train(tmp_path, "early") == 0
+    said = f"stopped at 0 decisions; go on with --name early --resume --runs {tmp_path}\n"
+    assert said in capsys.readouterr().out
     monkeypatch.undo()
     assert (tmp_path / "early/checkpoints/latest").read_text().strip() == f"ckpt_{0:012d}"
     assert train(tmp_path, "early", "--resume", config=None) == 0
@@ -407,10 +410,9 @@ def test_network_that_is_not_finite_ends_the_run_and_keeps_the_checkpoint(
 def test_rows_of_another_layout_are_refused_to_go_on_from_but_their_network_plays(
     train, copy, capsys
 ):
-    manifest = copy / "checkpoints/ckpt_000000000512/MANIFEST.json"
-    record = json.loads(manifest.read_text())
-    record["identity"]["state layout"] = "0" * 16
-    manifest.write_text(json.dumps(record))
+    folder = copy / "checkpoints/ckpt_000000000512"
+    identity = manifests.read(folder)["identity"] | {"state layout": "0" * 16}
+    manifests.change(folder, identity=identity)
     trained = load(RunFolder.open(copy))
     assert trained.logits(trained.view().obs).shape == (1, trained.view().num_actions)
     refuses(train, copy, capsys, "its state layout is")

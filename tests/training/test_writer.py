@@ -44,6 +44,18 @@ def test_error_comes_out_where_it_is_asked_for_and_ends_nothing(writer):
     assert writer.written(wait=True) == 2560 == written[0]
 
 
+def test_close_says_that_a_checkpoint_is_lost():
+    writer = CheckpointWriter()
+
+    def full():
+        raise OSError(28, "No space left on device")
+
+    writer.start(1280, full)
+    with pytest.raises(CheckpointError, match=r"at 1,280 decisions .*No space left"):
+        writer.close()
+    writer.close()  # once
+
+
 def test_close_waits_for_what_is_being_written():
     writer, written, go_on = CheckpointWriter(), [], threading.Event()
 
@@ -55,3 +67,4 @@ def test_close_waits_for_what_is_being_written():
     threading.Timer(0.05, go_on.set).start()
     writer.close()
     assert written == [1]
+    assert not writer.busy

@@ -2,9 +2,9 @@
 
 ``ckpt_<steps>/`` holds ``model.pt`` (tensors and plain numbers, read with ``weights_only``),
 ``trainer.json`` (counters and generators), ``engine.npz`` (the state row of every lane),
-``trackers.pt`` if the run has trackers, and ``MANIFEST.json`` (size and sha256 of each). ``latest``
-names the newest. ``best/`` is such a folder of checkpoints too, with the one that was evaluated
-best.
+``trackers.pt`` if the run has trackers, and ``MANIFEST.json`` (size and sha256 of each file, and a
+sha256 of itself). ``latest`` names the newest. ``best/`` is such a folder of checkpoints too, with
+the one that was evaluated best.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ import io
 import json
 import math
 import os
-import pickle
 import random
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,11 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 
 from fastenv import BatchEngine
 from fastenv.errors import FastEnvError
 from training.run import files
+from training.run.values import MAX_SHOWN, canonical_json, shown
 
 FORMAT = "fastenv-checkpoint"
 VERSION = 1
@@ -116,8 +116,7 @@ def save(
     """
     final = folder / f"ckpt_{steps:012d}"
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(".tmp-*"):  # by a process that was killed
-        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    _remove_leftovers(folder)
     unfinished = folder / f".tmp-{os.getpid()}-{final.name}"
     unfinished.mkdir()
     _write_tensors(unfinished / "model.pt", model)
@@ -127,8 +126,36 @@ def save(
     np.savez(unfinished / "engine.npz", rows=rows, **arrays)
     if trackers is not None:
         _write_tensors(unfinished / TRACKERS, trackers)
-    content = CONTENT if trackers is None else (*CONTENT, TRACKERS)
-    for name in content:
+    _write_manifest(unfinished, steps, identity)
+    _put_in_place(unfinished, final)
+    for old in _superfluous(folder, final, keep, keep_every):
+        _remove(old)
+    return final
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed have left."""
+    for left in folder.glob(".tmp-*"):
+        owner = left.name.split("-")[1]
+        if owner.isdecimal() and int(owner) != os.getpid() and psutil.pid_exists(int(owner)):
+            continue  # the evaluator of a run that was killed is still at work on its ``best``
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def _write_tensors(path: Path, value: dict[str, Any]) -> None:
+    # Not straight to the disk: of one that is full torch only says that a position is unexpected.
+    content = io.BytesIO()
+    torch.save(value, content)
+    path.write_bytes(content.getbuffer())
+
+
+def _write_manifest(unfinished: Path, steps: int, identity: dict[str, Any]) -> None:
+    """Make the files of a checkpoint durable, and write what they are."""
+    present = [name for name in (*CONTENT, TRACKERS) if (unfinished / name).exists()]
+    for name in present:
         files.sync_file(unfinished / name)
     manifest = {
         "format": FORMAT,
@@ -140,25 +167,25 @@ def save(
                 "bytes": (unfinished / name).stat().st_size,
                 "sha256": files.sha256(unfinished / name),
             }
-            for name in content
+            for name in present
         },
     }
-    files.write_json(unfinished / "MANIFEST.json", manifest)
+    files.write_json(unfinished / "MANIFEST.json", manifest | {"sha256": _sha256_of(manifest)})
+
+
+def _sha256_of(manifest: dict[str, Any]) -> str:
+    """Return the hash of a manifest without the field that holds it."""
+    rest = {key: value for key, value in manifest.items() if key != "sha256"}
+    return hashlib.sha256(canonical_json(rest).encode()).hexdigest()
+
+
+def _put_in_place(unfinished: Path, final: Path) -> None:
+    """Make a checkpoint that is written the newest one."""
     if final.exists():  # the same steps again: the same content, as training is deterministic
         _remove(final)
     os.replace(unfinished, final)
-    files.sync_folder(folder)
-    files.write_text(folder / "latest", final.name + "\n")
-    for old in _superfluous(folder, final, keep, keep_every):
-        _remove(old)
-    return final
-
-
-def _write_tensors(path: Path, value: dict[str, Any]) -> None:
-    # Not straight to the disk: of one that is full torch only says that a position is unexpected.
-    content = io.BytesIO()
-    torch.save(value, content)
-    path.write_bytes(content.getbuffer())
+    files.sync_folder(final.parent)
+    files.write_text(final.parent / "latest", final.name + "\n")
 
 
 def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) -> list[Path]:
@@ -251,32 +278,72 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
     manifest = _manifest(path)
     has_trackers = TRACKERS in manifest["files"]
     for name in (*CONTENT, TRACKERS) if has_trackers else CONTENT:
-        recorded = manifest["files"].get(name)
-        file = path / name
-        if recorded is None or not file.is_file() or files.sha256(file) != recorded["sha256"]:
-            raise DamagedCheckpointError(f"{file} is damaged: it is not the file that was saved.")
+        _check_file(path / name, manifest["files"].get(name))
     for key, value in identity.items():
         saved = manifest["identity"].get(key)
         if saved != value:
             raise CheckpointError(
-                f"{path} is foreign: its {key} is {saved!r}, here it is {value!r}."
+                f"{path} is foreign: its {key} is {shown(saved)}, here it is {shown(value)}."
             )
+    model = _read(path / "model.pt", _tensors)
+    trainer = _read(path / "trainer.json", _mapping)
+    arrays = _read(path / "engine.npz", _arrays)
+    trackers = _read(path / TRACKERS, _tensors) if has_trackers else None
+    rows = arrays.pop("rows")
+    return Checkpoint(path, manifest["steps"], model, trainer, rows, arrays, trackers)
+
+
+def _check_file(file: Path, recorded: dict[str, Any] | None) -> None:
     try:
-        model = torch.load(path / "model.pt", map_location="cpu", weights_only=True)
-        trainer = json.loads((path / "trainer.json").read_text(encoding="utf-8"))
-        with np.load(path / "engine.npz", allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        rows = arrays.pop("rows")
-        trackers = torch.load(path / TRACKERS, weights_only=True) if has_trackers else None
-    except (
-        *(OSError, ValueError, KeyError, RuntimeError, EOFError),
-        *(pickle.UnpicklingError, zipfile.BadZipFile),
-    ) as error:
+        same = recorded is not None and files.sha256(file) == recorded["sha256"]
+    except OSError as error:
+        raise DamagedCheckpointError(f"{file} cannot be read ({error.strerror}).") from error
+    if not same:
+        raise DamagedCheckpointError(f"{file} is damaged: it is not the file that was saved.")
+
+
+def _read(file: Path, content: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """Return what a file holds, whose bytes are as they were saved; any program may have made it.
+
+    Raises
+    ------
+    CheckpointError
+        If it is no file of a checkpoint.
+    """
+    try:
+        return content(file)
+    except Exception as error:  # parsers raise whatever comes to them, MemoryError included
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise CheckpointError(
-            f"{path} cannot be read ({type(error).__name__}): it holds something else than "
-            "tensors, numbers and rows."
+            f"{file} cannot be read: it holds something else than a checkpoint's tensors, numbers "
+            f"and rows ({reason[:MAX_SHOWN]})."
         ) from error
-    return Checkpoint(path, int(manifest["steps"]), model, trainer, rows, arrays, trackers)
+
+
+def _tensors(file: Path) -> dict[str, Any]:
+    found = torch.load(file, map_location="cpu", weights_only=True)
+    if not isinstance(found, dict):
+        raise ValueError(f"a {type(found).__name__} in the place of a dict")
+    return found
+
+
+def _mapping(file: Path) -> dict[str, Any]:
+    found = files.read_json(file)
+    if not isinstance(found, dict):
+        raise ValueError(f"a {type(found).__name__} in the place of an object")
+    return found
+
+
+def _arrays(file: Path) -> dict[str, np.ndarray]:
+    stored = np.load(file, allow_pickle=False)
+    if not isinstance(stored, np.lib.npyio.NpzFile):
+        raise ValueError("one array in the place of an archive of them")
+    with stored:
+        arrays = {name: stored[name] for name in stored.files}
+    rows = arrays["rows"]
+    if rows.dtype != np.uint8 or rows.ndim != 2:
+        raise ValueError(f"rows of {rows.dtype} and shape {rows.shape} in the place of bytes")
+    return arrays
 
 
 def to_host(value: Any) -> Any:
@@ -320,18 +387,32 @@ def whole(folder: Path) -> list[Path]:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
+    """Return what a checkpoint says of itself.
+
+    Raises
+    ------
+    DamagedCheckpointError
+        If it is not what was saved; earlier versions saved it without a hash.
+    CheckpointError
+        If it is of another format or version.
+    """
     try:
-        manifest = json.loads((path / "MANIFEST.json").read_text(encoding="utf-8"))
+        manifest = files.read_json(path / "MANIFEST.json")
+        same = "sha256" not in manifest or manifest["sha256"] == _sha256_of(manifest)
         known = manifest["format"] == FORMAT and manifest["version"] == VERSION
-        known = known and all(isinstance(manifest[key], dict) for key in ("identity", "files"))
-        int(manifest["steps"])
-        known = known and all(isinstance(r["sha256"], str) for r in manifest["files"].values())
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        kinds = {"steps": int, "identity": dict, "files": dict}
+        right = all(type(manifest[key]) is kind for key, kind in kinds.items())
+        right = right and all(type(r["sha256"]) is str for r in manifest["files"].values())
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedCheckpointError(
             f"{path} has no readable MANIFEST.json, so it is not whole."
         ) from error
+    if not same:
+        raise DamagedCheckpointError(f"{path / 'MANIFEST.json'} is damaged: its hash is wrong.")
     if not known:
         raise CheckpointError(f"{path} is foreign: not a checkpoint of this format and version.")
+    if not right:
+        raise DamagedCheckpointError(f"{path / 'MANIFEST.json'} is not that of a checkpoint.")
     return manifest
 
 

@@ -14,10 +14,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
-
 from fastenv.errors import ConfigError
-from training.run import machine
+from training.run import machine, plain
 from training.run.options.checkpoints import CheckpointConfig
 from training.run.options.ensemble import EnsembleConfig
 from training.run.options.evaluation import EvaluationConfig
@@ -25,7 +23,7 @@ from training.run.options.hier import HierConfig
 from training.run.options.mask_schedule import LateAction
 from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.options.selfplay import SelfPlayConfig
-from training.run.values import Schedule, build, canonical_json, require
+from training.run.values import Schedule, build, canonical_json, require, shown
 
 TRAINERS = ("native", "sb3", "hier", "ensemble")
 ENV_IMPLS = ("reference", "native", "auto")
@@ -245,23 +243,17 @@ def load_file(path: str | Path) -> dict[str, Any]:
     ConfigError
         If it cannot be read, or is something else.
     """
+    where = f"config file {path}"
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        values = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"config file {path} cannot be read: {_reason(error)}.") from error
+        with Path(path).open(encoding="utf-8") as file:
+            text = file.read(plain.MAX_BYTES + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigError(f"{where} cannot be read: {reason}.") from error
+    values = plain.parse(text, where)
     if not isinstance(values, dict):
-        raise ConfigError(f"config file {path} must hold a mapping of options to values.")
+        raise ConfigError(f"{where} must hold a mapping of options to values.")
     return values
-
-
-def _reason(error: Exception) -> str:
-    """Return why a file cannot be read, without its name, in a few words."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1} is no YAML, {error.problem}"
-    return " ".join(str(error).split())
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
@@ -270,19 +262,16 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        For a text without ``=``, or a value that is no YAML.
+        For a text without ``=``, or a value that is no plain YAML.
     """
     nested: dict[str, Any] = {}
     for text in assignments:
         path, equals, value = text.partition("=")
-        if not equals or not path:
-            raise ConfigError(f"--set {text!r}: must be option=value, such as ppo.n_steps=64.")
-        inner: Any
-        try:
-            inner = yaml.safe_load(value)
-        except yaml.YAMLError as error:
-            raise ConfigError(f"--set {text!r}: the value cannot be read as YAML.") from error
-        for part in reversed(path.split(".")):
+        where, parts = f"--set {shown(text)}", path.split(".")
+        if not equals or not all(parts) or len(parts) > plain.MAX_DEPTH:
+            raise ConfigError(f"{where}: must be option=value, such as ppo.n_steps=64.")
+        inner = plain.parse(value, where)
+        for part in reversed(parts):
             inner = {part: inner}
         nested = merge(nested, inner)
     return nested

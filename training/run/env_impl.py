@@ -58,7 +58,6 @@ class EnvImpl:
             "ppo_env_impl_auto_fallback": self.fell_back,
             "ppo_native_available": self.probe == "ok",
             "ppo_native_probe": self.probe,
-            "ppo_vector_backend": "serial",
             "ppo_vector_backend_selected": "native_batch" if native else "serial",
         }
 

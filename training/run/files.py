@@ -58,6 +58,27 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
+def read_json(path: Path) -> Any:
+    """Return the value of a JSON file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is no JSON, or holds NaN, an infinity, a number of thousands of digits or very deep
+        nesting.
+    """
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is no JSON")
+
+    try:
+        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
 def sync_folder(path: Path) -> None:
     """Make what was created, renamed or removed in a folder durable."""
     handle = os.open(path, os.O_RDONLY)

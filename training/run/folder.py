@@ -12,18 +12,23 @@
 ``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
 ``milestones.json``               when a run of Skull King reached what (``training.milestones``)
 ``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
+``.lock``                         held by the process that trains it (:meth:`RunFolder.lock`)
 ================================  ==================================================================
 
 A folder appears whole (config included) or not at all, and is never written over: a second run of
-the same name is refused unless it resumes the first.
+the same name is refused unless it resumes the first. One process at a time trains a run; others may
+read it meanwhile.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
-import json
 import os
-import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -118,22 +123,30 @@ class RunFolder:
         """
         name = config.name or made_up_name(root, config.env)
         path = root / name
+        taken = f"{path} is there already: go on with it (--resume), or choose another --name."
         if path.exists():
-            raise RunError(
-                f"{path} is there already: go on with it (--resume), or choose another --name."
-            )
-        config = replace(config, name=name)
-        unfinished = root / f".tmp-{os.getpid()}-{name}"
-        shutil.rmtree(unfinished, ignore_errors=True)
+            raise RunError(taken)
+        named = replace(config, name=name)
         try:
-            (unfinished / "checkpoints").mkdir(parents=True)
+            root.mkdir(parents=True, exist_ok=True)
+            unfinished = tempfile.TemporaryDirectory(prefix=".tmp-", dir=root)
         except OSError as error:
             raise RunError(f"{root} cannot hold a run: {error.strerror}.") from error
-        files.write_json(unfinished / "config.json", _config_record(config))
-        files.sync_folder(unfinished)
-        os.rename(unfinished, path)
+        with unfinished as aside:
+            whole = Path(aside, name)
+            (whole / "checkpoints").mkdir(parents=True)
+            files.write_json(whole / "config.json", _config_record(named))
+            files.sync_folder(whole)
+            try:
+                os.rename(whole, path)
+            except OSError as error:  # another process was quicker with this name
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                    raise
+                if config.name is None:
+                    return cls.create(root, config)
+                raise RunError(taken) from error
         files.sync_folder(root)
-        return cls(path, config)
+        return cls(path, named)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -152,7 +165,7 @@ class RunFolder:
                 f"{path} is no whole run folder: config.json or checkpoints/ is missing."
             )
         try:
-            record = json.loads(config_file.read_text(encoding="utf-8"))
+            record = files.read_json(config_file)
             known = record["format"] == FORMAT and record["version"] == VERSION
             values, recorded = record["config"], record["sha256"]
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -179,6 +192,34 @@ class RunFolder:
         """
         path = Path(name)
         return cls.open(path if path.is_dir() else root / name)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Be the one process that trains this run; the kernel lets go of it however that ends.
+
+        Raises
+        ------
+        RunError
+            If another process is training it, or there is no telling.
+        """
+        try:
+            file = (self.path / ".lock").open("a")
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be written to ({error.strerror}).") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise RunError(
+                    f"{self.path} is being trained by another process: wait for it or stop it, "
+                    "then go on with --resume, or choose another --name."
+                ) from error
+            except OSError as error:
+                raise RunError(
+                    f"{self.path} cannot be locked ({error.strerror}): keep --runs on a file "
+                    "system with file locks."
+                ) from error
+            yield
 
     def continue_with(self, wanted: RunConfig) -> None:
         """Take the options that may change from ``wanted``; the config on disk stays as it was.

@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 
 from training.run.callback import Callback, Log
+from training.run.checkpoint import CheckpointError
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Knobs
@@ -235,11 +236,23 @@ class Loop:
             each.finish(self)
 
     def close(self) -> None:
-        """Close the callbacks, and wait for a checkpoint that is being written."""
-        with ExitStack() as closing:
-            closing.callback(self._writer.close)
-            for each in self._callbacks:
-                closing.callback(each.close)
+        """Close the callbacks, and wait for a checkpoint that is being written.
+
+        Raises
+        ------
+        CheckpointError
+            If that one is lost; it is only said if the run ends with another error anyway.
+        """
+        why = sys.exception()
+        try:
+            with ExitStack() as closing:
+                closing.callback(self._writer.close)
+                for each in self._callbacks:
+                    closing.callback(each.close)
+        except CheckpointError as lost:
+            if why is None:
+                raise
+            self._log.say(f"warning: {lost}")
 
     def _save_last(self) -> None:
         """Save if it is not saved yet, and wait until it is written."""

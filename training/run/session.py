@@ -20,6 +20,7 @@ from training.run.env_impl import EnvImpl
 from training.run.folder import RunError, RunFolder
 from training.run.jsonl import drop_after, finite, read_lines
 from training.run.loop import Loop, Stop
+from training.run.sizes import whole_rollouts
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,13 @@ def conduct(
     TrainingError
         If the training cannot go on.
     RunError
-        If its folder cannot be written to, such as on a disk that is full.
+        If another process is training it, or its folder cannot be written to, such as on a disk
+        that is full.
     """
     stop = Stop()
-    with stop.signals():
+    with stop.signals(), run.lock():
+        if not resume and run.events.exists():
+            raise RunError(f"{run.path} was begun by another process: go on with it (--resume).")
         torch.set_num_threads(torch_threads(run.config))
         be_deterministic(run.config.deterministic)
         learner = learner_of(run.config)
@@ -209,7 +213,6 @@ class Session:
         saved = checkpoint.load_newest(run.checkpoints, self._identity, self._warnings.append)
         if saved is not None:  # None if the run was ended before its first checkpoint
             self._restore(saved)
-            self.steps, self.progress = saved.steps, saved.trainer["progress"]
         if self.steps < run.config.total_steps:
             for file in (run.metrics, run.windows, run.events, run.evaluations):
                 drop_after(file, self.steps)
@@ -220,6 +223,14 @@ class Session:
             self.learner.restore(saved)
             for each in self.callbacks:
                 each.restore(saved)
+            progress = saved.trainer["progress"]
+            self.steps, self.progress = (
+                saved.steps,
+                {
+                    "iteration": int(progress["iteration"]),
+                    "wall_s": float(progress["wall_s"]),
+                },
+            )
         except (ValueError, KeyError, RuntimeError, TypeError) as error:
             reason = " ".join(str(error).split())
             raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error
@@ -242,8 +253,10 @@ class Session:
             outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
             log.event("end" if outcome.finished else "stopped", step=outcome.steps)
         finally:
-            loop.close()
-            log.close()
+            try:
+                loop.close()
+            finally:
+                log.close()
         self._summarise(loop, outcome)
         return outcome
 
@@ -296,6 +309,8 @@ class Session:
             f"trainer {config.trainer}, {learner.precision}"
         )
         log.say(learner.sizes())
+        if (longer := whole_rollouts(config)) is not None:
+            log.say(longer)
         log.event("resume" if resumed else "start", step=self.steps, **machine.revision())
         for text in self._warnings:
             log.warn(text)

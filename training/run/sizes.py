@@ -22,6 +22,7 @@ def facts(config: RunConfig, device: str) -> dict[str, Any]:
         "ppo_device": device,
         "ppo_num_envs": config.num_envs,
         "ppo_num_workers": config.env_threads,
+        "ppo_vector_backend": "serial" if config.env_threads == 1 else "threads",
         "ppo_rollout_steps": ppo.n_steps,
     }
 
@@ -49,4 +50,17 @@ def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
         f"{minibatches * config.ppo.n_epochs} updates a rollout{each}, "
         f"{-(-config.total_steps // config.rollout)} rollouts, "
         f"{megabytes:,.0f} MiB of rollout buffer"
+    )
+
+
+def whole_rollouts(config: RunConfig) -> str | None:
+    """Return one line on how long a run really is, None if it is as long as was asked for."""
+    rollouts = -(-config.total_steps // config.rollout)
+    steps = rollouts * config.rollout
+    if config.trainer == "hier" or steps == config.total_steps:
+        return None  # a Manager and a Worker take rollouts of their own in turn
+    return (
+        f"total_steps={config.total_steps:,} ends within a rollout of {config.rollout:,} "
+        f"decisions, so {rollouts:,} rollout{'s' * (rollouts != 1)} = {steps:,} decisions are "
+        "trained"
     )

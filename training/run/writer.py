@@ -59,5 +59,12 @@ class CheckpointWriter:
         return steps
 
     def close(self) -> None:
-        """Wait for what is being written and end the thread."""
+        """Wait for what is being written and end the thread.
+
+        Raises
+        ------
+        CheckpointError
+            If it could not be written.
+        """
         self._thread.shutdown()
+        self.written(wait=True)

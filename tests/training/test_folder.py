@@ -1,0 +1,145 @@
+"""Run folders that several processes want at once."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from training.evaluation.trained import load
+from training.logs.run_log import read_lines
+from training.run import checkpoint, folder
+from training.run.config import RunConfig
+from training.run.folder import RunError, RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def started(*words):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    words = [sys.executable, *map(str, words)]
+    return subprocess.Popen(words, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE)
+
+
+def steps_of(run):
+    path = checkpoint.newest(run / "checkpoints")
+    return 0 if path is None else int(path.name.removeprefix("ckpt_"))
+
+
+def test_second_process_is_refused_until_the_first_is_killed(
+    train, tiny_config, tmp_path, capsys, request
+):
+    run = tmp_path / "run"
+    words = ["-m", "training.train", "--config", tiny_config, "--runs", tmp_path, "--name", "run"]
+    first = started(*words, "--total-steps", 10**8, "--set", "checkpoints={every: 128, keep: 1000}")
+    request.addfinalizer(first.kill)
+    deadline = time.monotonic() + 300
+    while steps_of(run) == 0:
+        assert first.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    lines = len(read_lines(run / "metrics.jsonl"))
+    for flags in (["--resume"], ["--resume", "--total-steps", 10**9]):
+        assert train(tmp_path, "run", *flags, config=None) == 2
+        (said,) = capsys.readouterr().err.splitlines()
+        assert said.startswith(f"error: {run} is being trained by another process: ")
+    assert train(tmp_path, "run") == 2  # not as a new one either
+    assert "is there already" in capsys.readouterr().err
+    assert load(RunFolder.open(run)).steps >= 128  # reading goes on
+    assert first.poll() is None
+    first.kill()
+    first.communicate()
+    assert len(read_lines(run / "metrics.jsonl")) >= lines
+    steps = steps_of(run)
+    assert train(tmp_path, "run", "--resume", "--total-steps", steps + 128, config=None) == 0
+    found = [record["step"] for record in read_lines(run / "metrics.jsonl")]
+    assert found == list(range(128, steps + 129, 128))
+
+
+def test_run_that_has_begun_is_not_begun_again(train, finished):
+    from training.run import trainers
+
+    run = RunFolder.open(finished)
+    before = (finished / "metrics.jsonl").read_bytes()
+    with pytest.raises(RunError, match=r"go on with it \(--resume\)"):
+        trainers.module_of(run.config.trainer).train(run, resume=False)
+    assert (finished / "metrics.jsonl").read_bytes() == before
+
+
+def test_lock_is_free_again_after_an_error(tmp_path):
+    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    again = RunFolder.open(run.path)
+    with pytest.raises(KeyboardInterrupt), run.lock():
+        raise KeyboardInterrupt
+    with run.lock(), pytest.raises(RunError, match="another process"), again.lock():
+        pass
+    with again.lock():
+        pass
+
+
+def test_file_system_without_locks_is_named(tmp_path, monkeypatch):
+    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    monkeypatch.setattr(
+        folder.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(95, "Not supported"))
+    )
+    with pytest.raises(RunError, match=r"run cannot be locked \(Not supported\): "), run.lock():
+        pass
+
+
+CREATE = """
+import json, sys, time
+from pathlib import Path
+from training.run.config import RunConfig
+from training.run.folder import RunError, RunFolder
+root, won = Path(sys.argv[1]), []
+(root / sys.argv[2]).touch()
+while not (root / "go").exists():
+    time.sleep(0.001)
+for k in range(60):
+    name = f"run-{k // 2}" if k % 2 else None  # every second one takes a name that is made up
+    try:
+        won.append(RunFolder.create(root, RunConfig(name=name)).name)
+    except RunError as error:
+        assert "is there already" in str(error), error
+print(json.dumps(won))
+"""
+
+
+def test_each_name_is_given_to_one_process(tmp_path, request):
+    both = [started("-c", CREATE, tmp_path, f"ready-{k}") for k in range(2)]
+    for process in both:
+        request.addfinalizer(process.kill)
+    deadline = time.monotonic() + 300
+    while len(list(tmp_path.glob("ready-*"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    won = [json.loads(process.communicate(timeout=300)[0]) for process in both]
+    names = won[0] + won[1]
+    assert len(names) == len(set(names)) == 30 + 2 * 30
+    assert {f"run-{k}" for k in range(30)} <= set(names)
+    assert all(RunFolder.open(tmp_path / name).name == name for name in names)
+    assert not list(tmp_path.glob(".tmp-*"))
+
+
+@pytest.mark.parametrize("name", ["run", None])
+def test_name_that_is_taken_just_now_is_refused_or_made_up_anew(tmp_path, monkeypatch, name):
+    record, others = folder._config_record, []
+
+    def slow(config):
+        if not others:
+            others.append(tmp_path / config.name)
+            (others[0] / "checkpoints").mkdir(parents=True)
+        return record(config)
+
+    monkeypatch.setattr(folder, "_config_record", slow)
+    if name is None:
+        assert RunFolder.create(tmp_path, RunConfig()).path != others[0]
+    else:
+        with pytest.raises(RunError, match="run is there already"):
+            RunFolder.create(tmp_path, RunConfig(name=name))
+    assert list(others[0].iterdir()) == [others[0] / "checkpoints"]
+    assert not list(tmp_path.glob(".tmp-*"))
