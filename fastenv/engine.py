@@ -478,14 +478,29 @@ class BatchEngine:
         """
         checks.check_array("shared", shared, (1,), self.game.shared.dtype)
         rows = self.get_states(self._seeded)
-        decisions, game = self._decisions(), copy.copy(self.game)
+        decisions, game = self.get_decisions(), copy.copy(self.game)
         game.shared = shared.copy()
         game.shared.flags.writeable = False
         self.game = game
         self._take_path()
         if rows.size:
             self.set_states(rows, self._seeded, trusted=True)
-        self._set_decisions(decisions)
+        self.set_decisions(decisions)
+
+    def get_decisions(self) -> Array | None:
+        """Return what no row says with an ``opponent``: decisions of the running episodes.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,), or None
+            A copy; None without an ``opponent``.
+        """
+        return self._path.decisions.copy() if isinstance(self._path, OneSeat) else None
+
+    def set_decisions(self, decisions: Array | None) -> None:
+        """Put back what :meth:`get_decisions` returned, behind :meth:`set_states`."""
+        if isinstance(self._path, OneSeat) and decisions is not None:
+            self._path.decisions[:] = decisions
 
     # -- views of given rows ---------------------------------------------------------------------
 
@@ -704,7 +719,7 @@ class BatchEngine:
             "knobs": self._knobs.copy(),
             "seeded": self._seeded.copy(),
             "ended": self.ended.copy(),
-            "decisions": self._decisions(),
+            "decisions": self.get_decisions(),
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -718,12 +733,4 @@ class BatchEngine:
             self.set_states(state["rows"][lanes], lanes)
         self.ended[:] = state["ended"]
         self._some_ended = bool(self.ended.any())
-        self._set_decisions(state["decisions"])
-
-    def _decisions(self) -> Array | None:
-        """Return what no row says: the decisions of an agent among others, shape (n,)."""
-        return self._path.decisions.copy() if isinstance(self._path, OneSeat) else None
-
-    def _set_decisions(self, decisions: Array | None) -> None:
-        if isinstance(self._path, OneSeat) and decisions is not None:
-            self._path.decisions[:] = decisions
+        self.set_decisions(state["decisions"])

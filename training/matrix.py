@@ -387,7 +387,8 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """
     check(args)
     modes, factors = chosen_modes(args.modes), chosen_factors(args)
-    fastenv.make_game(args.env, **parse_assignments(args.set).get("env_options", {}))
+    options = parse_assignments(args.set).get("env_options", {})
+    fastenv.make_engine(args.env, 1, backend="reference", **options)
     if "env_only" in modes:
         check_workload(args.env, args.workload)
     run_id = args.run_id or record.new_run_id(machine.revision()["git_rev"])

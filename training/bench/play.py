@@ -192,13 +192,18 @@ class Playback:
 
         1 for games that have no ticks besides the decisions.
         """
-        if "dt" not in self.engine.spec.info_columns:
+        has_dt, has_tau = "dt" in self.engine.spec.info_columns, self.engine.spec.has_tau
+        if not (has_dt or has_tau):
             return 1.0
-        twin = Playback(*self._built_with, backend="auto", info_columns=("dt",), **self._chosen)
+        columns = ("dt",) if has_dt else ()
+        twin = Playback(*self._built_with, backend="auto", info_columns=columns, **self._chosen)
         twin.rewind()
         total = 0.0
         for batch in twin._actions:
             twin.engine.step_many(batch)
+            if not has_dt:
+                total += float(twin.engine.tau.sum())
+                continue
             done = (twin.engine.terminated | twin.engine.truncated) != 0
             dt = np.where(done, twin.engine.final_info["dt"], twin.engine.info["dt"])
             total += float(dt.sum())

@@ -237,7 +237,9 @@ def _sb3_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[str, str
     """Do the same with SB3."""
     learner = SB3Learner(config)
     envs.Knobs(learner.engines, config.schedules).apply(0)
-    watch = Stopwatch(learner.vec, repeats.enough, detailed=True, device=learner.model.device.type)
+    watch = Stopwatch(
+        learner.timed, repeats.enough, detailed=True, device=learner.model.device.type
+    )
     learner.model.learn(1 << 40, watch)
     learner.close()
     return (learner.engines[0].backend, learner.precision), watch.warmup_s

@@ -170,7 +170,7 @@ def ready(
     pair = None
     if config.trainer == "hier":
         pair = trainer.load_pair(config, logits, own)
-    tier = getattr(engine.game.config, "tier", None)
+    tier = getattr(getattr(engine.game, "config", None), "tier", None)
     return Trained(config, path, steps, tier, logits, windows or {}, pair, member)
 
 

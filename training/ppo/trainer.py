@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fastenv import BatchEngine
 from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler, log_prob_of, masked_log_probs
@@ -539,8 +540,15 @@ class PPOTrainer:
             "arrays": {
                 "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
                 "mask": self.rollout.mask[-1].cpu().numpy().copy(),
+                **self._decisions(),
             },
         }
+
+    def _decisions(self) -> dict[str, np.ndarray]:
+        """Return what the rows of engines with an ``opponent`` do not say, shape (N,)."""
+        every = [e.get_decisions() for e in self.engines if isinstance(e, BatchEngine)]
+        counted = [counts for counts in every if counts is not None]
+        return {"decisions": np.concatenate(counted)} if counted else {}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
@@ -563,6 +571,8 @@ class PPOTrainer:
             self._auxiliary.load_state_dict(model["auxiliary"])
         for lanes in self._lanes:
             lanes.engine.set_state(None, saved["rows"][lanes.slice])
+            if "decisions" in saved["arrays"]:
+                lanes.engine.set_decisions(saved["arrays"]["decisions"][lanes.slice])
         self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
         self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])

@@ -71,7 +71,7 @@ def choose(requested: str, env: str, options: Mapping[str, Any] | None = None) -
     env : str
         Environment id.
     options : mapping, optional
-        Options of the environment.
+        Options of the environment, and the ``opponent`` in a game of several agents.
 
     Raises
     ------
@@ -82,24 +82,28 @@ def choose(requested: str, env: str, options: Mapping[str, Any] | None = None) -
     """
     allowed = "one of " + ", ".join(map(repr, ENV_IMPLS))
     require(requested in ENV_IMPLS, "env_impl", requested, allowed)
-    game = fastenv.make_game(env, **(options or {}))
-    found = probe(game)
+    given = dict(options or {})
+    opponent = given.pop("opponent", None)
+    game = fastenv.make_game(env, **given)
+    if opponent is not None:
+        game.bot(opponent)  # a name it does not know is no fault of the backend
+    found = probe(game, opponent=opponent)
     if requested == "native" and found != "ok":
         raise BackendUnavailableError(f"env_impl='native' does not work here: {found}")
     if requested == "reference":
         return EnvImpl(requested, "reference", "reference", found)
     if found == "ok":
         return EnvImpl(requested, "native", NATIVE, found)
-    backend = "numba" if probe(game, "numba") == "ok" else "reference"
+    backend = "numba" if probe(game, "numba", opponent) == "ok" else "reference"
     return EnvImpl(requested, "reference", backend, found)
 
 
-def probe(game: Game, backend: str = NATIVE) -> str:
+def probe(game: Game, backend: str = NATIVE, opponent: str | None = None) -> str:
     """Return ``"ok"`` if one lane can be created and stepped on ``backend``, else the reason."""
     try:
-        engine = BatchEngine(game, 1, backend)
+        engine = BatchEngine(game, 1, backend, opponent=opponent)
         engine.reset_many(seeds=0)
-        engine.step_many(np.argmax(engine.mask, axis=1).astype(np.int32))
+        engine.step_many(np.argmax(engine.mask, axis=-1).astype(np.int32))
     except Exception as error:  # whatever goes wrong is a reason not to use it
         reason = " ".join(str(error).split())
         return f"{type(error).__name__}: {reason}"

@@ -14,7 +14,7 @@ from training.run import env_impl, games
 from training.run.config import RunConfig
 from training.run.env_impl import EnvImpl
 from training.run.seeds import TRAINING_BIT
-from training.run.values import Schedule
+from training.run.values import Schedule, require
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
@@ -74,7 +74,10 @@ def _engine(config: RunConfig, num_envs: int) -> tuple[BatchEngine, EnvImpl]:
     options = with_defaults(config.env, config.env_options)
     impl = env_impl.choose(config.env_impl, config.env, options)
     how = {"backend": impl.backend, "num_threads": config.env_threads}
-    return fastenv.make_engine(config.env, num_envs, **how, **options), impl
+    engine = fastenv.make_engine(config.env, num_envs, **how, **options)
+    allowed = f"a scripted player: this game has {engine.num_agents} agents, and one learns"
+    require(engine.num_agents == 1, "env_options.opponent", options.get("opponent"), allowed)
+    return engine, impl
 
 
 def stream_seed(seed: int, stream: str, bits: int = 32) -> int:

@@ -112,7 +112,12 @@ class BatchMaskablePPO(MaskablePPO):
 
     def _final_values(self, infos: list[dict[str, Any]], lanes: np.ndarray) -> np.ndarray:
         """Return the values of the last observations of episodes that were cut off."""
-        final = np.stack([infos[i]["terminal_observation"] for i in lanes])
+        last = [infos[i]["terminal_observation"] for i in lanes]
+        final: Any = (
+            np.stack(last)
+            if not isinstance(last[0], dict)
+            else {name: np.stack([obs[name] for obs in last]) for name in last[0]}
+        )
         with torch.no_grad():
             values = self.policy.predict_values(self.policy.obs_to_tensor(final)[0])
         return values.cpu().numpy().reshape(-1)

@@ -11,11 +11,17 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from sb3_contrib.common.maskable.policies import (
+    MaskableActorCriticPolicy,
+    MaskableMultiInputActorCriticPolicy,
+)
+from stable_baselines3.common.torch_layers import CombinedExtractor
+from stable_baselines3.common.utils import obs_as_tensor
 from torch import nn
 
 from fastenv import BatchEngine
-from fastenv.env import observation_space
+from fastenv.env import observation_space, shown_obs
+from fastenv.errors import ConfigError
 from training.nets import precision as precisions
 from training.run.options.ppo import PPOConfig
 
@@ -25,6 +31,8 @@ Logits = Callable[[np.ndarray], np.ndarray]
 
 class AutocastMaskablePolicy(MaskableActorCriticPolicy):
     """The stock policy with its layers in bfloat16, given to ``MaskablePPO`` as ``policy``.
+
+    ``Dict`` observations go through SB3's ``CombinedExtractor``.
 
     Rollout and update use the same precision. Parameters, optimizer, logits, values and everything
     computed from them stay float32, so no loss scaling is needed, and checkpoints are those of the
@@ -57,6 +65,8 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         optimizer_kwargs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
+        if isinstance(args[0] if args else kwargs["observation_space"], spaces.Dict):
+            kwargs.setdefault("features_extractor_class", CombinedExtractor)
         if precision not in ("bf16", "fp32", "auto"):
             raise ValueError(f"precision={precision!r}: must be one of 'bf16', 'fp32', 'auto'")
         if optimizer_kwargs is None:
@@ -91,9 +101,10 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         return self.precision
 
     def _seconds(self, batch_size: int) -> float:
-        shape = (batch_size, *self.observation_space.shape)
-        kind = torch.from_numpy(np.empty(0, self.observation_space.dtype)).dtype
-        obs = torch.zeros(shape, dtype=kind, device=self.device)
+        space = self.observation_space
+        parts = space.spaces if isinstance(space, spaces.Dict) else {"": space}
+        zeros = {name: np.zeros((batch_size, *p.shape), p.dtype) for name, p in parts.items()}
+        obs = obs_as_tensor(zeros if isinstance(space, spaces.Dict) else zeros[""], self.device)
         best, began = math.inf, time.perf_counter()
         while time.perf_counter() - began < 0.5 or math.isinf(best):
             before = time.perf_counter()
@@ -168,6 +179,22 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         return self._values(features)
 
 
+def check(engine: BatchEngine) -> None:
+    """Refuse observations that SB3 cannot take.
+
+    Raises
+    ------
+    ConfigError
+        A field of a structured observation is a single number; names it.
+    """
+    for name in engine.obs_dtype.names or ():
+        if engine.obs_dtype[name].shape == ():
+            raise ConfigError(
+                f"trainer='sb3' is not possible: {name!r} in the observation is a single number, "
+                "and SB3 takes arrays; take trainer='native'."
+            )
+
+
 def policy_kwargs(ppo: PPOConfig) -> dict[str, Any]:
     """Return the ``policy_kwargs`` of MaskablePPO; policy and value have a network each."""
     widths = list(ppo.net_arch)
@@ -194,7 +221,7 @@ def load_logits(ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any])
     Returns
     -------
     callable
-        float32 observations (k, D) to float32 logits (k, A).
+        Observations (k, ...) to float32 logits (k, A).
     """
     return logits_of(load_net(ppo, engine, state_dict))
 
@@ -203,8 +230,11 @@ def load_net(
     ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> MaskableActorCriticPolicy:
     """Return the trained policy; see :func:`load_logits`."""
-    policy = MaskableActorCriticPolicy(
-        observation_space(engine.game),
+    space = observation_space(engine.game)
+    several = isinstance(space, spaces.Dict)
+    kind = MaskableMultiInputActorCriticPolicy if several else MaskableActorCriticPolicy
+    policy = kind(
+        space,
         spaces.Discrete(engine.num_actions),
         lambda _: 0.0,
         **policy_kwargs(ppo),
@@ -233,6 +263,7 @@ def logits_of(policy: MaskableActorCriticPolicy) -> Logits:
 
     def logits(obs: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            return net.logits(torch.from_numpy(obs).to(policy.device)).cpu().numpy()
+            seen = obs_as_tensor(shown_obs(obs, copy=False), policy.device)
+            return net.logits(seen).cpu().numpy()
 
     return logits

@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import VecEnv
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
+from fastenv.env import shown_obs
 from training.callbacks.of_run import conduct
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
@@ -27,6 +29,7 @@ from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
 from training.run.session import Outcome, Snapshot
+from training.run.values import require
 from training.sb3 import policy
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
@@ -55,8 +58,8 @@ class SB3Learner:
         lanes = BatchVecEnv(engine, masks=masks, monitor=not batch)
         rules = config.mask_schedule
         self._late_actions = LateActionVecEnv(lanes, rules) if rules else None
-        self._timed = TimedVecEnv(self._late_actions or lanes)
-        self.vec = FollowedVecEnv(self._timed)
+        self.timed = TimedVecEnv(self._late_actions or lanes)
+        self.vec = FollowedVecEnv(self.timed)
         self.model = build(config, self.vec)
         self._restored = False
 
@@ -87,7 +90,7 @@ class SB3Learner:
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
         self.vec.loop = loop
-        callback = LoopCallback(loop, self._timed, self._late_actions)
+        callback = LoopCallback(loop, self.timed, self._late_actions)
         left = self._config.total_steps - loop.steps
         try:
             self.model.learn(left, callback, reset_num_timesteps=not self._restored)
@@ -103,7 +106,7 @@ class SB3Learner:
         TrainingError
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
-        model = self.model
+        model, decisions = self.model, self.engines[0].get_decisions()
         check_parameters(model.policy)
         return Snapshot(
             model=checkpoint.to_host(
@@ -120,7 +123,10 @@ class SB3Learner:
                 "generators": checkpoint.global_generators(),
             },
             states=self.engines[0].get_states(),
-            arrays={"episode_starts": model._last_episode_starts.copy()},
+            arrays={
+                "episode_starts": model._last_episode_starts.copy(),
+                **({} if decisions is None else {"decisions": decisions}),
+            },
         )
 
     def policy(self) -> dict[str, Any]:
@@ -137,6 +143,7 @@ class SB3Learner:
         model, engine = self.model, self.engines[0]
         rows = np.ascontiguousarray(saved.rows).view(engine.spec.state_dtype).reshape(-1)
         engine.set_states(rows)
+        engine.set_decisions(saved.arrays.get("decisions"))
         model.policy.load_state_dict(saved.model["policy"])
         model.policy.optimizer.load_state_dict(saved.model["optimizer"])
         counters = saved.trainer["counters"]
@@ -144,7 +151,7 @@ class SB3Learner:
         model._n_updates = int(counters["n_updates"])
         if isinstance(model.policy, AutocastMaskablePolicy):  # auto does not choose again
             model.policy.precision = saved.trainer["precision"]
-        model._last_obs = engine.obs.copy()
+        model._last_obs = shown_obs(engine.obs)
         model._last_episode_starts = saved.arrays["episode_starts"].astype(bool)
         checkpoint.set_global_generators(saved.trainer["generators"])
         torch.set_rng_state(saved.model["generator"])
@@ -163,8 +170,9 @@ def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
     rate = ppo.learning_rate
     algorithm = BatchMaskablePPO if ppo.algorithm == "batch" else MaskablePPO
     autocast = config.precision != "fp32"
+    stock = "MultiInputPolicy" if isinstance(vec.observation_space, spaces.Dict) else "MlpPolicy"
     model = algorithm(
-        AutocastMaskablePolicy if autocast else "MlpPolicy",
+        AutocastMaskablePolicy if autocast else stock,
         vec,
         learning_rate=rate if ppo.lr_schedule == "constant" else lambda left: rate * left,
         n_steps=ppo.n_steps,
@@ -190,7 +198,17 @@ def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
 
 
 def check(config: RunConfig, engine: BatchEngine) -> None:
-    """Refuse what cannot be trained here: nothing that the config does not refuse already."""
+    """Refuse what cannot be trained here.
+
+    Raises
+    ------
+    ConfigError
+        Observations that SB3, or the buffer that was asked for, cannot take.
+    """
+    policy.check(engine)
+    buffer = config.ppo.rollout_buffer
+    fits = engine.obs_dtype.names is None or buffer == "stock"
+    require(fits, "ppo.rollout_buffer", buffer, "'stock' for an observation of several arrays")
 
 
 def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
+from fastenv.env import shown_obs
 from training.run import late_actions
 from training.run.loop import Loop
 from training.run.options.mask_schedule import LateAction
@@ -99,11 +100,11 @@ class FollowedVecEnv(VecEnvWrapper):
             self.loop.step(self._engine, None, obs, self._engine.mask)
         return obs
 
-    def restart(self) -> np.ndarray:
+    def restart(self) -> Any:
         """Begin a new episode in every lane, whose generators go on; return the observations."""
         engine = self._engine
         engine.reset_many()
-        obs = engine.obs.copy()
+        obs = shown_obs(engine.obs)
         if self.loop is not None:
             self.loop.step(engine, None, obs, engine.mask)
         return obs

@@ -180,6 +180,38 @@ class Macro(Steady):
         self.tau[:] = 1 + self.draw(4)
 
 
+class Seek(ToyEngine):
+    """A board of cells: 1 is here, 2 the goal. Four ways to go; the goal pays 1, a step costs."""
+
+    num_actions = 4
+    side = 6
+    obs_shape = (side, side)
+    obs_dtype = np.dtype(np.uint8)
+    spec = SimpleNamespace(has_tau=False, obs_bounds=(0, 2))
+
+    def begin(self, rows):
+        super().begin(rows)
+        cells = self.side**2
+        self.state[rows, 1] = self.draw(cells, rows)
+        apart = np.uint64(1) + self.draw(cells - 1, rows)
+        self.state[rows, 2] = (self.state[rows, 1] + apart) % np.uint64(cells)
+
+    def move(self, actions):
+        y, x = np.divmod(self.state[:, 1].astype(np.int64), self.side)
+        ways = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])[actions]
+        y = np.clip(y + ways[:, 0], 0, self.side - 1)
+        x = np.clip(x + ways[:, 1], 0, self.side - 1)
+        self.state[:, 1] = y * self.side + x
+        self.terminated[:] = self.state[:, 1] == self.state[:, 2]
+        self.truncated[:] = (self.time >= 20) & (self.terminated == 0)
+        self.reward[:] = self.terminated - 0.02
+
+    def write(self, out):
+        cells = np.arange(self.side**2, dtype=np.uint64)
+        here, goal = (self.state[:, k, None] == cells for k in (1, 2))
+        out[:] = (here + 2 * goal).reshape(out.shape)
+
+
 class Bytes(Counting):
     """Counting in uint8 frames of 2 x 2."""
 

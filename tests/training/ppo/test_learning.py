@@ -6,6 +6,7 @@ import torch
 from tests.needs import needs_speed
 from tests.training.ppo.engines import Bandit, Corridor
 from training.nets.distribution import Sampler, masked_log_probs
+from training.nets.layout import as_tensor
 from training.run.envs import make_engine
 
 
@@ -37,7 +38,7 @@ def returns(engine, net, steps):
     for _ in range(steps):
         mask = torch.from_numpy(engine.mask.view(np.bool_))
         with torch.no_grad():
-            logits = net(torch.from_numpy(engine.obs))[0] if net else torch.zeros(mask.shape)
+            logits = net(as_tensor(engine.obs))[0] if net else torch.zeros(mask.shape)
         engine.step_many(sampler(masked_log_probs(logits, mask), mask).numpy())
         found.append(engine.ep_return[(engine.terminated | engine.truncated) > 0])
     return np.concatenate(found)

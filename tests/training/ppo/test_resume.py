@@ -18,6 +18,9 @@ SCRIPT = """
 import sys
 import numpy as np
 import torch
+from fastenv import BatchEngine
+from tests.race import without_scalars
+from tests.training.ppo.engines import Seek
 from training.run.envs import make_engine
 from training.run.options.ppo import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
@@ -30,9 +33,15 @@ def trainer_of(kind, device="cpu"):
     options = {
         "plain": {}, "groups": {}, "shared": {"trunk": "shared", "attention": 8},
         "gru": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
+        "race": {}, "board": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
     }[kind]
     lanes = [8, 8] if kind == "groups" else [16]
-    engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
+    if kind == "race":
+        engines = [BatchEngine(without_scalars(goal=8), 16, opponent="random")]
+    elif kind == "board":
+        engines = [Seek(16)]
+    else:
+        engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
     return PPOTrainer(
         engines, ppo, NativeConfig(**options), total_steps=1024,
         device=device, deterministic=True,
@@ -64,7 +73,7 @@ def go(kind, iterations, start, end, device="cpu"):
     save(trainer, end)
     trainer.close()
 """
-KINDS = ("plain", "groups", "shared", "gru")
+KINDS = ("plain", "groups", "shared", "gru", "race", "board")
 
 
 def straight_and_resumed(folder, kinds, device):

@@ -1,0 +1,161 @@
+"""Networks see every field of an observation as what it is: numbers, an image, a board."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from fastenv.errors import ConfigError
+from training.nets.encoders import Convolutions, Encoder
+from training.nets.layout import (
+    Field,
+    ObsLayout,
+    as_array,
+    as_tensor,
+    fields_of,
+    records,
+    storage,
+    without_padding,
+)
+
+KINDS = ("uint8", "int8", "bool", "int16", "uint16", "int32", "uint32", "int64", "f4", "f8", "f2")
+RECORD = np.dtype([("a", "u1", (5,)), ("b", "f8"), ("c", "f4", (2, 3)), ("d", "i2")], align=True)
+BOUNDS = {"a": (0, 10), "b": (-9.0, 9.0), "c": (0.0, 1.0), "d": (-100, 50)}
+
+
+def layout_of(dtype, shape=(), bounds=None):
+    dtype = np.dtype(dtype)
+    fields = fields_of(dtype, shape, bounds)
+    size = dtype.itemsize if dtype.names else 0
+    return ObsLayout(sum(field.size for field in fields), 3, fields, size)
+
+
+def random_records(n, seed=0):
+    rng, found = np.random.default_rng(seed), np.zeros(n, RECORD)
+    found["a"], found["d"] = rng.integers(0, 11, (n, 5)), rng.integers(-100, 51, n)
+    found["b"], found["c"] = rng.normal(size=n), rng.normal(size=(n, 2, 3))
+    return found
+
+
+def test_a_vector_of_floats_is_taken_as_it_is():
+    obs = torch.randn(4, 7)
+    for layout in (ObsLayout(7, 3), layout_of("f4", (7,))):
+        encoder = Encoder(layout)
+        assert encoder.size_out == 7
+        assert list(encoder.state_dict()) == []
+        assert encoder(obs).data_ptr() == obs.data_ptr()
+
+
+def test_fields_of_a_record_stand_side_by_side():
+    found = random_records(6)
+    encoder = Encoder(layout_of(RECORD, bounds=BOUNDS))
+    columns = [found["a"] / 10, found["b"], found["c"].reshape(6, 6), found["d"] / 100]
+    expected = np.column_stack(columns).astype(np.float32)
+    seen = encoder(as_tensor(found))
+    assert seen.dtype == torch.float32
+    assert encoder.size_out == expected.shape[1]
+    np.testing.assert_allclose(seen, expected, rtol=1e-6)
+    part = as_tensor(found[1:4:2])  # no longer contiguous
+    np.testing.assert_allclose(encoder(part), expected[1:4:2], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_of_any_type_are_seen(kind):
+    values = np.array([[0, 1, 1], [1, 0, 1]], kind)
+    high = np.iinfo(kind).max if values.dtype.kind in "iu" else 1
+    low = np.iinfo(kind).min if values.dtype.kind in "iu" else 0
+    expected = values.astype(np.float64) / max(high, -low)
+    plain = Encoder(layout_of(kind, (3,)))
+    np.testing.assert_allclose(plain(as_tensor(values)), expected, rtol=1e-6)
+    record = np.zeros(2, np.dtype([("x", kind, (3,)), ("y", kind)], align=True))
+    record["x"] = values
+    encoder = Encoder(layout_of(record.dtype))
+    np.testing.assert_allclose(encoder(as_tensor(record))[:, :3], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "channels_first"),
+    [((4, 84, 84), True), ((84, 84, 3), False), ((84, 100), True), ((36, 36), True)],
+)
+def test_images_go_through_three_convolutions(shape, channels_first):
+    encoder = Encoder(layout_of("u1", shape, (0, 255)))
+    (conv,) = encoder.convs
+    assert [layer.kernel_size[0] for layer in conv.layers[::2]] == [8, 4, 3]
+    obs = torch.randint(0, 256, (2, *shape), dtype=torch.uint8)
+    found = encoder(obs)
+    assert found.shape == (2, encoder.size_out)
+    if shape == (4, 84, 84):
+        assert encoder.size_out == 64 * 7 * 7
+    planes = obs if obs.ndim == 4 else obs.unsqueeze(1)
+    planes = planes if channels_first else planes.permute(0, 3, 1, 2)
+    torch.testing.assert_close(conv.layers(planes.float() / 255).flatten(1), found)
+
+
+def test_cells_of_a_board_become_one_channel_a_value():
+    encoder = Encoder(layout_of("i1", (16, 8), (-1, 3)))
+    (conv,) = encoder.convs
+    assert conv.layers[0].in_channels == 5
+    assert encoder.size_out == 32 * 16 * 8
+    board = torch.randint(-1, 4, (3, 16, 8), dtype=torch.int8)
+    planes = torch.nn.functional.one_hot(board.long() + 1, 5).permute(0, 3, 1, 2).float()
+    torch.testing.assert_close(conv.layers(planes).flatten(1), encoder(board))
+
+
+def test_images_of_a_record_stand_behind_its_numbers():
+    dtype = np.dtype([("board", "u1", (6, 5)), ("me", "f4", (3,)), ("eye", "u1", (2, 2))])
+    dtype = np.dtype(dtype.descr, align=True)
+    encoder = Encoder(layout_of(dtype, bounds={"board": (0, 2), "me": (0, 1), "eye": (0, 255)}))
+    assert [conv.field.name for conv in encoder.convs] == ["board"]
+    assert encoder.size_out == 3 + 4 + 32 * 30
+    found = np.zeros(2, dtype)
+    found["me"], found["board"] = [[1, 2, 3], [4, 5, 6]], 1
+    seen = encoder(as_tensor(found))
+    assert torch.equal(seen[:, :3], torch.tensor([[1.0, 2, 3], [4, 5, 6]]))
+    assert torch.equal(seen[:, 7:], encoder.convs[0](torch.from_numpy(found["board"])))
+
+
+def test_convolutions_are_chosen_refused_or_left_out():
+    board = layout_of("u1", (8, 8), (0, 255))
+    assert len(Encoder(board).convs) == len(Encoder(board, "conv").convs) == 1
+    flat = Encoder(board, "flat")
+    assert (len(flat.convs), flat.size_out) == (0, 64)
+    assert len(Encoder(layout_of("u1", (3, 3))).convs) == 0
+    with pytest.raises(ConfigError, match=r"native\.encoder='conv'"):
+        Encoder(layout_of("f4", (9,)), "conv")
+
+
+def test_a_channel_is_the_shorter_end():
+    assert Convolutions(Field("", (3, 9, 10))).layers[0].in_channels == 3
+    assert Convolutions(Field("", (9, 10, 3))).layers[0].in_channels == 3
+    assert Convolutions(Field("", (9, 10, 9))).layers[0].in_channels == 9
+
+
+# -- the way through a rollout ---------------------------------------------------------------------
+
+
+def test_an_engine_writes_records_into_a_tensor():
+    engine = SimpleNamespace(obs_dtype=RECORD, obs_shape=())
+    shape, dtype = storage(engine)
+    stored = torch.zeros(3, 4, *shape, dtype=dtype)
+    rows = as_array(stored, engine)
+    assert (rows.shape, rows.dtype) == ((3, 4), RECORD)
+    assert rows[1].flags.c_contiguous
+    rows[1] = found = random_records(4, seed=2)
+    assert torch.equal(stored[1], as_tensor(found))
+    again = records({name: found[name] for name in RECORD.names}, RECORD)
+    assert all((again[name] == found[name]).all() for name in RECORD.names)
+
+
+def test_what_lies_between_fields_is_not_saved():
+    engine = SimpleNamespace(obs_dtype=RECORD, obs_shape=())
+    stored = torch.full((4, RECORD.itemsize), 255, dtype=torch.uint8)
+    found = random_records(4)
+    for name in RECORD.names:
+        as_array(stored, engine)[name] = found[name]
+    kept = without_padding(stored, engine)
+    clean = np.zeros(4, RECORD)
+    for name in RECORD.names:
+        clean[name] = found[name]
+    assert kept.tobytes() == clean.tobytes()
+    assert (stored.numpy() == 255).any()  # a copy

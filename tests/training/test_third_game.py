@@ -1,0 +1,167 @@
+"""A game that nothing in ``training`` names goes through every command, as the real ones do."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from tests.bits import equal
+from tests.training import third_game
+from tests.training.third_game import ENV, TINY
+from training import evaluate, export, profile, report
+from training.evaluation.trained import load
+from training.run import checkpoint
+from training.run.folder import RunFolder
+from training.train import main
+
+TRAINERS = ("native", "sb3")
+CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
+every_trainer = pytest.mark.parametrize("trainer", TRAINERS)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known():
+    """The race is a game while these tests run."""
+    third_game.register()
+    yield
+    third_game.unregister()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return tmp_path_factory.mktemp("third")
+
+
+def train(runs, name, trainer, *flags, **options):
+    config = runs / f"{name}.json"
+    config.write_text(json.dumps(TINY | {"trainer": trainer} | options))
+    given = ["--config", config, "--runs", runs, "--name", name, "--no-evaluation", *flags]
+    return main([str(word) for word in given])
+
+
+@pytest.fixture(scope="module")
+def finished(runs):
+    """A finished run of each trainer; not to be changed."""
+    for trainer in TRAINERS:
+        assert train(runs, trainer, trainer) == 0
+    return runs
+
+
+def lines(run, name="metrics"):
+    every = [json.loads(line) for line in (run / f"{name}.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if k not in CLOCK} for line in every]
+
+
+def newest(run):
+    return checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
+
+
+@every_trainer
+def test_it_trains_and_says_what_it_did(finished, trainer):
+    run = finished / trainer
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["status"] == "finished"
+    assert summary["steps"] == lines(run)[-1]["step"] == 512
+    assert np.isfinite(lines(run)[-1]["train"]["value_loss"])
+
+
+@every_trainer
+def test_a_resumed_run_equals_an_uninterrupted_one(finished, trainer):
+    name = f"{trainer}-resumed"
+    assert train(finished, name, trainer, total_steps=256) == 0
+    assert train(finished, name, trainer, "--resume", total_steps=512) == 0
+    straight, resumed = newest(finished / trainer), newest(finished / name)
+    assert equal(straight.model, resumed.model)
+    assert (straight.rows == resumed.rows).all()
+    assert straight.arrays.keys() == resumed.arrays.keys()
+    for key, array in straight.arrays.items():
+        assert (array == resumed.arrays[key]).all(), key
+    assert lines(finished / trainer) == lines(finished / name)
+
+
+@every_trainer
+def test_it_is_evaluated(finished, trainer, capsys):
+    assert evaluate.main([str(finished / trainer)]) == 0
+    found = json.loads((finished / trainer / "evaluation.json").read_text())
+    assert found["env"].endswith(ENV)
+    assert "trained" in capsys.readouterr().out
+
+
+@every_trainer
+def test_it_is_reported(finished, trainer):
+    assert report.main([str(finished / trainer), "--out", str(finished / "report.html")]) == 0
+    assert trainer in (finished / "report.html").read_text()
+
+
+@every_trainer
+def test_it_is_exported_and_plays_the_same(finished, trainer):
+    folder = finished / f"{trainer}-agent"
+    assert export.main([str(finished / trainer), str(folder)]) == 0
+    here, there = (load(RunFolder.open(path)) for path in (folder, finished / trainer))
+    engine = there.view()
+    engine.reset_many(seeds=3)
+    assert np.array_equal(here.logits(engine.obs), there.logits(engine.obs))
+    assert there.logits(engine.obs).shape == (1, engine.num_actions)
+
+
+@every_trainer
+def test_it_is_profiled(finished, trainer):
+    sizes = ["--num-envs=8", "--rollout-steps=16", "--minibatches=2", "--repeats=1"]
+    options = ["env_options.opponent=random", f"trainer={trainer}", "ppo.n_epochs=1"]
+    asked = [f"--set={option}" for option in options]
+    where = ["--modes=env_only,trainer,breakdown", "--seconds=0.02", f"--env={ENV}"]
+    out = finished / f"profile-{trainer}"
+    assert profile.main([*where, *sizes, *asked, f"--out={out}"]) == 0
+    (path,) = out.glob("*.json")
+    entries = {entry["mode"]: entry for entry in json.loads(path.read_text())["modes"]}
+    assert entries["env_only"]["ticks_per_step"] > 2  # a decision lasts
+    assert entries["breakdown"]["phases_us_per_step"]["env"] > 0
+
+
+# -- what only one of the trainers does ------------------------------------------------------------
+
+
+def test_the_native_trainer_discounts_by_the_time_of_a_decision(finished):
+    from training.ppo.run import NativeLearner
+
+    config = RunFolder.open(finished / "native").config
+    learner = NativeLearner(config)
+    learner.trainer.iterate()
+    gammas = learner.trainer.rollout.gamma
+    learner.close()
+    assert len(torch.unique(gammas)) > 3
+    assert (gammas < config.ppo.gamma + 1e-6).all()
+
+
+@pytest.mark.parametrize("options", [{"algorithm": "batch"}, {"precision": "bf16"}])
+def test_variants_of_sb3_take_a_dict(runs, options):
+    name = f"sb3-{next(iter(options))}"
+    assert train(runs, name, "sb3", total_steps=256, ppo=TINY["ppo"] | options) == 0
+
+
+def test_a_buffer_for_one_array_is_refused(runs, capsys):
+    options = {"ppo": TINY["ppo"] | {"rollout_buffer": "fast"}}
+    assert train(runs, "fast", "sb3", **options) == 2
+    assert "ppo.rollout_buffer='fast'" in capsys.readouterr().err
+
+
+def test_two_agents_without_an_opponent_are_refused(runs, capsys):
+    assert train(runs, "alone", "native", env_options={"goal": 8}) == 2
+    assert "env_options.opponent=None" in capsys.readouterr().err
+    assert train(runs, "who", "native", env_options={"opponent": "nobody"}) == 2
+    assert "bot 'nobody'" in capsys.readouterr().err
+
+
+def test_a_checkpoint_of_other_observations_is_foreign(finished):
+    run = RunFolder.open(finished / "native")
+    saved = newest(run.path).path
+    identity = json.loads((saved / "MANIFEST.json").read_text())["identity"]
+    assert identity["observation"] == [
+        ["ahead", "uint8", [6]],
+        ["me", "float32", [2, 2]],
+        ["clock", "int16", [1]],
+    ]
+    other = {**identity, "observation": identity["observation"][:2]}
+    with pytest.raises(checkpoint.CheckpointError, match="its observation is"):
+        checkpoint.load(saved, other)
