@@ -16,10 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from training.nets.layout import Field, ObsLayout, torch_dtype
-from training.run.values import require
 
-ENCODERS = ("auto", "flat", "conv")
-SMALLEST_BOARD = 4  # sides; what is smaller is flattened
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
 BOARD_CHANNELS = (32, 32)
 
@@ -31,18 +28,13 @@ class Encoder(nn.Module):
     ----------
     layout : ObsLayout
     kind : {"auto", "flat", "conv"}
-        Whether fields of rank 2 and 3 that are large enough go through convolutions; ``conv``
-        insists on it.
+        Whether images and boards go through convolutions; whoever insists on it (``conv``) has
+        checked that there are some.
 
     Attributes
     ----------
     size_out : int
         Numbers that hidden layers get.
-
-    Raises
-    ------
-    ConfigError
-        If there is nothing for convolutions, and they were asked for.
     """
 
     def __init__(self, layout: ObsLayout, kind: str = "auto") -> None:
@@ -50,8 +42,7 @@ class Encoder(nn.Module):
         plain = Field("", (layout.obs_size,))
         self._fields = layout.fields or (plain,)
         self._is_record = layout.record_size > 0
-        shown = [kind != "flat" and is_image(field) for field in self._fields]
-        require(kind != "conv" or any(shown), "native.encoder", kind, "'auto': nothing is an image")
+        shown = [kind != "flat" and field.is_image for field in self._fields]
         self._flat = [field for field, image in zip(self._fields, shown, strict=True) if not image]
         images = [field for field, image in zip(self._fields, shown, strict=True) if image]
         convs = [Convolutions(field) for field in images]
@@ -98,7 +89,7 @@ class Convolutions(nn.Module):
         self.field = field
         self._last = len(field.shape) == 3 and field.shape[2] < field.shape[0]
         self._cells = len(field.shape) == 2 and field.values > 0
-        sides = _sides(field)
+        sides = field.sides
         channels = 1
         if self._cells:
             channels = field.values
@@ -130,19 +121,6 @@ class Convolutions(nn.Module):
                 planes = planes.movedim(3, 1)
         found: Tensor = self.layers(planes)
         return found.flatten(1)
-
-
-def is_image(field: Field) -> bool:
-    """Return whether convolutions make sense of a field."""
-    return len(field.shape) in (2, 3) and min(_sides(field)) >= SMALLEST_BOARD
-
-
-def _sides(field: Field) -> tuple[int, ...]:
-    """Return height and width of an image, whose channels are in the shorter end of three axes."""
-    shape = field.shape
-    if len(shape) == 2:
-        return shape
-    return shape[:2] if shape[2] < shape[0] else shape[1:]
 
 
 def _of_record(obs: Tensor, field: Field) -> Tensor:

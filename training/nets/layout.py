@@ -7,7 +7,6 @@ the network takes it apart (:mod:`training.nets.encoders`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -23,6 +22,7 @@ from training.run.values import require
 
 Array = npt.NDArray[Any]
 MOST_VALUES = 32  # that a cell of a board may have, to be shown as a one-hot
+SMALLEST_BOARD = 4  # sides; what is smaller is flattened
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,18 @@ class Field:
         """Bytes of the array."""
         return self.size * np.dtype(self.dtype).itemsize
 
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Height and width of an image; of three axes the shorter end are its channels."""
+        if len(self.shape) == 3:
+            return self.shape[:2] if self.shape[2] < self.shape[0] else self.shape[1:]
+        return self.shape
+
+    @property
+    def is_image(self) -> bool:
+        """Whether convolutions make sense of it."""
+        return len(self.shape) in (2, 3) and min(self.sides) >= SMALLEST_BOARD
+
 
 @dataclass(frozen=True)
 class ObsLayout:
@@ -99,6 +111,8 @@ class ObsLayout:
         fits = native.attention == 0 or bool(self.slots)
         allowed = "0: this game does not show card slots"
         require(fits, "native.attention", native.attention, allowed)
+        fits = native.encoder != "conv" or any(field.is_image for field in self.fields)
+        require(fits, "native.encoder", native.encoder, "'auto': this game shows no image")
 
 
 def obs_layout(engine: Any) -> ObsLayout:
@@ -189,21 +203,6 @@ def as_array(stored: Tensor, engine: Any) -> Array:
     dtype = np.dtype(engine.obs_dtype)
     array: Array = stored.numpy()
     return array if dtype.names is None else array.view(dtype)[..., 0]
-
-
-def records(obs: Mapping[str, Array], dtype: np.dtype[Any]) -> Array:
-    """Return the records, shape (n,), that have the arrays of a ``Dict`` observation.
-
-    Parameters
-    ----------
-    obs : mapping of str to ndarray, shape (n, ...)
-    dtype : dtype
-        Structured.
-    """
-    whole = np.zeros(len(next(iter(obs.values()))), dtype)
-    for name in dtype.names or ():
-        whole[name] = obs[name]
-    return whole
 
 
 def without_padding(stored: Tensor, engine: Any) -> Array:

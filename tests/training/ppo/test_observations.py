@@ -36,7 +36,7 @@ class Seen:
 @pytest.mark.parametrize("scalars", [False, True])
 def test_the_rollout_holds_the_records_that_the_engine_showed(make_trainer, scalars, device):
     seen, engine = Seen(), race(scalars=scalars)
-    trainer = make_trainer(engine, on_step=seen, execution={"device": device})
+    trainer = make_trainer(engine, on_step=seen, device=device)
     trainer.iterate()
     held = trainer.rollout.obs[1:].cpu().numpy().view(engine.obs_dtype)[..., 0]
     for name in engine.obs_dtype.names:
@@ -65,7 +65,7 @@ def test_advantages_discount_by_gamma_to_the_tau(make_trainer, seed):
     print(f"seed {seed}")
     seen, engine = Seen(), race()
     engine.configure("limit", 25)  # episodes are cut off too
-    options = {"gamma": GAMMA, "gae_lambda": LAMBDA, "rollout_steps": 64}
+    options = {"gamma": GAMMA, "gae_lambda": LAMBDA, "n_steps": 64}
     trainer = make_trainer(engine, on_step=seen, seed=seed, **options)
     trainer.start()
     trainer.collect()
@@ -105,7 +105,7 @@ def mean_return(engine, net, steps=200):
 
 
 def test_the_race_is_learnt(make_trainer):
-    options = {"minibatch_size": 256, "epochs": 4, "learning_rate": 0.005, "hidden": (32,)}
+    options = {"batch_size": 256, "n_epochs": 4, "learning_rate": 0.005, "net_arch": (32,)}
     trainer = make_trainer(race(64), seed=5, **options)
     for _ in range(30):
         trainer.iterate()
@@ -115,8 +115,8 @@ def test_the_race_is_learnt(make_trainer):
 
 
 def test_a_board_is_learnt_by_convolutions(make_trainer):
-    options = {"minibatch_size": 512, "epochs": 4, "learning_rate": 0.003, "hidden": (64,)}
-    trainer = make_trainer(Seek(64), seed=6, rollout_steps=32, activation="relu", **options)
+    options = {"batch_size": 512, "n_epochs": 4, "learning_rate": 0.003, "net_arch": (64,)}
+    trainer = make_trainer(Seek(64), seed=6, n_steps=32, activation="relu", **options)
     assert len(trainer.net.encoder.convs) == 1
     for _ in range(25):
         trainer.iterate()
