@@ -15,7 +15,7 @@ def broken(monkeypatch):
     """A machine on which the compiled core is there but does not work."""
     engine = fastenv.BatchEngine
 
-    def only_uncompiled(game, num_envs, backend):
+    def only_uncompiled(game, num_envs, backend, opponent=None):
         if backend == "fast":
             raise OSError("wrong ELF class:\nELFCLASS32")
         return engine(game, num_envs, backend)
