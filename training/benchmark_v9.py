@@ -24,12 +24,13 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
-from training import milestones, runs_md
+from training import runs_md
 from training.bench import bars, bars_prospector, bars_training, flags, trainers
 from training.bench.configs import CONFIGS, row
 from training.bench.trainer import Flags
 from training.evaluation import tables
-from training.run import files, machine, plain
+from training.evaluation.protocol import MILESTONES
+from training.run import files, games, machine, plain
 from training.run.folder import RunFolder
 
 SCHEMA = 1
@@ -63,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="FLAG=VALUE",
-        help="change a flag in every configuration, such as tier=worker or net_arch=[512,256]",
+        help="change a flag everywhere, such as env=SkullKingWorker-v0 or net_arch=[512,256]",
     )
     return parse
 
@@ -184,13 +185,13 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         console.print(_bar_table(judged, f"Bars of the flags; medians of {args.repeats}"))
         rows += found + judged
     for milestone in reached:
-        console.print(milestones.table(milestone))
+        console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
     rows += reached
     if args.only in (None, "configs"):
         steps = args.steps or (SHORT_STEPS if args.short else STEPS)
-        games = args.games if args.games is not None else (40 if args.short else 200)
-        made = [row(name, each, steps, args.repeats, games) for name, each in chosen.items()]
-        console.print(_config_table(made, steps, args.repeats, games))
+        played = args.games if args.games is not None else (40 if args.short else 200)
+        made = [row(name, each, steps, args.repeats, played) for name, each in chosen.items()]
+        console.print(_config_table(made, steps, args.repeats, played))
         rows += made
     rows[0]["load_after"] = machine.load()
     rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
@@ -224,10 +225,10 @@ def milestone_row(run: RunFolder) -> dict[str, Any]:
         If it has not.
     """
     try:
-        record = json.loads((run.path / milestones.FILE).read_text(encoding="utf-8"))
+        record = json.loads((run.path / MILESTONES).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{run.path} has no {milestones.FILE}: run python -m training.milestones first."
+            f"{run.path} has no {MILESTONES}: run python -m training.milestones first."
         ) from error
     return {"kind": "milestones", **record}
 

@@ -22,10 +22,9 @@ from typing import Any
 import torch
 
 from fastenv.errors import ConfigError, FastEnvError
-from fastenv.registry import short_id
 from training.evaluation import paired, tables
 from training.evaluation.over_seeds import over_seeds, parse_seeds, train_to_end
-from training.run import files, machine
+from training.run import files, games, machine
 from training.run.config import EvaluationConfig, RunConfig, parse_assignments, require
 from training.run.folder import RunFolder
 from training.train import check_environment, layered
@@ -91,9 +90,10 @@ def plan(args: argparse.Namespace) -> list[Training]:
     baseline = configs[names[0]]
     for name, config in configs.items():
         require(config.trainer != "ensemble", "trainer", config.trainer, "one of a single network")
-        if _game(config) != _game(baseline):
+        theirs, ours = (games.protocol_of(c.env).together(c) for c in (config, baseline))
+        if theirs != ours:
             raise ConfigError(
-                f"variant {name!r} plays {_game(config)} and {names[0]!r} {_game(baseline)}: "
+                f"variant {name!r} plays {theirs} and {names[0]!r} {ours}: "
                 "only agents of one game can be compared."
             )
         twins = [other for other in names if _settings(configs[other]) == _settings(config)]
@@ -116,12 +116,6 @@ def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training
     flags.append("--no-evaluation")
     config = layered(train_parser().parse_args(flags), {})
     return Training(variant.name, config, shlex.join(["python", "-m", "training.train", *flags]))
-
-
-def _game(config: RunConfig) -> str:
-    if not short_id(config.env).startswith("SkullKing"):
-        return short_id(config.env)
-    return f"Skull King with {config.env_options.get('num_players', 4)} players"
 
 
 def _settings(config: RunConfig) -> dict[str, Any]:
@@ -187,6 +181,7 @@ def run_comparison(
         If a run has begun with other options; nothing is trained then.
     """
     before = [begun(root, each.config) for each in trainings]
+    protocol = games.protocol_of(trainings[0].config.env)
     variants = list(dict.fromkeys(each.variant for each in trainings))
     configs = {each.variant: _settings(each.config) for each in trainings[: len(variants)]}
     runs: list[dict[str, Any]] = []
@@ -195,7 +190,7 @@ def run_comparison(
         run = RunFolder.create(root, each.config) if there is None else there
         trained, record = train_to_end(run, resume=there is not None)
         torch.set_num_threads(1)
-        results = paired.play(trained, options, trainings[0].config)
+        results = protocol.paired(trained, options, trainings[0].config)
         names = {"variant": each.variant, "command": each.command}
         runs.append({**names, **record, "results": results})
         if each.variant != variants[-1]:
@@ -266,7 +261,7 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument("--variant", default=[], metavar="NAME", help="begins one", **own)
     group.add_argument("--with", metavar="OPTION=VALUE", help="repeatable", **own)
     group.add_argument("--from", metavar="FILE", help="config in the place of --config", **own)
-    parse.add_argument("--games", type=int, default=1000, help="or episodes of Prospector")
+    parse.add_argument("--games", type=int, default=1000, help="for each set, or episodes")
     parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
     parse.add_argument("--name", default="compare", help="of the report, and what runs begin with")
     parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
@@ -290,7 +285,7 @@ def main(argv: list[str] | None = None) -> int:
         about = {"name": args.name, "command": command}
         report = run_comparison(trainings, options, args.runs, target, about)
         console = tables.console()
-        paired.show(console, report)
+        paired.show(console, report, games.protocol_of(trainings[0].config.env))
         console.print(f"written to {target}")
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,266 +1,21 @@
-"""Steps and time to the milestones of Skull King: ``python -m training.milestones RUN``.
+"""Steps and time to the milestones of a game: ``python -m training.milestones RUN``.
 
-Every checkpoint in the run's folder plays whole games on duplicate deals (Skull King spec, section
-13.2). A milestone is reached at the first checkpoint whose 95 % interval lies above its bar. Play
-is as in ``training.evaluate``: the highest legal logit, on seeds no training ever sees.
-
-``milestones.json`` in the run folder keeps what was played. Asked again with the same options, only
-new checkpoints play, so a run can be followed while it removes its old ones.
+Every checkpoint in the run's folder plays, as in ``training.evaluate``, on seeds no training ever
+sees. ``milestones.json`` in the run folder keeps what was played: asked again with the same
+options, only new checkpoints play, so a run can be followed while it removes its old ones.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import torch
-from rich.console import Console
-from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import tables
-from training.evaluation.bootstrap import Interval
-from training.evaluation.trained import AGENT, Trained, load, play_matches
-from training.run import checkpoint, files, machine
-from training.run.folder import RunError, RunFolder
-from training.run.options.evaluation import EvaluationConfig
-from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
-
-FILE = "milestones.json"
-PLAYERS = 4
-
-
-@dataclass(frozen=True)
-class Milestone:
-    """What the lower end of an interval must exceed.
-
-    Parameters
-    ----------
-    name : str
-    opponents : str
-        Three of them sit at the table.
-    measure : str
-        Of :func:`training.games.skullking.matches.measures`.
-    bar : float
-    says : str
-        In words.
-    """
-
-    name: str
-    opponents: str
-    measure: str
-    bar: float
-    says: str
-
-    def reached(self, found: Sequence[float | None]) -> bool:
-        """Tell whether an interval, as value, low and high, lies above the bar."""
-        low = found[1]
-        return low is not None and low > self.bar
-
-
-MILESTONES = (
-    Milestone("M1", "rule_medium", "win_rate", 0.40, "win rate over 0.40, 3 x rule_medium"),
-    Milestone("M2", "rule_hard", "win_rate", 0.50, "win rate over 0.50, 3 x rule_hard"),
-    Milestone("M3", "rule_hard", "bid_hit", 0.60, "bids made over 0.60, 3 x rule_hard"),
-    Milestone("M4", "heuristic", "margin", 0.0, "more points than the mean of 3 x heuristic"),
-)
-
-
-def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | None]]:
-    """Return what a checkpoint reaches of every milestone: value, low and high.
-
-    Parameters
-    ----------
-    trained : Trained
-    options : EvaluationConfig
-        ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
-    """
-    sets = tuple(dict.fromkeys(milestone.opponents for milestone in MILESTONES))
-    found = play_matches(trained, replace(options, opponents=sets), baselines=())
-    return {m.name: found[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
-
-
-def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
-    """Return, for each milestone, the first of some checkpoints that reaches it, None without one.
-
-    Parameters
-    ----------
-    checkpoints : sequence of mapping
-        In the order of training; ``checkpoint``, ``steps``, ``wall_s`` and ``results``, the latter
-        as :func:`play` returns them.
-
-    Returns
-    -------
-    dict
-        Name of the milestone to the checkpoint's fields, with ``result`` for its interval.
-    """
-    found: dict[str, dict[str, Any] | None] = {}
-    for milestone in MILESTONES:
-        name = milestone.name
-        there = [c for c in checkpoints if milestone.reached(c["results"][name])]
-        found[name] = None
-        if there:
-            where = {key: there[0][key] for key in ("checkpoint", "steps", "wall_s")}
-            found[name] = {**where, "result": there[0]["results"][name]}
-    return found
-
-
-def measure(
-    run: RunFolder, options: EvaluationConfig, console: Console, member: int | None = None
-) -> dict[str, Any]:
-    """Let all checkpoints of a run play, print the tables and write ``milestones.json``.
-
-    Parameters
-    ----------
-    run : RunFolder
-    options : EvaluationConfig
-    console : rich.console.Console
-    member : int, optional
-        Network of an ensemble, from 1 on; default the first.
-
-    Returns
-    -------
-    dict
-        What was written.
-
-    Raises
-    ------
-    ConfigError
-        If the run is not of Skull King with four players.
-    RunError
-        If it has no checkpoint.
-    CheckpointError
-        If one is damaged or foreign.
-    """
-    env, players = run.config.env, run.config.env_options.get("num_players", PLAYERS)
-    if not env.rpartition("/")[2].startswith("SkullKing"):
-        raise ConfigError(f"env={env!r}: the milestones are those of Skull King.")
-    require(players == PLAYERS, "env_options.num_players", players, "4: milestones are of 4")
-    paths = checkpoint.whole(run.checkpoints)
-    if not paths:
-        raise RunError(f"{run.path} has no checkpoint yet.")
-    torch.set_num_threads(1)
-    asked = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
-    asked["member"] = member
-    record: dict[str, Any] = {
-        "run": run.name,
-        "env": env,
-        "config_sha256": run.config.sha256(),
-        "created": machine.now(),
-        **asked,
-        "first_seed": MATCH_SEEDS + options.seed,
-        "policy": "highest legal logit",
-        "intervals": f"95 %, percentile bootstrap over deals, {options.bootstrap} resamples",
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
-    }
-    known = _played_before(run, asked)
-    wall = _wall_seconds(run)
-    entries = []
-    for path in paths:
-        sha256 = files.sha256(path / "MANIFEST.json")
-        entry = known.pop(path.name, None)
-        if entry is None or entry["sha256"] != sha256:
-            trained = load(run, path.name, member)
-            entry = {
-                "checkpoint": path.name,
-                "sha256": sha256,
-                "steps": trained.steps,
-                "wall_s": wall.get(trained.steps),
-                "results": play(trained, options),
-            }
-            console.print(_line(entry))
-        entries.append(entry)
-        # Checkpoints that were removed since; those behind the newest are of a course given up.
-        gone = [old for name, old in known.items() if name < paths[-1].name]
-        every = sorted([*gone, *entries], key=lambda each: each["checkpoint"])
-        record |= {"milestones": first_reached(every), "checkpoints": every}
-        files.write_json(run.path / FILE, record)  # an interrupted command goes on where it was
-    console.print(table(record))
-    return record
-
-
-def _played_before(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the checkpoints of an earlier ``milestones.json`` with the same options, by name."""
-    try:
-        record = json.loads((run.path / FILE).read_text(encoding="utf-8"))
-        same = all(record[key] == value for key, value in asked.items())
-        same = same and record["config_sha256"] == run.config.sha256()
-        entries = record["checkpoints"] if same else []
-        return {entry["checkpoint"]: entry for entry in entries}
-    except (OSError, ValueError, KeyError, TypeError):  # none, or of another version: play anew
-        return {}
-
-
-def _wall_seconds(run: RunFolder) -> dict[int, float]:
-    """Return the seconds of training at the end of each iteration, by decisions."""
-    if not run.metrics.is_file():
-        return {}
-    found = {}
-    for line in run.metrics.read_text(encoding="utf-8").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:  # the last line of a run that goes on may be half written
-            continue
-        found[record["step"]] = record["wall_s"]
-    return found
-
-
-# -- printing --------------------------------------------------------------------------------------
-
-
-def duration(seconds: float | None) -> str:
-    """Return a time as hours, minutes and seconds."""
-    if seconds is None:
-        return "-"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
-
-
-def _line(entry: Mapping[str, Any]) -> str:
-    cells = (f"{m.name} {shown(m, entry['results'][m.name])}" for m in MILESTONES)
-    return f"{entry['steps']:,} decisions, {duration(entry['wall_s'])}: {', '.join(cells)}"
-
-
-def shown(milestone: Milestone, found: Sequence[float | None]) -> str:
-    """Return an interval in the units of a milestone: points, or per cent."""
-    points = milestone.measure == "margin"
-    interval = Interval.from_list(found)
-    return tables.shown(interval, 1, 1 if points else 100) + ("" if points else " %")
-
-
-def table(record: Mapping[str, Any]) -> Table:
-    """Return the decisions and the time to each milestone."""
-    last = record["checkpoints"][-1]
-    title = f"{record['run']}: milestones, {record['games']:,} games against each set"
-    caption = (
-        f"Reached at the first of {len(record['checkpoints'])} checkpoints whose 95 % interval "
-        f"lies above the bar; the last is at {last['steps']:,} decisions."
-    )
-    found = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
-    for heading in ("milestone", "asked"):
-        found.add_column(heading)
-    for heading in ("decisions", "training time", "there", "at the last checkpoint"):
-        found.add_column(heading, justify="right")
-    for milestone in MILESTONES:
-        first = record["milestones"][milestone.name]
-        reached = ["not reached", "-", "-"]
-        if first is not None:
-            there = shown(milestone, first["result"])
-            reached = [f"{first['steps']:,}", duration(first["wall_s"]), there]
-        now = shown(milestone, last["results"][milestone.name])
-        found.add_row(milestone.name, milestone.says, *reached, now)
-    return found
-
-
-# -- command line ----------------------------------------------------------------------------------
+from training.run import games
+from training.run.folder import RunFolder
 
 
 def parser() -> argparse.ArgumentParser:
@@ -283,8 +38,8 @@ def main(argv: list[str] | None = None) -> int:
         names = ("games", "seed", "bids")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         console = tables.console()
-        measure(run, replace(run.config.evaluation, **given), console, args.member)
-        console.print(f"written to {run.path / FILE}")
+        options = replace(run.config.evaluation, **given)
+        games.protocol_of(run.config.env).milestones(console, run, options, args.member)
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,256 +1,25 @@
-"""The benchmark over training seeds: ``python -m training.protocol --seeds 7,19,31``.
+"""The benchmark of a game over training seeds: ``python -m training.protocol --seeds 7,19,31``.
 
-Trains one policy a seed, plays its last checkpoint, the reference lines and all bots on the same
-episodes (a block of evaluation seeds for each training seed, which no training ever saw), compares
-them and writes a JSON report (Prospector spec, section 29). With few seeds the interval over them
-is the honest one: it says how much another training could differ.
+Trains one policy a seed, plays its last checkpoint and all scripted players on the same episodes (a
+block of evaluation seeds for each training seed, which no training ever saw), compares them and
+writes a JSON report. With few seeds the interval over them is the honest one: it says how much
+another training could differ.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import tables
-from training.evaluation.bootstrap import Interval
-from training.evaluation.episodes import Episodes
-from training.evaluation.over_seeds import over_seeds, parse_seeds, train_to_end
-from training.games.prospector import episodes as prospector
-from training.run import files, machine
-from training.run.config import RunConfig
-from training.run.folder import RunFolder
+from training.evaluation.over_seeds import parse_seeds
+from training.run import files, games, machine
 from training.train import check_environment, layered
 from training.train import parser as train_parser
 
-POLICY = "ppo"
 CONFIG = "training/configs/prospector.yaml"
-# What a policy is compared on, and whether more of it is better.
-METRICS = {
-    "net_profit_mean": True,
-    "survival_rate": True,
-    "profit_per_tick_mean": True,
-    "overheat_ticks_mean": False,
-    "pirate_encounters_mean": False,
-}
-# What a trained policy should reach: the bot that is good at it.
-EXPECTATIONS = {
-    "net_profit_mean": "greedy_miner",
-    "survival_rate": "cautious_scanner",
-    "profit_per_tick_mean": "market_timer",
-}
-# Means that are reported with intervals over seeds.
-OVER_SEEDS = ("return_mean", "steps_mean", "dt_mean", *METRICS)
-
-
-def summary(episodes: Episodes) -> dict[str, Any]:
-    """Return the aggregate of a contender: section 28, and its mean lengths."""
-    found = episodes.summary()
-    count = found["episode_count"]
-    lengths = {"steps_mean": found["steps_total"] / count, "dt_mean": found["dt_total"] / count}
-    return found | lengths
-
-
-def contender(name: str, blocks: Mapping[int, Episodes]) -> dict[str, Any]:
-    """Return the report of one contender from its episodes for each training seed."""
-    columns = {
-        key: np.concatenate([block.columns[key] for block in blocks.values()])
-        for key in next(iter(blocks.values())).columns
-    }
-    reports = {seed: summary(block) for seed, block in blocks.items()}
-    return {
-        "name": name,
-        "kind": prospector.kind(name),
-        "aggregate": summary(Episodes(columns)),
-        "over_seeds": {
-            key: over_seeds([report[key] for report in reports.values()]).to_list()
-            for key in OVER_SEEDS
-        },
-        "seed_reports": [
-            {
-                "seed": seed,
-                "first_episode_seed": int(blocks[seed].columns["seed"][0]),
-                "aggregate": report,
-            }
-            for seed, report in reports.items()
-        ],
-    }
-
-
-def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
-    """Compare a policy with every other contender, and with what is expected of it."""
-    found = {each["name"]: each["aggregate"] for each in contenders}
-    rows = [
-        _row(metric, name, found[reference], found[name])
-        for name in found
-        if name != reference
-        for metric in METRICS
-    ]
-    expected = [
-        {
-            "metric": metric,
-            "candidate": bot,
-            "reference_value": found[reference][metric],
-            "candidate_value": found[bot][metric],
-            "pass": found[reference][metric] >= found[bot][metric],
-        }
-        for metric, bot in EXPECTATIONS.items()
-    ]
-    return {
-        "reference_policy": reference,
-        "metrics": list(METRICS),
-        "rows": rows,
-        "expectations": expected,
-    }
-
-
-def _row(
-    metric: str, name: str, reference: Mapping[str, float], candidate: Mapping[str, float]
-) -> dict[str, Any]:
-    ours, theirs = reference[metric], candidate[metric]
-    higher = METRICS[metric]
-    return {
-        "candidate": name,
-        "metric": metric,
-        "direction": "higher" if higher else "lower",
-        "reference_value": ours,
-        "candidate_value": theirs,
-        "delta_reference_minus_candidate": ours - theirs,
-        "reference_better_or_equal": ours >= theirs if higher else ours <= theirs,
-    }
-
-
-def verdict(report: Mapping[str, Any], per_seed: int, enforce: bool) -> dict[str, Any]:
-    """Return the ``summary`` of a report."""
-    aggregates = [each["aggregate"] for each in report["contenders"]]
-    complete = not any(found["guard_truncated_count"] for found in aggregates)
-    met = all(row["pass"] for row in report["comparison"]["expectations"])
-    seeds = len(report["training_runs"])
-    return {
-        "pass": complete and (met or not enforce),
-        "seed_count": seeds,
-        "episodes_per_seed": per_seed,
-        "episodes_per_contender": seeds * per_seed,
-        "all_episodes_complete": complete,
-        "expectations_evaluated": True,
-        "expectations_pass": met,
-        "enforce_protocol_expectations": enforce,
-    }
-
-
-# -- running it ------------------------------------------------------------------------------------
-
-
-def run_protocol(
-    config: RunConfig,
-    seeds: Sequence[int],
-    protocol: prospector.Protocol,
-    root: Path,
-    run_id: str,
-    enforce: bool,
-) -> dict[str, Any]:
-    """Train, evaluate and compare.
-
-    Parameters
-    ----------
-    config : RunConfig
-        Of every training; name and seed are filled in.
-    seeds : sequence of int
-        Training seeds.
-    protocol : prospector.Protocol
-        Episodes of each seed; their seeds begin at ``base_seed`` and go on from block to block.
-    root : Path
-        Folder of the runs; one of the same name must not be there.
-    run_id : str
-    enforce : bool
-        Expectations that are not met make the report fail.
-
-    Returns
-    -------
-    dict
-        The report.
-    """
-    from training.evaluation.trained import AGENT
-
-    check_environment(config)
-    names = {seed: f"{run_id}-{POLICY}-seed{seed}" for seed in seeds}
-    for name in names.values():
-        if (root / name).exists():
-            raise ConfigError(f"{root / name} is there already: choose another --run-id.")
-    runs = {
-        seed: RunFolder.create(root, replace(config, name=name, seed=seed))
-        for seed, name in names.items()
-    }
-    engine = protocol.engine(config.env, config.env_options)
-    played: dict[str, dict[int, Episodes]] = {}
-    trained = []
-    for block, (seed, run) in enumerate(runs.items()):
-        agent, record = train_to_end(run)
-        trained.append(record)
-        first = protocol.base_seed + block * protocol.count
-        players = {POLICY: agent.players()[AGENT], **prospector.scripted()}
-        part = replace(protocol, base_seed=first)
-        for name, episodes in prospector.play(engine, players, part).items():
-            played.setdefault(name, {})[seed] = episodes
-    contenders = [contender(name, blocks) for name, blocks in played.items()]
-    report: dict[str, Any] = {
-        "generated_at": machine.now(),
-        "run_id": run_id,
-        "config": {
-            "seeds": list(seeds),
-            "episodes": asdict(protocol) | {"time_max": engine.game.config.time_max},
-            "actions": "highest legal logit",
-            "training": config.to_dict(),
-        },
-        "training_runs": trained,
-        "contenders": contenders,
-        "comparison": comparison(contenders, POLICY),
-    }
-    report["summary"] = verdict(report, protocol.count, enforce)
-    return report | machine.revision() | {"host": machine.host(), "versions": machine.versions()}
-
-
-def show(console: Console, report: Mapping[str, Any]) -> None:
-    """Print the contenders with intervals over seeds, and what was expected."""
-    about = report["summary"]
-    title = (
-        f"{report['run_id']}: {about['seed_count']} training seeds, "
-        f"{about['episodes_per_contender']:,} episodes a row"
-    )
-    headings = {
-        "return_mean": "return",
-        "net_profit_mean": "net profit",
-        "survival_rate": "survival",
-        "steps_mean": "steps",
-        "dt_mean": "ticks",
-    }
-    table = Table(title=title, title_justify="left", caption_justify="left")
-    table.caption = "Means with 95 % t intervals over seeds."
-    table.add_column("contender", no_wrap=True)
-    for heading in headings.values():
-        table.add_column(heading, justify="right")
-    for each in report["contenders"]:
-        found = [each["over_seeds"][key] for key in headings]
-        cells = [tables.fitting(Interval.from_list(values)) for values in found]
-        table.add_row(each["name"], *cells)
-    console.print(table)
-    for row in report["comparison"]["expectations"]:
-        sign = "met" if row["pass"] else "NOT met"
-        console.print(
-            f"{row['metric']} {row['reference_value']:.4g} >= {row['candidate']} "
-            f"{row['candidate_value']:.4g}: {sign}"
-        )
-
-
-# -- command line ----------------------------------------------------------------------------------
 
 
 def parser() -> argparse.ArgumentParser:
@@ -263,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
         "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
     )
     parse.add_argument("--episodes-per-seed", type=int, default=100)
-    parse.add_argument("--base-seed", type=int, default=prospector.FIRST_SEED)
+    parse.add_argument("--base-seed", type=int, help="seed of the first episode")
     parse.add_argument("--time-max", type=float, help="ticks of an evaluation episode")
     parse.add_argument("--max-steps", type=int, default=30_000)
     parse.add_argument("--enforce-protocol-expectations", action="store_true")
@@ -281,22 +50,24 @@ def main(argv: list[str] | None = None) -> int:
         flags = ["--config", args.config, *(f"--set={text}" for text in args.set)]
         flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
         config = layered(train_parser().parse_args(flags), {})
-        if not config.env.rpartition("/")[2].startswith("Prospector"):
-            raise ConfigError(f"env={config.env!r}: the protocol is one of Prospector.")
-        protocol = prospector.Protocol(
-            args.episodes_per_seed, args.base_seed, args.max_steps, args.time_max
-        )
+        protocol = games.protocol_of(config.env)
+        if not protocol.has_benchmark:
+            raise ConfigError(f"env={config.env!r}: this game has no protocol over training seeds.")
+        asked = {"episodes": args.episodes_per_seed, "max_steps": args.max_steps}
+        more = {"seed": args.base_seed, "time_max": args.time_max}
+        asked |= {name: value for name, value in more.items() if value is not None}
         run_id = args.run_id or "protocol-" + machine.now().replace(":", "")
         target = args.output_path or args.runs / f"{run_id}.json"
         if target.exists():
             raise ConfigError(f"{target} is there already: choose another --output-path.")
         files.prepare("--output-path", target)
         enforce = args.enforce_protocol_expectations
-        report = run_protocol(config, seeds, protocol, args.runs, run_id, enforce)
+        check_environment(config)
+        report = protocol.benchmark(config, seeds, asked, args.runs, run_id, enforce)
         report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
         files.write_json(target, report)
         console = tables.console()
-        show(console, report)
+        protocol.show_benchmark(console, report)
         passed = report["summary"]["pass"]
         verdict = "pass" if passed else "FAIL"
         if passed and not report["summary"]["expectations_pass"]:

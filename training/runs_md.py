@@ -68,7 +68,7 @@ def lines(
         values = (
             record["created"][:10],
             record["git_rev"] or "none",
-            row.get("env", flags.get("tier")),
+            row.get("env", flags.get("env", flags.get("tier"))),
             row["backend"],
             mode,
             *(lanes, threads, flags.get("batch", row.get("minibatch", ""))),

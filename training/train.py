@@ -185,7 +185,7 @@ def main(argv: list[str] | None = None) -> int:
         )
         evaluation = run.config.evaluation
         if evaluation.after_training and not args.no_evaluation:
-            from training.evaluate import evaluate
+            from training.evaluation.of_run import evaluate
 
             evaluate(run, evaluation, console)
     except (ConfigError, FastEnvError, ImportError, OSError) as error:

@@ -108,7 +108,7 @@ def test_other_vector_environments_run_too(tmp_path, vec):
     [
         (["--config", "rust"], "rust"),
         (["--config", "fast", "--set", "n_env=3"], "n_env"),
-        (["--config", "fast", "--set", "tier=king"], "tier='king'"),
+        (["--config", "fast", "--set", "env=king"], "env='king'"),
         (["--config", "fast", "--set", "n_envs=many"], "n_envs='many'"),
         (["--repeats", "0"], "--repeats 0"),
     ],

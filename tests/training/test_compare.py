@@ -16,14 +16,10 @@ from training import train as train_module
 from training.compare import main
 from training.evaluation import paired, tables
 from training.evaluation.over_seeds import over_seeds
-from training.evaluation.trained import (
-    AGENT,
-    compare_episodes,
-    episode_protocol,
-    load,
-    play_matches,
-)
+from training.evaluation.trained import AGENT, load
+from training.games.skullking.evaluation import PAIRED_MEASURES, play_matches
 from training.games.skullking.pair import DECODED
+from training.run import games
 from training.run.folder import RunFolder
 
 VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
@@ -69,7 +65,7 @@ def test_figures_are_those_of_an_evaluation(compared):
         found = play_matches(trained, trained.config.evaluation, baselines=())
         for opponents in ("random", "rule_hard"):
             ours = run["results"][opponents][AGENT]
-            assert ours == {m: found[opponents][AGENT][m].to_list() for m in paired.MEASURES}
+            assert ours == {m: found[opponents][AGENT][m].to_list() for m in PAIRED_MEASURES}
     points = report["compared"]["rule_hard"]["slow"]["points"]
     by_variant = [r["results"]["rule_hard"][AGENT]["points"][0] for r in report["runs"]]
     assert points["by_seed"] == by_variant[1::2]
@@ -187,13 +183,13 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     (tmp_path / "ore.json").write_text(json.dumps(ore))
     assert compare(tmp_path, config=tmp_path / "ore.json") == 0
     report = json.loads((tmp_path / "t.json").read_text())
-    assert list(report["compared"]) == [paired.EPISODES]
-    rows = report["compared"][paired.EPISODES]
+    assert list(report["compared"]) == ["episodes"]
+    rows = report["compared"]["episodes"]
     assert {"return", "net_profit", "survival"} <= set(rows["slow"])
     trained = load(RunFolder.open(tmp_path / "t-slow-5"))
     options = replace(trained.config.evaluation, episodes=8)
-    _, played = compare_episodes(trained, episode_protocol(options))
-    returns = played[AGENT].columns["return_total"]
+    found = games.protocol_of("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
+    returns = found.played.columns["return_total"]
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
 
@@ -229,13 +225,13 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
     runs = []
     for seed, gap in enumerate(gaps):
         for variant, more in (("base", 0.0), ("other", gap)):
-            found = {name: [10.0 * seed + more, 0, 0] for name in paired.MEASURES}
+            found = {name: [10.0 * seed + more, 0, 0] for name in PAIRED_MEASURES}
             runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
     report = {"name": "t", "baseline": "base", "seeds": [1, 2, 3], "evaluation": {"games": 8}}
     report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
     report["decisions"] = {"base": [256, 256, 256], "other": [320, 320, 320]}
     report["compared"] = paired.statistics(runs, "base")
-    paired.show(tables.console(), report)
+    paired.show(tables.console(), report, games.protocol_of("SkullKingFlat-v0"))
     printed = capsys.readouterr().out
     assert f"other {says} base in points" in printed
     assert "base 256, other 320" in printed

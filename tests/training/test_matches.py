@@ -4,8 +4,9 @@ import pytest
 import fastenv
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
-from training.evaluation.policies import Bot, Net, NetInGame, best_legal
+from training.evaluation.policies import Bot, Net, best_legal
 from training.games.skullking import goals, matches
+from training.games.skullking.players import NetInGame
 from training.run.envs import make_engine
 
 PLAYERS = 4

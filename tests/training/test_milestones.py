@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from training import milestones
 from training.evaluation import tables
-from training.evaluation.trained import AGENT, load, play_matches
-from training.milestones import MILESTONES, first_reached, main, measure
+from training.evaluation.trained import AGENT, load
+from training.games.skullking import milestones
+from training.games.skullking.evaluation import play_matches
+from training.games.skullking.milestones import MILESTONES, first_reached, measure
+from training.milestones import main
 from training.run.folder import RunFolder
 
 ALL_MISSED = {m.name: [m.bar + 0.1, m.bar - 0.1, m.bar + 0.2] for m in MILESTONES}
@@ -128,7 +130,7 @@ def test_runs_that_have_no_milestones_are_refused(train, tmp_path, capsys):
     assert train(tmp_path, "ore", *flags) == 0
     capsys.readouterr()
     assert main([str(tmp_path / "ore")]) == 2
-    assert "milestones are those of Skull King" in capsys.readouterr().err
+    assert "has no milestones" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,12 @@ from training.evaluation import episodes
 from training.evaluation.policies import (
     Bot,
     Net,
-    NetInGame,
     best_legal,
     episode_begins,
     first_episodes,
-    round_begins,
 )
 from training.games.skullking import goals, matches
+from training.games.skullking.players import NetInGame, round_begins
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic, RecurrentLogits
 from training.nets.layout import obs_layout

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from training import protocol
 from training.evaluation.episodes import Episodes
+from training.games.prospector import benchmark
 from training.protocol import main
+from training.run import games
 
 FLAGS = ["--total-steps", "128", "--episodes-per-seed", "3", "--time-max", "60"]
 for option in (
@@ -109,17 +110,17 @@ def test_bad_request_is_refused(tmp_path, capsys, flags, says):
 
 
 def contender(name, profit, survival, guarded=0):
-    aggregate = dict.fromkeys(protocol.METRICS, 0.0)
+    aggregate = dict.fromkeys(benchmark.METRICS, 0.0)
     aggregate |= {"net_profit_mean": profit, "survival_rate": survival}
     return {"name": name, "aggregate": aggregate | {"guard_truncated_count": guarded}}
 
 
 def verdict(enforce, ours, guarded=0):
-    bots = [contender(name, 10, 0.5) for name in set(protocol.EXPECTATIONS.values())]
+    bots = [contender(name, 10, 0.5) for name in set(benchmark.EXPECTATIONS.values())]
     contenders = [contender("ppo", *ours, guarded), *bots]
     report = {"contenders": contenders, "training_runs": [0]}
-    report["comparison"] = protocol.comparison(contenders, "ppo")
-    return protocol.verdict(report, 5, enforce)
+    report["comparison"] = benchmark.comparison(contenders, "ppo")
+    return benchmark.verdict(report, 5, enforce)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,9 @@ def test_aggregate_is_over_all_blocks():
             | {"dt_total": 2 * np.array(steps)}
         )
 
-    found = protocol.contender("x", {1: block(7, [1, 2]), 2: block(9, [3, 6])})
+    found = benchmark.contender(
+        games.protocol_of("Prospector-v0"), "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])}
+    )
     assert found["aggregate"]["steps_total"] == 12
     assert found["over_seeds"]["steps_mean"][0] == pytest.approx(3)
     assert found["aggregate"]["dt_mean"] == pytest.approx(6)

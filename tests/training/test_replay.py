@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from training.evaluation import episodes, replays
+from training.evaluation.protocol import bot as player_of
 from training.evaluation.replays import ReplayError
-from training.games.prospector import episodes as prospector
 from training.replay import main
 from training.run.envs import make_engine
 
@@ -28,7 +28,7 @@ FRAME = {
 def played(env, seed=11):
     options, bot = GAMES[env]
     engine = make_engine(env, 4, options)
-    found = episodes.play(engine, prospector.bot(bot), 4, seed, 1000, keep_actions=True)
+    found = episodes.play(engine, player_of(bot), 4, seed, 1000, keep_actions=True)
     return found, [
         replays.record(env, options, seed + e, actions) for e, actions in enumerate(found.actions)
     ]

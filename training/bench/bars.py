@@ -99,7 +99,9 @@ def single_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
 
 def trainer_row(repeats: int, steps: int) -> dict[str, Any]:
     """Return stock MaskablePPO on 256 lanes of the Worker with a 256x256 network."""
-    flags = Flags(use_numba=True, use_cython=True, tier="worker", n_envs=256, n_steps=32, batch=512)
+    flags = Flags(
+        use_numba=True, use_cython=True, env=TIERS["worker"], n_envs=256, n_steps=32, batch=512
+    )
     runs = [measure(flags, steps, games=0) for _ in range(repeats)]
     shares = [run["share_env"] for run in runs]
     return {

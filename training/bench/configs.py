@@ -10,7 +10,7 @@ from fastenv.errors import ConfigError
 from training.bench import hierarchical
 from training.bench.play import Playback
 from training.bench.timing import interleaved, summary
-from training.bench.trainer import TIERS, Flags, measure
+from training.bench.trainer import Flags, measure
 from training.run.envs import make_engine
 
 CONFIGS: dict[str, Flags] = {
@@ -56,7 +56,7 @@ def env_only(flags: Flags, repeats: int) -> float:
     """Return the median steps a second of random legal play, no network."""
     batches = 64 if flags.backend == "reference" else 256
     play = Playback(
-        TIERS[flags.tier],
+        flags.env,
         flags.n_envs,
         batches,
         {"opponents": flags.opponent},
@@ -68,7 +68,7 @@ def env_only(flags: Flags, repeats: int) -> float:
 
 def bytes_per_env(flags: Flags) -> int:
     """Return the bytes the batch engine keeps for one lane: state row, knobs, output."""
-    engine = make_engine(TIERS[flags.tier], 1, backend=flags.backend)
+    engine = make_engine(flags.env, 1, backend=flags.backend)
     spec = engine.spec
     info = engine.info_records().nbytes
     columns = info + engine.terms.nbytes

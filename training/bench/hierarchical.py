@@ -13,6 +13,7 @@ from training.bench.trainer import M1_WIN_RATE, Flags, game_means
 from training.bench.trainer_modes import run_once
 from training.evaluation.trained import load
 from training.games.skullking import matches
+from training.games.skullking.players import match_policy
 from training.run.config import RunConfig, load_file, merge
 from training.run.folder import RunFolder
 from training.run.values import require
@@ -93,4 +94,4 @@ def _play(run: RunFolder, games: int) -> dict[str, float]:
     if not games:
         return {}
     engine = matches.match_engine(-(-games // 4), "rule_medium")
-    return game_means(engine, load(run).match_policy(engine.num_envs, "rule_hard", 0))
+    return game_means(engine, match_policy(load(run), engine.num_envs, "rule_hard", 0))

@@ -19,6 +19,7 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.bench.timing import Work
+from training.run import games
 
 WORKLOADS = {
     "masked_uniform": "random legal actions",
@@ -50,11 +51,7 @@ def short_id(env: str) -> str:
 
 def fixed_actions(env: str) -> dict[str, int]:
     """Return the workloads of an environment that are one action for ever, and that action."""
-    if short_id(env).startswith("Prospector"):
-        from fastenv.prospector.tables import Action
-
-        return {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
-    return {}
+    return dict(games.of(env).fixed_actions)
 
 
 def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = None) -> None:
@@ -68,8 +65,8 @@ def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = 
         raise ConfigError(f"workload {workload!r}: must be one of {', '.join(WORKLOADS)}.")
     if workload in ("hold", "cash_out") and workload not in fixed_actions(env):
         raise ConfigError(
-            f"workload {workload!r} is an action of Prospector-v0, which {short_id(env)} "
-            "does not have: take masked_uniform."
+            f"workload {workload!r} is an action that {short_id(env)} does not have: take "
+            "masked_uniform."
         )
     if workload == "uniform":
         engine = fastenv.make_engine(env, 1, backend="reference", **(options or {}))

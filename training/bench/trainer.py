@@ -20,8 +20,9 @@ from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from training.bench.stopwatch import Stopwatch
-from training.evaluation.policies import Bot, Net, NetInGame, Policy
+from training.evaluation.policies import Policy
 from training.games.skullking import matches
+from training.games.skullking.players import in_whole_games
 from training.run import machine
 from training.run.envs import make_engine
 from training.run.options.ppo import PPOConfig
@@ -49,7 +50,8 @@ class Flags:
         Hidden layers of policy and value, separate networks.
     use_hierarchical : bool
         Manager and Worker instead of one agent.
-    tier : {"flat", "manager", "worker", "ability"}
+    env : str
+        One of ``TIERS``.
     n_envs, n_steps, batch, epochs : int
     vec : {"auto", "dummy", "subproc", "native"}
         ``auto``: ``dummy`` for the plain Python environment, else the batch engine.
@@ -64,7 +66,7 @@ class Flags:
     use_cython: bool = False
     net_arch: tuple[int, ...] = (256, 256)
     use_hierarchical: bool = False
-    tier: str = "flat"
+    env: str = "SkullKingFlat-v0"
     n_envs: int = 8
     vec: str = "auto"
     n_steps: int = 256
@@ -78,7 +80,7 @@ class Flags:
     def __post_init__(self) -> None:
         """Refuse impossible values."""
         for name, allowed in {
-            "tier": tuple(TIERS),
+            "env": tuple(TIERS.values()),
             "vec": ("auto", "dummy", "subproc", "native"),
             "device": ("cpu", "cuda"),
         }.items():
@@ -104,15 +106,15 @@ class Flags:
 
 def make_vec_env(flags: Flags) -> VecEnv:
     """Return the environment of a configuration."""
-    env, options = TIERS[flags.tier], {"opponents": flags.opponent, "invalid_action": "raise"}
+    options = {"opponents": flags.opponent, "invalid_action": "raise"}
     if flags.vec_kind == "native":
         engine = make_engine(
-            env, flags.n_envs, options, backend=flags.backend, num_threads=flags.threads
+            flags.env, flags.n_envs, options, backend=flags.backend, num_threads=flags.threads
         )
         return BatchVecEnv(engine)
 
     def one() -> Monitor:
-        return Monitor(fastenv.make(env, backend=flags.backend, **options))
+        return Monitor(fastenv.make(flags.env, backend=flags.backend, **options))
 
     made: list[Callable[[], Any]] = [one] * flags.n_envs
     if flags.vec_kind == "dummy":
@@ -192,15 +194,9 @@ def play_games(model: MaskablePPO, flags: Flags, games: int) -> dict[str, float]
     """Return mean official points and win rate of a policy against 3 x rule_medium."""
     if not games:
         return {}
-    from fastenv.skullking.tables import Phase
-
     engine = matches.match_engine(-(-games // 4), "rule_medium")
     logits = logits_of(model.policy)
-    policy: Policy = Net(logits)
-    if flags.tier != "flat":
-        decides = {Phase.BID} if flags.tier == "manager" else {Phase.PLAY, Phase.TIGRESS}
-        view = make_engine(TIERS[flags.tier], 1)
-        policy = NetInGame(logits, view, decides, Bot("rule_hard", engine.num_envs, 0))
+    policy = in_whole_games(logits, flags.env, {}, engine.num_envs)
     return game_means(engine, policy)
 
 

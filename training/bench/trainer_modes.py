@@ -25,7 +25,7 @@ from rich.console import Console
 from training.bench.env_modes import measured
 from training.bench.stopwatch import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
-from training.evaluate import evaluate
+from training.evaluation.of_run import evaluate
 from training.ppo.run import NativeLearner
 from training.run import envs, machine, trainers
 from training.run.config import RunConfig

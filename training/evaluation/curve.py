@@ -12,19 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from training.evaluation import episodes
 from training.evaluation.bootstrap import Interval
-from training.evaluation.policies import Net
-from training.evaluation.trained import match_engine, ready
-from training.games.skullking import matches
-from training.run import checkpoint, envs, trainers
+from training.evaluation.protocol import Curve
+from training.evaluation.trained import ready
+from training.run import checkpoint, envs, games, trainers
 from training.run.checkpoint import BEST, CheckpointError
 from training.run.folder import RunFolder
 from training.run.seeds import CURVE_SEEDS
-
-MATCH_MEASURES = ("win_rate", "points", "margin", "bid_hit")
-# Its lower end decides which policy is best: of the first opponent set, or of the episodes.
-DECIDES = {"matches": "margin", "episodes": "return"}
 
 
 class Evaluator:
@@ -41,18 +35,7 @@ class Evaluator:
         self._options = config.evaluation
         self._view = envs.make_engine(config.env, 1, config.env_options)
         self._identity = trainers.module_of(config.trainer).identity(run, self._view)
-        self._tier = getattr(self._view.game.config, "tier", None)
-        options, sets = self._options, self._options.curve_opponents
-        if self._tier is None:
-            lanes = min(options.curve_episodes, episodes.LANES)
-            self._engines = [envs.make_engine(config.env, lanes, config.env_options)]
-            self._decides, self._count = DECIDES["episodes"], options.curve_episodes
-        else:
-            self._engines = [
-                match_engine(config, opponents, options.curve_games) for opponents in sets
-            ]
-            self._count = sum(engine.num_envs for engine in self._engines)
-            self._decides = self._name(DECIDES["matches"], sets[0])
+        self._curve: Curve = games.protocol_of(config.env).curve(config)
         self._lowest = self._best_so_far()
 
     def evaluate(self, version: int, steps: int, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -74,15 +57,15 @@ class Evaluator:
         begin = time.perf_counter()
         with checkpoint.generators_kept():
             found = self._play(steps, parameters)
-        lowest = found[self._decides].low
+        lowest = found[self._curve.decides].low
         best = bool(lowest > self._lowest)
         record = {
             "version": version,
             "step": steps,
             "results": {name: interval.to_list() for name, interval in found.items()},
-            "decides": self._decides,
+            "decides": self._curve.decides,
             "best": best,
-            "episodes": self._count,
+            "episodes": self._curve.count,
             "first_seed": self._seed,
             "bootstrap": self._options.bootstrap,
         }
@@ -95,31 +78,9 @@ class Evaluator:
     def _seed(self) -> int:
         return CURVE_SEEDS + self._options.seed
 
-    def _name(self, measure: str, opponents: str) -> str:
-        players = int(self._run.config.env_options.get("num_players", 4))
-        return f"{measure}, {players - 1} x {opponents}"
-
     def _play(self, steps: int, parameters: dict[str, Any]) -> Mapping[str, Interval]:
-        config, options = self._run.config, self._options
-        agent = ready(config, self._run.checkpoints, steps, parameters)
-        if self._tier is None:
-            played = episodes.play(
-                self._engines[0],
-                lambda _seed, _lanes: Net(agent.logits),
-                options.curve_episodes,
-                self._seed,
-                options.max_steps,
-            )
-            means = episodes.compare({"agent": played}, "agent", options.bootstrap).means["agent"]
-            return {self._decides: means[self._decides], "steps": means["steps"]}
-        players = int(config.env_options.get("num_players", 4))
-        results = {}
-        for opponents, engine in zip(options.curve_opponents, self._engines, strict=True):
-            policy = agent.match_policy(engine.num_envs, options.bids, options.seed)
-            games = matches.play(engine, policy, self._seed, players)
-            found = matches.intervals(games, options.bootstrap, options.seed)
-            results |= {self._name(m, opponents): found[m] for m in MATCH_MEASURES}
-        return results
+        agent = ready(self._run.config, self._run.checkpoints, steps, parameters)
+        return self._curve.play(agent, self._seed)
 
     def _keep(self, steps: int, parameters: dict[str, Any], record: dict[str, Any]) -> None:
         checkpoint.save(
@@ -143,6 +104,6 @@ class Evaluator:
         if kept is None:
             return -np.inf
         record = kept.trainer["evaluation"]
-        same = record["decides"] == self._decides and record["first_seed"] == self._seed
-        same = same and record["episodes"] == self._count
-        return float(record["results"][self._decides][1]) if same else -np.inf
+        same = record["decides"] == self._curve.decides and record["first_seed"] == self._seed
+        same = same and record["episodes"] == self._curve.count
+        return float(record["results"][self._curve.decides][1]) if same else -np.inf

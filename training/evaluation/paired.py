@@ -2,59 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.over_seeds import over_seeds
-from training.evaluation.trained import AGENT, Trained, episode_protocol, play_matches
-from training.games.prospector import episodes as prospector
-from training.games.skullking.pair import DECODED
-from training.run.config import EvaluationConfig, RunConfig
-
-MEASURES = ("points", "margin", "win_rate", "bid_hit")  # of Skull King; the first one decides
-EPISODES = "episodes"  # in the place of an opponent set, in a game without opponents
-
-
-def play(
-    trained: Trained, options: EvaluationConfig, reference: RunConfig
-) -> dict[str, dict[str, dict[str, list[float | None]]]]:
-    """Let a trained agent play what all are compared on.
-
-    Parameters
-    ----------
-    trained : Trained
-    options : EvaluationConfig
-    reference : RunConfig
-        Of the baseline; its episodes are played where there are no matches.
-
-    Returns
-    -------
-    dict
-        Opponent set to player to measure to value, low and high, over deals or episodes. Players
-        are the agent and, if its Manager has a head over tricks, the bids that this head computes.
-    """
-    if trained.tier is None:
-        protocol = episode_protocol(options)
-        engine = protocol.engine(reference.env, reference.env_options)
-        played = prospector.play(engine, {AGENT: trained.players()[AGENT]}, protocol)
-        means = prospector.compare(played, protocol).means[AGENT]
-        return {EPISODES: {AGENT: {name: mean.to_list() for name, mean in means.items()}}}
-    results = play_matches(trained, options, baselines=(DECODED,))
-    return {
-        opponents: {
-            player: {name: players[player][name].to_list() for name in MEASURES}
-            for player in (AGENT, DECODED)
-            if player in players
-        }
-        for opponents, players in results.items()
-    }
+from training.evaluation.protocol import Column, Protocol
+from training.evaluation.trained import AGENT
 
 
 def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, Any]:
@@ -63,7 +21,8 @@ def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, An
     Parameters
     ----------
     runs : sequence of mapping
-        Seed by seed, with ``variant`` and ``results`` (:func:`play`).
+        Seed by seed, with ``variant`` and ``results``
+        (:meth:`training.evaluation.protocol.Protocol.paired`).
     baseline : str
 
     Returns
@@ -96,12 +55,14 @@ def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, An
 # -- printing --------------------------------------------------------------------------------------
 
 
-def show(console: Console, report: Mapping[str, Any]) -> None:
+def show(console: Console, report: Mapping[str, Any], protocol: Protocol) -> None:
     """Print a table for each opponent set, and whether a variant is apart from the baseline."""
     baseline = report["baseline"]
     for opponents, rows in report["compared"].items():
-        console.print(_table(report, opponents, rows))
-        measure, heading, _ = next(_columns(opponents))
+        columns = [c for c in protocol.columns(opponents) if c[0] in rows[baseline]]
+        played = protocol.played(opponents, report["evaluation"])
+        console.print(_table(report, played, rows, columns))
+        measure, heading, _ = columns[0]
         for row in rows:
             if row != baseline:
                 gap = Interval.from_list(rows[row][measure]["less_baseline"])
@@ -109,20 +70,18 @@ def show(console: Console, report: Mapping[str, Any]) -> None:
                 console.print(f"{row} is {apart} {baseline} in {heading}, by the 95 % interval")
 
 
-def _table(report: Mapping[str, Any], opponents: str, rows: Mapping[str, Any]) -> Table:
-    alone = opponents == EPISODES
-    played = report["evaluation"]["episodes" if alone else "games"]
-    what = EPISODES if alone else f"games against {opponents}"
+def _table(
+    report: Mapping[str, Any], played: str, rows: Mapping[str, Any], columns: Sequence[Column]
+) -> Table:
     decisions = ", ".join(f"{k} {np.mean(steps):,.0f}" for k, steps in report["decisions"].items())
     table = Table(
-        title=f"{report['name']}: {len(report['seeds'])} seeds, {played:,} {what} a run",
+        title=f"{report['name']}: {len(report['seeds'])} seeds, {played} a run",
         caption="Means over training seeds with 95 % t intervals; differences paired by seed. "
         f"Decisions of a training: {decisions}.",
         title_justify="left",
         caption_justify="left",
     )
     table.add_column("variant")
-    columns = list(_columns(opponents))
     for _, heading, _ in columns:
         table.add_column(heading, justify="right")
     table.add_column("training s", justify="right")
@@ -137,14 +96,3 @@ def _table(report: Mapping[str, Any], opponents: str, rows: Mapping[str, Any]) -
             cells = [cell(gap) for gap, (_, _, cell) in zip(gaps, columns, strict=True)]
             table.add_row(f"{row} less {report['baseline']}", *cells)
     return table
-
-
-def _columns(opponents: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield measure, heading, and the function that shows an interval of it."""
-    if opponents == EPISODES:
-        for name, heading, factor in tables.EPISODE_COLUMNS:
-            yield name, heading, partial(tables.fitting, factor=factor)
-        return
-    for name, heading, decimals, factor in tables.MATCH_COLUMNS:
-        if name in MEASURES:
-            yield name, heading, partial(tables.shown, decimals=decimals, factor=factor)

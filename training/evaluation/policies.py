@@ -7,9 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fastenv import BatchEngine
+from fastenv import BatchEngine, sample_legal
 from fastenv.engine import rng_streams
-from fastenv.skullking.tables import Phase
 from training.nets.actor_critic import Logits, RecurrentLogits
 
 
@@ -42,6 +41,25 @@ class Bot:
         return engine.bot_actions(self.kind, self._streams)
 
 
+class RandomLegal:
+    """Takes any legal action, all with the same probability.
+
+    Parameters
+    ----------
+    seed : int
+        Of its generator.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def act(self, engine: BatchEngine) -> np.ndarray:
+        """See :class:`Policy`."""
+        legal = engine.mask != 0
+        legal[~legal.any(axis=-1), 0] = True  # an episode that is over has none: it waits
+        return sample_legal(legal, self._rng)
+
+
 # Tells in which lanes of an engine a network forgets before it decides, bool (n,).
 Begins = Callable[[BatchEngine], np.ndarray]
 
@@ -49,11 +67,6 @@ Begins = Callable[[BatchEngine], np.ndarray]
 def episode_begins(engine: BatchEngine) -> np.ndarray:
     """Return the lanes whose episode is at its first decision."""
     return engine.get_states()["ep_length"] == 0
-
-
-def round_begins(engine: BatchEngine) -> np.ndarray:
-    """Return the lanes of a whole game of Skull King that are about to bid."""
-    return engine.info["decision_phase"] == Phase.BID
 
 
 class Memory:
@@ -115,45 +128,6 @@ class Net:
         """See :class:`Policy`."""
         self._memory.forget(engine)
         return best_legal(self._memory.logits(engine.obs), self._legal(engine))
-
-
-class NetInGame:
-    """A network of a smaller tier in whole games: it takes its own decisions, others the rest.
-
-    Parameters
-    ----------
-    logits : Logits or RecurrentLogits
-    view : BatchEngine
-        An engine of the network's tier; encodes what the network sees of a whole game's row.
-    phases : set of Phase
-        Decisions of the network.
-    others : Policy
-        Takes the others: a bot, or another network of a smaller tier.
-    begins : callable
-        Where an episode of the network's tier begins in a game; see :class:`Memory`.
-    """
-
-    def __init__(
-        self,
-        logits: Logits | RecurrentLogits,
-        view: BatchEngine,
-        phases: set[Phase],
-        others: Policy,
-        begins: Begins = round_begins,
-    ) -> None:
-        self._memory, self._view, self._others = Memory(logits, begins), view, others
-        self._phases = sorted(phases)
-
-    def act(self, engine: BatchEngine) -> np.ndarray:
-        """See :class:`Policy`."""
-        own = np.isin(engine.info["decision_phase"], self._phases)
-        actions = np.zeros(len(own), np.int32) if own.all() else self._others.act(engine)
-        lanes = np.flatnonzero(own)
-        self._memory.forget(engine)
-        if lanes.size:
-            obs = self._view.encode_obs_many(engine.get_states(lanes), trusted=True)
-            actions[lanes] = best_legal(self._memory.logits(obs, lanes), engine.mask[lanes])
-        return actions
 
 
 def best_legal(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:

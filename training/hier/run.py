@@ -16,6 +16,7 @@ from training.callbacks.of_run import conduct
 from training.evaluation.policies import Net
 from training.games.skullking.hindsight.decode import decoding
 from training.games.skullking.pair import Pair
+from training.games.skullking.players import tier_of
 from training.games.skullking.whole_games import ENV, WholeGames
 from training.hier import options
 from training.hier.trainer import HierTrainer
@@ -212,8 +213,8 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
         A game without bids and cards, rules under which a Worker does not decide all cards, or
         what a policy's trainer refuses.
     """
-    tier = getattr(engine.game.config, "tier", None)
-    require(tier == "worker", "env", config.env, "'SkullKingWorker-v0' with trainer='hier'")
+    worker = tier_of(config.env) == "worker"
+    require(worker, "env", config.env, "'SkullKingWorker-v0' with trainer='hier'")
     options.check(config)
     scoring, allowed = engine.game.config.scoring, "without cannonballs with trainer='hier'"
     require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)

@@ -12,9 +12,9 @@ from fastenv import BatchEngine
 from training.games.skullking.lane_goals import GoalLanes
 from training.games.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards
 from training.games.skullking.partner import Partner
+from training.games.skullking.round_stats import RoundStats
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
-from training.hier.stats import RoundStats
 from training.ppo import run as native
 from training.ppo.trainer import OnStep, PPOTrainer
 from training.run import envs

@@ -75,14 +75,20 @@ class GameTraining:
         Named starting points of a run; see :mod:`training.run.presets`.
     window_metrics : tuple of str
         Info columns that windows of ticks average (:mod:`training.callbacks.windows`).
+    bots : tuple of str
+        Scripted players that an agent is compared with, the first one above all.
+    fixed_actions : mapping of str to int
+        Actions worth playing for ever, which benchmarks offer as workloads, by name.
     protocol : str
-        Module with how it is evaluated, a ``PROTOCOL``; see :mod:`training.evaluation.protocol`.
+        Module with how it is evaluated; see :mod:`training.evaluation.protocol`.
     """
 
     title = ""
     env_options: ClassVar[Mapping[str, Any]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     window_metrics: tuple[str, ...] = ()
+    bots: tuple[str, ...] = ()
+    fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"
 
     def observation_parts(self, engine: BatchEngine) -> ObservationParts:
@@ -163,7 +169,8 @@ def of_engine(engine: Any) -> GameTraining:
 
 def protocol_of(env: str) -> Any:
     """Return how a game is evaluated, an :class:`training.evaluation.protocol.Protocol`."""
-    return import_module(of(env).protocol).PROTOCOL
+    game = of(env)
+    return import_module(game.protocol).of(game)
 
 
 def presets() -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from training.evaluation.trained import load
 from training.games.skullking.pair import BIDS, CARDS
+from training.games.skullking.players import tier_of
 from training.hier.options import check, policy_run
 from training.run.config import RunConfig, load_file
 from training.run.folder import RunFolder
@@ -73,7 +74,7 @@ def test_pair_is_evaluated_beside_its_halves(train_hier, tmp_path):
     assert record["matches"]["trained_plays"] == "bids by the Manager, cards by the Worker"
     assert "trained" in record["goals"]["rates"]
     trained = load(RunFolder.open(tmp_path / "run"))
-    assert trained.tier == "worker"
+    assert tier_of(trained.config.env) == "worker"
     assert trained.pair is not None
 
 

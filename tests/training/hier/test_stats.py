@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from training.games.skullking.manager_env import ManagerEnv, RuleCards
-from training.hier.stats import RoundStats
+from training.games.skullking.round_stats import RoundStats
 from training.run.envs import make_engine
 
 SEED = 13

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.prospector.layout import METRICS
+from fastenv.prospector.tables import Action
+from training.games.prospector.bots import BOTS
 from training.run.games import GameTraining
 
 # Prospector spec, section 24. 6,144 decisions; the published figure of 6,000 counts ticks.
@@ -40,6 +44,9 @@ class Prospector(GameTraining):
     title = "Prospector"
     presets = PRESETS
     window_metrics = METRICS
+    bots = BOTS
+    fixed_actions: ClassVar = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
+    protocol = "training.games.prospector.evaluation"
 
     def elapsed(self, engine: BatchEngine) -> np.ndarray:
         """Return the ticks since the episode of each lane began, shape (n,)."""

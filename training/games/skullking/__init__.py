@@ -17,6 +17,7 @@ class SkullKing(GameTraining):
     # Our trainers mask, so an illegal action is a fault that must not hide.
     env_options: ClassVar = {"invalid_action": "raise"}
     presets = PRESETS
+    protocol = "training.games.skullking.evaluation"
 
     def observation_parts(self, engine: BatchEngine) -> ObservationParts:
         """Return where phase and card slots are, in tiers that show them."""

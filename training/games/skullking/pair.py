@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fastenv.skullking.tables import Phase
-from training.evaluation.policies import Bot, NetInGame, Policy
+from training.evaluation.policies import Bot, Policy
+from training.games.skullking.players import CARDS as CARD_PHASES
+from training.games.skullking.players import NetInGame
 from training.hier.options import manager_view
 from training.nets.actor_critic import Logits
 from training.run.config import RunConfig
@@ -71,4 +73,4 @@ class Pair:
 
     def _with_cards(self, others: Policy) -> Policy:
         view = make_engine(self.config.env, 1, self.config.env_options)
-        return NetInGame(self.cards, view, {Phase.PLAY, Phase.TIGRESS}, others)
+        return NetInGame(self.cards, view, CARD_PHASES, others)

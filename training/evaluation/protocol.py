@@ -1,0 +1,470 @@
+"""How a game is evaluated: what every game answers, and what one does that says nothing of itself.
+
+A game names a module with a function ``of``, which returns its :class:`Protocol`
+(:attr:`training.run.games.GameTraining.protocol`). The one here is for any game: the agent and the
+game's bots play the same episodes and are compared by return.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rich.console import Console
+from rich.table import Table
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from fastenv.registry import short_id
+from training.evaluation import episodes, tables
+from training.evaluation.bootstrap import Interval
+from training.evaluation.episodes import Comparison, Episodes, Player
+from training.evaluation.policies import Bot, Net, RandomLegal
+from training.evaluation.trained import AGENT, Trained
+from training.run.config import RunConfig
+from training.run.envs import make_engine
+from training.run.folder import RunFolder
+from training.run.games import GameTraining
+from training.run.options.evaluation import EvaluationConfig
+from training.run.values import require
+
+RANDOM = "random_legal"
+MILESTONES = "milestones.json"  # in a run folder
+# Measure, heading, and the function that shows an interval of it.
+Column = tuple[str, str, Callable[[Interval], str]]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What an evaluation found.
+
+    Parameters
+    ----------
+    record : dict
+        Fields of ``evaluation.json``.
+    rows : list of dict, optional
+        Lines of ``episodes.jsonl``.
+    played : Episodes, optional
+        Those of the agent with their actions, to choose replays from.
+    env_options : mapping
+        Options of the environment in which they were played, beside those of the run.
+    """
+
+    record: dict[str, Any]
+    rows: list[dict[str, Any]] | None = None
+    played: Episodes | None = None
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Curve(ABC):
+    """Plays the same games with every policy of a training.
+
+    Attributes
+    ----------
+    decides : str
+        The measure whose lower end decides which policy is the best.
+    count : int
+        Episodes that a policy plays.
+    """
+
+    decides: str
+    count: int
+
+    @abstractmethod
+    def play(self, agent: Trained, seed: int) -> Mapping[str, Interval]:
+        """Return what a policy reaches in the games from a seed on, ``decides`` among it."""
+
+
+class Protocol(ABC):
+    """How a game is evaluated.
+
+    Parameters
+    ----------
+    game : GameTraining
+
+    Attributes
+    ----------
+    options : tuple of str
+        Those options of ``python -m training.evaluate RUN`` that only some games have a use for,
+        and this one has.
+    has_benchmark : bool
+        There is a :meth:`benchmark` over training seeds.
+    """
+
+    options: ClassVar[tuple[str, ...]] = ()
+    has_benchmark = False
+
+    def __init__(self, game: GameTraining) -> None:
+        self._game = game
+
+    @abstractmethod
+    def evaluate(
+        self,
+        console: Console,
+        title: str,
+        trained: Trained,
+        options: EvaluationConfig,
+        asked: Mapping[str, Any],
+    ) -> Evaluated:
+        """Play with a trained agent and with those it is compared with; print the tables.
+
+        Parameters
+        ----------
+        console : rich.console.Console
+        title : str
+            Of the tables.
+        trained : Trained
+        options : EvaluationConfig
+        asked : mapping
+            Options of the command that no config has, such as ``only``.
+        """
+
+    @abstractmethod
+    def curve(self, config: RunConfig) -> Curve:
+        """Return what is played with the policies of a training while it goes on."""
+
+    @abstractmethod
+    def paired(
+        self, trained: Trained, options: EvaluationConfig, reference: RunConfig
+    ) -> dict[str, dict[str, dict[str, list[float | None]]]]:
+        """Let an agent play what all are compared on (:mod:`training.evaluation.paired`).
+
+        Parameters
+        ----------
+        trained : Trained
+        options : EvaluationConfig
+        reference : RunConfig
+            Of the baseline.
+
+        Returns
+        -------
+        dict
+            What is played, such as a set of opponents, to player to measure to value, low and
+            high. One of the players is ``AGENT``.
+        """
+
+    @abstractmethod
+    def columns(self, what: str) -> Sequence[Column]:
+        """Return the measures that a comparison shows of a part of :meth:`paired`, decisive first.
+
+        Parameters
+        ----------
+        what : str
+            A key of what :meth:`paired` returns.
+        """
+
+    def played(self, what: str, options: Mapping[str, Any]) -> str:
+        """Return in words how much each run plays of a part of :meth:`paired`.
+
+        Parameters
+        ----------
+        what : str
+        options : mapping
+            Of an :class:`EvaluationConfig`.
+        """
+        return f"{options['games']:,} games against {what}"
+
+    def together(self, config: RunConfig) -> str:
+        """Return what a run plays, in words: runs with the same words can be compared."""
+        return short_id(config.env)
+
+    def play_bots(
+        self, console: Console, env: str, names: Sequence[str] | None, asked: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Let scripted players alone play; print and return what came out.
+
+        Parameters
+        ----------
+        console : rich.console.Console
+        env : str
+        names : sequence of str or None
+            Who plays; None is all.
+        asked : mapping
+            Those of ``episodes``, ``seed``, ``max_steps`` and ``time_max`` that were given.
+
+        Raises
+        ------
+        ConfigError
+            If the game has no such episodes, or an option is impossible.
+        """
+        raise ConfigError(f"--bots: {env} has no episodes for bots alone.")
+
+    def milestones(
+        self, console: Console, run: RunFolder, options: EvaluationConfig, member: int | None
+    ) -> None:
+        """Let all checkpoints of a run play to milestones; print and write what came out.
+
+        Raises
+        ------
+        ConfigError
+            If the game has none.
+        """
+        raise ConfigError(f"env={run.config.env!r}: this game has no milestones.")
+
+    def milestone_table(self, record: Mapping[str, Any]) -> Table:
+        """Return what :meth:`milestones` has written as a table."""
+        raise NotImplementedError
+
+    def benchmark(
+        self,
+        config: RunConfig,
+        seeds: Sequence[int],
+        asked: Mapping[str, Any],
+        root: Path,
+        run_id: str,
+        enforce: bool,
+    ) -> dict[str, Any]:
+        """Train with several seeds, let all play with the scripted players; return the report.
+
+        Parameters
+        ----------
+        config : RunConfig
+            Of every training; name and seed are filled in.
+        seeds : sequence of int
+            Training seeds.
+        asked : mapping
+            ``episodes`` of each seed, ``max_steps`` and, if they were given, the ``seed`` of the
+            first episode and ``time_max``.
+        root : Path
+            Folder of the runs.
+        run_id : str
+            What their names begin with.
+        enforce : bool
+            What is expected of a policy decides whether the report passes.
+
+        Raises
+        ------
+        ConfigError
+            If a run is there already.
+        """
+        raise NotImplementedError
+
+    def show_benchmark(self, console: Console, report: Mapping[str, Any]) -> None:
+        """Print what :meth:`benchmark` returned."""
+        raise NotImplementedError
+
+
+# -- episodes, for any game ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Episodes that all policies play.
+
+    Parameters
+    ----------
+    count : int
+        Episodes of each policy, all with the same seeds.
+    base_seed : int
+        Seed of the first episode.
+    max_steps : int
+        Decisions after which an episode is given up.
+    bootstrap : int
+        Resamples of the 95 % intervals.
+    env_options : mapping
+        Options of the environment over those of a run.
+    """
+
+    count: int = 300
+    base_seed: int = 0
+    max_steps: int = 30_000
+    bootstrap: int = 2000
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name, shown in (("count", "episodes"), ("max_steps", "max_steps")):
+            value = getattr(self, name)
+            require(value >= 1, shown, value, "at least 1")
+        require(self.bootstrap >= 1, "bootstrap", self.bootstrap, "at least 1")
+        require(0 <= self.base_seed < 2**40, "base_seed", self.base_seed, "from 0 to 2**40 - 1")
+
+    def engine(self, env: str, options: Mapping[str, Any]) -> BatchEngine:
+        """Return an engine to play on."""
+        lanes = min(self.count, episodes.LANES)
+        return make_engine(env, lanes, {**options, **self.env_options})
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values, without what the environment says of itself."""
+        return {name: value for name, value in asdict(self).items() if name != "env_options"}
+
+    def play(
+        self, engine: BatchEngine, players: Mapping[str, Player], keep_actions: Sequence[str] = ()
+    ) -> dict[str, Episodes]:
+        """Let all players play the same episodes; the actions of some may be kept."""
+        return {
+            name: episodes.play(
+                *(engine, player, self.count, self.base_seed, self.max_steps),
+                keep_actions=name in keep_actions,
+            )
+            for name, player in players.items()
+        }
+
+
+def bot(kind: str) -> Player:
+    """Return a scripted player of that name; its generators are seeded like the episodes."""
+    return lambda first_seed, lanes: Bot(kind, lanes, first_seed)
+
+
+class EpisodeProtocol(Protocol):
+    """The agent and the game's bots, or who chooses among legal actions by chance, play episodes.
+
+    They are compared by return, with the first of them.
+    """
+
+    options = ("episodes", "max_steps")
+    reference_lines: ClassVar[tuple[str, ...]] = ()
+    caption = "Everybody plays the same episodes; means with 95 % intervals over episodes."
+
+    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
+        """Return scripted players by name; default all, reference lines first."""
+        names = names or (*self.reference_lines, *self._game.bots) or (RANDOM,)
+        by_chance: Player = lambda first_seed, lanes: RandomLegal(first_seed)  # noqa: E731
+        return {name: by_chance if name == RANDOM else bot(name) for name in names}
+
+    def kind(self, name: str) -> str:
+        """Return what a contender is: ``policy``, ``bot`` or ``reference_line``."""
+        if name in (*self.reference_lines, RANDOM):
+            return "reference_line"
+        return "bot" if name in self._game.bots else "policy"
+
+    def about(self, engine: BatchEngine) -> dict[str, Any]:
+        """Return options of the environment that title and record of episodes tell."""
+        return {}
+
+    def plan(self, options: EvaluationConfig, asked: Mapping[str, Any]) -> Plan:
+        """Return the episodes of an evaluation."""
+        count = Plan.count if options.episodes is None else options.episodes
+        more = self.env_options(asked)
+        return Plan(count, options.seed, options.max_steps, options.bootstrap, more)
+
+    def env_options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options of the environment that options of the command stand for."""
+        return {}
+
+    def compare(self, played: dict[str, Episodes], plan: Plan) -> Comparison:
+        """Compare with the first scripted player, or with whoever comes first without one."""
+        baseline = next((name for name in self.scripted() if name in played), next(iter(played)))
+        return episodes.compare(played, baseline, plan.bootstrap)
+
+    # -- what is asked -----------------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        console: Console,
+        title: str,
+        trained: Trained,
+        options: EvaluationConfig,
+        asked: Mapping[str, Any],
+    ) -> Evaluated:
+        """See :meth:`Protocol.evaluate`."""
+        config, plan = trained.config, self.plan(options, asked)
+        engine = plan.engine(config.env, config.env_options)
+        players = {**trained.players(), **self.scripted()}
+        played = plan.play(engine, players, keep_actions=(AGENT,))
+        record = self.report(console, title, engine, played, plan)
+        rows = [row for name, found in played.items() for row in found.rows(name)]
+        more = {**plan.env_options, **self.about(engine)}
+        return Evaluated({"episodes": record}, rows, played[AGENT], more)
+
+    def report(
+        self,
+        console: Console,
+        title: str,
+        engine: BatchEngine,
+        played: dict[str, Episodes],
+        plan: Plan,
+    ) -> dict[str, Any]:
+        """Print the comparison of those who played and return its record."""
+        compared = self.compare(played, plan)
+        about = self.about(engine)
+        first, last = plan.base_seed, plan.base_seed + plan.count - 1
+        more = "".join(f", {name} {value:g}" for name, value in about.items())
+        heading = f"{title}: {plan.count:,} episodes, seeds {first} to {last}{more}"
+        console.print(tables.episode_table(compared, heading, self.caption))
+        return {
+            "protocol": "the same seeds for every policy; 95 % bootstrap intervals over episodes",
+            **plan.record(),
+            **about,
+            "backend": engine.backend,
+            "baseline": compared.baseline,
+            "policies": {
+                name: {
+                    "kind": self.kind(name),
+                    "summary": found.summary(),
+                    "intervals": {m: x.to_list() for m, x in compared.means[name].items()},
+                    "return_minus_baseline": compared.gaps[name].to_list()
+                    if name in compared.gaps
+                    else None,
+                }
+                for name, found in played.items()
+            },
+        }
+
+    def play_bots(
+        self, console: Console, env: str, names: Sequence[str] | None, asked: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """See :meth:`Protocol.play_bots`."""
+        plan = Plan(
+            asked.get("episodes", 100),
+            asked.get("seed", 0),
+            asked.get("max_steps", Plan.max_steps),
+            env_options=self.env_options(asked),
+        )
+        engine = plan.engine(env, {})
+        played = plan.play(engine, self.scripted(names))
+        found = self.report(console, "bots", engine, played, plan)
+        rows = [row for name, each in played.items() for row in each.rows(name)]
+        return {**found, "episodes": rows}
+
+    def curve(self, config: RunConfig) -> Curve:
+        """See :meth:`Protocol.curve`."""
+        return EpisodeCurve(config)
+
+    def paired(
+        self, trained: Trained, options: EvaluationConfig, reference: RunConfig
+    ) -> dict[str, dict[str, dict[str, list[float | None]]]]:
+        """See :meth:`Protocol.paired`; the episodes are those of the baseline's environment."""
+        plan = self.plan(options, {})
+        engine = plan.engine(reference.env, reference.env_options)
+        played = plan.play(engine, {AGENT: trained.players()[AGENT]})
+        means = self.compare(played, plan).means[AGENT]
+        return {"episodes": {AGENT: {name: mean.to_list() for name, mean in means.items()}}}
+
+    def columns(self, what: str) -> Sequence[Column]:
+        """See :meth:`Protocol.columns`."""
+        return [
+            (name, heading, partial(tables.fitting, factor=factor))
+            for name, heading, factor in tables.EPISODE_COLUMNS
+        ]
+
+    def played(self, what: str, options: Mapping[str, Any]) -> str:
+        """See :meth:`Protocol.played`."""
+        return f"{options['episodes']:,} episodes"
+
+
+class EpisodeCurve(Curve):
+    """Episodes of the environment that a run is trained on, judged by return."""
+
+    def __init__(self, config: RunConfig) -> None:
+        options = config.evaluation
+        self.decides, self.count = "return", options.curve_episodes
+        self._max_steps, self._bootstrap = options.max_steps, options.bootstrap
+        lanes = min(self.count, episodes.LANES)
+        self._engine = make_engine(config.env, lanes, config.env_options)
+
+    def play(self, agent: Trained, seed: int) -> Mapping[str, Interval]:
+        """See :meth:`Curve.play`."""
+        player: Player = lambda _seed, _lanes: Net(agent.logits)  # noqa: E731
+        played = episodes.play(self._engine, player, self.count, seed, self._max_steps)
+        means = episodes.compare({AGENT: played}, AGENT, self._bootstrap).means[AGENT]
+        return {name: means[name] for name in (self.decides, "steps")}
+
+
+def of(game: GameTraining) -> Protocol:
+    """Return the protocol of a game that says nothing of itself."""
+    return EpisodeProtocol(game)

@@ -1,0 +1,131 @@
+"""Trained networks in whole games: each takes the decisions of its tier, others the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.registry import ENVS, short_id
+from fastenv.skullking.tables import Phase
+from training.evaluation.policies import (
+    Begins,
+    Bot,
+    Memory,
+    Net,
+    Policy,
+    best_legal,
+    episode_begins,
+)
+from training.evaluation.trained import Trained
+from training.nets.actor_critic import Logits, RecurrentLogits
+from training.run.envs import make_engine
+
+CARDS = {Phase.PLAY, Phase.TIGRESS}  # phases in which a card is played
+
+
+def tier_of(env: str) -> str | None:
+    """Return the tier of an environment: flat, manager, worker or ability; None in other games."""
+    return ENVS[short_id(env)][1].get("tier")
+
+
+def round_begins(engine: BatchEngine) -> np.ndarray:
+    """Return the lanes of a whole game that are about to bid."""
+    return engine.info["decision_phase"] == Phase.BID
+
+
+class NetInGame:
+    """A network of a smaller tier in whole games: it takes its own decisions, others the rest.
+
+    Parameters
+    ----------
+    logits : Logits or RecurrentLogits
+    view : BatchEngine
+        An engine of the network's tier; encodes what the network sees of a whole game's row.
+    phases : set of Phase
+        Decisions of the network.
+    others : Policy
+        Takes the others: a bot, or another network of a smaller tier.
+    begins : callable
+        Where an episode of the network's tier begins in a game; see :class:`Memory`.
+    """
+
+    def __init__(
+        self,
+        logits: Logits | RecurrentLogits,
+        view: BatchEngine,
+        phases: set[Phase],
+        others: Policy,
+        begins: Begins = round_begins,
+    ) -> None:
+        self._memory, self._view, self._others = Memory(logits, begins), view, others
+        self._phases = sorted(phases)
+
+    def act(self, engine: BatchEngine) -> np.ndarray:
+        """See :class:`Policy`."""
+        own = np.isin(engine.info["decision_phase"], self._phases)
+        actions = np.zeros(len(own), np.int32) if own.all() else self._others.act(engine)
+        lanes = np.flatnonzero(own)
+        self._memory.forget(engine)
+        if lanes.size:
+            obs = self._view.encode_obs_many(engine.get_states(lanes), trusted=True)
+            actions[lanes] = best_legal(self._memory.logits(obs, lanes), engine.mask[lanes])
+        return actions
+
+
+def in_whole_games(
+    logits: Logits | RecurrentLogits,
+    env: str,
+    env_options: dict[str, Any],
+    num_envs: int,
+    *,
+    bids: str = "rule_hard",
+    seed: int = 0,
+) -> Policy:
+    """Return a network as a player of whole games, with a bot for decisions it has not learnt.
+
+    Parameters
+    ----------
+    logits : Logits or RecurrentLogits
+    env : str
+        What it was trained on, with ``env_options``.
+    env_options : mapping
+    num_envs : int
+        Lanes of the engine it plays in.
+    bids : str
+        Who bids for a Worker; a Manager's cards are played by ``rule_hard``.
+    seed : int
+        Of the bot.
+    """
+    tier = tier_of(env)
+    if tier == "flat":
+        return Net(logits)
+    view = make_engine(env, 1, env_options)
+    if tier == "manager":
+        # An episode of the Manager is one bid, or the ten of a game.
+        begins = episode_begins if env_options.get("mode") == "game" else round_begins
+        return NetInGame(logits, view, {Phase.BID}, Bot("rule_hard", num_envs, seed), begins)
+    return NetInGame(logits, view, CARDS, Bot(bids, num_envs, seed))
+
+
+def match_policy(trained: Trained, num_envs: int, bids: str, seed: int) -> Policy:
+    """Return a trained agent as a player of whole games; see :func:`in_whole_games`."""
+    if trained.pair is not None:
+        policy: Policy = trained.pair.policy(num_envs, seed)
+        return policy
+    config = trained.config
+    options = dict(config.env_options)
+    return in_whole_games(trained.logits, config.env, options, num_envs, bids=bids, seed=seed)
+
+
+def who_plays(trained: Trained, bids: str) -> str:
+    """Return who takes which decisions of a trained agent's whole games, in words."""
+    if trained.pair is not None:
+        return "bids by the Manager, cards by the Worker"
+    tier = tier_of(trained.config.env)
+    if tier == "flat":
+        return "bids and cards by the network"
+    if tier == "manager":
+        return "bids by the network, cards by rule_hard"
+    return f"bids by {bids}, cards by the network"
