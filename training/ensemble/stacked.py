@@ -18,6 +18,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from training.nets.activations import Tanh
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
+from training.ppo.diagnostics import StepWatch
 from training.ppo.minibatch import Minibatches
 from training.ppo.trainer import adam
 from training.run.options.ppo import NativeConfig, PPOConfig
@@ -42,6 +43,7 @@ class StackedNet:
 
     def __init__(self, members: Sequence[ActorCritic]) -> None:
         self._params, _ = stack_module_state(list(members))
+        self._buffers = {name: b.clone() for name, b in members[0].named_buffers()}  # of all
         self._one = _with_plain_tanh(deepcopy(members[0]).to("meta"))
         self.size = len(members)
 
@@ -61,7 +63,7 @@ class StackedNet:
         return found
 
     def _forward(self, params: dict[str, Tensor], obs: Tensor) -> Any:
-        return functional_call(self._one, params, (obs,))
+        return functional_call(self._one, (params, self._buffers), (obs,))
 
     def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits (n, A), values (n,) and the state of one decision of all lanes."""
@@ -78,6 +80,14 @@ class StackedNet:
             1
         ]
         return values
+
+    def member(self, number: int) -> ActorCritic:
+        """Return a copy of one network, from 0, on its own."""
+        net = deepcopy(self._one).to_empty(device=next(self.parameters()).device)
+        net.load_state_dict({name: p.detach()[number] for name, p in self._params.items()})
+        for name, buffer in net.named_buffers():
+            buffer.copy_(self._buffers[name])
+        return net
 
     def initial_state(self, lanes: int) -> Tensor:
         """Return the state of fresh episodes: nothing, for every lane."""
@@ -147,15 +157,24 @@ class StackedAdam:
         for optimizer, rate in zip(self.members, rates, strict=True):
             optimizer.param_groups[0]["lr"] = rate
 
-    def step(self, member: int) -> Tensor:
+    def step(self, member: int, watch: StepWatch | None = None) -> Tensor:
         """Clip the gradients of a member and step; return their norm before."""
         views = self._views[member]
         for view, p in zip(views, self._net.parameters(), strict=True):
             assert p.grad is not None
             view.grad = p.grad[member]
+        if watch is not None:
+            watch.before()
         norm = torch.nn.utils.clip_grad_norm_(views, self._max_norm)
         self.members[member].step()
+        if watch is not None:
+            watch.after()
         return norm
+
+    def watch(self, member: int) -> StepWatch:
+        """Return what looks at a step of a member."""
+        names = (name for name, _ in self._net.named_parameters())
+        return StepWatch(zip(names, self._views[member], strict=True))
 
     def zero_grad(self) -> None:
         """Forget the gradients of all members."""

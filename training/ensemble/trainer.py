@@ -27,6 +27,7 @@ from training.ensemble.stacked import (
 )
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
+from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.lanes import CutOff, Lanes
 from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
 from training.ppo.minibatch import Minibatches, Piece
@@ -208,6 +209,7 @@ class EnsembleTrainer(PPOTrainer):
         sums = torch.zeros(size, len(TERMS) + 1, dtype=wide(self.device), device=self.device)
         done = [0] * size  # minibatches
         going = list(range(size))
+        watches = [self.optimizer.watch(k) for k in going] if self.diagnoses else []
         batches = rollout.steps * self._each // ppo.batch_size
         for _ in range(ppo.n_epochs):
             feeds = {k: self.minibatches.members[k].epoch(adv) for k in going}
@@ -218,7 +220,8 @@ class EnsembleTrainer(PPOTrainer):
                     done[k] += 1
                 going = self._within_kl(going, terms)
                 for k in going:
-                    sums[k, -1] += self.optimizer.step(k)
+                    watch = watches[k] if watches and done[k] == 1 else None
+                    sums[k, -1] += self.optimizer.step(k, watch)
                     self.updates += 1
                 self.optimizer.zero_grad()
                 self.phases.mark("optimizer")
@@ -226,20 +229,31 @@ class EnsembleTrainer(PPOTrainer):
                     break
             if not going:
                 break
+        found = self._terms(sums, done)
+        self._check_finite(found)
+        self.phases.mark("other")
+        return self._summary(found, [self._member_diagnosis(k, w) for k, w in enumerate(watches)])
+
+    def _terms(self, sums: Tensor, minibatches: Sequence[int]) -> list[dict[str, Any]]:
+        """Return what each member's update came to, from sums (M, TERMS + 1) over minibatches."""
+        rollout, done = self.rollout, minibatches
+        blocks = [self._block(k) for k in range(len(self.members))]
         means = (sums / torch.tensor(done, device=self.device).unsqueeze(1)).tolist()
-        found = [
+        return [
             {
                 **dict(zip((*TERMS, "grad_norm"), mean, strict=True)),
                 "explained_variance": float(
                     explained_variance(rollout.value[:-1, block], rollout.ret[:, block])
                 ),
-                "minibatches": minibatches,
+                "minibatches": count,
             }
-            for mean, block, minibatches in zip(means, blocks, done, strict=True)
+            for mean, block, count in zip(means, blocks, done, strict=True)
         ]
-        self._check_finite(found)
-        self.phases.mark("other")
-        return self._summary(found)
+
+    def _member_diagnosis(self, member: int, watch: StepWatch) -> Layers:
+        """Return what is known of each layer of a member; see :meth:`PPOTrainer._diagnosis`."""
+        obs = sample(self.rollout.obs[:-1, self._block(member)]).to(self.device)
+        return merged(watch.record(), dead_units(self.net.member(member), obs))
 
     def _within_kl(self, going: list[int], terms: Tensor) -> list[int]:
         """Return those that go on after a minibatch with these terms, (members, TERMS)."""
@@ -289,11 +303,13 @@ class EnsembleTrainer(PPOTrainer):
                     "checkpoint."
                 )
 
-    def _summary(self, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Return the means over the members, and the terms and episodes of each."""
+    def _summary(self, found: Sequence[dict[str, Any]], layers: Sequence[Layers]) -> dict[str, Any]:
+        """Return the means over the members, and the terms, layers and episodes of each."""
         means = {name: sum(terms[name] for terms in found) / len(found) for name in found[0]}
         each = zip(found, self.members, self._windows, strict=True)
         every = [terms | {"seed": m.seed} | window.record() for terms, m, window in each]
+        for record, its in zip(every, layers, strict=False):
+            record["layers"] = its
         return {**means, "skipped_steps": 0, "members": numbered(every)}
 
 

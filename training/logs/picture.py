@@ -21,6 +21,11 @@ TERMS = (
     ("grad_norm", "gradient", ".3g"),
     ("lr", "lr", ".2g"),
 )
+# What is known of layers, likewise; the largest is shown, with the layer that has it.
+LAYERS = (
+    ("update_ratio", "update/weight", ".1e"),
+    ("dead_units", "dead units", ".0%"),
+)
 LABEL = 12  # columns of the headings at the left
 BLOCKS, BLOCKS_ASCII = " ▁▂▃▄▅▆▇█", " ._-=+*#@"
 
@@ -55,6 +60,7 @@ class Picture:
             (3, self._curves(width, rows, ascii_only)),
             (5, self._phases(width, ascii_only, air=rows > 1)),
             (6, self._terms(width)),
+            (7, self._layers(width)),
             (2, self._evaluation(width, ascii_only)),
             (2, self._warnings()),
         ]
@@ -149,6 +155,24 @@ class Picture:
         ]
         lines = _flowing(terms, width - LABEL)
         return [_labelled("" if k else "update").append(line) for k, line in enumerate(lines)]
+
+    def _layers(self, width: int) -> list[Text]:
+        found = []
+        for name, heading, form in LAYERS:
+            values = {
+                layer: value
+                for layer, figures in self.status.layers.items()
+                if math.isfinite(value := number(section(self.status.layers, layer).get(name)))
+            }
+            if not values:
+                continue
+            where = max(values, key=lambda layer: values[layer])
+            most = format(values[where], form).replace("%", " %")
+            found.append(
+                Text().append(f"{heading} ", "dim").append(most).append(f" {where}", "dim")
+            )
+        lines = _flowing(found, width - LABEL)
+        return [_labelled("" if k else "layers").append(line) for k, line in enumerate(lines)]
 
     def _evaluation(self, width: int, ascii_only: bool) -> list[Text]:
         points = list(self.status.evaluations)

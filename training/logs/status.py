@@ -124,6 +124,7 @@ class Status:
         self.evaluations: deque[Mapping[str, Any]] = deque(maxlen=2)
         self.warnings: deque[str] = deque(maxlen=3)
         self.phases: dict[str, float] = {}
+        self.layers: Mapping[str, Any] = {}  # as of the last iteration that looked at them
         self.saved_at: int | None = None
         self._began = time.monotonic()
         self._recent: deque[tuple[float, int]] = deque([(self._began, start)], maxlen=64)
@@ -143,6 +144,7 @@ class Status:
     def history(self, record: Mapping[str, Any]) -> None:
         """Take in an iteration of an earlier process."""
         self.record = record
+        self.layers = section(section(record, "train"), "layers") or self.layers
         if "wall_s" in record:
             self._wall = float(record["wall_s"]), time.monotonic()
         for (group, name), curve in self.curves.items():

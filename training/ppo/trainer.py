@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from training.nets.distribution import Sampler, log_prob_of, masked_log_probs
 from training.nets.layout import obs_layout, without_padding
 from training.nets.precision import Precision, choose, choose_device, configure_torch
 from training.nets.recurrent import forget
+from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
 from training.ppo.gae import gae_many, gae_torch
@@ -384,6 +386,7 @@ class PPOTrainer:
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // ppo.batch_size)
             self.phases.mark("other")
+        watch = diagnostics.StepWatch(self.net.named_parameters()) if self.diagnoses else None
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
         going = True
@@ -401,7 +404,7 @@ class PPOTrainer:
                     break
                 if self._auxiliary is not None:
                     self._auxiliary_gradient(self._auxiliary, minibatches - 1)
-                sums[-1] += self._optimizer_step()
+                sums[-1] += self._optimizer_step(watch if minibatches == 1 else None)
             passes.append((minibatches, sums.clone()))
             if not going:
                 break
@@ -419,7 +422,21 @@ class PPOTrainer:
             "minibatches": minibatches,
             "skipped_steps": self.precision.skipped,
             **({} if self._auxiliary is None else self._auxiliary.metrics()),
+            **({} if watch is None else {"layers": self._diagnosis(watch)}),
         }
+
+    @property
+    def diagnoses(self) -> bool:
+        """Whether the layers are looked at in this iteration; in the first they are."""
+        every = self.native.diagnostics
+        return every > 0 and self.iteration % every == 0
+
+    def _diagnosis(self, watch: diagnostics.StepWatch) -> diagnostics.Layers:
+        """Return what is known of each layer behind an update whose first step was watched."""
+        obs = diagnostics.sample(self.rollout.obs[:-1]).to(self.device)
+        dead = diagnostics.dead_units(deepcopy(self.net), obs)
+        self.phases.mark("other")
+        return diagnostics.merged(watch.record(), dead)
 
     def _auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
         """Add the gradient of the further loss to that of a minibatch."""
@@ -466,12 +483,16 @@ class PPOTrainer:
         logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done, burn_in)
         return logits[burn_in:].flatten(0, 1), value[burn_in:].flatten(0, 1)
 
-    def _optimizer_step(self) -> Tensor:
+    def _optimizer_step(self, watch: diagnostics.StepWatch | None = None) -> Tensor:
         """Clip the gradients and step; return their norm before."""
         self.precision.unscale(self.optimizer)
+        if watch is not None:
+            watch.before()
         parameters = self.net.parameters()
         norm = torch.nn.utils.clip_grad_norm_(parameters, self.ppo.max_grad_norm)
         self.precision.step(self.optimizer)
+        if watch is not None:
+            watch.after()
         self.optimizer.zero_grad(set_to_none=True)
         self.updates += 1
         self.phases.mark("optimizer")

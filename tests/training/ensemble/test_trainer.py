@@ -1,12 +1,14 @@
 """Every member of an ensemble learns what a trainer alone would."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from tests.bits import equal
 from tests.training.ppo.conftest import DEVICES, sections
 from tests.training.ppo.engines import Counting
 from training.ensemble.trainer import EnsembleTrainer
@@ -182,3 +184,41 @@ def test_what_an_ensemble_cannot_do_is_refused(options, says):
 def test_lanes_must_be_shared_out_evenly():
     with pytest.raises(ConfigError, match="num_envs=16"):
         ensemble(make_engine(ENV, 16, OPTIONS))
+
+
+def test_layers_of_members_are_those_of_single_runs():
+    every, single = ensemble(diagnostics=1), alone(SEEDS[1], diagnostics=1)
+    together = every.iterate()["train"]["members"]["2"]["layers"]
+    found = single.iterate()["train"]["layers"]
+    assert together.keys() == found.keys()
+    for name, figures in found.items():
+        assert together[name] == pytest.approx(figures, rel=1e-3, abs=1e-6), name
+
+
+def test_looking_at_layers_changes_nothing_that_members_learn():
+    with_, without = ensemble(diagnostics=1), ensemble(diagnostics=0)
+    for _ in range(2):
+        assert "layers" in with_.iterate()["train"]["members"]["1"]
+        assert "layers" not in without.iterate()["train"]["members"]["1"]
+    assert equal(with_.state_dict()["model"], without.state_dict()["model"])
+
+
+class Board(Counting):
+    """Boards whose cells have three values, which a network sees as planes."""
+
+    spec = SimpleNamespace(has_tau=False, obs_bounds=(0, 2))
+    obs_shape, obs_dtype = (5, 5), np.dtype(np.int8)
+
+    def write(self, out):
+        out[:] = self.time[:, None, None] % 3
+
+
+def test_boards_are_seen_by_every_member():
+    every = ensemble(Board(3 * 4), batch_size=64)
+    every.start()
+    obs = every.rollout.obs[-1]
+    for k in range(3):
+        alone_ = every.net.member(k)(obs[4 * k : 4 * k + 4])[1]
+        together = every.net.value(obs, state=every.net.initial_state(12))[4 * k : 4 * k + 4]
+        torch.testing.assert_close(alone_, together, rtol=0, atol=1e-6)
+    assert every.iterate()["step"] == 16 * 12

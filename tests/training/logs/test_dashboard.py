@@ -31,6 +31,13 @@ def iteration(k, total=100):
     }
 
 
+LAYERS = {
+    "policy_tower.layers.0": {"grad_norm": 0.1, "update_ratio": 2e-3, "dead_units": 0.02},
+    "policy_tower.layers.2": {"grad_norm": 0.2, "update_ratio": 1e-3, "dead_units": 0.25},
+    "policy_head": {"grad_norm": 0.3, "update_ratio": None},
+}
+
+
 def status(iterations=50, total=100_000):
     found = Status("some-run", total)
     for k in range(1, iterations + 1):
@@ -40,7 +47,11 @@ def status(iterations=50, total=100_000):
 
 def full():
     """A status with everything that can be shown."""
-    found = status()
+    found = Status("some-run", 100_000)
+    first = iteration(0)
+    found.history(first | {"train": first["train"] | {"layers": LAYERS}})
+    for k in range(1, 51):
+        found.metrics(iteration(k))
     found.warn("the temperature of the [bold]machine[/bold] rises " * 5)
     for step, points in ((20_000, 10.0), (40_000, 30.0)):
         results = {"points, 3 x rule_hard": [points, points - 1, points + 1], "win rate": 0.25}
@@ -132,6 +143,8 @@ def test_picture_says_what_matters():
     for part in ("return ", "bids made", "0.300", "backward", "entropy 0.800", "456 MiB"):
         assert part in text
     assert "at 40,000   changes since 20,000" in text
+    assert "layers      update/weight 2.0e-03 policy_tower.layers.0" in text
+    assert "dead units 25 % policy_tower.layers.2" in text
     assert "points, 3 x rule_hard  30.0 [29.0, 31.0]  +20.0" in text
     assert "! the temperature of the [bold]machine[/bold]" in text
 

@@ -157,6 +157,9 @@ class NativeConfig:
         ``cpu`` keeps observations in host memory and brings each minibatch to the device.
     timers : bool
         Split the time of an iteration by phase; on CUDA this waits for the device at each border.
+    diagnostics : int
+        Iterations from one look at the layers to the next, see :mod:`training.ppo.diagnostics`; 0
+        for none.
     hindsight : {"off", "value", "sil", "is", "tricks", "bid"}
         What Skull King's Worker (the first three) or Manager (the other two) learns from rounds
         with the goal that was reached, or with other bids; see
@@ -184,6 +187,7 @@ class NativeConfig:
     micro_batch: int = 0
     obs_device: str = "auto"
     timers: bool = False
+    diagnostics: int = 10
     hindsight: str = "off"
 
     def __post_init__(self) -> None:
@@ -191,7 +195,7 @@ class NativeConfig:
         for name in ("recurrent_size", "seq_len"):
             value = getattr(self, name)
             require(value >= 1, f"native.{name}", value, "at least 1")
-        for name in ("attention", "burn_in", "micro_batch"):
+        for name in ("attention", "burn_in", "micro_batch", "diagnostics"):
             value = getattr(self, name)
             require(value >= 0, f"native.{name}", value, "at least 0")
         require(self.adam_eps > 0, "native.adam_eps", self.adam_eps, "above 0")
@@ -217,8 +221,8 @@ class NativeConfig:
             below = self.burn_in < self.seq_len
             require(below, "native.burn_in", self.burn_in, f"below native.seq_len={self.seq_len}")
             even = self.recurrent != "ssm" or self.recurrent_size % 2 == 0
-            allowed = "even, as ssm has two heads"
-            require(even, "native.recurrent_size", self.recurrent_size, allowed)
+            heads = "even, as ssm has two heads"
+            require(even, "native.recurrent_size", self.recurrent_size, heads)
 
     def check_with(self, ppo: PPOConfig) -> None:
         """Refuse what the section ``ppo`` contradicts."""
