@@ -6,8 +6,9 @@ import pytest
 
 import fastenv
 from tests.needs import needs_speed
-from training import profile, runs_md
-from training.bench import floors, play, record
+from training import profile as command
+from training import runs_md
+from training.bench import floors, play, profile, record
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
 from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
 from training.run import machine
@@ -26,7 +27,7 @@ REPEAT = {"steps", "wall_s", "cpu_s", "steps_per_s", "steps_per_cpu_s", "rss_mb"
 
 def run(out, *flags, name="one"):
     """Call the command line; return its exit status and the artefact."""
-    status = profile.main([*TINY, *flags, "--run-id", name, "--out", str(out)])
+    status = command.main([*TINY, *flags, "--run-id", name, "--out", str(out)])
     path = out / f"{name}.json"
     return status, json.loads(path.read_text()) if path.exists() else None
 
@@ -96,7 +97,7 @@ def test_training_leaves_nothing_behind(tmp_path, monkeypatch):
 
 def test_existing_artefact_is_not_written_over(tmp_path, capsys):
     (tmp_path / "one.json").write_text("mine")
-    assert profile.main([*TINY, "--run-id", "one", "--out", str(tmp_path)]) == 2
+    assert command.main([*TINY, "--run-id", "one", "--out", str(tmp_path)]) == 2
     assert "one.json is there already" in capsys.readouterr().err
     assert (tmp_path / "one.json").read_text() == "mine"
 
@@ -269,7 +270,7 @@ def test_trend_compares_with_the_one_before(tmp_path, capsys):
     assert [r["git_rev"] for r in rows] == ["rev0", "rev1"]
     assert [r["ratio"] for r in rows] == [None, pytest.approx(1.5)]
     assert skipped == [str(tmp_path / "broken.json")]
-    assert profile.main(["--trend", "--out", str(tmp_path)]) == 0
+    assert command.main(["--trend", "--out", str(tmp_path)]) == 0
     assert "1.50" in capsys.readouterr().out
 
 

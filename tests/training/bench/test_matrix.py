@@ -5,9 +5,9 @@ import subprocess
 import pytest
 
 from tests.needs import needs_speed
-from training import matrix
+from training import matrix as command
 from training.bench import cells as c
-from training.bench import learning
+from training.bench import learning, matrix
 from training.run import machine
 from training.run.config import RunConfig
 
@@ -71,7 +71,7 @@ def test_one_factor_at_a_time_changes_one_factor():
 
 def test_over_budget_means_one_factor_at_a_time():
     flags = ["--budget-seconds", "600", "--seconds", "2", "--repeats", "3"]
-    args = matrix.parser().parse_args(flags)
+    args = command.parser().parse_args(flags)
     assert matrix.design(args, ["trainer"], FACTORS) == (
         "full",
         c.product(["trainer"], FACTORS),
@@ -218,7 +218,7 @@ def read(folder):
 
 
 def test_resume_keeps_what_was_measured(measured, capsys):
-    assert matrix.main([*SMALL, "--resume", "--out", str(measured)]) == 0
+    assert command.main([*SMALL, "--resume", "--out", str(measured)]) == 0
     found = read(measured)
     assert found["schema"] == 1
     assert found["design"] == "full"
@@ -232,16 +232,16 @@ def test_resume_keeps_what_was_measured(measured, capsys):
 
 
 def test_existing_matrix_is_not_written_over(measured, capsys):
-    assert matrix.main([*SMALL, "--out", str(measured)]) == 2
+    assert command.main([*SMALL, "--out", str(measured)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert not (measured / "m" / "matrix.json").exists()
-    assert matrix.main([*SMALL, "--resume", "--out", str(measured)]) == 0
-    assert matrix.main([*SMALL, "--resume", "--out", str(measured)]) == 2
+    assert command.main([*SMALL, "--resume", "--out", str(measured)]) == 0
+    assert command.main([*SMALL, "--resume", "--out", str(measured)]) == 2
 
 
 def test_gaps_are_listed_and_fail_if_asked(measured, capsys):
     flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
-    assert matrix.main([*flags, "--fail-on-gap"]) == 1
+    assert command.main([*flags, "--fail-on-gap"]) == 1
     found = read(measured)
     assert len(found["gaps"]) == 2
     assert not found["summary"]["coverage_pass"]
@@ -250,12 +250,12 @@ def test_gaps_are_listed_and_fail_if_asked(measured, capsys):
 
 def test_gaps_alone_are_no_failure(measured):
     flags = [*SMALL, "--precision", "fp32,fp16", "--resume", "--out", str(measured)]
-    assert matrix.main(flags) == 0
+    assert command.main(flags) == 0
 
 
 def test_missed_target_fails_if_enforced(measured):
     target = ["--target-steps-per-sec", "1e9", "--enforce-target"]
-    assert matrix.main([*SMALL, *target, "--resume", "--out", str(measured)]) == 1
+    assert command.main([*SMALL, *target, "--resume", "--out", str(measured)]) == 1
     assert read(measured)["summary"]["mode_target_failures"] == ["env_only", "trainer"]
 
 
@@ -263,7 +263,7 @@ def test_failed_cell_is_an_error(measured, monkeypatch):
     (measured / "m" / "cells" / "env_only-auto-ne4-et1-r0.json").unlink()
     failed = subprocess.CompletedProcess([], 2, "", "noise\nerror: no such thing\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
-    assert matrix.main([*SMALL, "--resume", "--out", str(measured)]) == 1
+    assert command.main([*SMALL, "--resume", "--out", str(measured)]) == 1
     found = read(measured)
     assert found["summary"]["error_candidates"] == 1
     assert found["cells"][0]["reason"] == "no such thing"
@@ -271,7 +271,7 @@ def test_failed_cell_is_an_error(measured, monkeypatch):
 
 def test_used_up_budget_is_a_gap(measured):
     budget = ["--budget-seconds", "0"]
-    assert matrix.main([*SMALL, *budget, "--resume", "--out", str(measured)]) == 0
+    assert command.main([*SMALL, *budget, "--resume", "--out", str(measured)]) == 0
     found = read(measured)
     assert found["design"] == "one factor at a time"
     assert {cell["status"] for cell in found["cells"]} == {"skipped"}
@@ -295,7 +295,7 @@ def test_used_up_budget_is_a_gap(measured):
     ],
 )
 def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, flags, says):
-    assert matrix.main([*flags, "--out", str(tmp_path / "none")]) == 2
+    assert command.main([*flags, "--out", str(tmp_path / "none")]) == 2
     error = capsys.readouterr().err
     assert says in error
     assert error.count("\n") == 1
@@ -303,7 +303,7 @@ def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, flags, says)
 
 
 def test_command_of_a_training_cell():
-    args = matrix.parser().parse_args(["--set", "ppo.net_arch=[8]", "--torch-threads", "2"])
+    args = command.parser().parse_args(["--set", "ppo.net_arch=[8]", "--torch-threads", "2"])
     knobs = c.default_of(FACTORS)
     words = matrix.command(args, c.Cell("trainer", **knobs), 7)
     said = " ".join(words)
@@ -322,7 +322,7 @@ def test_whole_matrix_and_its_gate(tmp_path):
     flags += ["--seconds", "0.01", "--torch-threads", "1", "--set", "ppo.net_arch=[8]"]
     flags += ["--check-steps", "1024", "--check-seeds", "1", "--modes", "trainer,env_only"]
     out = ["--out", str(tmp_path)]
-    assert matrix.main([*flags, *out, "--run-id", "m"]) == 0
+    assert command.main([*flags, *out, "--run-id", "m"]) == 0
     found = read(tmp_path)
     (best,) = found["mode_summaries"]["trainer"]["top_candidates"]
     assert found["learning"]["recommended"] == found["learning"]["default"] == best
@@ -330,7 +330,7 @@ def test_whole_matrix_and_its_gate(tmp_path):
     path = tmp_path / "low.json"
     path.write_text(json.dumps(found))
     gate = [*flags, *out, "--modes", "env_only", "--gate", str(path)]
-    assert matrix.main(gate) == 0
+    assert command.main(gate) == 0
     found["mode_summaries"]["env_only"]["recommended_floor_steps_per_sec"] = 1e12
     path.write_text(json.dumps(found))
-    assert matrix.main(gate) == 1
+    assert command.main(gate) == 1
