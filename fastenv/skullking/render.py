@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,9 @@ def _card_text(card: int, mode: int | None, color: bool) -> str:
     return _paint(card_name(card, mode), code, color)
 
 
-def render_ansi(row: Any, rules: Any, color: bool = True) -> str:
+def render_ansi(
+    row: Any, rules: Any, color: bool = True, names: Sequence[str] | None = None
+) -> str:
     """Return the table as text that a player can read, as the agent sees it.
 
     Parameters
@@ -46,6 +49,8 @@ def render_ansi(row: Any, rules: Any, color: bool = True) -> str:
         The rules it is played by.
     color : bool
         Colour suits and specials with ANSI escape sequences.
+    names : sequence of str, optional
+        Of the players in seat order; default those of the bots.
 
     Returns
     -------
@@ -53,7 +58,7 @@ def render_ansi(row: Any, rules: Any, color: bool = True) -> str:
         Several lines without a line break at the end. A number in brackets is an action, a star
         marks the cards that may be played or discarded now.
     """
-    view = table_view(row, rules)
+    view = table_view(row, rules, names)
     title = _paint("Skull King", BOLD, color) + "  " + " · ".join(view.title)
     lines = [title, "", *_score_lines(view, color)]
     if view.plays:

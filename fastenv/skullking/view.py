@@ -6,6 +6,7 @@ give them away.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -126,7 +127,7 @@ def action_name(action: int, row: Any, rules: Any) -> str:
     return meanings.get(action, str(action))
 
 
-def table_view(row: Any, rules: Any) -> TableView:
+def table_view(row: Any, rules: Any, names: Sequence[str] | None = None) -> TableView:
     """Return what the agent may know of the game in ``row``.
 
     Parameters
@@ -135,6 +136,8 @@ def table_view(row: Any, rules: Any) -> TableView:
         A game, not changed.
     rules : record of RULES_DTYPE
         The rules it is played by.
+    names : sequence of str, optional
+        Of the players in seat order; default those of the bots.
     """
     row, rules = np.asarray(row).reshape(-1)[0], np.asarray(rules).reshape(-1)[0]
     phase, agent = t.Phase(int(row["phase"])), int(row["actor"])
@@ -148,7 +151,9 @@ def table_view(row: Any, rules: Any) -> TableView:
         title=_title(row, rules, phase),
         phase=phase,
         agent=agent,
-        seats=tuple(_seat(row, rules, phase, seat) for seat in range(int(rules["num_hands"]))),
+        seats=tuple(
+            _seat(row, rules, phase, seat, names) for seat in range(int(rules["num_hands"]))
+        ),
         plays=plays,
         winning=None if best is None else plays.index(best),
         follow=_follow(plays, bool(rules["late_suit"])),
@@ -173,9 +178,12 @@ def _title(row: Any, rules: Any, phase: t.Phase) -> tuple[str, ...]:
     return tuple(title)
 
 
-def _seat(row: Any, rules: Any, phase: t.Phase, seat: int) -> Seat:
+def _seat(
+    row: Any, rules: Any, phase: t.Phase, seat: int, names: Sequence[str] | None = None
+) -> Seat:
     agent, ghost = int(row["actor"]), seat >= rules["num_players"]
-    name = "Graybeard" if ghost else t.Bot(int(row["bots"][seat])).name.lower()
+    bot = t.Bot(int(row["bots"][seat])).name.lower() if names is None or ghost else names[seat]
+    name = "Graybeard" if ghost else bot
     # All bids are revealed together, after the cannons are loaded (3.3, 7.1).
     secret = phase == t.Phase.BID or (phase == t.Phase.CANNON and seat != agent)
     return Seat(

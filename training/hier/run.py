@@ -264,7 +264,7 @@ def load_whole_games(
     """Return the trained pair as one function of what both see of whole games, and their view."""
     pair = load_pair(config, load_logits(config, engine, parameters), parameters)
     games = WholeGames(config.env_options, pair.bids, pair.cards)
-    shown = (games.obs_dtype, (), games.num_actions, games.wrap, games.wrap_vec)
+    shown = (games.obs_dtype, (), games.num_actions, games.wrap, games.wrap_vec, games.encode)
     return games.logits, View(ENV, with_defaults(ENV, config.env_options), *shown)
 
 

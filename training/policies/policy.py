@@ -37,6 +37,8 @@ class View:
     wrap, wrap_vec : callable, optional
         Put around an environment (or a vector environment) of that id, so that it shows these
         observations; not needed where it does so itself.
+    encode : callable, optional
+        Returns the observations of state rows of the environment, if ``wrap`` does.
     """
 
     env: str
@@ -44,10 +46,9 @@ class View:
     obs_dtype: np.dtype[Any]
     obs_shape: tuple[int, ...]
     num_actions: int
-    wrap: Callable[[fastenv.FastEnv], gymnasium.Env[Any, int]] | None = None
-    wrap_vec: (
-        Callable[[fastenv.FastVectorEnv], gymnasium.vector.VectorEnv[Any, Any, Any]] | None
-    ) = None
+    wrap: Callable[[fastenv.FastEnv], Env] | None = None
+    wrap_vec: Callable[[fastenv.FastVectorEnv], VectorEnv] | None = None
+    encode: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 class Policy:
@@ -70,6 +71,8 @@ class Policy:
     num_actions : int
     state_size : int
         Numbers that it remembers of a game; 0 for a network without memory.
+    view : View
+        What it sees.
     """
 
     def __init__(
@@ -82,7 +85,7 @@ class Policy:
         member: int | None = None,
     ) -> None:
         self.config, self.path, self.steps, self.member = config, path, steps, member
-        self._logits, self._view = logits, view
+        self._logits, self.view = logits, view
         self.env, self.num_actions = view.env, view.num_actions
         self.obs_dtype, self.obs_shape = view.obs_dtype, view.obs_shape
         self.state_size = logits.state_size if isinstance(logits, RecurrentLogits) else 0
@@ -223,8 +226,8 @@ class Policy:
         ConfigError
             If it would not show what the policy sees; see also :func:`fastenv.make`.
         """
-        env = fastenv.make(self.env, **{**self._view.options, **changes})
-        wrapped = env if self._view.wrap is None else self._view.wrap(env)
+        env = fastenv.make(self.env, **{**self.view.options, **changes})
+        wrapped = env if self.view.wrap is None else self.view.wrap(env)
         self.check(wrapped.observation_space, wrapped.action_space, changes)
         return wrapped
 
@@ -242,8 +245,8 @@ class Policy:
         ConfigError
             See :meth:`make`.
         """
-        vec = fastenv.make_vec(self.env, num_envs, **{**self._view.options, **changes})
-        wrapped = vec if self._view.wrap_vec is None else self._view.wrap_vec(vec)
+        vec = fastenv.make_vec(self.env, num_envs, **{**self.view.options, **changes})
+        wrapped = vec if self.view.wrap_vec is None else self.view.wrap_vec(vec)
         self.check(wrapped.single_observation_space, wrapped.single_action_space, changes)
         return wrapped
 

@@ -8,7 +8,7 @@ described has a :class:`GameTraining` with its defaults, which suit any game of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
@@ -60,6 +60,16 @@ class Seats(Protocol):
 
     def points(self, rows: np.ndarray) -> np.ndarray:
         """Return the points of all seats, shape (k, count)."""
+
+
+class Guest(Protocol):
+    """Plays a seat at many tables."""
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was in lanes whose games begin."""
+
+    def act(self, engine: BatchEngine, lanes: np.ndarray) -> np.ndarray:
+        """Return actions, shape (k,), for the lanes (k,) in which it has to decide."""
 
 
 class GameTraining:
@@ -120,6 +130,66 @@ class GameTraining:
     def seats(self, engine: BatchEngine) -> Seats | None:
         """Return how policies sit in all seats of an engine's games; None where they cannot."""
         return None
+
+    def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
+        """Return an engine of whole games whose seats are all played from outside.
+
+        They are by the usual rules; equal seeds are equal deals, whoever sits where. None where
+        players do not meet.
+        """
+        return None
+
+    def guest(self, who: Any, engine: BatchEngine, seed: int) -> Guest:
+        """Return a player for the seats of :meth:`table`.
+
+        Parameters
+        ----------
+        who : Policy or str
+            A trained one, or the name of a bot.
+        engine : BatchEngine
+        seed : int
+            Of the bots' generators.
+
+        Raises
+        ------
+        ConfigError
+            If it cannot play there.
+        """
+        raise ConfigError(f"{who} cannot sit at a table: in this game players do not meet.")
+
+    def drawn(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
+        """Return a state as its next player sees it, as text with colours.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        row : record
+        names : sequence of str
+            Of the players in seat order.
+        """
+        text: str = engine.game.render(row, "ansi")
+        return text
+
+    def told(
+        self,
+        engine: BatchEngine,
+        before: np.void,
+        action: int,
+        after: np.void,
+        names: Sequence[str],
+    ) -> list[str]:
+        """Return what everybody has seen of a decision, a line each.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        before, after : record
+            States.
+        action : int
+        names : sequence of str
+            Of the players in seat order; the person's is ``You``.
+        """
+        return [f"You: {engine.game.action_name(action, before)}"]
 
     def auxiliary(self, config: Any, engine: BatchEngine) -> Any:
         """Return the loss of ``native.hindsight``, an :class:`training.ppo.auxiliary.Auxiliary`.

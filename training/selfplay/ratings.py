@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from training.run.checkpoint import CheckpointError
 
 K = 4.0
@@ -34,6 +36,34 @@ def expected(rating: float, other: float) -> float:
 def outcome(total: int, other: int) -> float:
     """Return 1 for more points than the other, 0 for fewer, 0.5 for as many."""
     return (total > other) + 0.5 * (total == other)
+
+
+def fit(score: np.ndarray, iterations: int = 200) -> np.ndarray:
+    """Return the ratings that explain comparisons best, by maximum likelihood (Bradley and Terry).
+
+    Parameters
+    ----------
+    score : ndarray, shape (..., K, K)
+        Comparisons that i won against j, ties as halves; the diagonal says nothing. One draw of
+        every two players is added, so that nobody is infinitely strong.
+    iterations : int
+        Of the MM algorithm (Hunter, 2004).
+
+    Returns
+    -------
+    ndarray, shape (..., K)
+        With the mean ``ANCHOR``.
+    """
+    k = score.shape[-1]
+    won = np.where(np.eye(k, dtype=bool), 0.0, score + 0.5)
+    both = won + np.swapaxes(won, -1, -2)
+    strength = np.ones(score.shape[:-1])
+    for _ in range(iterations):
+        pairs = strength[..., :, None] + strength[..., None, :]
+        strength = won.sum(-1) / (both / pairs).sum(-1)
+        strength /= np.exp(np.log(strength).mean(-1, keepdims=True))
+    ratings: np.ndarray = ANCHOR + 400 * np.log10(strength)
+    return ratings
 
 
 class Ratings:

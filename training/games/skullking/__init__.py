@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
+
+import numpy as np
 
 from fastenv import BatchEngine
 from training.games.skullking.presets import PRESETS
-from training.run.games import GameTraining, ObservationParts, Seats
+from training.run.games import GameTraining, Guest, ObservationParts, Seats
 from training.run.values import require
 
 
@@ -56,6 +59,40 @@ class SkullKing(GameTraining):
 
         flat = engine.game.config.tier == "flat"
         return TableSeats(int(engine.game.rules["num_players"][0])) if flat else None
+
+    def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
+        """Return an engine of whole games whose seats are all played from outside."""
+        from training.games.skullking import guests
+
+        return guests.table(num_envs, num_players)
+
+    def guest(self, who: Any, engine: BatchEngine, seed: int) -> Guest:
+        """Return a player for the seats of :meth:`table`."""
+        from training.games.skullking import guests
+
+        if isinstance(who, str):
+            return guests.BotGuest(who, engine, seed)
+        return guests.PolicyGuest(who, engine, seed)
+
+    def drawn(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
+        """Return the table as the next player sees it, as text with colours."""
+        from fastenv.skullking.render import render_ansi
+
+        at_table = names if len(names) == engine.game.config.num_players else None
+        return render_ansi(row, engine.game.rules[0], names=at_table)
+
+    def told(
+        self,
+        engine: BatchEngine,
+        before: np.void,
+        action: int,
+        after: np.void,
+        names: Sequence[str],
+    ) -> list[str]:
+        """Return what everybody has seen of a decision."""
+        from training.games.skullking.told import told
+
+        return told(engine, before, action, after, names)
 
     def auxiliary(self, config: Any, engine: BatchEngine) -> Any:
         """Return the loss on rounds in hindsight (:mod:`training.games.skullking.hindsight`)."""

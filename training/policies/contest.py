@@ -1,0 +1,252 @@
+"""Policies and bots against each other at one table, on duplicate deals (``evaluate --against``).
+
+Every deal is played once in each rotation of the seats, so luck falls on all alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from training.evaluation.bootstrap import Interval, Resamples
+from training.policies.load import load_policy
+from training.policies.policy import Policy
+from training.run import games
+from training.run.games import Guest
+from training.run.seeds import MATCH_SEEDS
+from training.run.values import require
+from training.selfplay.ratings import fit
+
+
+@dataclass(frozen=True)
+class Player:
+    """Who plays.
+
+    Parameters
+    ----------
+    name : str
+        In tables.
+    who : Policy or str
+        A trained one, or the name of a bot.
+    """
+
+    name: str
+    who: Policy | str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a player did, with 95 % intervals over deals.
+
+    Parameters
+    ----------
+    name : str
+    seats : int
+        It had at the table.
+    points : Interval
+        Mean of a game, for each seat.
+    wins : Interval
+        Share of games won, for each seat; shared wins count 1/k.
+    rating : Interval
+        Elo, 1000 on the mean, from all comparisons of two seats in a game.
+    """
+
+    name: str
+    seats: int
+    points: Interval
+    wins: Interval
+    rating: Interval
+
+
+def invite(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
+    """Return players by name: trained policies by a path or the name of a run, or else bots.
+
+    Raises
+    ------
+    RunError, CheckpointError
+        If a path is no trained agent.
+    """
+    found: list[Player] = []
+    for name in names:
+        path = Path(name) if Path(name).exists() else runs / name
+        is_path = path.exists() or "/" in name
+        taken = sum(player.name.partition("#")[0] == _short(name) for player in found)
+        label = _short(name) if not taken else f"{_short(name)}#{taken + 1}"
+        found.append(
+            Player(label, load_policy(path if path.exists() else name) if is_path else name)
+        )
+    return found
+
+
+def _short(name: str) -> str:
+    parts = [p for p in Path(name).parts if p not in ("checkpoints", "runs", "..", "/")]
+    return "/".join(parts[-2:]) if parts else name
+
+
+def seat_count(players: Sequence[Player]) -> int:
+    """Return the seats of the table that trained players are used to."""
+    sizes = {
+        player.name: int(player.who.config.env_options.get("num_players", 4))
+        for player in players
+        if isinstance(player.who, Policy)
+    }
+    require(len(set(sizes.values())) <= 1, "num_players", sizes, "the same for all players")
+    return next(iter(sizes.values()), 4)
+
+
+def play_table(
+    engine: Any, guests: Sequence[Guest], seating: np.ndarray, seeds: np.ndarray
+) -> np.ndarray:
+    """Play one game in every lane.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of :meth:`training.run.games.GameTraining.table`.
+    guests : sequence of Guest
+    seating : ndarray of int, shape (n, P)
+        Guest in every seat.
+    seeds : ndarray of int64, shape (n,)
+
+    Returns
+    -------
+    ndarray of int, shape (n, P)
+        Points of all seats.
+    """
+    seats = games.of_engine(engine).seats(engine)
+    assert seats is not None
+    n = engine.num_envs
+    engine.reset_many(seeds=seeds)
+    for guest in guests:
+        guest.begin(np.arange(n))
+    running, points = np.ones(n, np.bool_), np.zeros(seating.shape, np.int64)
+    while running.any():
+        lanes = np.flatnonzero(running)
+        rows = engine.get_states(lanes)
+        seat = (seats.learner(rows) + seats.deciding(rows)) % seats.count
+        asked, actions = seating[lanes, seat], np.zeros(n, np.int32)
+        for k, guest in enumerate(guests):
+            own = lanes[asked == k]
+            if own.size:
+                actions[own] = guest.act(engine, own)
+        engine.step_many(actions, select=running, autoreset=False)
+        over = np.flatnonzero(running & engine.ended)
+        if over.size:
+            points[over] = seats.points(engine.get_states(over))
+            running[over] = False
+    return points
+
+
+def contest(
+    players: Sequence[Player],
+    env: str,
+    num_games: int = 1000,
+    *,
+    seed: int = 0,
+    resamples: int = 2000,
+) -> list[Standing]:
+    """Let players meet; see the module.
+
+    Parameters
+    ----------
+    players : sequence of Player
+        If they are fewer than the seats, they take several each, in turns.
+    env : str
+        Id of an environment of the game.
+    num_games : int
+        At least; a multiple of the seats is played.
+    seed : int
+        First evaluation seed.
+    resamples : int
+        Of the intervals.
+
+    Raises
+    ------
+    ConfigError
+        If there are too many of them, or one cannot sit at this table.
+    """
+    count = seat_count(players)
+    names = [player.name for player in players]
+    require(2 <= len(players) <= count, "players", names, f"2 to {count}, as the table has seats")
+    require(num_games >= 1, "games", num_games, "at least 1")
+    deals = -(-num_games // count)
+    game = games.of(env)
+    engine = game.table(deals * count, count)
+    require(engine is not None, "env", env, "of a game in which players meet")
+    who = [k % len(players) for k in range(count)]  # player of each guest
+    guests = [game.guest(players[k].who, engine, seed + 1 + g) for g, k in enumerate(who)]
+    turn = np.arange(deals * count)[:, None] % count
+    seating = (np.arange(count) + turn) % count
+    first = MATCH_SEEDS + seed
+    seeds = np.repeat(np.arange(deals, dtype=np.int64) + first, count)
+    points = play_table(engine, guests, seating, seeds)
+    by_guest = np.zeros_like(points)
+    np.put_along_axis(by_guest, seating, points, axis=1)
+    return standings(players, who, by_guest.reshape(deals, count, count), resamples, seed)
+
+
+def standings(
+    players: Sequence[Player], who: Sequence[int], points: np.ndarray, resamples: int, seed: int
+) -> list[Standing]:
+    """Return how players did, best first.
+
+    Parameters
+    ----------
+    players : sequence of Player
+    who : sequence of int
+        Player of each guest.
+    points : ndarray, shape (deals, games of a deal, guests)
+    resamples, seed : int
+    """
+    k, member = len(players), np.eye(len(players))[list(who)]  # (guests, players)
+    best = points == points.max(2, keepdims=True)
+    wins = best / best.sum(2, keepdims=True)
+    deals = np.ones((len(points), k)) * points.shape[1] * member.sum(0)
+    totals = np.concatenate([points.sum(1) @ member, wins.sum(1) @ member], axis=1)
+    found = Resamples(totals, np.concatenate([deals, deals], axis=1), resamples, seed).intervals()
+    beats = (points[..., :, None] > points[..., None, :]) + 0.5 * (
+        points[..., :, None] == points[..., None, :]
+    )
+    score = member.T @ beats.sum(1) @ member  # of each deal, (deals, players, players)
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(len(points), np.full(len(points), 1 / len(points)), resamples)
+    value = fit(score.sum(0))
+    low, high = np.percentile(fit(np.tensordot(drawn, score, 1)), (2.5, 97.5), axis=0)
+    ranked = np.argsort(-value, kind="stable")
+    return [
+        Standing(
+            players[i].name,
+            int(member[:, i].sum()),
+            found[i],
+            found[k + i],
+            Interval(float(value[i]), float(low[i]), float(high[i])),
+        )
+        for i in ranked
+    ]
+
+
+def show(console: Console, found: Sequence[Standing], num_games: int, note: str = "") -> None:
+    """Print the standings."""
+    table = Table(
+        title=f"{len(found)} players, {num_games:,} games on duplicate deals, every rotation",
+        caption="Means of a seat and game with 95 % intervals over deals; shared wins count 1/k; "
+        "Elo from every two seats of a game, 1000 in the mean." + note,
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("player", overflow="fold")
+    for heading in ("seats", "points", "wins, %", "Elo"):
+        table.add_column(heading, justify="right", no_wrap=heading == "seats")
+    for one in found:
+        cells = [
+            f"{x.value * f:.{d}f} [{x.low * f:.{d}f}, {x.high * f:.{d}f}]"
+            for x, f, d in ((one.points, 1, 1), (one.wins, 100, 1), (one.rating, 1, 0))
+        ]
+        table.add_row(one.name, str(one.seats), *cells)
+    console.print(table)
