@@ -66,14 +66,14 @@ def show(console: Console, policy: Any, args: argparse.Namespace) -> None:
 
 
 def film(policy: Any, args: argparse.Namespace) -> int:
-    """Write an episode as a film; return its number of pictures."""
+    """Write an episode as a film; return its decisions."""
     from training.logs import film as films
 
     films.check(args.out)
     env = policy.make(render_mode="rgb_array", **args.options)
     pictures = [env.render() for _ in episode(policy, env, args.seed, args.max_steps)]
     films.write(args.out, [*pictures, pictures[-1]], args.fps)
-    return len(pictures)
+    return len(pictures) - 1
 
 
 def parser() -> argparse.ArgumentParser:

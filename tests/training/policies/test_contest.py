@@ -1,0 +1,110 @@
+"""Players at one table: duplicate deals, every rotation, points, wins and ratings."""
+
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from training.policies.contest import contest, invite, play_table, show, standings
+from training.run import games
+from training.run.folder import RunError
+from training.selfplay.ratings import ANCHOR, expected, fit
+
+FLAT = "SkullKingFlat-v0"
+PRETRAINED = "pretrained/skullking"
+
+
+class Same:
+    """Plays the first legal action, whoever it is."""
+
+    def begin(self, lanes):
+        self.seen = []
+
+    def act(self, engine, lanes):
+        self.seen.append(lanes)
+        return engine.mask[lanes].argmax(1)
+
+
+def test_equal_players_get_the_same_from_every_rotation():
+    engine = games.of(FLAT).table(8, 4)
+    seating = (np.arange(4) + np.arange(8)[:, None]) % 4
+    guests = [Same() for _ in range(4)]
+    points = play_table(engine, guests, seating, np.repeat([5, 6], 4))
+    assert (points[:4] == points[0]).all()
+    assert (points[4:] == points[4]).all()
+    assert (points[0] != points[4]).any()
+    assert all(guest.seen for guest in guests)
+
+
+def test_known_strengths_come_out_in_order(trained):
+    players = invite([PRETRAINED, "rule_hard", "random", str(trained("flat"))])
+    found = contest(players, FLAT, 200, seed=3, resamples=200)
+    names = [one.name for one in found]
+    assert names[:2] == ["pretrained/skullking", "rule_hard"]
+    assert sum(one.wins.value for one in found) == pytest.approx(1)
+    assert np.mean([one.rating.value for one in found]) == pytest.approx(ANCHOR)
+    assert found[0].wins.low > 0.5
+    for one in found:
+        for interval in (one.points, one.wins, one.rating):
+            assert interval.low <= interval.value <= interval.high
+    again = contest(players, FLAT, 200, seed=3, resamples=200)
+    assert again == found
+
+
+def test_two_players_share_the_seats():
+    found = contest(invite(["rule_hard", "random"]), FLAT, 40, resamples=50)
+    assert [(one.name, one.seats) for one in found] == [("rule_hard", 2), ("random", 2)]
+    assert sum(one.wins.value * one.seats for one in found) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "kind", ["native", "manager", "recurrent", "ssm", "attention", "hier", "ensemble", "sb3"]
+)
+def test_every_kind_can_sit_at_a_table(trained, kind):
+    found = contest(invite([str(trained(kind)), "random"]), FLAT, 8, resamples=10)
+    assert len(found) == 2
+
+
+def test_the_same_player_against_itself_is_even():
+    found = contest(invite(["rule_hard"] * 4), FLAT, 8, resamples=20)
+    assert {one.name for one in found} == {"rule_hard", "rule_hard#2", "rule_hard#3", "rule_hard#4"}
+
+
+def test_standings_of_given_points():
+    players = invite(["a", "b"])
+    points = np.tile([[[10, 0], [10, 0], [0, 5]]], (4, 1, 1))
+    first, second = standings(players, [0, 1], points, 50, 0)
+    assert (first.name, second.name) == ("a", "b")
+    assert first.points.value == pytest.approx(20 / 3)
+    assert second.wins.value == pytest.approx(1 / 3)
+
+
+def test_ratings_explain_the_comparisons():
+    strengths = np.array([1200.0, 1000.0, 950.0, 850.0])
+    chance = np.array([[expected(a, b) for b in strengths] for a in strengths])
+    np.testing.assert_allclose(fit(chance * 1e6), strengths, atol=0.1)
+    both = fit(np.stack([chance * 1e6, chance.T * 1e6]))
+    np.testing.assert_allclose(both[1], 2000 - strengths, atol=0.1)
+    assert np.isfinite(fit(np.array([[0.0, 50.0], [0.0, 0.0]]))).all()
+
+
+def test_who_cannot_come_is_named(trained):
+    with pytest.raises(ConfigError, match=r"bot 'nobody': must be one of"):
+        contest(invite(["rule_hard", "nobody"]), FLAT, 4)
+    with pytest.raises(RunError, match="must be a run folder"):
+        invite(["rule_hard", "no/where"])
+    with pytest.raises(ConfigError, match="2 to 4"):
+        contest(invite(["random"] * 5), FLAT, 4)
+    with pytest.raises(ConfigError, match="of the game of SkullKingFlat-v0"):
+        contest(invite(["random", str(trained("prospector"))]), FLAT, 4)
+    with pytest.raises(ConfigError, match="players meet"):
+        contest(invite(["random", "rule_hard"]), "Prospector-v0", 4)
+
+
+def test_table_fits_a_small_terminal(capsys):
+    from rich.console import Console
+
+    found = contest(invite(["rule_hard", "random"]), FLAT, 8, resamples=20)
+    show(Console(width=80), found, 8)
+    shown = capsys.readouterr().out
+    assert "rule_hard" in shown
+    assert max(map(len, shown.splitlines())) <= 80

@@ -1,0 +1,61 @@
+"""An agent at play, in the terminal and on film."""
+
+import re
+
+import pytest
+
+from training.logs import film
+from training.watch import main
+
+AGENT = "pretrained/skullking"
+
+
+def test_in_the_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([AGENT, "--opponents", "rule_hard"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("skullking chooses") == 65  # ten bids and 55 cards
+    assert re.search(r"return -?\d+\.\d\d, seed 0", shown)
+    assert "\x1b" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("kind", ["prospector", "native", "recurrent"])
+def test_every_kind(trained, kind, capsys):
+    assert main([str(trained(kind)), "--max-steps", "3"]) == 0
+    assert f"{kind} chooses" in capsys.readouterr().out
+
+
+def test_a_gif_has_a_picture_of_every_decision(tmp_path, capsys):
+    image = pytest.importorskip("PIL.Image")
+    assert main([AGENT, "--max-steps", "4", "--out", str(tmp_path / "x.gif"), "--fps", "2"]) == 0
+    assert "4 decisions" in capsys.readouterr().out
+    with image.open(tmp_path / "x.gif") as gif:
+        assert gif.size == (960, 640)
+        assert gif.n_frames >= 5
+        assert gif.info["duration"] == 500
+
+
+def test_an_mp4_needs_ffmpeg(tmp_path, capsys, monkeypatch):
+    def missing():
+        raise film.FilmError("an MP4 needs ffmpeg: install it.")
+
+    monkeypatch.setattr(film, "_ffmpeg", missing)
+    assert main([AGENT, "--out", str(tmp_path / "x.mp4")]) == 2
+    assert "needs ffmpeg" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "refused"),
+    [
+        (["nothing"], "must be a run folder"),
+        ([AGENT, "--out", "x.png"], "must end in .gif or .mp4"),
+        ([AGENT, "--max-steps", "0"], "--max-steps must be at least 1"),
+        ([AGENT, "--opponents", "nobody"], "nobody"),
+        ([AGENT, "--fps", "0"], "--fps must be a finite number"),
+        ([AGENT, "--seed", "-3"], "--seed must be from 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(capsys, flags, refused):
+    assert main(flags) == 2
+    assert refused in capsys.readouterr().err
