@@ -1,5 +1,7 @@
 """Evaluate a run honestly: ``python -m training.evaluate RUN``, or ``--bots`` without one.
 
+With ``--against`` trained agents and bots play at one table, and are rated.
+
 What is played is the game's (:mod:`training.games`): whole games on duplicate deals against sets of
 bots, or episodes that the agent and all bots play alike. Nothing here draws from a training
 generator, and no evaluation seed is a training seed.
@@ -23,6 +25,7 @@ from training.run.folder import RunFolder
 _OF_GAMES = ("episodes", "games", "opponents", "bids", "goals", "only", "time_max", "max_steps")
 _OF_BOTS = ("bot", "run_id", "output_path")
 _OF_RUNS = ("checkpoint", "member", "replays")
+_AT_TABLES = ("games",)
 _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_steps", "replays")
 
 
@@ -44,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
+    who = "trained agents and bots that play at one table with it"
+    cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
     alone = parse.add_argument_group("games that are played in episodes")
     alone.add_argument("--time-max", type=float, help="ticks of an episode")
     alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
@@ -51,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     alone.add_argument("--env", default="Prospector-v0", help="with --bots")
     alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
     alone.add_argument("--run-id", help="with --bots: name in the report")
-    alone.add_argument("--output-path", type=Path, help="with --bots: JSON report to write")
+    alone.add_argument("--output-path", type=Path, help="JSON report, with --bots and --against")
     return parse
 
 
@@ -94,6 +99,24 @@ def play_bots(args: argparse.Namespace) -> None:
     files.write_json(args.output_path, report)
 
 
+def play_table(args: argparse.Namespace) -> None:
+    """Let trained agents and bots meet; print and, if asked to, write how they did."""
+    unused = [name for name in _OF_GAMES if name not in _AT_TABLES]
+    refuse_unused(args, "--against", (*unused, *_OF_RUNS, "bot", "run_id"))
+    if args.output_path is not None:
+        files.prepare("--output-path", args.output_path)
+    from training.policies import contest
+
+    players = contest.invite([args.run, *args.against], Path(args.runs))
+    found = contest.contest(
+        players, 1000 if args.games is None else args.games, seed=args.seed or 0
+    )
+    contest.show(tables.console(), found)
+    if args.output_path is not None:
+        report = {**found.record(), **machine.revision(), "versions": machine.versions()}
+        files.write_json(args.output_path, {"generated_at": machine.now(), **report})
+
+
 def evaluate_run(args: argparse.Namespace) -> None:
     """Evaluate a run with the options of a command line over those of its config."""
     run = RunFolder.find(args.run, Path(args.runs))
@@ -114,9 +137,12 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
-        if args.bots != (args.run is None):
+        if args.bots != (args.run is None) or (args.bots and args.against):
             raise ConfigError("evaluate either a RUN or --bots.")
-        play_bots(args) if args.bots else evaluate_run(args)
+        if args.against is not None:
+            play_table(args)
+        else:
+            play_bots(args) if args.bots else evaluate_run(args)
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

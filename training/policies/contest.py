@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from training.evaluation.bootstrap import Interval, Resamples
+from training.evaluation.tables import shown
 from training.policies.load import load_policy
 from training.policies.policy import Policy
 from training.run import games
@@ -62,6 +64,59 @@ class Standing:
     points: Interval
     wins: Interval
     rating: Interval
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Who met, and how they did.
+
+    Parameters
+    ----------
+    standings : tuple of Standing
+        Best first.
+    deals, num_players : int
+        Games are their product.
+    first_seed : int
+        Of the deals.
+    """
+
+    standings: tuple[Standing, ...]
+    deals: int
+    num_players: int
+    first_seed: int
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "protocol": "one table, duplicate deals, every rotation of the seats",
+            "deals": self.deals,
+            "games": self.deals * self.num_players,
+            "first_seed": self.first_seed,
+            "players": [
+                {
+                    "name": one.name,
+                    "seats": one.seats,
+                    "points": one.points.to_list(),
+                    "win_share": one.wins.to_list(),
+                    "rating": one.rating.to_list(),
+                }
+                for one in self.standings
+            ],
+        }
+
+
+def game_of(players: Sequence[Player]) -> str:
+    """Return the environment of the first trained player.
+
+    Raises
+    ------
+    ConfigError
+        If all are bots.
+    """
+    envs = [player.who.env for player in players if isinstance(player.who, Policy)]
+    names = [player.name for player in players]
+    require(bool(envs), "players", names, "one trained agent, at least: its game is played")
+    return envs[0]
 
 
 def invite(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
@@ -144,21 +199,14 @@ def play_table(
 
 
 def contest(
-    players: Sequence[Player],
-    env: str,
-    num_games: int = 1000,
-    *,
-    seed: int = 0,
-    resamples: int = 2000,
-) -> list[Standing]:
+    players: Sequence[Player], num_games: int = 1000, *, seed: int = 0, resamples: int = 2000
+) -> Contest:
     """Let players meet; see the module.
 
     Parameters
     ----------
     players : sequence of Player
-        If they are fewer than the seats, they take several each, in turns.
-    env : str
-        Id of an environment of the game.
+        One is trained, at least. If they are fewer than the seats, they take several, in turns.
     num_games : int
         At least; a multiple of the seats is played.
     seed : int
@@ -171,12 +219,12 @@ def contest(
     ConfigError
         If there are too many of them, or one cannot sit at this table.
     """
-    count = seat_count(players)
+    env, count = game_of(players), seat_count(players)
     names = [player.name for player in players]
     require(2 <= len(players) <= count, "players", names, f"2 to {count}, as the table has seats")
     require(num_games >= 1, "games", num_games, "at least 1")
-    deals = -(-num_games // count)
-    game = games.of(env)
+    require(0 <= seed < 2**40, "seed", seed, "from 0 to 2**40 - 1")
+    deals, game = -(-num_games // count), games.of(env)
     engine = game.table(deals * count, count)
     require(engine is not None, "env", env, "of a game in which players meet")
     who = [k % len(players) for k in range(count)]  # player of each guest
@@ -188,12 +236,13 @@ def contest(
     points = play_table(engine, guests, seating, seeds)
     by_guest = np.zeros_like(points)
     np.put_along_axis(by_guest, seating, points, axis=1)
-    return standings(players, who, by_guest.reshape(deals, count, count), resamples, seed)
+    by_guest = by_guest.reshape(deals, count, count)
+    return Contest(standings(players, who, by_guest, resamples, seed), deals, count, first)
 
 
 def standings(
     players: Sequence[Player], who: Sequence[int], points: np.ndarray, resamples: int, seed: int
-) -> list[Standing]:
+) -> tuple[Standing, ...]:
     """Return how players did, best first.
 
     Parameters
@@ -219,7 +268,7 @@ def standings(
     value = fit(score.sum(0))
     low, high = np.percentile(fit(np.tensordot(drawn, score, 1)), (2.5, 97.5), axis=0)
     ranked = np.argsort(-value, kind="stable")
-    return [
+    return tuple(
         Standing(
             players[i].name,
             int(member[:, i].sum()),
@@ -228,25 +277,24 @@ def standings(
             Interval(float(value[i]), float(low[i]), float(high[i])),
         )
         for i in ranked
-    ]
+    )
 
 
-def show(console: Console, found: Sequence[Standing], num_games: int, note: str = "") -> None:
+def show(console: Console, found: Contest) -> None:
     """Print the standings."""
+    count = found.deals * found.num_players
     table = Table(
-        title=f"{len(found)} players, {num_games:,} games on duplicate deals, every rotation",
+        title=f"{count:,} games of {found.num_players} on duplicate deals, every rotation",
         caption="Means of a seat and game with 95 % intervals over deals; shared wins count 1/k; "
-        "Elo from every two seats of a game, 1000 in the mean." + note,
+        "Elo from every two seats of a game, 1000 in the mean.",
         title_justify="left",
         caption_justify="left",
     )
     table.add_column("player", overflow="fold")
-    for heading in ("seats", "points", "wins, %", "Elo"):
-        table.add_column(heading, justify="right", no_wrap=heading == "seats")
-    for one in found:
-        cells = [
-            f"{x.value * f:.{d}f} [{x.low * f:.{d}f}, {x.high * f:.{d}f}]"
-            for x, f, d in ((one.points, 1, 1), (one.wins, 100, 1), (one.rating, 1, 0))
-        ]
-        table.add_row(one.name, str(one.seats), *cells)
+    for heading in ("points", "wins %", "Elo"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for one in found.standings:
+        cells = [shown(one.points, 0), shown(one.wins, 1, 100), shown(one.rating, 0)]
+        seats = f" ({one.seats} seats)" if one.seats > 1 else ""
+        table.add_row(escape(one.name) + seats, *cells)
     console.print(table)

@@ -1,9 +1,13 @@
 """Players at one table: duplicate deals, every rotation, points, wins and ratings."""
 
+import json
+
 import numpy as np
 import pytest
+from rich.console import Console
 
 from fastenv.errors import ConfigError
+from training.evaluate import main
 from training.policies.contest import contest, invite, play_table, show, standings
 from training.run import games
 from training.run.folder import RunError
@@ -37,7 +41,7 @@ def test_equal_players_get_the_same_from_every_rotation():
 
 def test_known_strengths_come_out_in_order(trained):
     players = invite([PRETRAINED, "rule_hard", "random", str(trained("flat"))])
-    found = contest(players, FLAT, 200, seed=3, resamples=200)
+    found = contest(players, 200, seed=3, resamples=200).standings
     names = [one.name for one in found]
     assert names[:2] == ["pretrained/skullking", "rule_hard"]
     assert sum(one.wins.value for one in found) == pytest.approx(1)
@@ -46,13 +50,13 @@ def test_known_strengths_come_out_in_order(trained):
     for one in found:
         for interval in (one.points, one.wins, one.rating):
             assert interval.low <= interval.value <= interval.high
-    again = contest(players, FLAT, 200, seed=3, resamples=200)
+    again = contest(players, 200, seed=3, resamples=200).standings
     assert again == found
 
 
 def test_two_players_share_the_seats():
-    found = contest(invite(["rule_hard", "random"]), FLAT, 40, resamples=50)
-    assert [(one.name, one.seats) for one in found] == [("rule_hard", 2), ("random", 2)]
+    found = contest(invite([PRETRAINED, "random"]), 40, resamples=50).standings
+    assert [(one.name, one.seats) for one in found] == [(PRETRAINED, 2), ("random", 2)]
     assert sum(one.wins.value * one.seats for one in found) == pytest.approx(1)
 
 
@@ -60,13 +64,16 @@ def test_two_players_share_the_seats():
     "kind", ["native", "manager", "recurrent", "ssm", "attention", "hier", "ensemble", "sb3"]
 )
 def test_every_kind_can_sit_at_a_table(trained, kind):
-    found = contest(invite([str(trained(kind)), "random"]), FLAT, 8, resamples=10)
-    assert len(found) == 2
+    found = contest(invite([str(trained(kind)), "random"]), 8, resamples=10)
+    assert len(found.standings) == 2
+    assert (found.deals, found.num_players) == (2, 4)
 
 
 def test_the_same_player_against_itself_is_even():
-    found = contest(invite(["rule_hard"] * 4), FLAT, 8, resamples=20)
-    assert {one.name for one in found} == {"rule_hard", "rule_hard#2", "rule_hard#3", "rule_hard#4"}
+    found = contest(invite([PRETRAINED] * 4), 8, resamples=20).standings
+    assert {one.name for one in found} == {PRETRAINED, *(f"{PRETRAINED}#{k}" for k in (2, 3, 4))}
+    assert {one.points.value for one in found} == {found[0].points.value}
+    np.testing.assert_allclose([one.rating.value for one in found], ANCHOR)
 
 
 def test_standings_of_given_points():
@@ -89,22 +96,49 @@ def test_ratings_explain_the_comparisons():
 
 def test_who_cannot_come_is_named(trained):
     with pytest.raises(ConfigError, match=r"bot 'nobody': must be one of"):
-        contest(invite(["rule_hard", "nobody"]), FLAT, 4)
+        contest(invite([PRETRAINED, "nobody"]), 4)
     with pytest.raises(RunError, match="must be a run folder"):
         invite(["rule_hard", "no/where"])
     with pytest.raises(ConfigError, match="2 to 4"):
-        contest(invite(["random"] * 5), FLAT, 4)
+        contest(invite([PRETRAINED, *["random"] * 4]), 4)
     with pytest.raises(ConfigError, match="of the game of SkullKingFlat-v0"):
-        contest(invite(["random", str(trained("prospector"))]), FLAT, 4)
+        contest(invite([PRETRAINED, str(trained("prospector"))]), 4)
     with pytest.raises(ConfigError, match="players meet"):
-        contest(invite(["random", "rule_hard"]), "Prospector-v0", 4)
+        contest(invite([str(trained("prospector")), "random"]), 4)
+    with pytest.raises(ConfigError, match="one trained agent"):
+        contest(invite(["rule_hard", "random"]), 4)
+
+
+def test_command(capsys, tmp_path):
+    path = tmp_path / "report.json"
+    flags = ["--against", "rule_hard", "heuristic", "random", "--games", "16", "--seed", "2"]
+    assert main([PRETRAINED, *flags, "--output-path", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "16 games of 4 on duplicate deals" in shown
+    report = json.loads(path.read_text())
+    assert [len(one["points"]) for one in report["players"]] == [3] * 4
+    assert report["games"] == 16
+    assert sum(one["win_share"][0] for one in report["players"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("flags", "refused"),
+    [
+        (["--games", "0"], "games must be at least 1"),
+        (["--only", "goals"], "--only goals: must be left out with --against"),
+        (["--opponents", "mixed"], "--opponents mixed: must be left out with --against"),
+        (["--seed", "-1"], "seed must be from 0"),
+    ],
+)
+def test_command_refuses(capsys, flags, refused):
+    assert main([PRETRAINED, "--against", "random", *flags]) == 2
+    assert refused in capsys.readouterr().err
 
 
 def test_table_fits_a_small_terminal(capsys):
-    from rich.console import Console
-
-    found = contest(invite(["rule_hard", "random"]), FLAT, 8, resamples=20)
-    show(Console(width=80), found, 8)
+    found = contest(invite([PRETRAINED, "random"]), 8, resamples=20)
+    show(Console(width=80), found)
     shown = capsys.readouterr().out
-    assert "rule_hard" in shown
+    assert "random" in shown
+    assert "…" not in shown
     assert max(map(len, shown.splitlines())) <= 80
