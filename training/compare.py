@@ -14,7 +14,7 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,7 @@ def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training
         free = name not in parse_assignments(given)
         require(free, name, parse_assignments(given).get(name), "left to --seeds and --name")
     flags = [] if file is None else [f"--config={file}"]
+    flags += [] if args.env is None else [f"--env={args.env}"]
     flags += [f"--set={text}" for text in given]
     flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
     flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
@@ -181,43 +182,52 @@ def run_comparison(
         If a run has begun with other options; nothing is trained then.
     """
     before = [begun(root, each.config) for each in trainings]
-    protocol = games.protocol_of(trainings[0].config.env)
     variants = list(dict.fromkeys(each.variant for each in trainings))
-    configs = {each.variant: _settings(each.config) for each in trainings[: len(variants)]}
+    baseline = trainings[0].config
+    protocol = games.protocol_of(baseline.env)
+    about = {
+        **about,
+        "baseline": variants[0],
+        "policy": "highest legal logit",
+        "intervals": "of means and differences: 95 %, Student's t over seeds; of runs: 95 %, "
+        f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
+        "evaluation": asdict(options),
+        "configs": {each.variant: _settings(each.config) for each in trainings[: len(variants)]},
+    }
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}
     for each, there in zip(trainings, before, strict=True):
         run = RunFolder.create(root, each.config) if there is None else there
         trained, record = train_to_end(run, resume=there is not None)
         torch.set_num_threads(1)
-        results = protocol.paired(trained, options, trainings[0].config)
+        results = protocol.paired(trained, options, baseline)
         names = {"variant": each.variant, "command": each.command}
         runs.append({**names, **record, "results": results})
-        if each.variant != variants[-1]:
-            continue
-        of = {name: [run for run in runs if run["variant"] == name] for name in variants}
-        report = {
-            **about,
-            "created": machine.now(),
-            "baseline": variants[0],
-            "seeds": list(dict.fromkeys(run["seed"] for run in runs)),
-            "policy": "highest legal logit",
-            "intervals": "of means and differences: 95 %, Student's t over seeds; of runs: 95 %, "
-            f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
-            "evaluation": asdict(options),
-            "decisions": {name: [run["steps"] for run in of[name]] for name in variants},
-            "training_s": {
-                name: over_seeds([run["wall_s"] for run in of[name]]).to_list() for name in variants
-            },
-            "compared": paired.statistics(runs, variants[0]),
-            "configs": configs,
-            "runs": runs,
-            **machine.revision(),
-            "host": machine.host(),
-            "versions": machine.versions(),
-        }
-        files.write_json(target, report)
+        if each.variant == variants[-1]:
+            report = {**about, **_found(runs, variants, protocol.shares)}
+            files.write_json(target, report)
     return report
+
+
+def _found(
+    runs: Sequence[Mapping[str, Any]], variants: Sequence[str], shares: Collection[str]
+) -> dict[str, Any]:
+    """Return what the trainings so far came to, for the report."""
+    of = {name: [run for run in runs if run["variant"] == name] for name in variants}
+    return {
+        "created": machine.now(),
+        "seeds": list(dict.fromkeys(run["seed"] for run in runs)),
+        "decisions": {name: [run["steps"] for run in of[name]] for name in variants},
+        "training_s": {
+            name: over_seeds([run["wall_s"] for run in of[name]], least=0.0).to_list()
+            for name in variants
+        },
+        "compared": paired.statistics(runs, variants[0], shares),
+        "runs": list(runs),
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+    }
 
 
 # -- command line ----------------------------------------------------------------------------------
@@ -248,6 +258,7 @@ class _Variants(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.compare", description=__doc__)
+    parse.add_argument("--env", help="environment id of all variants")
     parse.add_argument("--config", help="YAML or JSON file of training options")
     parse.add_argument("--seeds", required=True, help="training seeds, such as 1,2,3")
     parse.add_argument("--total-steps", type=int, help="decisions of each training")

@@ -70,7 +70,7 @@ def test_figures_are_those_of_an_evaluation(compared):
     by_variant = [r["results"]["rule_hard"][AGENT]["points"][0] for r in report["runs"]]
     assert points["by_seed"] == by_variant[1::2]
     gaps = [by_variant[1] - by_variant[0], by_variant[3] - by_variant[2]]
-    assert points["less_baseline"][0] == pytest.approx(sum(gaps) / 2)
+    assert points["minus_baseline"][0] == pytest.approx(sum(gaps) / 2)
 
 
 def parameters(run):
@@ -172,7 +172,7 @@ def test_a_pair_with_a_head_over_tricks_also_plays_the_bids_it_computes(compare,
     for player, row in ((AGENT, "pair"), (DECODED, f"pair, {DECODED}")):
         assert rows[row]["margin"]["by_seed"][0] == found[player]["margin"].value
     printed = capsys.readouterr().out
-    assert "pair, decoded bids less flat" in " ".join(printed.split())
+    assert "pair, decoded bids minus flat" in " ".join(printed.split())
     assert "in points, by the 95 % interval" in printed
 
 
@@ -193,6 +193,13 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
 
+def test_env_is_that_of_all_variants():
+    flags = ["--env", "Prospector-v0", "--seeds", "1,2", *VARIANTS]
+    trainings = compare_module.plan(compare_module.parser().parse_args(flags))
+    assert [each.config.env for each in trainings] == ["Prospector-v0"] * 4
+    assert all("--env=Prospector-v0" in shlex.split(each.command) for each in trainings)
+
+
 # -- statistics ------------------------------------------------------------------------------------
 
 
@@ -208,13 +215,25 @@ def test_differences_are_paired_by_seed():
         *(run("base", 900.0), run("more", 904.0)),
     ]
     found = paired.statistics(runs, "base")["rule_hard"]
-    assert "less_baseline" not in found["base"]["points"]
-    value, low, high = found["more"]["points"]["less_baseline"]
+    assert "minus_baseline" not in found["base"]["points"]
+    value, low, high = found["more"]["points"]["minus_baseline"]
     half = 4.302653 * 1.0 / math.sqrt(3)  # the standard deviation of 3, 5, 4 is 1
     assert (value, low, high) == pytest.approx((4, 4 - half, 4 + half), rel=1e-5)
     half = 4.302653 * 400 / math.sqrt(3)
     assert found["base"]["points"]["mean"] == pytest.approx([500, 500 - half, 500 + half], rel=1e-5)
     assert found["more"]["points"]["mean"] == over_seeds([103.0, 505.0, 904.0]).to_list()
+
+
+def test_an_interval_of_a_share_ends_where_shares_do():
+    runs = []
+    for rates in ((0.1, 0.9), (0.9, 0.2)):
+        for variant, rate in zip(("base", "other"), rates, strict=True):
+            found = {name: [rate, 0, 0] for name in ("win_rate", "points")}
+            runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
+    found = paired.statistics(runs, "base", ("win_rate",))["rule_hard"]
+    assert found["base"]["win_rate"]["mean"] == pytest.approx([0.5, 0.0, 1.0])
+    assert found["other"]["win_rate"]["minus_baseline"] == pytest.approx([0.05, -1.0, 1.0])
+    assert found["base"]["points"]["mean"][1] < 0.0  # no share
 
 
 @pytest.mark.parametrize(

@@ -66,14 +66,24 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
     }
 
 
-def over_seeds(values: Sequence[float]) -> Interval:
-    """Return the mean over training seeds with its 95 % t interval; NaN bounds for one seed."""
+def over_seeds(
+    values: Sequence[float], least: float = -math.inf, most: float = math.inf
+) -> Interval:
+    """Return the mean over training seeds with its 95 % t interval; NaN bounds for one seed.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One of each seed.
+    least, most : float
+        What a mean can be; the interval ends there.
+    """
     x = np.asarray(values, np.float64)
     mean, n = float(x.mean()), len(x)
     if n == 1:
         return Interval(mean, np.nan, np.nan)
     half = _student(n - 1) * float(x.std(ddof=1)) / n**0.5
-    return Interval(mean, mean - half, mean + half)
+    return Interval(mean, max(least, mean - half), min(most, mean + half))
 
 
 def _student(freedom: int) -> float:

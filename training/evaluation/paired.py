@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ from training.evaluation.protocol import Column, Protocol
 from training.evaluation.trained import AGENT
 
 
-def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, Any]:
+def statistics(
+    runs: Sequence[Mapping[str, Any]], baseline: str, shares: Collection[str] = ()
+) -> dict[str, Any]:
     """Return means over seeds, and differences to the baseline that are paired by seed.
 
     Parameters
@@ -24,13 +27,34 @@ def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, An
         Seed by seed, with ``variant`` and ``results``
         (:meth:`training.evaluation.protocol.Protocol.paired`).
     baseline : str
+    shares : collection of str
+        Measures that lie between 0 and 1, and their intervals with them.
 
     Returns
     -------
     dict
         Opponent set to row to measure to ``by_seed``, ``mean`` and, for all but the baseline,
-        ``less_baseline``; the latter two as value, low and high.
+        ``minus_baseline``; the latter two as value, low and high.
     """
+    values = _by_seed(runs)
+    compared: dict[str, Any] = {}
+    for opponents, rows in values.items():
+        compared[opponents] = {row: {} for row in rows}
+        for row, measures in rows.items():
+            for measure, each in measures.items():
+                least, most = (0.0, 1.0) if measure in shares else (-math.inf, math.inf)
+                found = {"by_seed": each, "mean": over_seeds(each, least, most).to_list()}
+                if row != baseline:
+                    gaps = np.subtract(each, rows[baseline][measure]).tolist()
+                    found["minus_baseline"] = over_seeds(gaps, least - most, most - least).to_list()
+                compared[opponents][row][measure] = found
+    return compared
+
+
+def _by_seed(
+    runs: Sequence[Mapping[str, Any]],
+) -> dict[str, dict[str, dict[str, list[float]]]]:
+    """Return what is played to row of a table to measure to its value with each seed."""
     values: dict[str, dict[str, dict[str, list[float]]]] = {}
     for run in runs:
         for opponents, players in run["results"].items():
@@ -39,17 +63,7 @@ def statistics(runs: Sequence[Mapping[str, Any]], baseline: str) -> dict[str, An
                 of_row = values.setdefault(opponents, {}).setdefault(row, {})
                 for measure, interval in found.items():
                     of_row.setdefault(measure, []).append(interval[0])
-    compared: dict[str, Any] = {}
-    for opponents, rows in values.items():
-        compared[opponents] = {row: {} for row in rows}
-        for row, measures in rows.items():
-            for measure, each in measures.items():
-                found = {"by_seed": each, "mean": over_seeds(each).to_list()}
-                if row != baseline:
-                    gaps = np.subtract(each, rows[baseline][measure]).tolist()
-                    found["less_baseline"] = over_seeds(gaps).to_list()
-                compared[opponents][row][measure] = found
-    return compared
+    return values
 
 
 # -- printing --------------------------------------------------------------------------------------
@@ -65,7 +79,7 @@ def show(console: Console, report: Mapping[str, Any], protocol: Protocol) -> Non
         measure, heading, _ = columns[0]
         for row in rows:
             if row != baseline:
-                gap = Interval.from_list(rows[row][measure]["less_baseline"])
+                gap = Interval.from_list(rows[row][measure]["minus_baseline"])
                 apart = "above" if gap.low > 0 else "below" if gap.high < 0 else "not apart from"
                 console.print(f"{row} is {apart} {baseline} in {heading}, by the 95 % interval")
 
@@ -76,7 +90,8 @@ def _table(
     decisions = ", ".join(f"{k} {np.mean(steps):,.0f}" for k, steps in report["decisions"].items())
     table = Table(
         title=f"{report['name']}: {len(report['seeds'])} seeds, {played} a run",
-        caption="Means over training seeds with 95 % t intervals; differences paired by seed. "
+        caption="Means over training seeds with 95 % t intervals. Below the line: the mean of a "
+        "variant minus that of the baseline, paired by seed. "
         f"Decisions of a training: {decisions}.",
         title_justify="left",
         caption_justify="left",
@@ -92,7 +107,7 @@ def _table(
     table.add_section()
     for row, found in rows.items():
         if row != report["baseline"]:
-            gaps = (Interval.from_list(found[name]["less_baseline"]) for name, _, _ in columns)
+            gaps = (Interval.from_list(found[name]["minus_baseline"]) for name, _, _ in columns)
             cells = [cell(gap) for gap, (_, _, cell) in zip(gaps, columns, strict=True)]
-            table.add_row(f"{row} less {report['baseline']}", *cells)
+            table.add_row(f"{row} minus {report['baseline']}", *cells)
     return table

@@ -91,11 +91,14 @@ class Protocol(ABC):
     options : tuple of str
         Those options of ``python -m training.evaluate RUN`` that only some games have a use for,
         and this one has.
+    shares : tuple of str
+        Measures of :meth:`paired` that lie between 0 and 1.
     has_benchmark : bool
         There is a :meth:`benchmark` over training seeds.
     """
 
     options: ClassVar[tuple[str, ...]] = ()
+    shares: ClassVar[tuple[str, ...]] = ()
     has_benchmark = False
 
     def __init__(self, game: GameTraining) -> None:
@@ -317,6 +320,7 @@ class EpisodeProtocol(Protocol):
     """
 
     options = ("episodes", "max_steps")
+    shares = ("survival",)
     reference_lines: ClassVar[tuple[str, ...]] = ()
     caption = "Everybody plays the same episodes; means with 95 % intervals over episodes."
 

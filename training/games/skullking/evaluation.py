@@ -155,6 +155,7 @@ class MatchCurve(Curve):
 class MatchProtocol(Protocol):
     """Whole games of all tiers, and rounds of those that play to a goal."""
 
+    shares = ("win_rate", "bid_hit")
     options = ("games", "episodes", "opponents", "bids", "goals", "only")
 
     def evaluate(
@@ -242,9 +243,10 @@ def _print_matches(
 ) -> None:
     games = -(-options.games // 4) * 4
     caption = (
-        f"{AGENT}: {who_plays(trained, options.bids)}. Official points of a whole game; 95 % "
-        "intervals over deals; shared wins count 1/k; rule_pi is the published bot that gives up "
-        "one trick early, all other rule bots are rule_based."
+        f"{AGENT}: {who_plays(trained, options.bids)}. Official points of a whole game; "
+        "margin: points minus those of the mean opponent; 95 % intervals over deals; shared wins "
+        "count 1/k; rule_pi is the published bot that gives up one trick early, all other rule "
+        "bots are rule_based."
     )
     title = f"{name}: {games:,} games a row on the same deals, every seat in turn"
     console.print(tables.match_table(found, title, caption))

@@ -13,7 +13,7 @@ from training.games.skullking.goals import Comparison
 # Measure, heading, decimals, and the factor that turns it into what is shown.
 MATCH_COLUMNS = (
     ("points", "points", 0, 1),
-    ("margin", "less mean opponent", 0, 1),
+    ("margin", "margin", 0, 1),
     ("win_rate", "wins %", 1, 100),
     ("rank", "rank", 2, 1),
     ("bid_hit", "bids made %", 1, 100),
@@ -84,7 +84,7 @@ def goal_table(comparison: Comparison, title: str, caption: str) -> Table:
         for name in comparison.rates
     ]
     table.add_section()
-    table.add_row(f"less {comparison.baseline}", *gaps)
+    table.add_row(f"minus {comparison.baseline}", *gaps)
     return table
 
 
