@@ -27,7 +27,7 @@ def broken(monkeypatch):
 def nothing_compiled(monkeypatch):
     """A machine on which nothing but plain Python works."""
 
-    def engine(game, num_envs, backend):
+    def engine(game, num_envs, backend, opponent=None):
         raise ImportError(backend)
 
     monkeypatch.setattr(env_impl, "BatchEngine", engine)

@@ -9,7 +9,7 @@ import torch
 from tests.bits import equal
 from tests.training import third_game
 from tests.training.third_game import ENV, TINY
-from training import evaluate, export, profile, report
+from training import evaluate, export, load_policy, profile, report
 from training.evaluation.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
@@ -107,6 +107,18 @@ def test_it_is_exported_and_plays_the_same(finished, trainer):
 
 
 @every_trainer
+def test_it_is_loaded_in_one_line_and_plays(finished, trainer):
+    policy = load_policy(finished / trainer)
+    vec = policy.make_vec(3)
+    obs, info = vec.reset(seed=5)
+    assert set(obs) == {"ahead", "me", "clock"}
+    for _ in range(5):
+        actions = policy.act(obs, info["action_mask"])[0]
+        obs, *_, info = vec.step(actions)
+    vec.close()
+
+
+@every_trainer
 def test_it_is_profiled(finished, trainer):
     sizes = ["--num-envs=8", "--rollout-steps=16", "--minibatches=2", "--repeats=1"]
     options = ["env_options.opponent=random", f"trainer={trainer}", "ppo.n_epochs=1"]
@@ -133,6 +145,19 @@ def test_the_native_trainer_discounts_by_the_time_of_a_decision(finished):
     learner.close()
     assert len(torch.unique(gammas)) > 3
     assert (gammas < config.ppo.gamma + 1e-6).all()
+
+
+def test_several_networks_are_trained_at_once(runs):
+    options = {"ensemble": {"seeds": [1, 2]}, "ppo": TINY["ppo"] | {"batch_size": 32}}
+    assert train(runs, "several", "ensemble", **options) == 0
+
+
+def test_what_only_vectors_have_is_refused(runs, capsys):
+    trackers = {"places": {"kind": "visits", "cell": {"obs": 3}}}
+    assert train(runs, "cells", "native", trackers=trackers) == 2
+    assert "the observation is no vector" in capsys.readouterr().err
+    assert train(runs, "images", "native", native={"encoder": "conv"}) == 2
+    assert "native.encoder='conv'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("options", [{"algorithm": "batch"}, {"precision": "bf16"}])

@@ -47,6 +47,8 @@ class Encoder(nn.Module):
         images = [field for field, image in zip(self._fields, shown, strict=True) if image]
         convs = [Convolutions(field) for field in images]
         self.convs = nn.ModuleList(convs)
+        field = self._fields[0]
+        self._as_is = not (self._is_record or images) and field.dtype == "float32"
         self.size_out = sum(part.size for part in self._flat) + sum(c.size_out for c in convs)
 
     def forward(self, obs: Tensor) -> Tensor:
@@ -57,6 +59,8 @@ class Encoder(nn.Module):
         obs : Tensor, shape (n, ...)
             See :func:`training.nets.layout.as_tensor`.
         """
+        if self._as_is:
+            return obs if obs.ndim == 2 else obs.flatten(1)
         return self.encode(self.split(obs))
 
     def split(self, obs: Tensor) -> dict[str, Tensor]:

@@ -15,6 +15,7 @@ from sb3_contrib.common.maskable.policies import (
     MaskableActorCriticPolicy,
     MaskableMultiInputActorCriticPolicy,
 )
+from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import CombinedExtractor
 from stable_baselines3.common.utils import obs_as_tensor
 from torch import nn
@@ -23,6 +24,7 @@ from fastenv import BatchEngine
 from fastenv.env import observation_space, shown_obs
 from fastenv.errors import ConfigError
 from training.nets import precision as precisions
+from training.nets.encoders import SMALLEST_IMAGE
 from training.run.options.ppo import PPOConfig
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -185,13 +187,17 @@ def check(engine: BatchEngine) -> None:
     Raises
     ------
     ConfigError
-        A field of a structured observation is a single number; names it.
+        A field of a structured observation is a single number, or an image smaller than SB3's
+        convolutions; names it.
     """
-    for name in engine.obs_dtype.names or ():
-        if engine.obs_dtype[name].shape == ():
+    space = observation_space(engine.game)
+    for name, part in space.spaces.items() if isinstance(space, spaces.Dict) else ():
+        small = is_image_space(part) and sorted(part.shape)[-2] < SMALLEST_IMAGE
+        if part.shape == () or small:
+            what = "an image of fewer than 36 pixels a side" if small else "a single number"
             raise ConfigError(
-                f"trainer='sb3' is not possible: {name!r} in the observation is a single number, "
-                "and SB3 takes arrays; take trainer='native'."
+                f"trainer='sb3' is not possible: {name!r} in the observation is {what}, which SB3 "
+                "cannot take; take trainer='native'."
             )
 
 

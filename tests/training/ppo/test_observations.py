@@ -9,6 +9,7 @@ from tests.race import without_scalars
 from tests.toy import RaceGame
 from tests.training.ppo.engines import Seek
 from tests.training.ppo.test_learning import returns
+from training.ppo.lanes import StagedLanes
 
 GAMMA, LAMBDA = 0.9, 0.8
 
@@ -98,6 +99,16 @@ def test_records_in_two_groups_of_lanes(make_trainer):
         trainer.iterate()
         alone.iterate()
     assert torch.equal(trainer.rollout.obs, alone.rollout.obs)
+
+
+def test_records_reach_a_device_by_way_of_slots(make_trainer, monkeypatch):
+    direct = make_trainer(race())
+    monkeypatch.setattr("training.ppo.trainer.lanes_of", StagedLanes)
+    staged = make_trainer(race())
+    for _ in range(3):
+        assert direct.iterate()["train"] == staged.iterate()["train"]
+    for name in ("obs", "mask", "reward", "done", "gamma"):
+        assert torch.equal(getattr(direct.rollout, name), getattr(staged.rollout, name)), name
 
 
 def mean_return(engine, net, steps=200):

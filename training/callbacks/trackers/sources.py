@@ -65,9 +65,12 @@ def _column(engine: BatchEngine, name: Any, option: str) -> str:
 
 def _element(engine: BatchEngine, given: Mapping[str, Any], option: str) -> Source:
     at, times = given["obs"], given.get("times", 1)
-    size = engine.obs_shape[0]
-    inside = type(at) is int and len(engine.obs_shape) == 1 and 0 <= at < size
-    require(inside, f"{option}.obs", at, f"an element of the observation, from 0 to {size - 1}")
+    shape = engine.obs_shape
+    size = shape[0] if len(shape) == 1 else 0  # only vectors have elements
+    inside = type(at) is int and 0 <= at < size
+    allowed = f"an element of the observation, from 0 to {size - 1}"
+    allowed = allowed if size else "left out: the observation is no vector"
+    require(inside, f"{option}.obs", at, allowed)
     require(_is_number(times), f"{option}.times", times, "a number")
 
     def element(view: View) -> Array:
