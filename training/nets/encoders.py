@@ -42,13 +42,12 @@ class Encoder(nn.Module):
         plain = Field("", (layout.obs_size,))
         self._fields = layout.fields or (plain,)
         self._is_record = layout.record_size > 0
-        shown = [kind != "flat" and field.is_image for field in self._fields]
-        self._flat = [field for field, image in zip(self._fields, shown, strict=True) if not image]
-        images = [field for field, image in zip(self._fields, shown, strict=True) if image]
-        convs = [Convolutions(field) for field in images]
+        self._images = [f for f in self._fields if kind != "flat" and f.is_image]
+        self._flat = [f for f in self._fields if f not in self._images]
+        convs = [Convolutions(field) for field in self._images]
         self.convs = nn.ModuleList(convs)
-        field = self._fields[0]
-        self._as_is = not (self._is_record or images) and field.dtype == "float32"
+        numbers = self._fields[0].dtype == "float32" and not self._images
+        self._as_is = numbers and not self._is_record
         self.size_out = sum(part.size for part in self._flat) + sum(c.size_out for c in convs)
 
     def forward(self, obs: Tensor) -> Tensor:
@@ -72,7 +71,9 @@ class Encoder(nn.Module):
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
         """Return the features of fields, see :meth:`forward`."""
         parts = [_numbers(fields[field.name], field).flatten(1) for field in self._flat]
-        parts += [conv(fields[conv.field.name]) for conv in self.convs]
+        parts += [
+            conv(fields[field.name]) for field, conv in zip(self._images, self.convs, strict=True)
+        ]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
 
@@ -130,7 +131,7 @@ class Convolutions(nn.Module):
 def _of_record(obs: Tensor, field: Field) -> Tensor:
     """Return a field of records, shape (n, *shape), over the same memory."""
     part = obs[:, field.offset : field.offset + field.nbytes]
-    return part.view(torch_dtype(field.dtype)).unflatten(1, field.shape or (1,))
+    return part.view(torch_dtype(field.dtype)).reshape(-1, *(field.shape or (1,)))
 
 
 def _numbers(x: Tensor, field: Field) -> Tensor:

@@ -129,7 +129,7 @@ def test_a_board_is_learnt_by_convolutions(make_trainer):
     options = {"batch_size": 512, "n_epochs": 4, "learning_rate": 0.003, "net_arch": (64,)}
     trainer = make_trainer(Seek(64), seed=6, n_steps=32, activation="relu", **options)
     assert len(trainer.net.encoder.convs) == 1
-    for _ in range(25):
+    for _ in range(15):
         trainer.iterate()
     chance, learnt = mean_return(Seek(64), None), mean_return(Seek(64), trainer.net)
     print(f"board: {learnt:.2f} learnt, {chance:.2f} by chance (seed 6)")
