@@ -31,8 +31,9 @@ from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, samp
 from training.ppo.lanes import CutOff, Lanes
 from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
 from training.ppo.minibatch import Minibatches, Piece
-from training.ppo.trainer import OnStep, PPOTrainer, TrainingError, wide
+from training.ppo.trainer import OnStep, PPOTrainer, wide
 from training.run.envs import stream_seed, training_seed
+from training.run.finite import TrainingError
 from training.run.options.ensemble import Member
 from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
 from training.run.stats import Window
