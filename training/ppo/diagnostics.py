@@ -76,7 +76,8 @@ def _gradient(parameter: Tensor) -> Tensor:
 def _norm(tensors: list[Tensor]) -> Tensor:
     """Return the Euclidean norm of all numbers of some tensors."""
     norms = [torch.linalg.vector_norm(x.float()) for x in tensors]
-    return torch.linalg.vector_norm(torch.stack(norms))
+    norm: Tensor = torch.linalg.vector_norm(torch.stack(norms))
+    return norm
 
 
 def sample(obs: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -135,53 +135,58 @@ class RunConfig:
 
     def _check_trainer(self) -> None:
         """Refuse what the chosen trainer does not do."""
-        ppo = self.ppo
-        if self.selfplay is not None:
-            allowed = "'native' with selfplay"
-            require(self.trainer == "native", "trainer", self.trainer, allowed)
-            for name, alone in {"env_groups": 1, "recurrent": "none"}.items():
-                value = getattr(self.native, name)
-                require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
         if self.trainer != "hier":
-            for f in fields(HierConfig):
-                value = getattr(self.hier, f.name)
-                usual = getattr(HierConfig(), f.name)
-                only = f"{usual!r} with trainer={self.trainer!r}: it belongs to trainer='hier'"
-                require(value == usual, f"hier.{f.name}", value, only)
-        several = self.trainer == "ensemble"
-        seeds, allowed = self.ensemble.seeds, "one seed or more with trainer='ensemble'"
-        allowed = allowed if several else f"empty with trainer={self.trainer!r}"
-        require(bool(seeds) == several, "ensemble.seeds", seeds, allowed)
-        during = self.evaluation.during
-        one = not several or during in (None, "off")
-        allowed = "'off' with trainer='ensemble': its members are evaluated when they are trained"
-        require(one, "evaluation.during", during, allowed)
-        hindsight = self.native.hindsight
-        one = not several or hindsight == "off"
-        require(one, "native.hindsight", hindsight, "'off' with trainer='ensemble'")
+            self._check_unused("hier", vars(HierConfig()), "hier")
         if self.trainer == "sb3":
-            for name, alone in {
-                "precision": "fp16",
-                "activation": "gelu",
-                "lr_schedule": "cosine",
-            }.items():
-                value = getattr(ppo, name)
-                require(value != alone, f"ppo.{name}", value, "something else with trainer='sb3'")
-            for f in fields(NativeConfig):
-                value, usual = getattr(self.native, f.name), f.default
-                only = f"{usual!r} with trainer='sb3': it belongs to trainer='native'"
-                require(value == usual, f"native.{f.name}", value, only)
+            self._check_unused("native", vars(NativeConfig()), "native")
+        else:
+            self._check_unused("ppo", {"rollout_buffer": "stock", "algorithm": "stock"}, "sb3")
+        self._check_selfplay()
+        self._check_ensemble()
+        if self.trainer == "sb3":
+            self._check_sb3()
+        else:
+            self._check_native()
+
+    def _check_unused(self, section: str, usual: Mapping[str, Any], owner: str) -> None:
+        """Refuse options that belong to another trainer, unless they have their usual values."""
+        for name, value in usual.items():
+            given = getattr(getattr(self, section), name)
+            only = f"{value!r} with trainer={self.trainer!r}: it belongs to trainer={owner!r}"
+            require(given == value, f"{section}.{name}", given, only)
+
+    def _check_selfplay(self) -> None:
+        if self.selfplay is None:
             return
-        for name in ("rollout_buffer", "algorithm"):
-            value = getattr(ppo, name)
-            only = f"'stock' with trainer={self.trainer!r}: it belongs to trainer='sb3'"
-            require(value == "stock", f"ppo.{name}", value, only)
-        self.native.check_with(ppo)
+        require(self.trainer == "native", "trainer", self.trainer, "'native' with selfplay")
+        for name, alone in {"env_groups": 1, "recurrent": "none"}.items():
+            value = getattr(self.native, name)
+            require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
+
+    def _check_ensemble(self) -> None:
+        seeds = self.ensemble.seeds
+        if self.trainer != "ensemble":
+            require(not seeds, "ensemble.seeds", seeds, f"empty with trainer={self.trainer!r}")
+            return
+        require(bool(seeds), "ensemble.seeds", seeds, "one seed or more with trainer='ensemble'")
+        during = self.evaluation.during
+        allowed = "'off' with trainer='ensemble': its members are evaluated when they are trained"
+        require(during in (None, "off"), "evaluation.during", during, allowed)
+        for name, alone in {"env_groups": 1, "hindsight": "off"}.items():
+            value = getattr(self.native, name)
+            require(value == alone, f"native.{name}", value, f"{alone!r} with trainer='ensemble'")
+
+    def _check_sb3(self) -> None:
+        lacking = {"precision": "fp16", "activation": "gelu", "lr_schedule": "cosine"}
+        for name, missing in lacking.items():
+            value = getattr(self.ppo, name)
+            require(value != missing, f"ppo.{name}", value, "something else with trainer='sb3'")
+
+    def _check_native(self) -> None:
+        self.native.check_with(self.ppo)
         groups = self.native.env_groups
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
-        one = groups == 1 or not several
-        require(one, "native.env_groups", groups, "1 with trainer='ensemble'")
         for name in ("window_ticks", "trackers"):
             one = groups == 1 or not getattr(self, name)
             require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
