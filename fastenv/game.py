@@ -400,9 +400,12 @@ class Game(Reference):
     spec : GameSpec
     shared : ndarray, shape (1,)
         One read-only record for the whole engine: rules, tables, whatever all lanes read.
+    env_id : str or None
+        The id it was made by, without the namespace; None if it was made by hand.
     """
 
     spec: GameSpec
+    env_id: str | None = None
     shared: Array = np.zeros(1, NO_KNOBS)
 
     # -- the compiled twins ----------------------------------------------------------------------

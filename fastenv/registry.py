@@ -69,6 +69,7 @@ def make_game(env_id: str, **options: Any) -> Game:
         if name in options:
             raise ConfigError(f"{name}={options[name]!r}: {name} is fixed by the id {env_id!r}")
     game: Game = importlib.import_module(module).make_game(**fixed, **options)
+    game.env_id = short_id(env_id)
     return game
 
 

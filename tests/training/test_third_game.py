@@ -80,13 +80,33 @@ def test_a_resumed_run_equals_an_uninterrupted_one(finished, trainer):
     assert lines(finished / trainer) == lines(finished / name)
 
 
-@pytest.mark.xfail(reason="games are asked for Prospector's bots", strict=True)
 @every_trainer
 def test_it_is_evaluated(finished, trainer, capsys):
     assert evaluate.main([str(finished / trainer)]) == 0
     found = json.loads((finished / trainer / "evaluation.json").read_text())
     assert found["env"].endswith(ENV)
     assert "trained" in capsys.readouterr().out
+    played = found["episodes"]
+    assert (list(played["policies"]), played["count"]) == (["trained", "slow", "fast"], 16)
+    # The fast one is done in fewer ticks, all of which are counted.
+    summaries = {name: each["summary"] for name, each in played["policies"].items()}
+    assert summaries["fast"]["return_mean"] > summaries["slow"]["return_mean"]
+    assert all(each["dt_total"] > 2 * each["steps_total"] for each in summaries.values())
+
+
+@every_trainer
+def test_the_best_of_a_training_is_kept(runs, trainer):
+    evaluation = {"during": "inline", "every": 256, "curve_episodes": 8, "bootstrap": 50}
+    assert train(runs, f"{trainer}-curve", trainer, evaluation=evaluation) == 0
+    found = lines(runs / f"{trainer}-curve", "evaluations")
+    assert [line["decides"] for line in found] == ["return"] * 2
+    best = max(found, key=lambda line: line["results"]["return"][1])
+    assert load(RunFolder.open(runs / f"{trainer}-curve"), "best").steps == best["step"]
+
+
+def test_bots_of_two_agents_do_not_play_alone(capsys):
+    assert evaluate.main(["--bots", "--env", ENV]) == 2
+    assert "2 agents" in capsys.readouterr().err
 
 
 @every_trainer

@@ -29,9 +29,10 @@ def make_game(**options) -> Game:
 
 
 class RaceTraining(games.GameTraining):
-    """What training knows of the race: what it is called."""
+    """What training knows of the race: what it is called, and who plays it."""
 
     title = "the race"
+    bots = ("slow", "fast")
 
 
 def register() -> None:

@@ -144,7 +144,7 @@ def _block(
         engine.step_many(actions, select=running, autoreset=False)
         returns += engine.reward  # 0 in lanes that wait
         sums["steps"] += running
-        sums["dt_total"] += running * _counted(engine, "dt", 1)
+        sums["dt_total"] += running * _ticks(engine)
         sums["invalid_actions"] += running * _counted(engine, "invalid_action", 0)
         over = np.flatnonzero(running & engine.ended)
         if over.size:
@@ -176,6 +176,11 @@ def _block(
         table = np.stack(taken, axis=1)
         kept = tuple(table[lane, : sums["steps"][lane]] for lane in range(n))
     return Episodes({name: column[:n] for name, column in columns.items()}, kept)
+
+
+def _ticks(engine: BatchEngine) -> np.ndarray:
+    """Return how many ticks the decision of each lane has lasted."""
+    return engine.info["dt"].astype(np.int64) if "dt" in engine.info else engine.tau
 
 
 def _counted(engine: BatchEngine, column: str, default: int) -> np.ndarray | int:

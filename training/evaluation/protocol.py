@@ -420,6 +420,10 @@ class EpisodeProtocol(Protocol):
             env_options=self.env_options(asked),
         )
         engine = plan.engine(env, {})
+        if engine.num_agents > 1:
+            raise ConfigError(
+                f"--bots: {env} has {engine.num_agents} agents: bots alone play games of one."
+            )
         played = plan.play(engine, self.scripted(names))
         found = self.report(console, "bots", engine, played, plan)
         rows = [row for name, each in played.items() for row in each.rows(name)]

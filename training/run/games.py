@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from fastenv import BatchEngine, registry
+from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 
 _MODULES = {
@@ -230,11 +230,7 @@ def of(env: str) -> GameTraining:
 
 def of_engine(engine: Any) -> GameTraining:
     """Return what training knows of the game that an engine steps."""
-    module = type(engine.game).__module__
-    for env, (home, _) in registry.ENVS.items():
-        if module == home or module.startswith(f"{home}."):
-            return of(env)
-    return GameTraining()
+    return of(getattr(engine.game, "env_id", None) or "")
 
 
 def protocol_of(env: str) -> Any:

@@ -1,0 +1,188 @@
+"""What training knows of games, and what it does with one that it knows nothing of."""
+
+import json
+
+import pytest
+
+import fastenv
+from fastenv.errors import ConfigError
+from tests.training.games import walk
+from tests.training.games.walk import ENV
+from training import evaluate
+from training.evaluation.protocol import RANDOM
+from training.evaluation.trained import load
+from training.run import games
+from training.run.config import RunConfig
+from training.run.envs import make_engine, with_defaults
+from training.run.folder import RunFolder
+from training.run.presets import preset
+from training.train import main
+
+TINY = {
+    "env": ENV,
+    "num_envs": 8,
+    "total_steps": 512,
+    "torch_threads": 1,
+    "deterministic": True,
+    "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [8]},
+    "evaluation": {
+        "during": "inline",
+        "every": 256,
+        "curve_episodes": 8,
+        "episodes": 12,
+        "bootstrap": 50,
+        "replays": 2,
+    },
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def known():
+    walk.register()
+    yield
+    walk.unregister()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The folder of a run that was evaluated while it trained and at its end."""
+    runs = tmp_path_factory.mktemp("walk")
+    (runs / "walk.json").write_text(json.dumps(TINY))
+    flags = ["--config", runs / "walk.json", "--runs", runs, "--name", "walk"]
+    assert main([str(flag) for flag in flags]) == 0
+    return runs / "walk"
+
+
+class Toy(games.GameTraining):
+    title = "a toy"
+    env_options = {"raise_illegal": True}  # noqa: RUF012
+    presets = {"toy": {"env": ENV, "num_envs": 4}}  # noqa: RUF012
+    bots = ("walker", "random")
+
+
+@pytest.fixture
+def told():
+    games.register(f"fastenv/{ENV}", Toy())
+    yield
+    games.unregister(ENV)
+
+
+# -- the registry ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("env", [name.rpartition("/")[2] for name in fastenv.list_envs()])
+def test_every_environment_is_described_and_by_its_engine_too(env):
+    game = games.of(env)
+    assert game is games.of(f"fastenv/{env}") is games.of_engine(make_engine(env, 1))
+    assert game.title
+    assert with_defaults(env, {"a": 1}) == {**game.env_options, "a": 1}
+
+
+def test_presets_are_configs_of_the_games_that_offer_them():
+    found = games.presets()
+    assert {"flat", "prospector"} <= set(found)
+    for name in found:
+        config = RunConfig.from_mapping(preset(name))
+        assert name in games.of(config.env).presets
+
+
+def test_a_game_that_says_nothing_has_defaults():
+    game = games.of(ENV)
+    assert type(game) is games.GameTraining
+    assert (dict(game.env_options), dict(game.presets), game.bots) == ({}, {}, ())
+    assert with_defaults(ENV, {"raise_illegal": True}) == {"raise_illegal": True}
+    assert game.seats(make_engine(ENV, 1)) is None
+    with pytest.raises(ConfigError, match="how many ticks"):
+        game.elapsed(make_engine(ENV, 1))
+
+
+def test_a_game_may_be_registered_and_forgotten(told):
+    assert games.of(ENV).title == games.of_engine(make_engine(ENV, 1)).title == "a toy"
+    assert make_engine(ENV, 1).game.spec.illegal_actions == "raise"
+    assert preset("toy") == {"env": ENV, "num_envs": 4, "preset": "toy"}
+    games.unregister(ENV)
+    assert games.of(ENV).title == ""
+    with pytest.raises(ConfigError, match="preset='toy'"):
+        preset("toy")
+
+
+# -- a third game ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("native.hindsight=value", "native.hindsight='value' is not possible: Walk-v0"),
+        ("native.heads=phase", "native.heads='phase'"),
+        ("native.attention=8", "native.attention=8"),
+        ("selfplay={}", "one policy can play every seat"),
+        ("window_ticks=10", "window_ticks=10"),
+        ("mask_schedule=[{action: 1, ticks: 2}]", "how many ticks"),
+        ("trainer=hier", "SkullKingWorker-v0"),
+    ],
+)
+def test_what_it_does_not_have_is_refused_by_name(tmp_path, capsys, option, says):
+    flags = ["--env", ENV, "--runs", str(tmp_path), "--name", "x", "--set", option]
+    assert main(flags) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert len(error.splitlines()) == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_it_is_evaluated_beside_chance(run, capsys):
+    capsys.readouterr()
+    assert evaluate.main([str(run), "--seed", "5"]) == 0
+    assert "walk: 12 episodes, seeds 5 to 16" in capsys.readouterr().out
+    record = json.loads((run / "evaluation.json").read_text())
+    found = record["episodes"]
+    assert list(found["policies"]) == ["trained", RANDOM]
+    assert (found["baseline"], found["count"], found["base_seed"]) == (RANDOM, 12, 5)
+    assert found["policies"]["trained"]["return_minus_baseline"] is not None
+    for name, each in found["policies"].items():
+        value, low, high = each["intervals"]["return"]
+        assert low <= value <= high
+        assert value == pytest.approx(each["summary"]["return_mean"]), name
+    rows = [json.loads(line) for line in (run / "episodes.jsonl").read_text().splitlines()]
+    assert len(rows) == 24
+    assert len(record["replays"]) == 2
+
+
+def test_the_best_of_its_training_is_kept(run):
+    lines = [json.loads(line) for line in (run / "evaluations.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [256, 512]
+    assert {line["decides"] for line in lines} == {"return"}
+    lows = [line["results"]["return"][1] for line in lines]
+    best = load(RunFolder.open(run), "best")
+    assert best.steps == lines[lows.index(max(lows))]["step"]
+
+
+def test_bots_are_compared_with_the_first_of_them(told, run, tmp_path, capsys):
+    assert evaluate.main([str(run)]) == 0
+    found = json.loads((run / "evaluation.json").read_text())["episodes"]
+    assert list(found["policies"]) == ["trained", "walker", "random"]
+    assert found["baseline"] == "walker"
+    assert found["policies"]["walker"]["kind"] == "bot"
+    out = tmp_path / "bots.json"
+    flags = ["--bots", "--env", ENV, "--episodes", "7", "--output-path", str(out)]
+    assert evaluate.main(flags) == 0
+    assert "bots: 7 episodes, seeds 0 to 6" in capsys.readouterr().out
+    assert list(json.loads(out.read_text())["policies"]) == ["walker", "random"]
+
+
+def test_chance_plays_where_there_are_no_bots(capsys):
+    assert evaluate.main(["--bots", "--env", ENV, "--episodes", "3"]) == 0
+    assert RANDOM in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["{run}", "--opponents", "random"], "--opponents random: must be left out with a run"),
+        (["{run}", "--time-max", "5"], "--time-max 5.0: must be left out with a run"),
+        (["--bots", "--env", ENV, "--time-max", "5"], "--time-max 5.0: must be left out"),
+    ],
+)
+def test_options_that_it_has_no_use_for_are_refused(run, capsys, flags, says):
+    assert evaluate.main([flag.format(run=run) for flag in flags]) == 2
+    assert says in capsys.readouterr().err
