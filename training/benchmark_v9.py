@@ -1,4 +1,4 @@
-"""Measure: ``python -m training.benchmark_v9 [--config NAME ...] [--short]``.
+"""Measure speed and learning: ``python -m training.benchmark_v9 [--config NAME ...] [--short]``.
 
 Parts: the configurations train stock MaskablePPO and report where the time goes and how many
 official points it brought. The trainers are timed in turns: the native one beside stock MaskablePPO

@@ -22,13 +22,14 @@ from typing import Any
 import torch
 
 from fastenv.errors import ConfigError, FastEnvError
+from training.callbacks.of_run import check_environment
 from training.evaluation import paired, tables
 from training.evaluation.over_seeds import over_seeds, parse_seeds, train_to_end
 from training.run import files, games, machine
 from training.run.config import EvaluationConfig, RunConfig, parse_assignments, require
 from training.run.folder import RunFolder
-from training.train import check_environment, layered
-from training.train import parser as train_parser
+from training.run.layers import layered
+from training.run.layers import parser as train_parser
 
 
 @dataclass(frozen=True)

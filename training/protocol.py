@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import ConfigError, FastEnvError
+from training.callbacks.of_run import check_environment
 from training.evaluation import tables
 from training.evaluation.over_seeds import parse_seeds
 from training.run import files, games, machine
-from training.train import check_environment, layered
-from training.train import parser as train_parser
+from training.run.layers import layered
+from training.run.layers import parser as train_parser
 
 CONFIG = "training/configs/prospector.yaml"
 

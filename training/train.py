@@ -9,166 +9,54 @@ import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fastenv.errors import ConfigError, FastEnvError
-from training.logs.boards import check_wandb
-from training.run import games
-from training.run.config import RunConfig, load_file, merge, parse_assignments
-from training.run.folder import RunError, RunFolder, flat
-from training.run.presets import preset
-from training.run.values import require
+from training.run.config import load_file
+from training.run.folder import RunError, RunFolder
+from training.run.layers import layered, parser
 
-REMEDY = (
-    "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
-    "python3-dev) and run make again."
-)
-_FLAGS = (
-    *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
-    "wandb",
-)
+if TYPE_CHECKING:
+    from training.run.envs import Lanes
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.train", description=__doc__)
-    parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
-    parse.add_argument("--trainer", help="native, sb3, hier or ensemble")
-    parse.add_argument("--config", help="YAML or JSON file of options")
-    parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
-    parse.add_argument("--name", help="name of the run, a folder under --runs")
-    parse.add_argument("--total-steps", type=int, help="decisions, summed over the lanes")
-    parse.add_argument("--num-envs", type=int, help="lanes")
-    parse.add_argument("--seed", type=int)
-    parse.add_argument("--device", help="auto, cpu or cuda")
-    parse.add_argument("--torch-threads", type=int, help="threads of the network")
-    parse.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="OPTION=VALUE",
-        help="any option, such as ppo.n_steps=64",
-    )
-    parse.add_argument(
-        "--wandb", action="store_const", const=True, help="also draw on Weights & Biases"
-    )
-    parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
-    parse.add_argument("--no-evaluation", action="store_true", help="only train")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
-    return parse
-
-
-def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
-    """Return the options of a command line over ``base``.
-
-    A file may have a section ``without_native``: options for a shorter run, which take the place of
-    its own where the compiled core does not work, unless flags say how long it is to be. A run that
-    goes on has a ``base``, and keeps what it began with.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown option or an impossible value; names it.
-    """
-    from_file = load_file(args.config) if args.config else {}
-    slower = from_file.pop("without_native", {})
-    mapping = isinstance(slower, dict)
-    require(mapping, "without_native", slower, "a mapping of options to values")
-    if base:
-        return _over(base, merge(from_file, _values_of(base, slower)), args)
-    config = _over(base, from_file, args)
-    shorter = _over(base, merge(from_file, slower), args)
-    if shorter.total_steps == config.total_steps or config.env_impl != "auto":
-        return config
-    from training.run.envs import trial_engine
-
-    backend = trial_engine(config).backend
-    if backend == "fast":
-        return config
-    less = _difference(shorter, config)
-    print(f"no compiled core, so on {backend} and {less}. {REMEDY}", file=sys.stderr)
-    return shorter
-
-
-def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace) -> RunConfig:
-    """Return the options of all layers."""
-    values = base
-    name = args.preset or from_file.get("preset")
-    if name is not None:
-        values = merge(values, preset(name))
-    values = merge(values, from_file)
-    values = merge(values, parse_assignments(args.set))
-    flags = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
-    return RunConfig.from_mapping(merge(values, flags))
-
-
-def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return what ``base`` has for the given options."""
-    found = {}
-    for name in options.keys() & base.keys():
-        nested = isinstance(options[name], dict) and isinstance(base[name], dict)
-        found[name] = _values_of(base[name], options[name]) if nested else base[name]
-    return found
-
-
-def _difference(config: RunConfig, other: RunConfig) -> str:
-    """Return in words which options differ."""
-    ours, theirs = flat(config.to_dict()), flat(other.to_dict())
-    pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
-    return ", ".join(f"{name} {a:,} instead of {b:,}" for name, (a, b) in pairs.items())
-
-
-def prepare(args: argparse.Namespace) -> RunFolder:
-    """Return the folder of a new run, or of the one to go on with.
+def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
+    """Return the folder of a new run, or of the one to go on with, and the lanes it trains on.
 
     Raises
     ------
     ConfigError, RunError
         With nothing written.
     """
-    root = Path(args.runs)
-    if not args.resume:
-        config = layered(args, {})
-        check_environment(config)
-        return RunFolder.create(root, config)
-    name = args.name or (load_file(args.config).get("name") if args.config else None)
-    if not isinstance(name, str):
-        raise RunError("--resume needs the --name of the run to go on with.")
-    run = RunFolder.open(root / name)
-    run.continue_with(layered(args, run.config.to_dict()))
-    return run
+    root, run = Path(args.runs), None
+    if args.resume:
+        name = args.name or (load_file(args.config).get("name") if args.config else None)
+        if not isinstance(name, str):
+            raise RunError("--resume needs the --name of the run to go on with.")
+        run = RunFolder.open(root / name)
+        run.continue_with(layered(args, run.config.to_dict()))
+    config = layered(args, {}) if run is None else run.config
+    if "torch" not in sys.modules:  # to import it takes seconds on a busy machine
+        print(f"{config.env}, trainer {config.trainer}: loading", file=sys.stderr, flush=True)
+    from training.callbacks.of_run import check
+    from training.run import trainers
 
-
-def check_environment(config: RunConfig) -> None:
-    """Let the environment refuse what it cannot do before anything is written."""
-    from training.callbacks import curriculum
-    from training.callbacks.trackers import options
-    from training.callbacks.windows import EngineWindows
-    from training.run import late_actions, trainers
-    from training.run.envs import Knobs, trial_engine
-
-    if config.wandb:
-        check_wandb()
-    engine = trial_engine(config)
-    Knobs([engine], config.schedules)
-    late_actions.check(engine, config.mask_schedule)
-    options.build(engine, config.trackers, seed=0)
-    curriculum.check(config, engine)
-    games.of(config.env).check(config)
-    if config.window_ticks:
-        EngineWindows(engine, "", config.window_ticks)
-    trainers.module_of(config.trainer).check(config, engine)
+    lanes = trainers.module_of(config.trainer).lanes(config)
+    if run is None:
+        check(config, lanes.engines[0])
+        run = RunFolder.create(root, config)
+    return run, lanes
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
-        run = prepare(args)
+        run, lanes = prepare(args)
         from training.evaluation import tables
         from training.run import trainers
 
-        outcome = trainers.module_of(run.config.trainer).train(run, resume=args.resume)
+        outcome = trainers.module_of(run.config.trainer).train(run, lanes, args.resume)
         console = tables.console()
         if not outcome.finished:
             runs = "" if args.runs == "runs" else f" --runs {shlex.quote(args.runs)}"

@@ -15,10 +15,10 @@ def broken(monkeypatch):
     """A machine on which the compiled core is there but does not work."""
     engine = fastenv.BatchEngine
 
-    def only_uncompiled(game, num_envs, backend, opponent=None):
+    def only_uncompiled(game, num_envs, backend, **how):
         if backend == "fast":
             raise OSError("wrong ELF class:\nELFCLASS32")
-        return engine(game, num_envs, backend)
+        return engine(game, num_envs, backend, **how)
 
     monkeypatch.setattr(env_impl, "BatchEngine", only_uncompiled)
 
@@ -27,10 +27,13 @@ def broken(monkeypatch):
 def nothing_compiled(monkeypatch):
     """A machine on which nothing but plain Python works."""
 
-    def engine(game, num_envs, backend, opponent=None):
+    def broken(game, num_envs, backend, **how):
+        if backend == "reference":
+            return engine(game, num_envs, backend, **how)
         raise ImportError(backend)
 
-    monkeypatch.setattr(env_impl, "BatchEngine", engine)
+    engine = fastenv.BatchEngine
+    monkeypatch.setattr(env_impl, "BatchEngine", broken)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +46,7 @@ def nothing_compiled(monkeypatch):
 )
 @needs_core
 def test_request_is_met(requested, selected, taken):
-    impl = env_impl.choose(requested, ENV)
+    impl = env_impl.build(requested, ENV)[1]
     assert (impl.selected, impl.backend) == (selected, taken)
     record = impl.record()
     assert record["backend"] == taken
@@ -54,7 +57,7 @@ def test_request_is_met(requested, selected, taken):
 
 
 def test_auto_falls_back_and_says_why(broken):
-    record = env_impl.choose("auto", ENV).record()
+    record = env_impl.build("auto", ENV)[1].record()
     assert record["ppo_env_impl_selected"] == "reference"
     assert record["ppo_env_impl_auto_fallback"]
     assert not record["ppo_native_available"]
@@ -63,28 +66,28 @@ def test_auto_falls_back_and_says_why(broken):
 
 
 def test_auto_takes_numba_where_no_core_works(broken):
-    impl = env_impl.choose("auto", ENV)
+    impl = env_impl.build("auto", ENV)[1]
     assert impl.backend == impl.record()["backend"] == "numba"
 
 
 def test_auto_takes_numba_where_no_core_was_built(no_core):
-    impl = env_impl.choose("auto", ENV)
+    impl = env_impl.build("auto", ENV)[1]
     assert (impl.selected, impl.backend) == ("reference", "numba")
     assert "compiler" in impl.probe
 
 
 def test_auto_takes_plain_python_where_nothing_else_works(nothing_compiled):
-    impl = env_impl.choose("auto", ENV)
+    impl = env_impl.build("auto", ENV)[1]
     assert (impl.selected, impl.backend) == ("reference", "reference")
 
 
 def test_native_that_does_not_work_is_an_error_with_the_reason(broken):
     with pytest.raises(BackendUnavailableError, match="wrong ELF class"):
-        env_impl.choose("native", ENV)
+        env_impl.build("native", ENV)
 
 
 def test_reference_needs_nothing_native(broken):
-    record = env_impl.choose("reference", ENV).record()
+    record = env_impl.build("reference", ENV)[1].record()
     assert record["backend"] == "reference"
     assert not record["ppo_env_impl_auto_fallback"]
     assert not record["ppo_native_available"]
@@ -92,21 +95,22 @@ def test_reference_needs_nothing_native(broken):
 
 @needs_core
 def test_probe_really_plays(monkeypatch):
-    def step_many(self, actions):
+    def step_many(self, actions, **how):
         raise RuntimeError("no such instruction")
 
     monkeypatch.setattr(fastenv.BatchEngine, "step_many", step_many)
-    assert env_impl.probe(fastenv.make_game(ENV)) == "RuntimeError: no such instruction"
+    found = env_impl.probe(lambda: fastenv.make_engine(ENV, 2, backend="fast"))
+    assert found == (None, "RuntimeError: no such instruction")
 
 
 def test_another_word_is_refused_with_the_three_there_are():
     with pytest.raises(ConfigError, match="'reference', 'native', 'auto'"):
-        env_impl.choose("turbo", ENV)
+        env_impl.build("turbo", ENV)
 
 
 def test_bad_option_is_no_reason_to_fall_back():
     with pytest.raises(ConfigError, match="num_players"):
-        env_impl.choose("auto", ENV, {"num_players": 99})
+        env_impl.build("auto", ENV, {"num_players": 99})
 
 
 def test_fallback_is_written_into_the_summary(train, tmp_path, broken, capsys):

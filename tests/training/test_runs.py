@@ -15,7 +15,7 @@ import torch
 from tests.bits import equal
 from tests.training import manifests
 from training.evaluation.trained import load
-from training.run import checkpoint, envs, files
+from training.run import checkpoint, files, session
 from training.run.config import RunConfig
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Loop
@@ -364,12 +364,12 @@ def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
 def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
     train, tmp_path, monkeypatch, capsys
 ):
-    def ask_at_once(*args):
-        signal.raise_signal(signal.SIGTERM)
-        return training_engine(*args)
+    class AskedAtOnce(session.Session):
+        def __init__(self, *args):
+            signal.raise_signal(signal.SIGTERM)
+            super().__init__(*args)
 
-    training_engine = envs.training_engine
-    monkeypatch.setattr(envs, "training_engine", ask_at_once)
+    monkeypatch.setattr(session, "Session", AskedAtOnce)
     assert train(tmp_path, "early") == 0
     said = f"stopped at 0 decisions; go on with --name early --resume --runs {tmp_path}\n"
     assert said in capsys.readouterr().out

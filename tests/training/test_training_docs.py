@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from training.callbacks.of_run import check_environment
 from training.run import games
 from training.run.config import RunConfig
 from training.run.options.ppo import NativeConfig, PPOConfig
-from training.train import check_environment
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")
 EXAMPLES = {

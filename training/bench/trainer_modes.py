@@ -29,7 +29,7 @@ from training.evaluation.of_run import evaluate
 from training.ppo.run import NativeLearner
 from training.run import envs, machine, trainers
 from training.run.config import RunConfig
-from training.run.envs import training_engine
+from training.run.envs import trial_lanes
 from training.run.folder import RunFolder
 from training.run.session import torch_threads
 from training.sb3.run import SB3Learner
@@ -114,7 +114,7 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
             for k in range(repeats)
         ]
     mode = "trainer_eval" if evaluation else "trainer"
-    backend = training_engine(config)[0].backend
+    backend = trial_lanes(config).impl.backend
     samples, phases = [run.sample for run in runs], [run.phases for run in runs]
     counted = [run.ticks_per_step for run in runs if run.ticks_per_step is not None]
     ticks = statistics.fmean(counted) if counted else None
@@ -132,7 +132,8 @@ def run_once(
     run = RunFolder.create(root, config)
     load = machine.load()
     with contextlib.redirect_stderr(io.StringIO()):  # its lines and bars are not for this table
-        outcome = trainers.module_of(config.trainer).train(run)
+        trainer = trainers.module_of(config.trainer)
+        outcome = trainer.train(run, trainer.lanes(config))
     if not outcome.finished:
         raise KeyboardInterrupt
     records = [json.loads(line) for line in run.metrics.read_text("utf-8").splitlines()]

@@ -115,10 +115,11 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     return options
 
 
-def check(config: RunConfig, engine: BatchEngine) -> None:
-    """Refuse stages and a success that the environment does not know; it is configured by that."""
+def check(config: RunConfig) -> None:
+    """Refuse stages and a success that the environment does not know."""
     options = options_of(config)
     if options is not None:
+        engine = envs.make_engine(config.env, 1, config.env_options)
         for stage in options.stages:
             configure([engine], stage)
         source_of(engine, options.success, "gate.success")

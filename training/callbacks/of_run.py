@@ -13,8 +13,9 @@ from training.callbacks.curriculum import Curriculum
 from training.callbacks.evaluations import evaluations_of
 from training.callbacks.trackers import Trackers, options
 from training.callbacks.windows import EngineWindows, WindowRecord
+from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import envs, session
+from training.run import envs, games, late_actions, session, trainers
 from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
@@ -24,10 +25,35 @@ from training.run.loop import Loop
 from training.run.session import Learner, Outcome
 
 
+def check(config: RunConfig, engine: Any) -> None:
+    """Let everybody refuse what they cannot do before anything is written.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if config.wandb:
+        check_wandb()
+    envs.Knobs([engine], config.schedules)
+    late_actions.check(engine, config.mask_schedule)
+    options.build(engine, config.trackers, seed=0)
+    curriculum.check(config)
+    games.of(config.env).check(config)
+    if config.window_ticks:
+        EngineWindows(engine, "", config.window_ticks)
+    trainers.module_of(config.trainer).check(config, engine)
+
+
+def check_environment(config: RunConfig) -> None:
+    """Check a run that somebody else will begin; see :func:`check`."""
+    lanes = trainers.module_of(config.trainer).lanes(config)
+    check(config, lanes.engines[0])
+
+
 def conduct(
     run: RunFolder,
     resume: bool,
-    learner_of: Callable[[RunConfig], Learner],
+    learner_of: Callable[[], Learner],
     identity: Callable[[RunFolder, Any], dict[str, Any]],
 ) -> Outcome:
     """Train a run with its log and its callbacks; see :func:`training.run.session.conduct`."""

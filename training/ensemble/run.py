@@ -12,16 +12,17 @@ from training.ppo import run as native
 from training.ppo.run import NativeLearner
 from training.ppo.trainer import OnStep
 from training.run.config import RunConfig
+from training.run.envs import Lanes
 from training.run.folder import RunFolder
 from training.run.session import Outcome
 from training.run.values import require
 
-load_logits, load_nets = native.load_logits, native.load_nets
+lanes, load_logits, load_nets = native.lanes, native.load_logits, native.load_nets
 
 
-def train(run: RunFolder, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, EnsembleLearner, identity)
+def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
+    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
+    return conduct(run, resume, lambda: EnsembleLearner(run.config, lanes), identity)
 
 
 class EnsembleLearner(NativeLearner):

@@ -52,7 +52,8 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
     KeyboardInterrupt
         If it was told to stop.
     """
-    outcome = trainers.module_of(run.config.trainer).train(run, resume=resume)
+    trainer = trainers.module_of(run.config.trainer)
+    outcome = trainer.train(run, trainer.lanes(run.config), resume)
     if not outcome.finished:
         raise KeyboardInterrupt
     trained = load(run)

@@ -23,11 +23,11 @@ from training.hier.trainer import HierTrainer
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, logits_of
 from training.policies.policy import View
 from training.ppo import run as native
-from training.run import checkpoint, sizes
+from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.env_impl import EnvImpl
-from training.run.envs import make_engine, with_defaults
+from training.run.envs import Lanes, make_engine, with_defaults
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
@@ -37,9 +37,14 @@ from training.run.values import require
 GATE_LANES = 256
 
 
-def train(run: RunFolder, resume: bool = False) -> Outcome:
+def lanes(config: RunConfig) -> Lanes:
+    """Return a lane to check a run with: what it trains on are lanes of other options."""
+    return envs.trial_lanes(config)
+
+
+def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
     """Train a run; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, partial(HierLearner, certificates=run.certificates), identity)
+    return conduct(run, resume, lambda: HierLearner(run.config, run.certificates), identity)
 
 
 class HierLearner:

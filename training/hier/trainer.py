@@ -19,8 +19,7 @@ from training.ppo import run as native
 from training.ppo.trainer import OnStep, PPOTrainer
 from training.run import envs
 from training.run.config import RunConfig
-from training.run.env_impl import EnvImpl
-from training.run.envs import make_engine, stream_seed
+from training.run.envs import Lanes, make_engine, stream_seed
 
 FLAT = "SkullKingFlat-v0"
 
@@ -62,7 +61,8 @@ class HierTrainer:
         self._on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
         self.view = options.manager_view(config)
-        worker_engine, self.impl = self._worker_engine()
+        lanes = self._worker_lanes()
+        (worker_engine,), self.impl = lanes.engines, lanes.impl
         self.manager_env = ManagerEnv(
             self._manager_engine(), self.view, RuleCards(), self._hier.reward
         )
@@ -87,21 +87,21 @@ class HierTrainer:
         self.policy: str | None = None
         self.worker_plays = False
 
-    def _worker_engine(self) -> tuple[BatchEngine, EnvImpl]:
+    def _worker_lanes(self) -> Lanes:
         run = self.runs["worker"]
         if self._hier.balance == "steps":
             game: Any = fastenv.make_game(run.env, **run.env_options)
             weights = [1 / cards for cards in game.config.hand_sizes()]
             # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
             run = replace(run, env_options={**run.env_options, "round_weights": weights})
-        return envs.training_engine(run)
+        return envs.lanes_of(run)
 
     def _manager_engine(self) -> BatchEngine:
         """Return what the Manager's rounds are played in."""
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
         env = FLAT if whole else run.env
-        return envs.training_engine(replace(run, env=env, env_options=values))[0]
+        return envs.lanes_of(replace(run, env=env, env_options=values)).engines[0]
 
     # -- an iteration ----------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from training.ppo.trainer import OnStep, PPOTrainer
 from training.run import checkpoint, envs, games, late_actions, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
@@ -31,9 +32,14 @@ from training.selfplay.league import League
 _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
-def train(run: RunFolder, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda config: NativeLearner(config, run.path), identity)
+def lanes(config: RunConfig) -> Lanes:
+    """Return the engines of a run."""
+    return envs.lanes_of(config, config.native.env_groups)
+
+
+def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
+    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
+    return conduct(run, resume, lambda: NativeLearner(run.config, lanes, run.path), identity)
 
 
 class NativeLearner:
@@ -42,16 +48,19 @@ class NativeLearner:
     Parameters
     ----------
     config : RunConfig
+    given : Lanes, optional
+        What :func:`lanes` returns for it; default new ones.
     folder : Path, optional
         Of the run; self-play keeps its pool there, and without it there is none.
     """
 
-    def __init__(self, config: RunConfig, folder: Path | None = None) -> None:
+    def __init__(
+        self, config: RunConfig, given: Lanes | None = None, folder: Path | None = None
+    ) -> None:
         self._config = config
-        groups = config.native.env_groups
-        made = [envs.training_engine(config, groups) for _ in range(groups)]
-        self.engines: list[Any] = [engine for engine, _ in made]
-        self.impl = made[0][1]
+        given = given or lanes(config)
+        self.engines: list[Any] = list(given.engines)
+        self.impl = given.impl
         self.league: League | None = None
         if config.selfplay is not None and folder is not None:
             self.league = League(config, folder, self.engines[0], self._new_net)

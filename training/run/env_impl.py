@@ -9,14 +9,14 @@ Numba if that works: the games are stepped in plain Python either way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import fastenv
-from fastenv import BackendUnavailableError, BatchEngine, Game
+from fastenv import BackendUnavailableError, BatchEngine, ConfigError
 from training.run.config import ENV_IMPLS
 from training.run.values import require
 
@@ -62,8 +62,16 @@ class EnvImpl:
         }
 
 
-def choose(requested: str, env: str, options: Mapping[str, Any] | None = None) -> EnvImpl:
-    """Decide on an implementation.
+def build(
+    requested: str,
+    env: str,
+    options: Mapping[str, Any] | None = None,
+    num_envs: int = 1,
+    num_threads: int = 1,
+) -> tuple[BatchEngine, EnvImpl]:
+    """Return an engine of the implementation that was asked for, and how it was chosen.
+
+    Its first lane has played a step: whoever trains on it resets all of them.
 
     Parameters
     ----------
@@ -72,6 +80,8 @@ def choose(requested: str, env: str, options: Mapping[str, Any] | None = None) -
         Environment id.
     options : mapping, optional
         Options of the environment, and the ``opponent`` in a game of several agents.
+    num_envs, num_threads : int
+        Lanes and threads of the engine.
 
     Raises
     ------
@@ -87,24 +97,40 @@ def choose(requested: str, env: str, options: Mapping[str, Any] | None = None) -
     game = fastenv.make_game(env, **given)
     if opponent is not None:
         game.bot(opponent)  # a name it does not know is no fault of the backend
-    found = probe(game, opponent=opponent)
-    if requested == "native" and found != "ok":
-        raise BackendUnavailableError(f"env_impl='native' does not work here: {found}")
+
+    def engine(backend: str) -> BatchEngine:
+        how = {"num_threads": num_threads, "opponent": opponent}
+        return BatchEngine(game, num_envs, backend, **how)
+
     if requested == "reference":
-        return EnvImpl(requested, "reference", "reference", found)
-    if found == "ok":
-        return EnvImpl(requested, "native", NATIVE, found)
-    backend = "numba" if probe(game, "numba", opponent) == "ok" else "reference"
-    return EnvImpl(requested, "reference", backend, found)
+        _, found = probe(lambda: BatchEngine(game, 1, NATIVE, opponent=opponent))
+        return engine("reference"), EnvImpl(requested, "reference", "reference", found)
+    native, found = probe(lambda: engine(NATIVE))
+    if native is not None:
+        return native, EnvImpl(requested, "native", NATIVE, found)
+    if requested == "native":
+        raise BackendUnavailableError(f"env_impl='native' does not work here: {found}")
+    half = probe(lambda: engine("numba"))[0] or engine("reference")
+    return half, EnvImpl(requested, "reference", half.backend, found)
 
 
-def probe(game: Game, backend: str = NATIVE, opponent: str | None = None) -> str:
-    """Return ``"ok"`` if one lane can be created and stepped on ``backend``, else the reason."""
+def probe(make: Callable[[], BatchEngine]) -> tuple[BatchEngine | None, str]:
+    """Return an engine whose first lane can be stepped and ``"ok"``, or None and the reason.
+
+    Raises
+    ------
+    ConfigError
+        What is asked for is impossible with any implementation.
+    """
     try:
-        engine = BatchEngine(game, 1, backend, opponent=opponent)
-        engine.reset_many(seeds=0)
-        engine.step_many(np.argmax(engine.mask, axis=-1).astype(np.int32))
+        engine = make()
+        first = np.zeros(engine.num_envs, np.uint8)
+        first[0] = 1
+        engine.reset_many(first, seeds=0)
+        engine.step_many(np.argmax(engine.mask, axis=-1).astype(np.int32), select=first)
+    except ConfigError:
+        raise
     except Exception as error:  # whatever goes wrong is a reason not to use it
         reason = " ".join(str(error).split())
-        return f"{type(error).__name__}: {reason}"
-    return "ok"
+        return None, f"{type(error).__name__}: {reason}"
+    return engine, "ok"

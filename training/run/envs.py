@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,16 @@ def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[st
     return {**games.of(env).env_options, **(options or {})}
 
 
-def training_engine(config: RunConfig, groups: int = 1) -> tuple[BatchEngine, EnvImpl]:
-    """Return an engine a run trains on, and how its implementation was chosen.
+@dataclass(frozen=True)
+class Lanes:
+    """The lanes of a run: one engine, or groups that share them, and how they were chosen."""
+
+    engines: tuple[BatchEngine, ...]
+    impl: EnvImpl
+
+
+def lanes_of(config: RunConfig, groups: int = 1) -> Lanes:
+    """Return the engines a run trains on.
 
     Parameters
     ----------
@@ -60,24 +68,25 @@ def training_engine(config: RunConfig, groups: int = 1) -> tuple[BatchEngine, En
     Raises
     ------
     ConfigError, BackendUnavailableError
-        See :func:`training.run.env_impl.choose`.
+        See :func:`training.run.env_impl.build`.
     """
-    return _engine(config, config.num_envs // groups)
+    return _lanes(config, groups, config.num_envs // groups, config.env_threads)
 
 
-def trial_engine(config: RunConfig) -> BatchEngine:
-    """Return an engine of one lane of what a run trains on; raises as that would."""
-    return _engine(replace(config, env_threads=1), 1)[0]
+def trial_lanes(config: RunConfig) -> Lanes:
+    """Return one lane of what a run trains on; raises as :func:`lanes_of` would."""
+    return _lanes(config, 1, 1, 1)
 
 
-def _engine(config: RunConfig, num_envs: int) -> tuple[BatchEngine, EnvImpl]:
+def _lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int) -> Lanes:
     options = with_defaults(config.env, config.env_options)
-    impl = env_impl.choose(config.env_impl, config.env, options)
-    how = {"backend": impl.backend, "num_threads": config.env_threads}
-    engine = fastenv.make_engine(config.env, num_envs, **how, **options)
-    allowed = f"a scripted player: this game has {engine.num_agents} agents, and one learns"
-    require(engine.num_agents == 1, "env_options.opponent", options.get("opponent"), allowed)
-    return engine, impl
+    how = (config.env_impl, config.env, options, num_envs, num_threads)
+    made = [env_impl.build(*how) for _ in range(groups)]
+    engines = tuple(engine for engine, _ in made)
+    agents = engines[0].num_agents
+    allowed = f"a scripted player: this game has {agents} agents, and one learns"
+    require(agents == 1, "env_options.opponent", options.get("opponent"), allowed)
+    return Lanes(engines, made[0][1])
 
 
 def stream_seed(seed: int, stream: str, bits: int = 32) -> int:

@@ -113,7 +113,7 @@ class Learner(Protocol):
 def conduct(
     run: RunFolder,
     resume: bool,
-    learner_of: Callable[[RunConfig], Learner],
+    learner_of: Callable[[], Learner],
     identity: Callable[[RunFolder, Engine], dict[str, Any]],
     log_of: Callable[[int, int], Log],
     callbacks_of: Callable[[RunFolder, Learner], Sequence[Callback]],
@@ -154,7 +154,7 @@ def conduct(
             raise RunError(f"{run.path} was begun by another process: go on with it (--resume).")
         torch.set_num_threads(torch_threads(run.config))
         be_deterministic(run.config.deterministic)
-        learner = learner_of(run.config)
+        learner = learner_of()
         try:
             same = identity(run, learner.engines[0])
             session = Session(run, learner, callbacks_of(run, learner), same)

@@ -25,6 +25,7 @@ from training.callbacks.of_run import conduct
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
@@ -41,24 +42,37 @@ from training.sb3.vec import FollowedVecEnv, LateActionVecEnv, TimedVecEnv
 BLOCK_MASKS_FROM = 1024
 
 
-def train(run: RunFolder, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, SB3Learner, identity)
+def lanes(config: RunConfig) -> Lanes:
+    """Return the engine of a run."""
+    return envs.lanes_of(config)
+
+
+def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
+    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
+    return conduct(run, resume, lambda: SB3Learner(run.config, lanes), identity)
 
 
 class SB3Learner:
-    """MaskablePPO on one engine; see :class:`training.run.session.Learner`."""
+    """MaskablePPO on one engine; see :class:`training.run.session.Learner`.
 
-    def __init__(self, config: RunConfig) -> None:
+    Parameters
+    ----------
+    config : RunConfig
+    given : Lanes, optional
+        What :func:`lanes` returns for it; default new ones.
+    """
+
+    def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
         self._config = config
-        engine, self.impl = envs.training_engine(config)
-        self.engines = [engine]
+        given = given or lanes(config)
+        self.impl, self.engines = given.impl, list(given.engines)
+        (engine,) = self.engines
         batch = config.ppo.algorithm == "batch"  # which counts episodes itself
         masks = "block" if batch or config.num_envs >= BLOCK_MASKS_FROM else "rows"
-        lanes = BatchVecEnv(engine, masks=masks, monitor=not batch)
+        vec = BatchVecEnv(engine, masks=masks, monitor=not batch)
         rules = config.mask_schedule
-        self._late_actions = LateActionVecEnv(lanes, rules) if rules else None
-        self.timed = TimedVecEnv(self._late_actions or lanes)
+        self._late_actions = LateActionVecEnv(vec, rules) if rules else None
+        self.timed = TimedVecEnv(self._late_actions or vec)
         self.vec = FollowedVecEnv(self.timed)
         self.model = build(config, self.vec)
         self._restored = False

@@ -8,6 +8,7 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from training.callbacks.of_run import check_environment
 from training.evaluation.trained import load
 from training.games.skullking.pair import BIDS, CARDS
 from training.games.skullking.players import tier_of
@@ -15,7 +16,6 @@ from training.hier.options import check, policy_run
 from training.run.config import RunConfig, load_file
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.train import check_environment
 
 
 def settings(*assignments):

@@ -7,10 +7,10 @@ import sqlite3
 import pytest
 import torch
 
+from training.callbacks.of_run import check_environment
 from training.run import checkpoint
 from training.run.config import RunConfig, load_file
-from training.run.envs import trial_engine
-from training.train import check_environment
+from training.run.envs import trial_lanes
 
 FLAGS = {
     "env": "SkullKingFlat-v0",
@@ -139,7 +139,7 @@ def test_the_config_of_self_play_is_possible():
     config = RunConfig.from_mapping(load_file("training/configs/selfplay.yaml"))
     assert (config.selfplay.start, config.selfplay.every) == (1_000_000, 200_000)
     check_environment(config)
-    assert trial_engine(config).num_envs == 1
+    assert trial_lanes(config).engines[0].num_envs == 1
 
 
 def test_snapshots_are_due_from_the_start_on():

@@ -1,0 +1,117 @@
+"""From a command line to the options of a run: each layer over the one before."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from training.run import games
+from training.run.config import RunConfig, load_file, merge, parse_assignments
+from training.run.folder import flat
+from training.run.presets import preset
+from training.run.values import require
+
+REMEDY = (
+    "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
+    "python3-dev) and run make again."
+)
+_FLAGS = (
+    *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
+    "wandb",
+)
+
+
+DESCRIPTION = (
+    "Train an agent. Options come in layers, each over the one before: defaults, --preset, "
+    "--config, flags."
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = argparse.ArgumentParser(prog="python -m training.train", description=DESCRIPTION)
+    parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
+    parse.add_argument("--trainer", help="native, sb3, hier or ensemble")
+    parse.add_argument("--config", help="YAML or JSON file of options")
+    parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
+    parse.add_argument("--name", help="name of the run, a folder under --runs")
+    parse.add_argument("--total-steps", type=int, help="decisions, summed over the lanes")
+    parse.add_argument("--num-envs", type=int, help="lanes")
+    parse.add_argument("--seed", type=int)
+    parse.add_argument("--device", help="auto, cpu or cuda")
+    parse.add_argument("--torch-threads", type=int, help="threads of the network")
+    parse.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="OPTION=VALUE",
+        help="any option, such as ppo.n_steps=64",
+    )
+    parse.add_argument(
+        "--wandb", action="store_const", const=True, help="also draw on Weights & Biases"
+    )
+    parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
+    parse.add_argument("--no-evaluation", action="store_true", help="only train")
+    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    return parse
+
+
+def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
+    """Return the options of a command line over ``base``.
+
+    A file may have a section ``without_native``: options for a shorter run, which take the place of
+    its own where the compiled core does not work, unless flags say how long it is to be. A run that
+    goes on has a ``base``, and keeps what it began with.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown option or an impossible value; names it.
+    """
+    from_file = load_file(args.config) if args.config else {}
+    slower = from_file.pop("without_native", {})
+    mapping = isinstance(slower, dict)
+    require(mapping, "without_native", slower, "a mapping of options to values")
+    if base:
+        return _over(base, merge(from_file, _values_of(base, slower)), args)
+    config = _over(base, from_file, args)
+    shorter = _over(base, merge(from_file, slower), args)
+    if shorter.total_steps == config.total_steps or config.env_impl != "auto":
+        return config
+    from training.run.envs import trial_lanes
+
+    backend = trial_lanes(config).impl.backend
+    if backend == "fast":
+        return config
+    less = _difference(shorter, config)
+    print(f"no compiled core, so on {backend} and {less}. {REMEDY}", file=sys.stderr)
+    return shorter
+
+
+def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace) -> RunConfig:
+    """Return the options of all layers."""
+    values = base
+    name = args.preset or from_file.get("preset")
+    if name is not None:
+        values = merge(values, preset(name))
+    values = merge(values, from_file)
+    values = merge(values, parse_assignments(args.set))
+    flags = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
+    return RunConfig.from_mapping(merge(values, flags))
+
+
+def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return what ``base`` has for the given options."""
+    found = {}
+    for name in options.keys() & base.keys():
+        nested = isinstance(options[name], dict) and isinstance(base[name], dict)
+        found[name] = _values_of(base[name], options[name]) if nested else base[name]
+    return found
+
+
+def _difference(config: RunConfig, other: RunConfig) -> str:
+    """Return in words which options differ."""
+    ours, theirs = flat(config.to_dict()), flat(other.to_dict())
+    pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+    return ", ".join(f"{name} {a:,} instead of {b:,}" for name, (a, b) in pairs.items())
