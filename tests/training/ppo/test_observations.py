@@ -7,7 +7,7 @@ import torch
 from fastenv import BatchEngine
 from tests.race import without_scalars
 from tests.toy import RaceGame
-from tests.training.ppo.engines import Seek
+from tests.training.ppo.engines import Bytes, Seek
 from tests.training.ppo.test_learning import returns
 from training.ppo.lanes import StagedLanes
 
@@ -99,6 +99,23 @@ def test_records_in_two_groups_of_lanes(make_trainer):
         trainer.iterate()
         alone.iterate()
     assert torch.equal(trainer.rollout.obs, alone.rollout.obs)
+
+
+class Frames(Bytes):
+    """Counting, in frames of 40 x 36 with two channels behind."""
+
+    obs_shape = (40, 36, 2)
+
+    def write(self, out):
+        out[:] = self.time[:, None, None, None]
+
+
+def test_frames_stay_bytes_until_the_convolutions(make_trainer):
+    trainer = make_trainer(Frames(4), n_steps=8, batch_size=16, recurrent="gru", seq_len=8)
+    assert trainer.iterate()["train"]["minibatches"] > 0
+    assert trainer.rollout.obs.dtype == torch.uint8
+    assert trainer.rollout.obs.shape == (9, 4, 40, 36, 2)
+    assert trainer.net.encoder.size_out == 64  # of 9 x 8, 3 x 3 and 1 x 1 pixels
 
 
 def test_records_reach_a_device_by_way_of_slots(make_trainer, monkeypatch):
