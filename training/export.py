@@ -8,76 +8,13 @@ folder holds the networks as ONNX files instead, for programs without torch.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from fastenv.errors import FastEnvError
-from training.evaluation.trained import load
-from training.run import checkpoint, files, trainers
-from training.run.folder import RunError, RunFolder
+from training.policies.export import export
+from training.run.folder import RunFolder
 from training.run.values import require
-
-# Parts of a native network that do not decide what is played.
-_VALUE = ("value_tower.", "value_head.")
-
-
-def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
-    """Write the network of a run's checkpoint as a run folder of its own.
-
-    Parameters
-    ----------
-    run : RunFolder
-    folder : Path
-        Must not be there yet.
-    name : str, optional
-        Checkpoint; default the newest.
-
-    Returns
-    -------
-    Path
-        The checkpoint that was written.
-
-    Raises
-    ------
-    RunError, CheckpointError
-        If ``folder`` is there already, or the run has no such whole checkpoint.
-    """
-    if folder.exists():
-        raise RunError(f"{folder} is there already: name a new folder.")
-    trained = load(run, name)
-    saved = checkpoint.load(trained.path, {})
-    unfinished = folder.with_name(f".tmp-{os.getpid()}-{folder.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-    written = checkpoint.save(
-        unfinished / "checkpoints",
-        saved.steps,
-        identity=trainers.module_of(run.config.trainer).identity(run, trained.view()),
-        model={"policy": _player(saved.model["policy"])},
-        trainer={"exported_from": run.name},
-        states=np.zeros((0, saved.rows.shape[1]), np.uint8),
-        arrays={},
-        keep=1,
-    )
-    os.rename(unfinished, folder)
-    files.sync_folder(folder.parent)
-    return folder / "checkpoints" / written.name
-
-
-def _player(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters, of one network or of several by name, without those of the values."""
-    return {
-        name: _player(value) if isinstance(value, Mapping) else value
-        for name, value in parameters.items()
-        if not name.startswith(_VALUE)
-    }
 
 
 def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:

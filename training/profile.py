@@ -17,8 +17,7 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training import runs_md
-from training.bench import floors, profile, record, show
+from training.bench import floors, profile, record, runs_md, show
 from training.bench.play import BACKENDS, WORKLOADS
 from training.bench.profile import MINIBATCHES, MODES
 from training.evaluation import tables

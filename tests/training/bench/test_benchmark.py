@@ -14,6 +14,7 @@ from training.bench import (
     bars,
     bars_prospector,
     bars_training,
+    benchmark,
     cuda,
     flags,
     floors,
@@ -319,7 +320,7 @@ def test_rows_of_prospector_can_be_written_logged_and_be_a_floor(prospector_rows
     host = {"cpu_model": "C"}
     head = {"kind": "head", "created": "2026-01-02T03:04:05Z", "git_rev": "abc", "dirty": False}
     rows = [{**head, "host": host}, *prospector_rows, *bars_prospector.bars(prospector_rows)]
-    benchmark_v9.write(tmp_path / "rows.jsonl", rows)
+    benchmark.write(tmp_path / "rows.jsonl", rows)
     assert runs_md.main([str(tmp_path / "rows.jsonl"), "--to", str(tmp_path / "RUNS.md")]) == 0
     logged = (tmp_path / "RUNS.md").read_text()
     assert "| env_only cash_out | 8 | 1 |" in logged

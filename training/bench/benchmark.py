@@ -1,0 +1,206 @@
+"""What ``training.benchmark_v9`` measures, part by part.
+
+``args`` are the options of that command throughout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from fastenv.errors import ConfigError
+from training.bench import bars, bars_prospector, bars_training, flags, trainers
+from training.bench import benchmark_tables as tables
+from training.bench.configs import CONFIGS, row
+from training.bench.trainer import Flags
+from training.evaluation.protocol import MILESTONES
+from training.run import files, games, machine, plain
+from training.run.folder import RunFolder
+
+SCHEMA = 1
+STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
+SHORT_STEPS = 8 * 256
+PARTS = ("configs", "trainers", "bars", "training", "flags")
+
+
+def with_flags(given: Flags, assignments: list[str]) -> Flags:
+    """Return flags with some changed.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown flag or a value it cannot have.
+    """
+    known = {f.name: type(getattr(given, f.name)) for f in fields(given)}
+    changes: dict[str, Any] = {}
+    for text in assignments:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(known)}.")
+        read = plain.parse(value, f"{name}={value!r}")
+        changes[name] = tuple(read) if isinstance(read, list) else read
+        if type(changes[name]) is not known[name]:
+            raise ConfigError(f"{name}={value!r}: must be of type {known[name].__name__}.")
+    return replace(given, **changes)
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse numbers that nothing can be measured with, before anything is.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    for name, least in (("repeats", 1), ("steps", 1), ("lanes", 1), ("games", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise ConfigError(f"--{name} {value}: must be at least {least}.")
+    if args.seconds is not None and not 0 < args.seconds < math.inf:
+        raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
+
+
+def head() -> dict[str, Any]:
+    """Return the first line of a record: what the figures were taken on."""
+    return {
+        "kind": "head",
+        "schema": SCHEMA,
+        "created": machine.now(),
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+        "load": machine.load(),
+    }
+
+
+def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    """Run what the command line asks for, print it, and return the rows, the head first.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown configuration or flag, or a number that nothing can be measured with.
+    """
+    names = args.config or list(CONFIGS)
+    for name in names:
+        if name not in CONFIGS:
+            raise ConfigError(f"--config {name!r}: must be among {', '.join(CONFIGS)}.")
+    check(args)
+    chosen = {name: with_flags(CONFIGS[name], args.set) for name in names}
+    reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
+    begin = time.perf_counter()
+    rows = [head()]
+    console.print(tables.machine_line(rows[0]))
+    # Without --config the bars belong to the run; --config asks for configurations.
+    if args.only == "bars" or (args.only is None and args.config is None):
+        rows += _bars(args, console)
+    if args.only == "trainers" or (args.only is None and args.config is None):
+        rows += _trainers(args, console)
+    if args.only == "training":
+        rows += _training(args, console)
+    if args.only == "flags":
+        rows += _flags(args, console)
+    for milestone in reached:
+        console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
+    rows += reached
+    if args.only in (None, "configs"):
+        rows += _configs(args, chosen, console)
+    rows[0]["load_after"] = machine.load()
+    rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
+    console.print(f"measured in {rows[0]['wall_s']} s, load {machine.load()}")
+    return rows
+
+
+def _bars(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    found, judged = measure_bars(args, args.seconds or (1.0 if args.short else 2.0))
+    console.print(tables.env_table(found))
+    title = (
+        f"Bars: Skull King {args.lanes:,} lanes, 3 rule_medium opponents; Prospector "
+        f"{bars_prospector.LANES:,} lanes; medians of {args.repeats}"
+    )
+    console.print(tables.bar_table(judged, title))
+    return found + judged
+
+
+def _trainers(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    seconds = args.seconds or (1.0 if args.short else 4.0)
+    beside = trainers.rows(trainers.setting(128 if args.short else 512), args.repeats, seconds)
+    console.print(tables.trainer_table(beside))
+    return beside
+
+
+def _training(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    found = bars_training.all_rows(args.repeats, args.seconds or 4.0)
+    judged = bars_training.bars(found)
+    console.print(tables.timed_table(found))
+    for timed in found:
+        if "us_per_step" in timed:
+            console.print(tables.split_line(timed))
+    console.print(tables.bar_table(judged, f"Bars of training; medians of {args.repeats}"))
+    return found + judged
+
+
+def _flags(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    found = flags.rows(args.repeats, args.seconds or (0.5 if args.short else 2.0))
+    judged = flags.bars(found)
+    console.print(tables.flag_table(found))
+    console.print(tables.bar_table(judged, f"Bars of the flags; medians of {args.repeats}"))
+    return found + judged
+
+
+def _configs(
+    args: argparse.Namespace, chosen: Mapping[str, Flags], console: Console
+) -> list[dict[str, Any]]:
+    steps = args.steps or (SHORT_STEPS if args.short else STEPS)
+    played = args.games if args.games is not None else (40 if args.short else 200)
+    made = [row(name, each, steps, args.repeats, played) for name, each in chosen.items()]
+    console.print(tables.config_table(made, steps, args.repeats, played))
+    return made
+
+
+def measure_bars(
+    args: argparse.Namespace, seconds: float
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the rows that the bars of the chosen games need, and the bars."""
+    found: list[dict[str, Any]] = []
+    judged: list[dict[str, Any]] = []
+    if args.game in (None, "skullking"):
+        rows = bars.all_rows(args.repeats, seconds, 16_384, args.lanes)
+        found += rows
+        judged += bars.bars(rows)
+    if args.game in (None, "prospector"):
+        rows = bars_prospector.all_rows(args.repeats, seconds)
+        found += rows
+        judged += bars_prospector.bars(rows)
+    return found, judged
+
+
+def milestone_row(run: RunFolder) -> dict[str, Any]:
+    """Return the row of a run's milestones, as ``python -m training.milestones`` has found them.
+
+    Raises
+    ------
+    ConfigError
+        If it has not.
+    """
+    try:
+        record = json.loads((run.path / MILESTONES).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{run.path} has no {MILESTONES}: run python -m training.milestones first."
+        ) from error
+    return {"kind": "milestones", **record}
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write one JSON object a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_text(path, "".join(json.dumps(r, allow_nan=False) + "\n" for r in rows))

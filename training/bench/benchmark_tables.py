@@ -1,0 +1,159 @@
+"""The rows of a benchmark as tables for a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+
+def machine_line(record: dict[str, Any]) -> str:
+    """Return the machine, its load and the commit, in a line."""
+    host, rev = record["host"], record["git_rev"] or "no commit"
+    dirty = ", uncommitted changes" if record["dirty"] else ""
+    return (
+        f"{host['cpu_model']}, {host['physical_cores']} cores, load {record['load']}, {rev}{dirty}"
+    )
+
+
+def _table(title: str, columns: str, left: int = 1) -> Table:
+    table = Table(title=title, title_justify="left")
+    for k, heading in enumerate(columns.split(", ")):
+        table.add_column(heading, justify="left" if k < left else "right")
+    return table
+
+
+def env_table(rows: list[dict[str, Any]]) -> Table:
+    """Return the environment alone: speed and floor of each row."""
+    heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, floor ns"
+    table = _table("Environment alone, random legal play unless said; medians", heads, left=3)
+    for r in rows:
+        if r["kind"] != "env":
+            continue
+        every = r["steps_per_cpu_s_all"]
+        floor = r.get("floor_steps_per_cpu_s")
+        figures = (r["steps_per_s"], r["steps_per_cpu_s"], min(every), max(every))
+        table.add_row(
+            *(r["what"], f"{r['tier']} {r.get('workload', '')}", r["backend"]),
+            *(f"{r['num_envs']:,}", str(r["num_threads"])),
+            *(f"{x:,.0f}" for x in figures),
+            f"{1e9 / r['steps_per_cpu_s']:,.0f}",
+            "" if floor is None else f"{1e9 / floor:,.1f}",
+        )
+    return table
+
+
+def flag_table(rows: list[dict[str, Any]]) -> Table:
+    """Return what each flag alone is worth, a row for each."""
+    heads = (
+        "env, flag, lanes, reference us, replaced us, limit us, measured us, part of the limit, "
+        "min..max, over reference"
+    )
+    table = _table("One flag alone, random legal play, same-step reset; CPU a step", heads, left=2)
+    for r in rows:
+        every = r["share_of_limit_all"]
+        table.add_row(
+            *(r["env"], r["flag"] + (", noisy" if r["noisy"] else ""), f"{r['num_envs']:,}"),
+            *(f"{r[key]:,.1f}" for key in ("reference_us", "replaced_us", "limit_us", "us")),
+            *(f"{r['share_of_limit']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
+            f"{r['over_reference']:.2f}",
+        )
+    return table
+
+
+def bar_table(judged: list[dict[str, Any]], title: str) -> Table:
+    """Return the bars and what was measured of them."""
+    table = _table(title, "bar, asked, measured, min..max, wall steps/s, pass")
+    for bar in judged:
+        if bar["measured"] is None:
+            table.add_row(bar["what"], bar["asked"], bar["reason"], "-", "-", "not measured here")
+            continue
+        every, wall, share = bar["all"], bar["wall"], "share" in bar["what"]
+        table.add_row(
+            *(bar["what"], bar["asked"], _shown(bar["measured"], share)),
+            f"{_shown(min(every), share)}..{_shown(max(every), share)}" if every else "-",
+            "-" if wall is None else f"{wall:,.0f}",
+            ("yes" if bar["pass"] else "NO") + (", noisy" if bar["noisy"] else ""),
+        )
+    return table
+
+
+def _shown(value: float, share: bool) -> str:
+    if share:
+        return f"{value:.1%}"
+    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+
+
+def trainer_table(rows: list[dict[str, Any]]) -> Table:
+    """Return the trainers that were timed in turns."""
+    r = rows[0]
+    title = (
+        f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
+        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['minibatch']:,}, "
+        f"{r['torch_threads']} thread; medians of {r['repeats']}"
+    )
+    table = _table(title, "trainer, precision, steps/s, per CPU-s, times sb3, min..max", left=2)
+    for r in rows:
+        every = r["ratio_per_cpu_s_all"]
+        table.add_row(
+            *(r["trainer"], r["precision"] + (", noisy" if r["noisy"] else "")),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
+        )
+    return table
+
+
+def timed_table(rows: list[dict[str, Any]]) -> Table:
+    """Return the trainers by what was timed of them."""
+    heads = (
+        "what, trainer, env, precision, lanes, T, minibatch, epochs, threads, steps/s, per CPU-s, "
+        "env %"
+    )
+    table = _table("Trainers, by what is timed; rows of one kind in turns; medians", heads, left=4)
+    for r in rows:
+        sizes = ("num_envs", "rollout_steps", "minibatch", "epochs", "torch_threads")
+        table.add_row(
+            ", ".join([r["mode"], *([r["waiting"]] if "waiting" in r else [])])
+            + (", noisy" if r["noisy"] else ""),
+            *(r["trainer"], r["env"], r["precision"]),
+            *(f"{r[key]:,}" for key in sizes),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            f"{r['share_env']:.1%}" if "share_env" in r else "",
+        )
+    return table
+
+
+def split_line(row: dict[str, Any]) -> str:
+    """Return where the time of a step went, in a line."""
+    parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
+    return f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}"
+
+
+def config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:
+    """Return the configurations: speed, shares of the time, and points."""
+    title = (
+        f"Stock MaskablePPO (hierarchical: our trainer), {steps:,} timed steps, medians of "
+        f"{repeats}; points: whole games against 3 x rule_medium ({games})"
+    )
+    heads = (
+        "config, steps/s, collect/s, update/s, env/s, env %, net %, update %, CPU us, RSS MB, "
+        "points before, after"
+    )
+    table = _table(title, heads)
+    for r in rows:
+        if r["status"] != "measured":
+            table.add_row(r["config"], *["-"] * 11)
+            table.caption = f"{r['config']}: {r['status']}"
+            continue
+        speeds = ("steps_per_s", "collect_steps_per_s", "update_steps_per_s")
+        shares = ("share_env", "share_forward", "share_update")
+        points = (r["points_before"], r["points_after"])
+        table.add_row(
+            r["config"],
+            *(f"{r[key]:,.0f}" for key in (*speeds, "env_only_steps_per_s")),
+            *(f"{r[key] * 100:.1f}" for key in shares),
+            f"{r['cpu_seconds_per_step'] * 1e6:,.0f}",
+            f"{r['peak_rss_mb']:,.0f}",
+            *("-" if p is None else f"{p:.0f}" for p in points),
+        )
+    return table
