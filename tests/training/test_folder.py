@@ -36,7 +36,7 @@ def test_second_process_is_refused_until_the_first_is_killed(
     words = ["-m", "training.train", "--config", tiny_config, "--runs", tmp_path, "--name", "run"]
     first = started(*words, "--total-steps", 10**8, "--set", "checkpoints={every: 128, keep: 1000}")
     request.addfinalizer(first.kill)
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 600
     while steps_of(run) == 0:
         assert first.poll() is None
         assert time.monotonic() < deadline
@@ -112,12 +112,12 @@ def test_each_name_is_given_to_one_process(tmp_path, request):
     both = [started("-c", CREATE, tmp_path, f"ready-{k}") for k in range(2)]
     for process in both:
         request.addfinalizer(process.kill)
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 600
     while len(list(tmp_path.glob("ready-*"))) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     (tmp_path / "go").touch()
-    won = [json.loads(process.communicate(timeout=300)[0]) for process in both]
+    won = [json.loads(process.communicate(timeout=600)[0]) for process in both]
     names = won[0] + won[1]
     assert len(names) == len(set(names)) == 30 + 2 * 30
     assert {f"run-{k}" for k in range(30)} <= set(names)

@@ -53,6 +53,8 @@ def test_everybody_plays_the_same_episodes_a_block_a_seed(report):
         value, low, high = each["over_seeds"]["return_mean"]
         assert low <= value <= high
         assert value == pytest.approx(each["aggregate"]["return_mean"])
+        _, low, high = each["over_seeds"]["survival_rate"]
+        assert 0 <= low <= high <= 1
 
 
 def test_summary_and_comparison_are_complete(report):

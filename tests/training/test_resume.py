@@ -266,7 +266,7 @@ def test_run_that_is_killed_at_any_time_can_be_gone_on_with(tiny_config, tmp_pat
             text=True,
         )
         try:
-            deadline = time.monotonic() + 300
+            deadline = time.monotonic() + 600
             while load_steps(run) <= steps:
                 assert process.poll() is None, process.stderr.read()
                 assert time.monotonic() < deadline

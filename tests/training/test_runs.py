@@ -110,7 +110,7 @@ def test_checkpoint_that_is_due_while_another_is_written_is_skipped(train, tmp_p
 
     def slow(folder, steps, **content):
         begun.append(steps)
-        assert len(begun) > 1 or go_on.wait(60)
+        assert len(begun) > 1 or go_on.wait(600)
         return save(folder, steps, **content)
 
     def end_iteration(self, *args):
@@ -147,6 +147,32 @@ def test_disk_that_fills_up_ends_the_run_at_the_next_border(train, tmp_path, mon
     monkeypatch.undo()
     assert train(tmp_path, "full", "--resume", config=None) == 0
     assert [r["step"] for r in records(tmp_path / "full")] == [128, 256, 384, 512]
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_lost_checkpoint_is_said_whatever_ends_the_run(train, tmp_path, monkeypatch, capsys, fails):
+    """It is still being written when the run ends: only its close can tell."""
+    begun = threading.Event()
+
+    def full(folder, steps, **content):
+        assert begun.wait(600)
+        raise OSError(28, "No space left on device")
+
+    def end_iteration(self, *args):
+        done(self, *args)
+        if self.steps == 256:
+            begun.set()
+            raise RunError("the game is over") if fails else KeyboardInterrupt
+
+    done = Loop.end_iteration
+    monkeypatch.setattr(checkpoint, "save", full)
+    monkeypatch.setattr(Loop, "end_iteration", end_iteration)
+    flags = ("--set", "checkpoints.every=128", "--set", "deterministic=false")
+    status = train(tmp_path, "run", *flags, "--set", "ppo.precision=fp32")
+    said = capsys.readouterr().err
+    assert "warning: the checkpoint at 128 decisions could not be written" in said
+    assert status == (2 if fails else 130)
+    assert ("error: the game is over" in said) == fails
 
 
 def test_schedule_reaches_the_environment(train, tmp_path):

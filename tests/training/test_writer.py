@@ -17,7 +17,7 @@ def test_one_checkpoint_is_written_at_a_time_and_told_of_once(writer):
     go_on, done = threading.Event(), threading.Event()
 
     def write():
-        assert go_on.wait(60)
+        assert go_on.wait(600)
         done.set()
 
     assert (writer.busy, writer.written()) == (False, None)
@@ -26,7 +26,7 @@ def test_one_checkpoint_is_written_at_a_time_and_told_of_once(writer):
     with pytest.raises(RuntimeError, match="still being written"):
         writer.start(256, write)
     go_on.set()
-    assert done.wait(60)
+    assert done.wait(600)
     assert writer.busy  # whether it went well is still to be asked
     assert writer.written(wait=True) == 128
     assert (writer.busy, writer.written(), writer.written(wait=True)) == (False, None, None)
@@ -60,7 +60,7 @@ def test_close_waits_for_what_is_being_written():
     writer, written, go_on = CheckpointWriter(), [], threading.Event()
 
     def write():
-        assert go_on.wait(60)
+        assert go_on.wait(600)
         written.append(1)
 
     writer.start(1, write)

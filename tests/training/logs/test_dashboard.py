@@ -1,6 +1,6 @@
 import io
 import json
-import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -267,16 +267,25 @@ def test_a_second_picture_falls_back_to_lines():
     assert "first" in console.file.getvalue()
 
 
-def test_drawing_is_cheap(monkeypatch):
-    monkeypatch.setattr(dashboard, "DRAW_EVERY_S", 0.0)  # the share alone sets the pace
-    board = Dashboard("run", 100_000, console=terminal(120, 40))
-    began = time.perf_counter()
-    for k in range(1, 31):
-        board.metrics(iteration(k))
-        time.sleep(0.05)
-    passed = time.perf_counter() - began
-    board.close()
-    assert 0.0 < board.draw_s < 0.01 * passed + 0.02  # the last drawing may be under way
+@pytest.mark.parametrize(("took", "wait"), [(0.02, 4.0), (0.001, 1.0)])
+def test_drawing_is_cheap(monkeypatch, took, wait):
+    """A drawing of 20 ms is followed by 4 s without one, and none comes earlier than 1 s later."""
+    spent, waits = [0.0], []
+
+    def refresh():
+        spent[0] += took
+
+    def pause(seconds):
+        waits.append(seconds)
+        return len(waits) == 4
+
+    board = Dashboard("run", 100, console=Console(file=io.StringIO()))
+    board._live = SimpleNamespace(refresh=refresh)
+    board._ended = SimpleNamespace(wait=pause)
+    monkeypatch.setattr(dashboard.time, "thread_time", lambda: spent[0])
+    board._draw()
+    assert waits == pytest.approx([0.2, wait, wait, wait])
+    assert board.draw_s == pytest.approx(3 * took)
 
 
 # -- the log of a run ------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_moves_by_name():
 def test_through_a_pipe():
     command = [sys.executable, "-m", "training.play", "--against", "rule_hard", "--seed", "1"]
     found = subprocess.run(
-        command, input="q\n", cwd=ROOT, capture_output=True, text=True, timeout=120
+        command, input="q\n", cwd=ROOT, capture_output=True, text=True, timeout=600
     )
     assert found.returncode == 0
     assert "Goodbye" in found.stdout

@@ -147,7 +147,7 @@ def test_kill_leaves_a_checkpoint_to_go_on_from(train, tiny_config, tmp_path):
     process = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
     run = tmp_path / "run"
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while checkpoint.newest(run / "checkpoints") is None:
             assert process.poll() is None
             assert time.monotonic() < deadline

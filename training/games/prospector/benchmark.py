@@ -70,7 +70,10 @@ def contender(
         "kind": protocol.kind(name),
         "aggregate": summary(Episodes(columns)),
         "over_seeds": {
-            key: over_seeds([report[key] for report in reports.values()]).to_list()
+            key: over_seeds(
+                [report[key] for report in reports.values()],
+                *((0.0, 1.0) if key.endswith("_rate") else ()),
+            ).to_list()
             for key in OVER_SEEDS
         },
         "seed_reports": [
