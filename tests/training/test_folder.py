@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from training.evaluation.over_seeds import train_to_end
 from training.evaluation.trained import load
 from training.logs.run_log import read_lines
 from training.run import checkpoint, folder
@@ -59,13 +60,11 @@ def test_second_process_is_refused_until_the_first_is_killed(
     assert found == list(range(128, steps + 129, 128))
 
 
-def test_run_that_has_begun_is_not_begun_again(train, finished):
-    from training.run import trainers
-
+def test_run_that_has_begun_is_not_begun_again(finished):
     run = RunFolder.open(finished)
     before = (finished / "metrics.jsonl").read_bytes()
     with pytest.raises(RunError, match=r"go on with it \(--resume\)"):
-        trainers.module_of(run.config.trainer).train(run, resume=False)
+        train_to_end(run)
     assert (finished / "metrics.jsonl").read_bytes() == before
 
 

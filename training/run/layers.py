@@ -10,7 +10,7 @@ from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
 from training.run.folder import flat
 from training.run.presets import preset
-from training.run.values import require
+from training.run.values import require, shown
 
 REMEDY = (
     "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
@@ -114,4 +114,10 @@ def _difference(config: RunConfig, other: RunConfig) -> str:
     """Return in words which options differ."""
     ours, theirs = flat(config.to_dict()), flat(other.to_dict())
     pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
-    return ", ".join(f"{name} {a:,} instead of {b:,}" for name, (a, b) in pairs.items())
+    return ", ".join(
+        f"{name} {_in_words(a)} instead of {_in_words(b)}" for name, (a, b) in pairs.items()
+    )
+
+
+def _in_words(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else shown(value)

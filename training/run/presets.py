@@ -6,6 +6,7 @@ from typing import Any
 
 from fastenv.errors import ConfigError
 from training.run import games
+from training.run.values import shown
 
 
 def preset(name: str) -> dict[str, Any]:
@@ -17,6 +18,6 @@ def preset(name: str) -> dict[str, Any]:
         For an unknown name.
     """
     presets = games.presets()
-    if name not in presets:
-        raise ConfigError(f"preset={name!r}: there are {', '.join(presets)}.")
+    if not isinstance(name, str) or name not in presets:
+        raise ConfigError(f"preset={shown(name)}: there are {', '.join(presets)}.")
     return {**presets[name], "preset": name}
