@@ -14,20 +14,17 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.callbacks.of_run import check_environment
 from training.evaluation import paired, tables
-from training.evaluation.over_seeds import over_seeds, parse_seeds, train_to_end
-from training.run import files, games, machine
-from training.run.config import EvaluationConfig, RunConfig, parse_assignments, require
-from training.run.folder import RunFolder
+from training.evaluation.comparison import Training, run_comparison, settings
+from training.evaluation.over_seeds import parse_seeds
+from training.run import games
+from training.run.config import parse_assignments, require
 from training.run.layers import layered
 from training.run.layers import parser as train_parser
 
@@ -48,24 +45,6 @@ class Variant:
     name: str
     file: str | None = None
     options: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Training:
-    """One run of a comparison.
-
-    Parameters
-    ----------
-    variant : str
-    config : RunConfig
-        Name and seed included.
-    command : str
-        What trains it alone.
-    """
-
-    variant: str
-    config: RunConfig
-    command: str
 
 
 # -- what is trained -------------------------------------------------------------------------------
@@ -97,7 +76,7 @@ def plan(args: argparse.Namespace) -> list[Training]:
                 f"variant {name!r} plays {theirs} and {names[0]!r} {ours}: "
                 "only agents of one game can be compared."
             )
-        twins = [other for other in names if _settings(configs[other]) == _settings(config)]
+        twins = [other for other in names if settings(configs[other]) == settings(config)]
         if len(twins) > 1:
             raise ConfigError(f"variants {' and '.join(twins)} have the same options.")
         check_environment(config)
@@ -118,117 +97,6 @@ def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training
     flags.append("--no-evaluation")
     config = layered(train_parser().parse_args(flags), {})
     return Training(variant.name, config, shlex.join(["python", "-m", "training.train", *flags]))
-
-
-def _settings(config: RunConfig) -> dict[str, Any]:
-    """Return the options that a variant has with every seed."""
-    return {k: value for k, value in config.to_dict().items() if k not in ("name", "seed")}
-
-
-def begun(root: Path, config: RunConfig) -> RunFolder | None:
-    """Return the folder of a run that has begun, None for one that has not.
-
-    Raises
-    ------
-    ConfigError, RunError
-        If it was begun with other options, its length included: schedules depend on it.
-    """
-    path = root / str(config.name)
-    if not path.exists():
-        return None
-    run = RunFolder.open(path)
-    steps = run.config.total_steps
-    if steps != config.total_steps:
-        raise ConfigError(
-            f"{path} was begun with total_steps={steps}, not {config.total_steps}: "
-            "choose another --name."
-        )
-    run.continue_with(config)
-    return run
-
-
-# -- training and comparing ------------------------------------------------------------------------
-
-
-def run_comparison(
-    trainings: Sequence[Training],
-    options: EvaluationConfig,
-    root: Path,
-    target: Path,
-    about: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Train, evaluate and compare; the report is written anew after every seed.
-
-    Parameters
-    ----------
-    trainings : sequence of Training
-        Of :func:`plan`.
-    options : EvaluationConfig
-        What all of them play.
-    root : Path
-        Folder of the runs.
-    target : Path
-        JSON file of the report.
-    about : mapping
-        What the report begins with.
-
-    Returns
-    -------
-    dict
-        The report.
-
-    Raises
-    ------
-    ConfigError, RunError
-        If a run has begun with other options; nothing is trained then.
-    """
-    before = [begun(root, each.config) for each in trainings]
-    variants = list(dict.fromkeys(each.variant for each in trainings))
-    baseline = trainings[0].config
-    protocol = games.protocol_of(baseline.env)
-    about = {
-        **about,
-        "baseline": variants[0],
-        "policy": "highest legal logit",
-        "intervals": "of means and differences: 95 %, Student's t over seeds; of runs: 95 %, "
-        f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
-        "evaluation": asdict(options),
-        "configs": {each.variant: _settings(each.config) for each in trainings[: len(variants)]},
-    }
-    runs: list[dict[str, Any]] = []
-    report: dict[str, Any] = {}
-    for each, there in zip(trainings, before, strict=True):
-        run = RunFolder.create(root, each.config) if there is None else there
-        trained, record = train_to_end(run, resume=there is not None)
-        torch.set_num_threads(1)
-        results = protocol.paired(trained, options, baseline)
-        names = {"variant": each.variant, "command": each.command}
-        runs.append({**names, **record, "results": results})
-        if each.variant == variants[-1]:
-            report = {**about, **_found(runs, variants, protocol.shares)}
-            files.write_json(target, report)
-    return report
-
-
-def _found(
-    runs: Sequence[Mapping[str, Any]], variants: Sequence[str], shares: Collection[str]
-) -> dict[str, Any]:
-    """Return what the trainings so far came to, for the report."""
-    of = {name: [run for run in runs if run["variant"] == name] for name in variants}
-    return {
-        "created": machine.now(),
-        "seeds": list(dict.fromkeys(run["seed"] for run in runs)),
-        "decisions": {name: [run["steps"] for run in of[name]] for name in variants},
-        "training_s": {
-            name: over_seeds([run["wall_s"] for run in of[name]], least=0.0).to_list()
-            for name in variants
-        },
-        "compared": paired.statistics(runs, variants[0], shares),
-        "runs": list(runs),
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
-    }
 
 
 # -- command line ----------------------------------------------------------------------------------

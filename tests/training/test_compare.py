@@ -14,7 +14,7 @@ from tests.bits import equal
 from training import compare as compare_module
 from training import train as train_module
 from training.compare import main
-from training.evaluation import paired, tables
+from training.evaluation import comparison, paired, tables
 from training.evaluation.over_seeds import over_seeds
 from training.evaluation.trained import AGENT, load
 from training.games.skullking.evaluation import PAIRED_MEASURES, play_matches
@@ -141,8 +141,8 @@ def test_the_report_has_every_whole_seed_of_an_interrupted_comparison(
         trained.append(run.name)
         return original(run, resume)
 
-    original = compare_module.train_to_end
-    monkeypatch.setattr(compare_module, "train_to_end", train_to_end)
+    original = comparison.train_to_end
+    monkeypatch.setattr(comparison, "train_to_end", train_to_end)
     assert compare(tmp_path, "--total-steps", 128) == 130
     assert "the same command goes on" in capsys.readouterr().err
     report = json.loads((tmp_path / "t.json").read_text())
