@@ -9,7 +9,7 @@ from typing import Any
 from training.policies.policy import Policy, View
 from training.run import checkpoint, trainers
 from training.run.checkpoint import Checkpoint, CheckpointError
-from training.run.envs import make_engine, with_defaults
+from training.run.envs import make_engine, with_defaults, without_guests
 from training.run.folder import RunError, RunFolder
 from training.run.values import require
 
@@ -104,7 +104,7 @@ def _player(run: RunFolder, saved: Checkpoint, member: int | None) -> tuple[Any,
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise CheckpointError(f"{saved.path} holds another network: {reason}") from error
-    options = with_defaults(config.env, config.env_options)
+    options = with_defaults(config.env, without_guests(config.env_options))
     spec = engine.spec
     view = View(config.env, options, spec.obs_dtype, spec.obs_shape, spec.num_actions)
     return logits, view

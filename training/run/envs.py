@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from training.run.env_impl import EnvImpl
 from training.run.seeds import TRAINING_BIT
 from training.run.values import Schedule, require
 
+_OPPONENTS = "training.policies.opponents"  # seats trained agents, where options name some
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
 
@@ -39,8 +41,34 @@ def make_engine(
     backend : str
     num_threads : int
     """
-    options = with_defaults(env, options)
-    return fastenv.make_engine(env, num_envs, backend=backend, num_threads=num_threads, **options)
+    plain, seat = _seating(env, with_defaults(env, options))
+    return seat(
+        fastenv.make_engine(env, num_envs, backend=backend, num_threads=num_threads, **plain)
+    )
+
+
+def has_guests(options: Mapping[str, Any]) -> bool:
+    """Tell whether trained agents are among the opponents: paths, which have a ``/``."""
+    given = options.get("opponents")
+    names = [given] if isinstance(given, str) else given or ()
+    return any(isinstance(name, str) and "/" in name for name in names)
+
+
+def without_guests(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with the game's own opponents, where trained agents are among them."""
+    drop = ("opponents",) if has_guests(options) else ()
+    return {name: value for name, value in options.items() if name not in drop}
+
+
+def _seating(
+    env: str, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], Callable[[BatchEngine], BatchEngine]]:
+    """Return what the game is to be made with, and what seats trained agents in an engine."""
+    if not has_guests(options):
+        return dict(options), lambda engine: engine
+    found: tuple[dict[str, Any], Callable[[BatchEngine], BatchEngine]]
+    found = import_module(_OPPONENTS).seating(env, options)
+    return found
 
 
 def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -80,9 +108,10 @@ def trial_lanes(config: RunConfig) -> Lanes:
 
 def _lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int) -> Lanes:
     options = with_defaults(config.env, config.env_options)
-    how = (config.env_impl, config.env, options, num_envs, num_threads)
+    plain, seat = _seating(config.env, options)
+    how = (config.env_impl, config.env, plain, num_envs, num_threads)
     made = [env_impl.build(*how) for _ in range(groups)]
-    engines = tuple(engine for engine, _ in made)
+    engines = tuple(seat(engine) for engine, _ in made)
     agents = engines[0].num_agents
     allowed = f"a scripted player: this game has {agents} agents, and one learns"
     require(agents == 1, "env_options.opponent", options.get("opponent"), allowed)

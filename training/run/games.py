@@ -65,6 +65,10 @@ class Seats(Protocol):
 class Guest(Protocol):
     """Plays a seat at many tables."""
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether it decides everything itself, without a bot beside it."""
+
     def begin(self, lanes: np.ndarray) -> None:
         """Forget what was in lanes whose games begin."""
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.games.skullking.presets import PRESETS
+from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
 from training.run.values import require
 
@@ -52,6 +53,10 @@ class SkullKing(GameTraining):
             names = [value] if isinstance(value, str) else value or ()
             allowed = "bots; seats are played from outside with the section selfplay alone"
             require("external" not in names, "opponents", value, allowed)
+        if has_guests(config.env_options):
+            from training.policies.opponents import check
+
+            check(config)
 
     def seats(self, engine: BatchEngine) -> Seats | None:
         """Return who sits where in whole games; None in tiers that play rounds."""

@@ -43,6 +43,8 @@ class BotGuest:
         If there is no such bot.
     """
 
+    takes_all = True
+
     def __init__(self, name: str, engine: BatchEngine, seed: int) -> None:
         engine.game.bot(name)
         self._name, self._streams = name, rng_streams(seed, engine.num_envs)
@@ -65,6 +67,11 @@ class PolicyGuest:
     seed : int
         Of the bot's generators.
 
+    Attributes
+    ----------
+    takes_all : bool
+        It decides everything itself.
+
     Raises
     ------
     ConfigError
@@ -83,6 +90,7 @@ class PolicyGuest:
             f"num_players={players} of {policy.path}",
             f"{seats}, as at this table",
         )
+        self.takes_all = tier == "flat"
         self._policy, self._phases = policy, _PHASES[tier]
         self._encode = policy.view.encode or (lambda rows: view.encode_obs_many(rows, trusted=True))
         self._of_a_round = tier != "flat" and config.mode == "round"

@@ -43,7 +43,7 @@ class EvaluationConfig:
         Skull King: rounds for the comparison at equal goals and deals (Worker and Ability runs).
         Prospector: episodes that each policy plays. None takes 20,000 and 300.
     opponents : tuple of str
-        Opponent sets of the matches.
+        Opponent sets of the matches: bots, and paths of trained agents (they have a ``/``).
     bids : {"rule_hard", "heuristic"}
         Who bids for a Worker in a whole game.
     goals : {"uniform", "estimate"}
@@ -90,8 +90,8 @@ class EvaluationConfig:
         require(0 <= self.seed < 2**40, "evaluation.seed", self.seed, "from 0 to 2**40 - 1")
         for option in ("opponents", "curve_opponents"):
             for name in getattr(self, option):
-                known = name in OPPONENT_SETS
-                require(known, f"evaluation.{option}", name, "among " + ", ".join(OPPONENT_SETS))
+                allowed = "the path of a trained agent, or among " + ", ".join(OPPONENT_SETS)
+                require(name in OPPONENT_SETS or "/" in name, f"evaluation.{option}", name, allowed)
         known = self.bids in ("rule_hard", "heuristic")
         require(known, "evaluation.bids", self.bids, "'rule_hard' or 'heuristic'")
         known = self.goals in ("uniform", "estimate")

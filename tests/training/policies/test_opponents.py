@@ -1,0 +1,132 @@
+"""Trained agents among the opponents of training and evaluation."""
+
+import json
+
+import numpy as np
+import pytest
+
+import training
+from training.evaluate import main as evaluate
+from training.policies.contest import play_table
+from training.run import checkpoint, games
+from training.run.envs import make_engine
+from training.train import main
+
+from .conftest import TINY
+
+FLAT = "SkullKingFlat-v0"
+PRETRAINED = "pretrained/skullking"
+
+
+def first_legal(engine):
+    return engine.mask.argmax(1).astype(np.int32)
+
+
+class Learner:
+    takes_all = True
+
+    def begin(self, lanes):
+        pass
+
+    def act(self, engine, lanes):
+        return first_legal(engine)[lanes]
+
+
+@pytest.mark.parametrize("kind", ["pretrained", "flat", "recurrent", "native"])
+def test_the_same_games_as_at_the_table(trained, kind):
+    path = PRETRAINED if kind == "pretrained" else str(trained(kind))
+    options = {"opponents": path, "deals": "duplicate", "agent_seat": 0}
+    engine = make_engine(FLAT, 6, options)
+    engine.reset_many(seeds=40)
+    rewards = np.zeros(6)
+    steps = 0
+    while not engine.ended.any():
+        rows = engine.get_states()
+        assert (rows["actor"] == rows["agent"]).all()
+        engine.step_many(first_legal(engine), autoreset=False)
+        rewards += engine.reward
+        steps += 1
+    assert engine.ended.all()
+    np.testing.assert_allclose(rewards, engine.ep_return, rtol=1e-5)
+    table = games.of(FLAT).table(6, 4)
+    game, policy = games.of(FLAT), training.load_policy(path)
+    guests = [Learner(), *(game.guest(policy, table, seed=k) for k in range(3))]
+    seating = np.tile(np.arange(4), (6, 1))
+    wanted = play_table(table, guests, seating, np.arange(40, 46))
+    assert (engine.get_states()["total"][:, :4] == wanted).all(), "seeds 40 to 45"
+
+
+def test_bots_and_agents_side_by_side():
+    options = {"opponents": [PRETRAINED, "random", PRETRAINED], "agent_seat": "rotate"}
+    engine = make_engine(FLAT, 40, options)
+    engine.reset_many(seeds=1)
+    totals = []
+    for _ in range(65):
+        engine.step_many(first_legal(engine), autoreset=False)
+    rows = engine.get_states()
+    assert engine.ended.all()
+    by_place = np.take_along_axis(rows["total"], (rows["agent"][:, None] + np.arange(4)) % 4, 1)
+    totals = by_place.mean(0)
+    assert min(totals[1], totals[3]) > totals[2] + 100, "seed 1"
+
+
+def options(**changes):
+    env_options = {"opponents": [PRETRAINED, "rule_hard", PRETRAINED]}
+    return TINY | {"env": FLAT, "env_options": env_options, "deterministic": True} | changes
+
+
+def run(tmp_path, name, config, *flags):
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(config))
+    given = ["--config", str(path), "--runs", str(tmp_path), "--name", name]
+    return main([*given, "--no-evaluation", *flags])
+
+
+def parameters(folder):
+    return checkpoint.load(checkpoint.newest(folder / "checkpoints"), {}).model["policy"]
+
+
+def test_training_goes_on_to_the_bit(tmp_path):
+    assert run(tmp_path, "whole", options(total_steps=512)) == 0
+    assert run(tmp_path, "halves", options(total_steps=256)) == 0
+    resumed = ["--runs", str(tmp_path), "--name", "halves", "--resume", "--no-evaluation"]
+    assert main([*resumed, "--total-steps", "512"]) == 0
+    whole, halves = (parameters(tmp_path / name) for name in ("whole", "halves"))
+    assert all((whole[name] == halves[name]).all() for name in whole)
+    policy = training.load_policy(tmp_path / "whole")
+    policy.make().reset(seed=0)  # with the game's own bots
+
+
+def test_evaluation_against_agents(trained, tmp_path, capsys):
+    assert run(tmp_path, "agent", options()) == 0
+    flags = ["--games", "8", "--opponents", f"random,{trained('flat')}"]
+    assert evaluate([str(tmp_path / "agent"), *flags]) == 0
+    record = json.loads((tmp_path / "agent/evaluation.json").read_text())
+    assert list(record["matches"]["results"]) == ["random", str(trained("flat"))]
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({"env_options": {"opponents": "no/where"}}, "must be a run folder"),
+        ({"env": "SkullKingWorker-v0"}, "whole games alone"),
+        ({"trainer": "sb3"}, "bots with trainer='sb3'"),
+        ({"selfplay": {"every": 100}}, "selfplay"),
+        ({"env_options": {"opponents": [PRETRAINED, "nobody", "random"]}}, "nobody"),
+        ({"env_options": {"opponents": [PRETRAINED, "random"]}}, "3 names"),
+        ({"evaluation": {"opponents": ["nobody"]}}, "the path of a trained agent, or among"),
+    ],
+)
+def test_what_cannot_sit_there_is_refused(tmp_path, capsys, changes, refused):
+    assert run(tmp_path, "x", options(**changes)) == 2
+    assert refused in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "native", "prospector"])
+def test_agents_that_a_resume_could_not_restore_are_refused(trained, tmp_path, capsys, kind):
+    env_options = {"opponents": str(trained(kind))}
+    assert run(tmp_path, "x", options(env_options=env_options)) == 2
+    error = capsys.readouterr().err
+    assert ("no memory" in error) != (kind == "prospector")
+    assert kind in error
