@@ -11,8 +11,8 @@ import numpy as np
 from training.evaluation.bootstrap import LEVEL, Interval
 from training.evaluation.trained import Trained, load
 from training.run import beta, trainers
-from training.run.config import require
 from training.run.folder import RunFolder
+from training.run.values import require
 
 
 def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:

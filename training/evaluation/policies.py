@@ -66,7 +66,8 @@ Begins = Callable[[BatchEngine], np.ndarray]
 
 def episode_begins(engine: BatchEngine) -> np.ndarray:
     """Return the lanes whose episode is at its first decision."""
-    return engine.get_states()["ep_length"] == 0
+    begins: np.ndarray = engine.get_states()["ep_length"] == 0
+    return begins
 
 
 class Memory:
@@ -132,7 +133,8 @@ class Net:
 
 def best_legal(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return the legal action with the highest logit in each row, int32."""
-    return np.where(mask != 0, logits, -np.inf).argmax(1).astype(np.int32)
+    actions: np.ndarray = np.where(mask != 0, logits, -np.inf).argmax(1).astype(np.int32)
+    return actions
 
 
 def first_episodes(engine: BatchEngine, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray]]:

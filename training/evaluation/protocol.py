@@ -319,7 +319,7 @@ class EpisodeProtocol(Protocol):
     They are compared by return, with the first of them.
     """
 
-    options = ("episodes", "max_steps")
+    options: ClassVar[tuple[str, ...]] = ("episodes", "max_steps")
     shares = ("survival",)
     reference_lines: ClassVar[tuple[str, ...]] = ()
     caption = "Everybody plays the same episodes; means with 95 % intervals over episodes."

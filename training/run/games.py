@@ -47,7 +47,9 @@ class ObservationParts:
 class Seats(Protocol):
     """Reads in the rows of a game who sits where; all arrays have shape (k,) unless said."""
 
-    count: int
+    @property
+    def count(self) -> int:
+        """Seats of a game."""
 
     def from_outside(self, rows: np.ndarray) -> np.ndarray:
         """Tell in which rows any seat is played from outside the engine, bool."""

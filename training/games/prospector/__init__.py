@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,7 +50,8 @@ class Prospector(GameTraining):
 
     def elapsed(self, engine: BatchEngine) -> np.ndarray:
         """Return the ticks since the episode of each lane began, shape (n,)."""
-        elapsed: np.ndarray = engine.game.config.time_max - engine.info["time_remaining"]
+        game: Any = engine.game
+        elapsed: np.ndarray = game.config.time_max - engine.info["time_remaining"]
         return elapsed
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
@@ -188,15 +189,7 @@ def run(
         If a run is there already.
     """
     engine = plan.engine(config.env, config.env_options)
-    trained: list[dict[str, Any]] = []
-    played: dict[str, dict[int, Episodes]] = {}
-    for block, (seed, folder) in enumerate(_folders(config, seeds, root, run_id).items()):
-        agent, record = train_to_end(folder)
-        trained.append(record)
-        players = {POLICY: agent.players()[AGENT], **protocol.scripted()}
-        part = replace(plan, base_seed=plan.base_seed + block * plan.count)
-        for name, episodes in part.play(engine, players).items():
-            played.setdefault(name, {})[seed] = episodes
+    trained, played = _play(protocol, plan, engine, _folders(config, seeds, root, run_id))
     contenders = [contender(protocol, name, blocks) for name, blocks in played.items()]
     report: dict[str, Any] = {
         "generated_at": machine.now(),
@@ -213,6 +206,22 @@ def run(
     }
     report["summary"] = verdict(report, plan.count, enforce)
     return report | machine.revision() | {"host": machine.host(), "versions": machine.versions()}
+
+
+def _play(
+    protocol: ProspectorProtocol, plan: Plan, engine: BatchEngine, runs: Mapping[int, RunFolder]
+) -> tuple[list[dict[str, Any]], dict[str, dict[int, Episodes]]]:
+    """Train the runs; return a record of each, and the episodes by contender and training seed."""
+    trained: list[dict[str, Any]] = []
+    played: dict[str, dict[int, Episodes]] = {}
+    for block, (seed, run) in enumerate(runs.items()):
+        agent, record = train_to_end(run)
+        trained.append(record)
+        players = {POLICY: agent.players()[AGENT], **protocol.scripted()}
+        part = replace(plan, base_seed=plan.base_seed + block * plan.count)
+        for name, episodes in part.play(engine, players).items():
+            played.setdefault(name, {})[seed] = episodes
+    return trained, played
 
 
 def _folders(

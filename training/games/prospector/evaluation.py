@@ -38,7 +38,8 @@ class ProspectorProtocol(EpisodeProtocol):
 
     def about(self, engine: BatchEngine) -> dict[str, Any]:
         """Return the ticks of an episode."""
-        return {"time_max": engine.game.config.time_max}
+        game: Any = engine.game
+        return {"time_max": game.config.time_max}
 
     def env_options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the length of the episodes, if one was asked for."""

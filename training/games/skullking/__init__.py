@@ -27,7 +27,8 @@ class SkullKing(GameTraining):
         """Return where phase and card slots are, in tiers that show them."""
         from fastenv.skullking.layout import HAND_SLOTS, layout
 
-        rules = engine.game.rules[0]
+        game: Any = engine.game
+        rules = game.rules[0]
         blocks = layout(int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"]))
         named = {block.name: block for block in blocks}
         phase = named.get("decision") or named.get("phase")
@@ -62,8 +63,9 @@ class SkullKing(GameTraining):
         """Return who sits where in whole games; None in tiers that play rounds."""
         from training.games.skullking.seats import TableSeats
 
-        flat = engine.game.config.tier == "flat"
-        return TableSeats(int(engine.game.rules["num_players"][0])) if flat else None
+        game: Any = engine.game
+        flat = game.config.tier == "flat"
+        return TableSeats(int(game.rules["num_players"][0])) if flat else None
 
     def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
         """Return an engine of whole games whose seats are all played from outside."""

@@ -140,7 +140,8 @@ class MatchCurve(Curve):
 
     def play(self, agent: Trained, seed: int) -> Mapping[str, Interval]:
         """See :meth:`Curve.play`."""
-        options, results = self._options, {}
+        options = self._options
+        results: dict[str, Interval] = {}
         for opponents, engine in self._engines.items():
             policy = match_policy(agent, engine.num_envs, options.bids, options.seed)
             games = matches.play(engine, policy, seed, self._players)

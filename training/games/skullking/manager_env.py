@@ -101,7 +101,8 @@ class ManagerEnv:
     ) -> None:
         self.engine, self.cards = engine, cards
         self._view, self._points = view, reward == "points"
-        self._whole_games = bool(engine.game.rules["full_game"][0])
+        played: Any = engine.game
+        self._whole_games = bool(played.rules["full_game"][0])
         self.game, self.spec, self.backend = view.game, view.spec, engine.backend
         self.num_envs = n = engine.num_envs
         self.obs_shape, self.obs_dtype = view.obs_shape, view.obs_dtype

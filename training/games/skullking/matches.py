@@ -70,7 +70,8 @@ def play(engine: BatchEngine, policy: Policy, seed: int, players: int = 4) -> Ga
     n = engine.num_envs
     deals = n // players
     engine.reset_many(seeds=np.repeat(np.arange(deals, dtype=np.int64) + seed, players))
-    num_rounds = len(engine.game.config.hand_sizes())
+    game: Any = engine.game
+    num_rounds = len(game.config.hand_sizes())
     rounds = {name: np.zeros((n, num_rounds), np.int32) for name in _ROUND_COLUMNS}
     totals, seat = np.zeros((n, players), np.int64), np.zeros(n, np.int64)
     shaped = np.zeros(n)
@@ -108,7 +109,10 @@ def measures(games: Games) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     }
     sums = {name: (value, np.ones(n)) for name, value in per_game.items()}
     sums |= _bid_measures(games)
-    return {name: tuple(_per_deal(x, games.players) for x in pair) for name, pair in sums.items()}
+    return {
+        name: (_per_deal(above, games.players), _per_deal(below, games.players))
+        for name, (above, below) in sums.items()
+    }
 
 
 def _bid_measures(games: Games) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -131,7 +135,8 @@ def _bid_measures(games: Games) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def _per_deal(values: np.ndarray, players: int) -> np.ndarray:
-    return np.asarray(values, np.float64).reshape(-1, players).sum(1)
+    sums: np.ndarray = np.asarray(values, np.float64).reshape(-1, players).sum(1)
+    return sums
 
 
 def intervals(games: Games, resamples: int, seed: int) -> dict[str, Interval]:

@@ -143,34 +143,14 @@ def measure(
     torch.set_num_threads(1)
     asked = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
     asked["member"] = member
-    record: dict[str, Any] = {
-        "run": run.name,
-        "env": run.config.env,
-        "config_sha256": run.config.sha256(),
-        "created": machine.now(),
-        **asked,
-        "first_seed": MATCH_SEEDS + options.seed,
-        "policy": "highest legal logit",
-        "intervals": f"95 %, percentile bootstrap over deals, {options.bootstrap} resamples",
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
-    }
-    known = _played_before(run, asked)
-    wall = _wall_seconds(run)
+    record = _head(run, asked)
+    known, wall = _played_before(run, asked), _wall_seconds(run)
     entries = []
     for path in paths:
         sha256 = files.sha256(path / "MANIFEST.json")
         entry = known.pop(path.name, None)
         if entry is None or entry["sha256"] != sha256:
-            trained = load(run, path.name, member)
-            entry = {
-                "checkpoint": path.name,
-                "sha256": sha256,
-                "steps": trained.steps,
-                "wall_s": wall.get(trained.steps),
-                "results": play(trained, options),
-            }
+            entry = _entry(load(run, path.name, member), sha256, wall, options)
             console.print(_line(entry))
         entries.append(entry)
         # Checkpoints that were removed since; those behind the newest are of a course given up.
@@ -181,6 +161,36 @@ def measure(
     console.print(table(record))
     console.print(f"written to {run.path / FILE}")
     return record
+
+
+def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record says of who plays, and how."""
+    return {
+        "run": run.name,
+        "env": run.config.env,
+        "config_sha256": run.config.sha256(),
+        "created": machine.now(),
+        **asked,
+        "first_seed": MATCH_SEEDS + asked["seed"],
+        "policy": "highest legal logit",
+        "intervals": f"95 %, percentile bootstrap over deals, {asked['bootstrap']} resamples",
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+    }
+
+
+def _entry(
+    trained: Trained, sha256: str, wall: Mapping[int, float], options: EvaluationConfig
+) -> dict[str, Any]:
+    """Let a checkpoint play; return what the record says of it."""
+    return {
+        "checkpoint": trained.path.name,
+        "sha256": sha256,
+        "steps": trained.steps,
+        "wall_s": wall.get(trained.steps),
+        "results": play(trained, options),
+    }
 
 
 def _played_before(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
-from fastenv.registry import ENVS, short_id
+from fastenv import BatchEngine, registry
 from fastenv.skullking.tables import Phase
 from training.evaluation.policies import (
     Begins,
@@ -27,12 +26,13 @@ CARDS = {Phase.PLAY, Phase.TIGRESS}  # phases in which a card is played
 
 def tier_of(env: str) -> str | None:
     """Return the tier of an environment: flat, manager, worker or ability; None in other games."""
-    return ENVS[short_id(env)][1].get("tier")
+    return registry.ENVS[registry.short_id(env)][1].get("tier")
 
 
 def round_begins(engine: BatchEngine) -> np.ndarray:
     """Return the lanes of a whole game that are about to bid."""
-    return engine.info["decision_phase"] == Phase.BID
+    begins: np.ndarray = engine.info["decision_phase"] == Phase.BID
+    return begins
 
 
 class NetInGame:
