@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -190,6 +191,15 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     wanted = {"py.typed", "_rng.pxd", "_batch.pxd", "_batch.pyi"}
     wanted |= {f"{game}/_core.pyi" for game in ("skullking", "prospector")}
     assert {Path("fastenv", name) for name in wanted} <= shipped
+
+
+def test_readme_says_what_each_extra_is_for_and_that_training_is_not_installed():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    page = (ROOT / "README.md").read_text()
+    assert set(re.findall(r"^\| `\.\[(\w+)\]` \|", page, re.MULTILINE)) == set(extras)
+    assert "`training/` is used from the checkout" in page
 
 
 def test_sdist_holds_what_its_tests_and_pages_use():
