@@ -161,7 +161,8 @@ def test_aggregate_is_over_all_blocks():
         return Episodes(
             columns
             | {"seed": np.arange(n) + seed, "steps": np.array(steps)}
-            | {"dt_total": 2 * np.array(steps)}
+            | {"dt_total": 2 * np.array(steps)},
+            final=games.of("Prospector-v0").episode_columns,
         )
 
     found = benchmark.contender(

@@ -6,8 +6,8 @@ to finish" would favour short ones. A lane that is done waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,11 @@ import numpy as np
 from fastenv import BatchEngine
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.policies import Policy
+from training.run import games
 
 # A fresh policy for the episodes of an engine's lanes: seed of the first, and number of lanes.
 Player = Callable[[int, int], Policy]
 LANES = 512  # that play at once
-# Columns of the last step that become part of an episode's row, where the game has them.
-FINAL_COLUMNS = (
-    *("credits", "net_profit", "profit_per_tick", "survival", "overheat_ticks"),
-    *("pirate_encounters", "value_lost_to_pirates", "scan_count", "mining_ticks"),
-    "time_remaining",
-)
-_MEANS = (
-    *("profit_per_tick", "overheat_ticks", "pirate_encounters", "value_lost_to_pirates"),
-    *("scan_count", "mining_ticks", "invalid_action_rate"),
-)
 _WHOLE = ("seed", "steps", "dt_total", "invalid_actions")
 _FLAGS = ("terminated", "truncated", "guard_truncated")
 
@@ -42,13 +33,16 @@ class Episodes:
     columns : dict of str to ndarray, shape (episodes,)
         seed, steps, dt_total (ticks; equal to steps in games that count none), return_total,
         terminated, truncated, guard_truncated (given up at the step limit), invalid_actions,
-        invalid_action_rate, and those of ``FINAL_COLUMNS`` that the game has.
+        invalid_action_rate, and those of ``final``.
     actions : tuple of ndarray of int32, or None
         Of each episode, if they were to be kept.
+    final : mapping of str to str
+        See :attr:`training.run.games.GameTraining.episode_columns`.
     """
 
     columns: dict[str, np.ndarray]
     actions: tuple[np.ndarray, ...] | None = None
+    final: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of episodes."""
@@ -67,7 +61,7 @@ class Episodes:
         ]
 
     def summary(self) -> dict[str, Any]:
-        """Return the aggregates of the Prospector spec, section 28, as far as the game has them."""
+        """Return counts and means over the episodes, as JSON values."""
         found = self.columns
         steps = int(found["steps"].sum())
         summary: dict[str, Any] = {
@@ -76,16 +70,26 @@ class Episodes:
             "steps_total": steps,
             "dt_total": int(found["dt_total"].sum()),
         }
-        for name in ("return_total", "net_profit"):
-            if name in found:
-                stem = name.removesuffix("_total")
-                summary[f"{stem}_mean"] = float(found[name].mean())
-                summary[f"{stem}_median"] = float(np.median(found[name]))
-        if "survival" in found:
-            summary["survival_rate"] = float(found["survival"].mean())
-        summary |= {f"{n}_mean": float(found[n].mean()) for n in _MEANS if n in found}
+        for name in ("return_total", *self._of_kind("measure")):
+            stem = name.removesuffix("_total")
+            summary[f"{stem}_mean"] = float(found[name].mean())
+            summary[f"{stem}_median"] = float(np.median(found[name]))
+        for name in self._of_kind("share"):
+            summary[f"{name}_rate"] = float(found[name].mean())
+        for name in (*self._of_kind("mean"), "invalid_action_rate"):
+            summary[f"{name}_mean"] = float(found[name].mean())
         summary["invalid_action_rate_global"] = float(found["invalid_actions"].sum() / steps)
         return summary
+
+    def measures(self) -> dict[str, str]:
+        """Return the means that are reported with intervals, and the columns they are of."""
+        own = {name: name for name, kind in self.final.items() if kind in ("measure", "share")}
+        every = {"return": "return_total", **own, "steps": "steps", "ticks": "dt_total"}
+        every["invalid_action_rate"] = "invalid_action_rate"
+        return {name: column for name, column in every.items() if column in self.columns}
+
+    def _of_kind(self, kind: str) -> list[str]:
+        return [name for name, its in self.final.items() if its == kind]
 
 
 def play(
@@ -119,7 +123,7 @@ def play(
         for name in blocks[0].columns
     }
     actions = tuple(a for block in blocks for a in block.actions or ()) if keep_actions else None
-    return Episodes(columns, actions)
+    return Episodes(columns, actions, blocks[0].final)
 
 
 def _block(
@@ -127,11 +131,12 @@ def _block(
 ) -> Episodes:
     """Play the episodes ``seed``, ``seed + 1``, ... of the engine's lanes, at most ``wanted``."""
     n, lanes = min(engine.num_envs, wanted), engine.num_envs
-    final_names = [name for name in FINAL_COLUMNS if name in engine.info]
+    kinds = games.of_engine(engine).episode_columns
+    kinds = {name: kind for name, kind in kinds.items() if name in engine.info}
     sums = {name: np.zeros(lanes, np.int64) for name in ("steps", "dt_total", "invalid_actions")}
     returns = np.zeros(lanes)
     ends = {name: np.zeros(lanes, np.bool_) for name in _FLAGS}
-    final = {name: np.zeros(lanes) for name in final_names}
+    final = {name: np.zeros(lanes) for name in kinds}
     taken = []
 
     engine.reset_many(seeds=seed)
@@ -157,7 +162,7 @@ def _block(
             over = np.concatenate([over, np.flatnonzero(running)])
         if over.size:
             running[over] = False
-            for name in final_names:
+            for name in kinds:
                 final[name][over] = engine.info[name][over]
             if not running.any():
                 break
@@ -175,7 +180,7 @@ def _block(
     if keep_actions:
         table = np.stack(taken, axis=1)
         kept = tuple(table[lane, : sums["steps"][lane]] for lane in range(n))
-    return Episodes({name: column[:n] for name, column in columns.items()}, kept)
+    return Episodes({name: column[:n] for name, column in columns.items()}, kept, kinds)
 
 
 def _ticks(engine: BatchEngine) -> np.ndarray:
@@ -190,16 +195,6 @@ def _counted(engine: BatchEngine, column: str, default: int) -> np.ndarray | int
 
 
 # -- comparing -------------------------------------------------------------------------------------
-
-# Means that are reported with intervals, and the columns they are of.
-MEASURES = {
-    "return": "return_total",
-    "net_profit": "net_profit",
-    "survival": "survival",
-    "steps": "steps",
-    "ticks": "dt_total",
-    "invalid_action_rate": "invalid_action_rate",
-}
 
 
 @dataclass(frozen=True)
@@ -225,16 +220,15 @@ def compare(
 ) -> Comparison:
     """Return bootstrap intervals over episodes, which all policies must have in common."""
     columns = [
-        (name, measure)
+        (name, measure, column)
         for name, episodes in played.items()
-        for measure, column in MEASURES.items()
-        if column in episodes.columns
+        for measure, column in episodes.measures().items()
     ]
-    values = np.stack([played[name].columns[MEASURES[m]] for name, m in columns], axis=1)
+    values = np.stack([played[name].columns[column] for name, _, column in columns], axis=1)
     drawn = Resamples(values, np.ones(values.shape), resamples, seed)
     means: dict[str, dict[str, Interval]] = {name: {} for name in played}
-    for (name, measure), interval in zip(columns, drawn.intervals(), strict=True):
+    for (name, measure, _), interval in zip(columns, drawn.intervals(), strict=True):
         means[name][measure] = interval
-    at = {name: columns.index((name, "return")) for name in played}
+    at = {name: columns.index((name, "return", "return_total")) for name in played}
     gaps = {n: drawn.difference(at[n], at[baseline]) for n in played if n != baseline}
     return Comparison(means, gaps, baseline)

@@ -12,7 +12,8 @@ from rich.table import Table
 
 from training.evaluation.bootstrap import Interval
 from training.evaluation.over_seeds import over_seeds
-from training.evaluation.protocol import Column, Protocol
+from training.evaluation.protocol import Protocol
+from training.evaluation.tables import Column
 from training.evaluation.trained import AGENT
 
 

@@ -8,7 +8,7 @@ game's bots play the same episodes and are compared by return.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,6 +24,7 @@ from training.evaluation import episodes, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.policies import Bot, Net, RandomLegal
+from training.evaluation.tables import Column
 from training.evaluation.trained import AGENT, Trained
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -34,8 +35,6 @@ from training.run.values import require
 
 RANDOM = "random_legal"
 MILESTONES = "milestones.json"  # in a run folder
-# Measure, heading, and the function that shows an interval of it.
-Column = tuple[str, str, Callable[[Interval], str]]
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class Protocol(ABC):
     """
 
     options: ClassVar[tuple[str, ...]] = ()
-    shares: ClassVar[tuple[str, ...]] = ()
+    shares: tuple[str, ...] = ()
     has_benchmark = False
 
     def __init__(self, game: GameTraining) -> None:
@@ -320,9 +319,13 @@ class EpisodeProtocol(Protocol):
     """
 
     options: ClassVar[tuple[str, ...]] = ("episodes", "max_steps")
-    shares = ("survival",)
     reference_lines: ClassVar[tuple[str, ...]] = ()
     caption = "Everybody plays the same episodes; means with 95 % intervals over episodes."
+
+    def __init__(self, game: GameTraining) -> None:
+        super().__init__(game)
+        kinds = game.episode_columns.items()
+        self.shares = tuple(name for name, kind in kinds if kind == "share")
 
     def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
         """Return scripted players by name; default all, reference lines first."""
@@ -389,7 +392,9 @@ class EpisodeProtocol(Protocol):
         first, last = plan.base_seed, plan.base_seed + plan.count - 1
         more = "".join(f", {name} {value:g}" for name, value in about.items())
         heading = f"{title}: {plan.count:,} episodes, seeds {first} to {last}{more}"
-        console.print(tables.episode_table(compared, heading, self.caption))
+        console.print(
+            tables.episode_table(compared, self.columns("episodes"), heading, self.caption)
+        )
         return {
             "protocol": "the same seeds for every policy; 95 % bootstrap intervals over episodes",
             **plan.record(),
@@ -445,10 +450,14 @@ class EpisodeProtocol(Protocol):
 
     def columns(self, what: str) -> Sequence[Column]:
         """See :meth:`Protocol.columns`."""
-        return [
-            (name, heading, partial(tables.fitting, factor=factor))
-            for name, heading, factor in tables.EPISODE_COLUMNS
-        ]
+        kinds = self._game.episode_columns.items()
+        own = [name for name, kind in kinds if kind in ("measure", "share")]
+        return [self._column(name) for name in ("return", *own, "steps", "ticks")]
+
+    def _column(self, name: str) -> Column:
+        share, heading = name in self.shares, name.replace("_", " ")
+        shown = partial(tables.fitting, factor=100 if share else 1)
+        return name, f"{heading} %" if share else heading, shown
 
     def played(self, what: str, options: Mapping[str, Any]) -> str:
         """See :meth:`Protocol.played`."""

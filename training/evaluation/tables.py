@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,14 +14,8 @@ from training.evaluation.bootstrap import Interval
 if TYPE_CHECKING:  # it imports torch, which who looks at results does not need
     from training.evaluation import episodes
 
-# Measure, heading, and the factor that turns it into what is shown.
-EPISODE_COLUMNS = (
-    ("return", "return", 1),
-    ("net_profit", "net profit", 1),
-    ("survival", "survival %", 100),
-    ("steps", "steps", 1),
-    ("ticks", "ticks", 1),
-)
+# Measure, heading, and the function that shows an interval of it.
+Column = tuple[str, str, Callable[[Interval], str]]
 WIDTH = 132  # of a console that is no terminal
 
 
@@ -42,16 +37,16 @@ def shown(interval: Interval, decimals: int, factor: float = 1) -> str:
     return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
-def episode_table(compared: episodes.Comparison, title: str, caption: str) -> Table:
+def episode_table(
+    compared: episodes.Comparison, columns: Sequence[Column], title: str, caption: str
+) -> Table:
     """Return one row for each policy that played the episodes."""
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("policy", no_wrap=True)
-    measured = compared.means[compared.baseline]
-    columns = [column for column in EPISODE_COLUMNS if column[0] in measured]
     for _, heading, _ in columns:
         table.add_column(heading, justify="right")
     for name, found in compared.means.items():
-        table.add_row(name, *(fitting(found[m], factor) for m, _, factor in columns))
+        table.add_row(name, *(cell(found[measure]) for measure, _, cell in columns))
     return table
 
 

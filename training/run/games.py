@@ -91,6 +91,10 @@ class GameTraining:
         Named starting points of a run; see :mod:`training.run.presets`.
     window_metrics : tuple of str
         Info columns that windows of ticks average (:mod:`training.callbacks.windows`).
+    episode_columns : mapping of str to {"kept", "mean", "measure", "share"}
+        Info columns whose value at the end of an episode belongs to it, and what is made of them:
+        nothing, a mean in the summary, or beside that an interval when policies are compared, as a
+        share where it is one.
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all.
     fixed_actions : mapping of str to int
@@ -103,6 +107,7 @@ class GameTraining:
     env_options: ClassVar[Mapping[str, Any]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     window_metrics: tuple[str, ...] = ()
+    episode_columns: ClassVar[Mapping[str, str]] = {}
     bots: tuple[str, ...] = ()
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"

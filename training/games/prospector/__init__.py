@@ -44,6 +44,18 @@ class Prospector(GameTraining):
     title = "Prospector"
     presets = PRESETS
     window_metrics = METRICS
+    episode_columns: ClassVar = {
+        "credits": "kept",
+        "net_profit": "measure",
+        "profit_per_tick": "mean",
+        "survival": "share",
+        "overheat_ticks": "mean",
+        "pirate_encounters": "mean",
+        "value_lost_to_pirates": "mean",
+        "scan_count": "mean",
+        "mining_ticks": "mean",
+        "time_remaining": "kept",
+    }
     bots = BOTS
     fixed_actions: ClassVar = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
     protocol = "training.games.prospector.evaluation"

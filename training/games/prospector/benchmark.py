@@ -61,15 +61,16 @@ def contender(
     protocol: ProspectorProtocol, name: str, blocks: Mapping[int, Episodes]
 ) -> dict[str, Any]:
     """Return the report of one contender from its episodes for each training seed."""
+    first = next(iter(blocks.values()))
     columns = {
         key: np.concatenate([block.columns[key] for block in blocks.values()])
-        for key in next(iter(blocks.values())).columns
+        for key in first.columns
     }
     reports = {seed: summary(block) for seed, block in blocks.items()}
     return {
         "name": name,
         "kind": protocol.kind(name),
-        "aggregate": summary(Episodes(columns)),
+        "aggregate": summary(Episodes(columns, final=first.final)),
         "over_seeds": {
             key: over_seeds(
                 [report[key] for report in reports.values()],

@@ -17,8 +17,8 @@ import fastenv
 from fastenv import BatchEngine
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Bot, Net, Policy
-from training.evaluation.protocol import Column, Curve, Evaluated, Protocol
-from training.evaluation.tables import shown, table_of
+from training.evaluation.protocol import Curve, Evaluated, Protocol
+from training.evaluation.tables import Column, shown, table_of
 from training.evaluation.trained import AGENT, Trained
 from training.games.skullking import abilities, goals, matches, tables
 from training.games.skullking.pair import DECODED, HALVES
