@@ -32,6 +32,8 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
     ("values", "named"),
     [
         ({"num_envs": 0}, "num_envs=0"),
+        ({"torch_threads": 0}, "torch_threads=0"),
+        ({"torch_threads": 10**12}, "torch_threads must be from 1 to 1024"),
         ({"num_envs": "many"}, "num_envs='many'"),
         ({"num_envs": True}, "num_envs=True"),
         ({"total_steps": 2.5}, "total_steps=2.5"),

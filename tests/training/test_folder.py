@@ -79,6 +79,16 @@ def test_lock_is_free_again_after_an_error(tmp_path):
         pass
 
 
+def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path):
+    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    dead, living = (run.path / f".tmp-{pid}-summary.json" for pid in (2**22 + 1, os.getppid()))
+    dead.touch()
+    living.touch()
+    with run.lock():
+        assert not dead.exists()
+        assert living.exists()
+
+
 def test_file_system_without_locks_is_named(tmp_path, monkeypatch):
     run = RunFolder.create(tmp_path, RunConfig(name="run"))
     monkeypatch.setattr(

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 
 from fastenv import BatchEngine
@@ -116,7 +115,7 @@ def save(
     """
     final = folder / f"ckpt_{steps:012d}"
     folder.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(folder)
+    files.remove_leftovers(folder)
     unfinished = folder / f".tmp-{os.getpid()}-{final.name}"
     unfinished.mkdir()
     _write_tensors(unfinished / "model.pt", model)
@@ -131,18 +130,6 @@ def save(
     for old in _superfluous(folder, final, keep, keep_every):
         _remove(old)
     return final
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Remove what processes that were killed have left."""
-    for left in folder.glob(".tmp-*"):
-        owner = left.name.split("-")[1]
-        if owner.isdecimal() and int(owner) != os.getpid() and psutil.pid_exists(int(owner)):
-            continue  # the evaluator of a run that was killed is still at work on its ``best``
-        if left.is_dir():
-            shutil.rmtree(left)
-        else:
-            left.unlink(missing_ok=True)
 
 
 def _write_tensors(path: Path, value: dict[str, Any]) -> None:

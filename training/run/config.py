@@ -113,8 +113,9 @@ class RunConfig:
         for name in ("total_steps", "num_envs", "env_threads"):
             value = getattr(self, name)
             require(value >= 1, name, value, "at least 1")
-        enough = self.torch_threads is None or self.torch_threads >= 1
-        require(enough, "torch_threads", self.torch_threads, "at least 1, or null for the default")
+        possible = self.torch_threads is None or 1 <= self.torch_threads <= 1024
+        allowed = "from 1 to 1024, or null for the default"
+        require(possible, "torch_threads", self.torch_threads, allowed)
         require(self.window_ticks >= 0, "window_ticks", self.window_ticks, "at least 0")
         require(0 <= self.seed < 2**32, "seed", self.seed, "from 0 to 2**32 - 1")
         choices = {"trainer": TRAINERS, "env_impl": ENV_IMPLS, "device": ("auto", "cpu", "cuda")}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from fastenv.errors import ConfigError
 
@@ -77,6 +80,23 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files and folders of processes that were killed, ``.tmp-<pid>-...``.
+
+    Those of living ones stay: somebody may just evaluate a run, and the evaluator of a training
+    that was killed may still be at work.
+    """
+    for left in folder.glob(".tmp-*-*"):
+        owner = left.name.split("-")[1]
+        alive = owner.isdecimal() and psutil.pid_exists(int(owner))
+        if alive and int(owner) != os.getpid():
+            continue
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def sync_folder(path: Path) -> None:

@@ -219,6 +219,7 @@ class RunFolder:
                     f"{self.path} cannot be locked ({error.strerror}): keep --runs on a file "
                     "system with file locks."
                 ) from error
+            files.remove_leftovers(self.path)
             yield
 
     def continue_with(self, wanted: RunConfig) -> None:
