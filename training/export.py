@@ -20,9 +20,8 @@ from training.run.values import require
 def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
     from training.policies.onnx_export import export_onnx
 
-    path = run.path if args.checkpoint is None else run.checkpoints / args.checkpoint
     folder = args.folder or Path(f"{run.name}-onnx")
-    for file in export_onnx(path, folder, member=args.member):
+    for file in export_onnx(run, folder, args.checkpoint, args.member):
         print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
     return 0
 

@@ -187,6 +187,7 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
     engine = game.table(1, count)
     require(engine is not None, "--against", args.against, "left out: here players do not meet")
+    assert engine is not None
     others = [players[k % len(players)] for k in range(count - 1)]
     names = distinct([player.name.rpartition("/")[2] for player in others])
     guests: list[Any] = [

@@ -17,17 +17,15 @@ from training.evaluation.policies import Net
 from training.games.skullking.hindsight.decode import decoding
 from training.games.skullking.pair import Pair
 from training.games.skullking.players import tier_of
-from training.games.skullking.whole_games import ENV, WholeGames
 from training.hier import options
 from training.hier.trainer import HierTrainer
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, logits_of
-from training.policies.policy import View
 from training.ppo import run as native
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.env_impl import EnvImpl
-from training.run.envs import Lanes, make_engine, with_defaults
+from training.run.envs import Lanes, make_engine
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
@@ -261,16 +259,6 @@ def load_pair(config: RunConfig, cards: Logits, parameters: Mapping[str, Any]) -
     if run.native.hindsight == "tricks":
         decoded = decoding(net, view.game.config.scoring)
     return Pair(config, logits_of(net), cards, decoded)
-
-
-def load_whole_games(
-    config: RunConfig, engine: BatchEngine, parameters: Mapping[str, Any]
-) -> tuple[Logits, View]:
-    """Return the trained pair as one function of what both see of whole games, and their view."""
-    pair = load_pair(config, load_logits(config, engine, parameters), parameters)
-    games = WholeGames(config.env_options, pair.bids, pair.cards)
-    shown = (games.obs_dtype, (), games.num_actions, games.wrap, games.wrap_vec, games.encode)
-    return games.logits, View(ENV, with_defaults(ENV, config.env_options), *shown)
 
 
 def load_nets(

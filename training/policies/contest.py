@@ -227,6 +227,7 @@ def contest(
     deals, game = -(-num_games // count), games.of(env)
     engine = game.table(deals * count, count)
     require(engine is not None, "env", env, "of a game in which players meet")
+    assert engine is not None
     who = [k % len(players) for k in range(count)]  # player of each guest
     guests = [game.guest(players[k].who, engine, seed + 1 + g) for g, k in enumerate(who)]
     turn = np.arange(deals * count)[:, None] % count

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 
 import fastenv
+from training.evaluation.trained import load
 from training.nets.layout import storage
-from training.policies import load
-from training.run import files, trainers
-from training.run.folder import RunError
+from training.run import checkpoint, files, trainers
+from training.run.folder import RunError, RunFolder
 from training.run.values import require
 
 _ROWS = 3  # of the example that is traced; any number but 0 and 1, which are taken for constants
@@ -45,7 +45,9 @@ class Actor(nn.Module):
         return logits.argmax(1), logits, *after
 
 
-def export_onnx(path: Path, folder: Path, *, member: int | None = None) -> list[Path]:
+def export_onnx(
+    run: RunFolder, folder: Path, name: str | None = None, member: int | None = None
+) -> list[Path]:
     """Write the networks of a checkpoint as ``NAME.onnx``.
 
     Inputs are ``obs`` (as the environment shows it), ``mask`` (uint8, (n, A)) and, of a recurrent
@@ -55,12 +57,13 @@ def export_onnx(path: Path, folder: Path, *, member: int | None = None) -> list[
 
     Parameters
     ----------
-    path : Path
-        See :func:`training.load_policy`.
+    run : RunFolder
     folder : Path
         Must not be there yet.
+    name : str, optional
+        Checkpoint; default the newest.
     member : int, optional
-        Network of an ensemble.
+        Network of an ensemble, from 1 on; default the first.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def export_onnx(path: Path, folder: Path, *, member: int | None = None) -> list[
     ImportError
         Without onnx or onnxscript; says what to install.
     RunError, CheckpointError, ConfigError
-        See :func:`training.load_policy`; or ``folder`` is there already.
+        See :func:`training.evaluation.trained.load`; or ``folder`` is there already.
     """
     try:
         import onnx
@@ -83,29 +86,30 @@ def export_onnx(path: Path, folder: Path, *, member: int | None = None) -> list[
         ) from error
     if folder.exists():
         raise RunError(f"{folder} is there already: name a new folder.")
-    policy = load.load_policy(path, member=member)
-    run, saved = load.find(policy.path)
-    parameters, engine = load.parameters_of(saved, policy.member), load.engine_of(run)
-    nets = trainers.module_of(run.config.trainer).load_nets(run.config, engine, parameters)
-    for name, (_, view) in nets.items():
+    trained = load(run, name, member)
+    config, engine = run.config, trained.view()
+    parameters = checkpoint.load(trained.path, {}).model["policy"]
+    own = parameters if trained.member is None else parameters[str(trained.member)]
+    nets = trainers.module_of(config.trainer).load_nets(config, engine, own)
+    for part, (_, view) in nets.items():
         allowed = "plain numbers: ONNX files of Dict observations are not written"
-        require(view.obs_dtype.names is None, f"obs of {name}", view.obs_dtype.names, allowed)
+        require(view.obs_dtype.names is None, f"obs of {part}", view.obs_dtype.names, allowed)
     folder.mkdir(parents=True)
     written = []
-    for name, (net, view) in nets.items():
+    for part, (net, view) in nets.items():
         model = _trace(Actor(net.eval()), view)
         about = {
-            "env": run.config.env,
-            "env_options": json.dumps(dict(run.config.env_options)),
-            "network": name,
-            "steps": str(policy.steps),
+            "env": config.env,
+            "env_options": json.dumps(dict(config.env_options)),
+            "network": part,
+            "steps": str(trained.steps),
             "run": run.name,
             "fastenv": fastenv.__version__,
         }
         onnx.helper.set_model_props(model, about)
         onnx.checker.check_model(model)
-        files.write_bytes(folder / f"{name}.onnx", model.SerializeToString())
-        written.append(folder / f"{name}.onnx")
+        files.write_bytes(folder / f"{part}.onnx", model.SerializeToString())
+        written.append(folder / f"{part}.onnx")
     return written
 
 

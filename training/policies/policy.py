@@ -135,6 +135,7 @@ class Policy:
         legal = self._legal(mask, len(rows), single)
         memory = self._memory(state, len(rows), single)
         if isinstance(self._logits, RecurrentLogits):
+            assert memory is not None
             logits, memory = self._logits(rows, state=memory)
         else:
             logits = self._logits(rows)
@@ -193,7 +194,7 @@ class Policy:
         shape = (self.num_actions,) if single else (n, self.num_actions)
         allowed = f"of shape {shape}: {self.env} has {self.num_actions} actions"
         refuse_unless(legal.shape == shape, f"mask of shape {legal.shape}", allowed)
-        legal = legal.reshape(n, self.num_actions) != 0
+        legal = np.asarray(legal.reshape(n, self.num_actions) != 0)
         stuck = ~legal.any(1)
         row = f"mask of row {int(stuck.argmax())} without a legal action" if n else ""
         refuse_unless(not stuck.any(), row, "1 for at least one action in every row")

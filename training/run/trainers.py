@@ -6,8 +6,6 @@
 observations and, if it has one, of its state (:class:`training.nets.actor_critic.RecurrentLogits`).
 ``load_nets``, with the same arguments, is each network by its name, as a module with
 ``logits(obs)`` or, with a state, ``step(obs, state=...)``, and an engine that shows what it sees.
-A trainer of networks that play together also has ``load_whole_games``, with the same arguments: all
-of them as one function, and what it sees (:class:`training.policies.policy.View`).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fastenv import BatchEngine
@@ -54,7 +56,8 @@ class BotGuest:
 
     def act(self, engine: BatchEngine, lanes: np.ndarray) -> np.ndarray:
         """Return its choices."""
-        return engine.bot_actions(self._name, self._streams)[lanes]
+        actions: np.ndarray = engine.bot_actions(self._name, self._streams)[lanes]
+        return actions
 
 
 class PolicyGuest:
@@ -78,12 +81,12 @@ class PolicyGuest:
         If it is of another game, or of another number of players.
     """
 
-    def __init__(self, policy: Policy, engine: BatchEngine, seed: int) -> None:
+    def __init__(self, policy: Policy, engine: Any, seed: int) -> None:
         view = make_engine(policy.env, 1, policy.view.options)
-        config = getattr(view.game, "config", None)
-        tier = getattr(config, "tier", None)
+        config: Any = getattr(view.game, "config", None)
+        tier = str(getattr(config, "tier", ""))
         allowed = f"of the game of {FLAT}, whose table this is"
-        refuse_unless(tier is not None, f"env {policy.env} of {policy.path}", allowed)
+        refuse_unless(tier in _PHASES, f"env {policy.env} of {policy.path}", allowed)
         players, seats = config.num_players, engine.game.config.num_players
         refuse_unless(
             players == seats,

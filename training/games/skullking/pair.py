@@ -8,10 +8,11 @@ from fastenv.skullking.tables import Phase
 from training.evaluation.policies import Bot, Policy
 from training.games.skullking.players import CARDS as CARD_PHASES
 from training.games.skullking.players import NetInGame
-from training.hier.options import manager_view
+from training.games.skullking.whole_games import ENV, WholeGames, manager_view
 from training.nets.actor_critic import Logits
+from training.policies.policy import View
 from training.run.config import RunConfig
-from training.run.envs import make_engine
+from training.run.envs import make_engine, with_defaults
 
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
 DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's
@@ -36,6 +37,13 @@ class Pair:
     bids: Logits
     cards: Logits
     decoded: Logits | None = None
+
+    def whole_games(self) -> tuple[Logits, View]:
+        """Return both as one function of what they see of whole games, and their view."""
+        options = self.config.env_options
+        games = WholeGames(options, self.bids, self.cards)
+        shown = (games.obs_dtype, (), games.num_actions, games.wrap, games.wrap_vec, games.encode)
+        return games.logits, View(ENV, with_defaults(ENV, options), *shown)
 
     def policy(self, num_envs: int, seed: int) -> Policy:
         """Return the pair as a player of whole games; it plays the best legal actions.
@@ -69,7 +77,7 @@ class Pair:
         return players
 
     def _with_bids(self, bids: Logits, others: Policy) -> Policy:
-        return NetInGame(bids, manager_view(self.config), {Phase.BID}, others)
+        return NetInGame(bids, manager_view(self.config.env_options), {Phase.BID}, others)
 
     def _with_cards(self, others: Policy) -> Policy:
         view = make_engine(self.config.env, 1, self.config.env_options)

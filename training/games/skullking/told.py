@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.skullking.rules import Play, tigress_mode, winning_play
 from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import card_name
@@ -16,7 +15,7 @@ YOU = "You"
 
 
 def told(
-    engine: BatchEngine, before: np.void, action: int, after: np.void, names: Sequence[str]
+    engine: Any, before: np.void, action: int, after: np.void, names: Sequence[str]
 ) -> list[str]:
     """Return lines; see :meth:`training.run.games.GameTraining.told`.
 
@@ -67,5 +66,5 @@ def _scores(before: np.void, after: np.void, names: Sequence[str]) -> list[str]:
     return [f"Round {before['round_idx'] + 1} is over: {scores}."]
 
 
-def _does(name: str, verb: str) -> Any:
+def _does(name: str, verb: str) -> str:
     return f"{name} {verb}" if name == YOU else f"{name} {verb}s"

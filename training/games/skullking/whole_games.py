@@ -125,6 +125,8 @@ class _Env(gymnasium.Wrapper[Any, int, Any, int]):
 class _VectorEnv(gymnasium.vector.VectorWrapper):
     """Many environments; infos leave out ``final_obs``, which nobody here could read."""
 
+    env: Any
+
     def __init__(self, env: Any, games: WholeGames) -> None:
         super().__init__(env)
         self._games = games
