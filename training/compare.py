@@ -24,9 +24,10 @@ from training.evaluation import paired, tables
 from training.evaluation.comparison import Training, run_comparison, settings
 from training.evaluation.over_seeds import parse_seeds
 from training.run import games
-from training.run.config import parse_assignments, require
+from training.run.config import parse_assignments
 from training.run.layers import layered
 from training.run.layers import parser as train_parser
+from training.run.values import require
 
 
 @dataclass(frozen=True)

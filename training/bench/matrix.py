@@ -77,6 +77,8 @@ def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
     if cell.mode != "env_only":
         if cell.backend not in ENV_IMPL_OF:
             return f"training takes {', '.join(ENV_IMPL_OF)}, not {cell.backend}"
+        assert cell.rollout_steps is not None
+        assert cell.minibatches is not None
         rollout = cell.num_envs * cell.rollout_steps
         if rollout % cell.minibatches:
             return f"a rollout of {rollout:,} cannot be cut into {cell.minibatches} minibatches"

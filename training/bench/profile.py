@@ -17,7 +17,8 @@ from training.bench import floors, record
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.play import ENV_IMPL_OF, check_workload
 from training.run import files, machine
-from training.run.config import PPOConfig, RunConfig, merge, parse_assignments
+from training.run.config import RunConfig, merge, parse_assignments
+from training.run.options.ppo import PPOConfig
 
 MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
