@@ -111,10 +111,8 @@ def test_newest_whole_one_is_loaded_and_the_others_are_named(tmp_path):
 @pytest.mark.parametrize("entry", [5, "text", {"bytes": 5}])
 def test_manifest_that_says_nothing_of_a_file_is_damaged(tmp_path, entry):
     save(tmp_path, 5)
-    path = save(tmp_path, 10) / "MANIFEST.json"
-    manifest = json.loads(path.read_text())
-    manifest["files"]["model.pt"] = entry
-    path.write_text(json.dumps(manifest))
+    path = save(tmp_path, 10)
+    manifests.change(path, files=manifests.read(path)["files"] | {"model.pt": entry})
     said = []
     assert checkpoint.load_newest(tmp_path, IDENTITY, said.append).steps == 5
     assert len(said) == 1

@@ -6,7 +6,7 @@ from fastenv.errors import ConfigError
 from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
 from training.run.presets import preset
-from training.run.sizes import derived_sizes, whole_rollouts
+from training.run.sizes import derived_sizes, facts, whole_rollouts
 
 
 def test_defaults_are_possible():
@@ -160,6 +160,12 @@ def test_sizes_of_an_ensemble_are_those_of_each_member():
     config = RunConfig.from_mapping({**values, "ppo": {"batch_size": 512, "n_epochs": 4}})
     said = derived_sizes(config, 4 * 203, 11)
     assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
+
+
+@pytest.mark.parametrize(("threads", "backend"), [(1, "serial"), (4, "threads")])
+def test_facts_say_how_lanes_are_stepped(threads, backend):
+    found = facts(RunConfig(env_threads=threads), "cpu")
+    assert (found["ppo_num_workers"], found["ppo_vector_backend"]) == (threads, backend)
 
 
 def test_run_that_is_longer_than_asked_for_says_so():

@@ -93,7 +93,7 @@ class _Loader(yaml.SafeLoader):
             _allow(text, key, "has a key that is no text: put it in quotes")
             _allow(key.value not in seen, key, f"has {key.value!r} a second time")
             seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        return dict(super().construct_mapping(node, deep))
 
     def construct_yaml_int(self, node: Any) -> int:
         short = len(node.value) <= MAX_DIGITS

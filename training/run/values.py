@@ -73,7 +73,7 @@ def _convert(kind: Any, value: Any, name: str) -> Any:
         if value is None and type(None) in get_args(kind):
             return None
         return _convert(get_args(kind)[0], value, name)
-    if dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         require(isinstance(value, Mapping), name, value, "a mapping of options to values")
         return build(kind, value, name + ".")
     if kind == Mapping[str, Schedule]:
