@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     alone.add_argument("--time-max", type=float, help="ticks of an episode")
     alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
     alone.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
-    alone.add_argument("--env", default="Prospector-v0", help="with --bots")
+    alone.add_argument("--env", default="Prospector-v0", help="with --bots; default %(default)s")
     alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
     alone.add_argument("--run-id", help="with --bots: name in the report")
     alone.add_argument("--output-path", type=Path, help="JSON report, with --bots and --against")

@@ -24,11 +24,6 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
-def table_of(opponents: str) -> str:
-    """Return how an opponent set is spoken of; a mixed one is no bot three times."""
-    return opponents if opponents == "mixed" else f"3 x {opponents}"
-
-
 def shown(interval: Interval, decimals: int, factor: float = 1) -> str:
     """Return an interval as ``value [low, high]``."""
     if interval.value != interval.value:

@@ -95,6 +95,9 @@ class GameTraining:
         Info columns whose value at the end of an episode belongs to it, and what is made of them:
         nothing, a mean in the summary, or beside that an interval when policies are compared, as a
         share where it is one.
+    auxiliaries : mapping of str to int
+        Modes of ``native.hindsight`` that it offers (:meth:`auxiliary`), and the outputs of the
+        further head that each needs; 0 for none.
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all.
     fixed_actions : mapping of str to int
@@ -108,6 +111,7 @@ class GameTraining:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     window_metrics: tuple[str, ...] = ()
     episode_columns: ClassVar[Mapping[str, str]] = {}
+    auxiliaries: ClassVar[Mapping[str, int]] = {}
     bots: tuple[str, ...] = ()
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"
@@ -252,8 +256,12 @@ def protocol_of(env: str) -> Any:
 
 def presets() -> dict[str, dict[str, Any]]:
     """Return the presets of all games by name."""
-    known = {id(game): game for game in map(of, (*_MODULES, *_REGISTERED))}
-    return {name: dict(values) for game in known.values() for name, values in game.presets.items()}
+    return {name: dict(values) for game in _all() for name, values in game.presets.items()}
+
+
+def auxiliaries() -> dict[str, int]:
+    """Return the modes of ``native.hindsight`` of all games, and the outputs that each needs."""
+    return {name: outputs for game in _all() for name, outputs in game.auxiliaries.items()}
 
 
 def register(env: str, game: GameTraining) -> None:
@@ -275,3 +283,8 @@ def unregister(env: str) -> None:
 
 def _short(env: str) -> str:
     return env.rpartition("/")[2]
+
+
+def _all() -> list[GameTraining]:
+    """Return what training knows of every game, each once."""
+    return list(dict.fromkeys(map(of, (*_MODULES, *_REGISTERED))))

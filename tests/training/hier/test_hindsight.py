@@ -14,12 +14,12 @@ from tests.skullking.rounds import finished_rounds
 from training.evaluation.trained import load
 from training.games.skullking.hindsight.auxiliary import make
 from training.games.skullking.hindsight.losses import tricks_log_probs
+from training.games.skullking.hindsight.modes import BIDS, MODES
 from training.games.skullking.hindsight.relabel import Columns, Relabeller
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
-from training.run.options.hindsight import BIDS, CHOICES, MODES, head_size
 from training.run.options.ppo import NativeConfig, PPOConfig
 
 POLICIES = {name: mode.policy for name, mode in MODES.items()}
@@ -314,7 +314,7 @@ def test_a_resumed_run_goes_on_exactly(train, tmp_path, mode, tier):
     assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
     assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0
     whole, halves = parameters(tmp_path / "whole"), parameters(tmp_path / "halves")
-    assert ("aux_head.weight" in whole) == (head_size(mode) > 0)
+    assert ("aux_head.weight" in whole) == (MODES[mode].outputs > 0)
     assert all(torch.equal(halves[name], x) for name, x in whole.items())
     lines = (tmp_path / "whole/metrics.jsonl").read_text().splitlines()
     assert all(json.loads(line)["train"]["hindsight_samples"] > 50 for line in lines)
@@ -368,7 +368,7 @@ def test_heads_have_an_output_a_bid():
 
 
 def test_off_is_the_default_and_can_be_written():
-    assert RunConfig().native.hindsight == CHOICES[0] == "off"
+    assert RunConfig().native.hindsight == "off"
     assert RunConfig.from_mapping({"native": {"hindsight": False}}).native == NativeConfig()
     with pytest.raises(ConfigError, match=r"native\.hindsight='tricks'.*trainer='native'"):
         RunConfig(trainer="sb3", native=NativeConfig(hindsight="tricks"))

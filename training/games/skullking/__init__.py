@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastenv import BatchEngine
+from training.games.skullking.hindsight.modes import MODES
 from training.games.skullking.presets import PRESETS
 from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
@@ -21,6 +22,7 @@ class SkullKing(GameTraining):
     # Our trainers mask, so an illegal action is a fault that must not hide.
     env_options: ClassVar = {"invalid_action": "raise"}
     presets = PRESETS
+    auxiliaries: ClassVar = {name: mode.outputs for name, mode in MODES.items()}
     protocol = "training.games.skullking.evaluation"
 
     def observation_parts(self, engine: BatchEngine) -> ObservationParts:

@@ -18,7 +18,7 @@ from fastenv import BatchEngine
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Bot, Net, Policy
 from training.evaluation.protocol import Curve, Evaluated, Protocol
-from training.evaluation.tables import Column, shown, table_of
+from training.evaluation.tables import Column, shown
 from training.evaluation.trained import AGENT, Trained
 from training.games.skullking import abilities, goals, matches, tables
 from training.games.skullking.pair import DECODED, HALVES
@@ -252,7 +252,7 @@ def _print_matches(
     title = f"{name}: {games:,} games a row on the same deals, every seat in turn"
     console.print(tables.match_table(found, title, caption))
     last = list(found)[-1]
-    by_round = f"{AGENT} against {table_of(last)}, round by round"
+    by_round = f"{AGENT} against {tables.table_of(last)}, round by round"
     console.print(tables.round_table(found[last][AGENT], by_round))
     shaped = found[last][AGENT]["shaped_return"]
     console.print(

@@ -30,18 +30,18 @@ class EvaluationConfig:
     every : int
         Decisions between two evaluations during the training; one is also made at its end.
     curve_games : int
-        Skull King: whole games of each of them for each opponent set (``curve_opponents``).
+        Games that are played in matches: whole games of each of them for each opponent set.
     curve_opponents : tuple of str
         Their opponent sets; the first one decides which policy is best.
     curve_episodes : int
-        Prospector: episodes of each of them.
+        Other games: episodes of each of them.
     after_training : bool
         Evaluate as soon as the training is done.
     games : int
-        Whole games of Skull King for each opponent set (``opponents``); four share their deals.
+        Matches: whole games for each opponent set (``opponents``); four share their deals.
     episodes : int or None
-        Skull King: rounds for the comparison at equal goals and deals (Worker and Ability runs).
-        Prospector: episodes that each policy plays. None takes 20,000 and 300.
+        Episodes that each policy plays, or rounds for the comparison at equal goals and deals
+        (Worker and Ability runs). None takes 300, and 20,000.
     opponents : tuple of str
         Opponent sets of the matches: bots, and paths of trained agents (they have a ``/``).
     bids : {"rule_hard", "heuristic"}
@@ -53,7 +53,7 @@ class EvaluationConfig:
     seed : int
         First evaluation seed; below 2**40, where no training seed lies.
     max_steps : int
-        Prospector: decisions after which an episode is given up.
+        Decisions after which an episode is given up.
     replays : int
         Best episodes of the agent to keep in ``replays/``.
     """

@@ -6,8 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from training.run.options.hindsight import CHOICES as HINDSIGHT
-from training.run.options.hindsight import head_size
+from training.run import games
 from training.run.values import require
 
 SCHEDULES = ("constant", "linear", "cosine")
@@ -160,10 +159,9 @@ class NativeConfig:
     diagnostics : int
         Iterations from one look at the layers to the next, see :mod:`training.ppo.diagnostics`; 0
         for none.
-    hindsight : {"off", "value", "sil", "is", "tricks", "bid"}
-        What Skull King's Worker (the first three) or Manager (the other two) learns from rounds
-        with the goal that was reached, or with other bids; see
-        :mod:`training.games.skullking.hindsight`.
+    hindsight : str
+        A further loss that the game offers, ``off`` for none; see
+        :attr:`training.run.games.GameTraining.auxiliaries`.
     """
 
     trunk: str = "separate"
@@ -214,7 +212,7 @@ class NativeConfig:
             "env_groups": (1, 2),
             "compile": ("off", "default", "reduce-overhead"),
             "obs_device": ("auto", "cpu"),
-            "hindsight": HINDSIGHT,
+            "hindsight": ("off", *games.auxiliaries()),
         }.items():
             _one_of(f"native.{name}", getattr(self, name), allowed)
         if self.recurrent != "none":
@@ -240,7 +238,7 @@ class NativeConfig:
     @property
     def aux_head(self) -> int:
         """Outputs of a further head on the policy's hidden layers, for hindsight; 0 for none."""
-        return head_size(self.hindsight)
+        return 0 if self.hindsight == "off" else games.auxiliaries()[self.hindsight]
 
 
 def _one_of(name: str, value: object, allowed: Collection[object]) -> None:

@@ -12,12 +12,12 @@ from torch import Tensor
 from fastenv.skullking.config import SkullKingConfig
 from training.callbacks.windows import step_columns
 from training.games.skullking.hindsight import losses
+from training.games.skullking.hindsight.modes import MODES, Mode
 from training.games.skullking.hindsight.samples import ManagerSource, Source, WorkerSource
 from training.nets.actor_critic import ActorCritic
 from training.ppo.buffer import Rollout
 from training.run import envs
 from training.run.config import RunConfig
-from training.run.options.hindsight import MODES, Mode
 from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.values import require
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-BIDS = 11  # of Skull King, 0 to 10; a round has as many possible numbers of tricks
+BIDS = 11  # 0 to 10; a round has as many possible numbers of tricks
 
 
 class Mode(NamedTuple):
@@ -26,9 +26,3 @@ MODES = {
     "tricks": Mode("manager", BIDS * BIDS, 0.5),
     "bid": Mode("manager", BIDS, 0.5),
 }
-CHOICES = ("off", *MODES)
-
-
-def head_size(mode: str) -> int:
-    """Return the outputs of the auxiliary head that a mode needs; 0 for none."""
-    return 0 if mode == "off" else MODES[mode].outputs
