@@ -1,4 +1,4 @@
-"""Make a small folder of a trained agent, to give away: ``python -m training.export RUN FOLDER``.
+"""Give a trained agent away as a small folder: ``python -m training.export RUN FOLDER``.
 
 It is a run folder with one checkpoint that holds what decides the play alone: ``training.evaluate``
 and ``training.load_policy`` play it, and nothing can be trained on from it. With ``--onnx`` the

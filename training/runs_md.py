@@ -1,4 +1,4 @@
-"""Append measured rows to ``RUNS.md``: the log of figures, newest last.
+"""Append measured rows to RUNS.md, newest last.
 
 ``python -m training.runs_md RECORD`` takes a record of ``training.benchmark_v9`` (JSON lines) or an
 artefact of ``training.profile`` (JSON).

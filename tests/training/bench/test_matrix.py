@@ -289,7 +289,7 @@ def test_used_up_budget_is_a_gap(measured):
         (["--floor-safety-factor", "1.5"], "--floor-safety-factor 1.5"),
         (["--check-steps", "-1"], "--check-steps -1"),
         (["--env", "Chess-v0"], "Chess-v0"),
-        (["--workload", "hold"], "Prospector-v0"),
+        (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
         (["--resume"], "--run-id"),
         (["--gate", "nowhere.json"], "nowhere.json"),
     ],

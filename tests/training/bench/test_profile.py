@@ -113,7 +113,7 @@ def test_run_is_named_after_commit_and_time():
     ("flags", "says"),
     [
         (["--modes", "env_only,sweep"], "--modes 'sweep'"),
-        (["--workload", "hold"], "Prospector-v0"),
+        (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
         (["--workload", "cash_out"], "take masked_uniform"),
         (["--workload", "uniform"], "take masked_uniform"),
         (["--env", "Chess-v0"], "Chess-v0"),
