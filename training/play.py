@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastenv.errors import FastEnvError
+from fastenv.registry import short_id
 from training.run import games
 from training.run.envs import make_engine
 from training.run.values import require
@@ -188,6 +189,8 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     engine = game.table(1, count)
     require(engine is not None, "--against", args.against, "left out: here players do not meet")
     assert engine is not None
+    whole = engine.game.env_id
+    require(short_id(args.env) == whole, "--env", args.env, f"{whole} with --against")
     others = [players[k % len(players)] for k in range(count - 1)]
     names = distinct([player.name.rpartition("/")[2] for player in others])
     guests: list[Any] = [

@@ -1,5 +1,8 @@
 """A trained agent is loaded by its folder and plays what it was trained for."""
 
+import hashlib
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +14,10 @@ import training
 from fastenv.errors import ConfigError
 from training import export
 from training.evaluation.policies import best_legal
+from training.policies.predict import Predictor
 from training.run.checkpoint import CheckpointError
 from training.run.folder import RunError, RunFolder
+from training.run.values import canonical_json
 
 from .conftest import KINDS
 
@@ -197,6 +202,34 @@ def test_a_checkpoint_of_another_environment_is_refused(trained, tmp_path):
     (tmp_path / "checkpoints" / name.name).symlink_to(name)
     with pytest.raises(CheckpointError, match="env is 'SkullKingWorker-v0'"):
         training.load_policy(tmp_path)
+
+
+def test_an_environment_of_another_version_is_named(tmp_path):
+    shutil.copytree(PRETRAINED, tmp_path / "agent")
+    file = tmp_path / "agent/config.json"
+    record = json.loads(file.read_text())
+    record["config"]["env"] = "SkullKingWorker-v9"
+    record["sha256"] = hashlib.sha256(canonical_json(record["config"]).encode()).hexdigest()
+    file.write_text(json.dumps(record))
+    with pytest.raises(ConfigError, match=r"'SkullKingWorker-v9': must be one of"):
+        training.load_policy(tmp_path / "agent")
+
+
+def test_a_predictor_forgets_where_episodes_begin(trained):
+    policy = training.load_policy(trained("recurrent"))
+    rng = np.random.default_rng(4)
+    obs = rng.random((3, *policy.obs_shape), np.float32)
+    masks, begins = np.ones((3, 11), bool), np.array([False, True, False])
+    predictor = Predictor(policy)
+    _, state = predictor.predict(obs, action_masks=masks)
+    assert (state != 0).any(1).all()
+    _, after = predictor.predict(obs, state, begins, True, masks)
+    _, fresh = policy.act(obs, masks)
+    _, going = policy.act(obs, masks, state)
+    assert (after[1] == fresh[1]).all()
+    assert (after[[0, 2]] == going[[0, 2]]).all()
+    with pytest.raises(ConfigError, match="action_masks=None"):
+        predictor.predict(obs)
 
 
 def test_import_stays_light():

@@ -82,6 +82,7 @@ def test_every_environment_asks(monkeypatch, capsys, env):
     ("flags", "refused"),
     [
         (("--env", "Prospector-v0", "--against", "random"), "here players do not meet"),
+        (("--env", "SkullKingWorker-v0", "--against", "random"), "must be SkullKingFlat-v0 with"),
         (("--against", "nobody"), "bot 'nobody': must be one of"),
         (("--against", "no/where"), "must be a run folder"),
         (("--against", *["random"] * 4), "1 to 3 players"),
