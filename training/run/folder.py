@@ -167,7 +167,7 @@ class RunFolder:
         try:
             record = files.read_json(config_file)
             known = record["format"] == FORMAT and record["version"] == VERSION
-            values, recorded = record["config"], record["sha256"]
+            values, recorded = dict(record["config"]), record["sha256"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise RunError(f"{config_file} is half written or not a run's config.") from error
         if not known:
