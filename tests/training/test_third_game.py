@@ -9,7 +9,17 @@ import torch
 from tests.bits import equal
 from tests.training import third_game
 from tests.training.third_game import ENV, TINY
-from training import evaluate, export, load_policy, profile, report
+from training import (
+    compare,
+    evaluate,
+    export,
+    load_policy,
+    milestones,
+    profile,
+    protocol,
+    replay,
+    report,
+)
 from training.evaluation.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
@@ -107,6 +117,30 @@ def test_the_best_of_a_training_is_kept(runs, trainer):
 def test_bots_of_two_agents_do_not_play_alone(capsys):
     assert evaluate.main(["--bots", "--env", ENV]) == 2
     assert "2 agents" in capsys.readouterr().err
+
+
+def test_its_replays_play_again(finished, capsys):
+    assert evaluate.main([str(finished / "native"), "--replays", "2"]) == 0
+    files = [str(path) for path in (finished / "native/replays").iterdir()]
+    assert len(files) == 2
+    assert replay.main([*files, "--backend", "reference"]) == 0
+    assert capsys.readouterr().out.count("plays as recorded") == 2
+
+
+def test_variants_of_it_are_compared(finished):
+    (finished / "both.json").write_text(json.dumps(TINY | {"total_steps": 128}))
+    variants = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
+    flags = ["--config", finished / "both.json", "--runs", finished, "--seeds", "1,2", "--games", 8]
+    assert compare.main([*map(str, flags), *variants]) == 0
+    report = json.loads((finished / "compare.json").read_text())
+    assert set(report["compared"]["episodes"]["slow"]) >= {"return", "steps", "ticks"}
+
+
+def test_what_other_games_have_is_refused(finished, capsys):
+    assert milestones.main([str(finished / "native")]) == 2
+    assert "has no milestones" in capsys.readouterr().err
+    assert protocol.main(["--config", str(finished / "native.json"), "--runs", str(finished)]) == 2
+    assert "has no protocol over training seeds" in capsys.readouterr().err
 
 
 @every_trainer

@@ -124,8 +124,10 @@ def record(
     info, ticks = _info(engine), 0
     for action in _steps(engine, actions):
         before, info = info, _info(engine)
-        ticks += int(info.get("dt", 1))
-        frames.append(_frame(engine, action, before, info, frame_index=len(frames), t=ticks))
+        dt = int(info.get("dt", engine.tau[0]))
+        ticks += dt
+        where = {"frame_index": len(frames), "t": ticks, "dt": dt}
+        frames.append(_frame(engine, action, before, info, where))
     return Replay(json.loads(json.dumps(head)), frames)
 
 
@@ -143,13 +145,12 @@ def _frame(
     action: int,
     before: Mapping[str, Any],
     info: dict[str, Any],
-    **where: int,
+    where: Mapping[str, int],
 ) -> dict[str, Any]:
     """Return what a step has led to, as a line of the file."""
     return {
         "schema_version": SCHEMA_VERSION,
         **where,
-        "dt": int(info.get("dt", 1)),
         "action": action,
         "reward": float(engine.reward[0]),
         "terminated": bool(engine.terminated[0]),
@@ -286,7 +287,7 @@ def _difference(old: Any, new: Any, where: str) -> str | None:
 def _info(engine: BatchEngine) -> dict[str, Any]:
     """Return the info of lane 0 as dicts show it."""
     game = engine.game
-    return {name: game.shown(name, column[0].item()) for name, column in engine.info.items()}
+    return {name: game.shown(name, column[0].tolist()) for name, column in engine.info.items()}
 
 
 def _rendered(info: Mapping[str, Any]) -> Sequence[str]:
