@@ -13,7 +13,7 @@ import torch
 from training.bench import trainers
 from training.bench.timing import Work, interleaved
 from training.bench.verdicts import bar, unmeasured_bar
-from training.ppo.run import NativeLearner
+from training.ppo import NativeLearner
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.options.ppo import NativeConfig, PPOConfig

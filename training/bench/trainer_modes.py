@@ -26,7 +26,7 @@ from training.bench.env_modes import measured
 from training.bench.stopwatch import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
 from training.evaluation.of_run import evaluate
-from training.ppo.run import NativeLearner
+from training.ppo import NativeLearner
 from training.run import envs, machine, trainers
 from training.run.config import RunConfig
 from training.run.envs import trial_lanes

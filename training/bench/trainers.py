@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from training.bench.timing import Sample, Work, interleaved, summary
-from training.ppo.run import NativeLearner
+from training.ppo import NativeLearner
 from training.run.config import RunConfig
 from training.run.options.ppo import PPOConfig
 from training.sb3.run import SB3Learner

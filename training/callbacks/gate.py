@@ -308,6 +308,27 @@ class Episodes:
             self._begin(lanes)
 
 
+def _decide(test: Sprt | EProcess, played: Episodes) -> tuple[Verdict, int, int, int]:
+    """Look after every episode until the test has decided, or there are no more.
+
+    Returns
+    -------
+    Verdict
+    int, int, int
+        Successes, failures, and how many of these were given up.
+    """
+    successes = failures = given_up = 0
+    verdict: Verdict = "undecided"
+    for won, late in played:
+        successes += won
+        failures += not won
+        given_up += late
+        verdict = test.verdict(successes, failures)
+        if verdict != "undecided":
+            break
+    return verdict, successes, failures, given_up
+
+
 def certify(
     engine: BatchEngine,
     policy: Policy,
@@ -357,15 +378,8 @@ def certify(
     before = fingerprint()
     test = config.test(number)
     first = GATE_SEEDS + (number - 1) * MAX_EPISODES
-    successes = failures = given_up = 0
-    verdict: Verdict = "undecided"
-    for won, late in Episodes(engine, policy, success, first, config.n_max, max_steps):
-        successes += won
-        failures += not won
-        given_up += late
-        verdict = test.verdict(successes, failures)
-        if verdict != "undecided":
-            break
+    played = Episodes(engine, policy, success, first, config.n_max, max_steps)
+    verdict, successes, failures, given_up = _decide(test, played)
     if fingerprint() != before:
         raise RuntimeError(f"stage {stage}: the policy changed during its test; test a copy of it")
     low, high = test.bounds()

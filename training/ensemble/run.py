@@ -8,9 +8,8 @@ from fastenv import BatchEngine
 from training.callbacks.of_run import conduct
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
+from training.ppo import NativeLearner, OnStep
 from training.ppo import run as native
-from training.ppo.run import NativeLearner
-from training.ppo.trainer import OnStep
 from training.run.config import RunConfig
 from training.run.envs import Lanes
 from training.run.folder import RunFolder

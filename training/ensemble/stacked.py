@@ -18,9 +18,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from training.nets.activations import Tanh
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
-from training.ppo.diagnostics import StepWatch
-from training.ppo.minibatch import Minibatches
-from training.ppo.trainer import adam
+from training.ppo import Minibatches, StepWatch, adam
 from training.run.options.ppo import NativeConfig, PPOConfig
 
 

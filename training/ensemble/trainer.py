@@ -27,11 +27,26 @@ from training.ensemble.stacked import (
 )
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
-from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
-from training.ppo.lanes import CutOff, Lanes
-from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
-from training.ppo.minibatch import Minibatches, Piece
-from training.ppo.trainer import OnStep, PPOTrainer, wide
+from training.ppo import (
+    KL,
+    TERMS,
+    CutOff,
+    Lanes,
+    Layers,
+    Minibatches,
+    Objective,
+    OnStep,
+    Piece,
+    PPOTrainer,
+    Samples,
+    StepWatch,
+    dead_units,
+    explained_variance,
+    merged,
+    normalised,
+    sample,
+    wide,
+)
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError
 from training.run.options.ensemble import Member

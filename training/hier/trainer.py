@@ -15,8 +15,8 @@ from training.games.skullking.partner import Partner
 from training.games.skullking.round_stats import RoundStats
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
+from training.ppo import OnStep, PPOTrainer
 from training.ppo import run as native
-from training.ppo.trainer import OnStep, PPOTrainer
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.envs import Lanes, make_engine, stream_seed

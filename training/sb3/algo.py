@@ -61,37 +61,23 @@ class BatchMaskablePPO(MaskablePPO):
         TypeError
             If the environment is not a ``BatchVecEnv`` below its wrappers.
         """
-        if not isinstance(env.unwrapped, BatchVecEnv):
-            raise TypeError(
-                "BatchMaskablePPO reads the arrays of a BatchVecEnv, and this environment is a "
-                f"{type(env.unwrapped).__name__}: use sb3_contrib.MaskablePPO."
-            )
-        engine = env.unwrapped.engine
+        vec = _batch_vec(env)
         self.policy.set_training_mode(False)
-        n_steps = 0
-        action_masks = None
         rollout_buffer.reset()
         callback.on_rollout_start()
-
-        while n_steps < n_rollout_steps:
+        for n_steps in range(n_rollout_steps):  # noqa: B007 - callbacks read it
             with torch.no_grad():
                 obs_tensor = obs_as_tensor(self._last_obs, self.device)
-                if use_masking:
-                    action_masks = get_action_masks(env)  # a copy: the step overwrites the engine's
+                # a copy: the step overwrites the engine's masks
+                action_masks = get_action_masks(env) if use_masking else None
                 actions, values, log_probs = self.policy(obs_tensor, action_masks=action_masks)
-
             actions = actions.cpu().numpy()
             new_obs, rewards, dones, infos = env.step(actions)
             self.num_timesteps += env.num_envs
             callback.update_locals(locals())
             if not callback.on_step():
                 return False
-            n_steps += 1
-            self._count_episodes(env.unwrapped, np.flatnonzero(dones))
-            cut = np.flatnonzero(engine.truncated)
-            if cut.size:
-                rewards[cut] += self.gamma * self._final_values(infos, cut)
-
+            self._finish_episodes(vec, rewards, dones, infos)
             rollout_buffer.add(
                 self._last_obs,
                 actions.reshape(-1, 1),
@@ -103,12 +89,24 @@ class BatchMaskablePPO(MaskablePPO):
             )
             self._last_obs = new_obs
             self._last_episode_starts = dones
-
         with torch.no_grad():
             values = self.policy.predict_values(obs_as_tensor(new_obs, self.device))
         rollout_buffer.compute_returns_and_advantage(last_values=values, dones=dones)
         callback.on_rollout_end()
         return True
+
+    def _finish_episodes(
+        self,
+        vec: BatchVecEnv,
+        rewards: np.ndarray,
+        dones: np.ndarray,
+        infos: list[dict[str, Any]],
+    ) -> None:
+        """Count the episodes that ended, and add what those that were cut off were still worth."""
+        self._count_episodes(vec, np.flatnonzero(dones))
+        cut = np.flatnonzero(vec.engine.truncated)
+        if cut.size:
+            rewards[cut] += self.gamma * self._final_values(infos, cut)
 
     def _final_values(self, infos: list[dict[str, Any]], lanes: np.ndarray) -> np.ndarray:
         """Return the values of the last observations of episodes that were cut off."""
@@ -131,3 +129,13 @@ class BatchMaskablePPO(MaskablePPO):
             self.ep_info_buffer.append({"r": total, "l": int(engine.ep_length[i]), "t": now})
             if success is not None:
                 self.ep_success_buffer.append(bool(engine.final_info[success][i]))
+
+
+def _batch_vec(env: VecEnv) -> BatchVecEnv:
+    """Return what is below all wrappers, or raise TypeError."""
+    if not isinstance(env.unwrapped, BatchVecEnv):
+        raise TypeError(
+            "BatchMaskablePPO reads the arrays of a BatchVecEnv, and this environment is a "
+            f"{type(env.unwrapped).__name__}: use sb3_contrib.MaskablePPO."
+        )
+    return env.unwrapped

@@ -15,7 +15,7 @@ from training.games.skullking.hindsight import losses
 from training.games.skullking.hindsight.modes import MODES, Mode
 from training.games.skullking.hindsight.samples import ManagerSource, Source, WorkerSource
 from training.nets.actor_critic import ActorCritic
-from training.ppo.buffer import Rollout
+from training.ppo import Rollout
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.options.ppo import NativeConfig, PPOConfig

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fastenv.skullking.config import SkullKingConfig
 from training.games.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
-from training.ppo.buffer import Rollout
+from training.ppo import Rollout
 
 Array = npt.NDArray[Any]
 
