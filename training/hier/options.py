@@ -1,4 +1,4 @@
-"""From the options of a run to those of each of its two policies, and to what the Manager sees."""
+"""From the options of a run to those of each of its two policies."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.games.skullking import whole_games
 from training.run.envs import stream_seed
 from training.run.options.hier import POLICY_DEFAULTS, GateOptions
 from training.run.values import require
@@ -58,11 +56,6 @@ def policy_run(run: RunConfig, policy: str) -> RunConfig:
         values["seed"] = stream_seed(run.seed, "manager")
     with names_of(policy):
         return type(run).from_mapping(values)
-
-
-def manager_view(run: RunConfig) -> BatchEngine:
-    """Return an engine of the Manager tier with the rules of a run, to encode and to mask with."""
-    return whole_games.manager_view(run.env_options)
 
 
 def check(run: RunConfig) -> None:

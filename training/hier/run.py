@@ -17,6 +17,7 @@ from training.evaluation.policies import Net
 from training.games.skullking.hindsight.decode import decoding
 from training.games.skullking.pair import Pair
 from training.games.skullking.players import tier_of
+from training.games.skullking.whole_games import manager_view
 from training.hier import options
 from training.hier.trainer import HierTrainer
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, logits_of
@@ -221,7 +222,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     options.check(config)
     scoring, allowed = engine.game.config.scoring, "without cannonballs with trainer='hier'"
     require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)
-    for policy, seen in (("worker", engine), ("manager", options.manager_view(config))):
+    for policy, seen in (("worker", engine), ("manager", manager_view(config.env_options))):
         with options.names_of(policy):
             native.check(options.policy_run(config, policy), seen)
     if config.hier.mode == "game":
@@ -253,7 +254,7 @@ def load_logits(
 
 def load_pair(config: RunConfig, cards: Logits, parameters: Mapping[str, Any]) -> Pair:
     """Return the trained pair; ``cards`` is what :func:`load_logits` has returned."""
-    run, view = options.policy_run(config, "manager"), options.manager_view(config)
+    run, view = options.policy_run(config, "manager"), manager_view(config.env_options)
     net = native.load_net(run, view, parameters["manager"])
     decoded = None
     if run.native.hindsight == "tricks":
@@ -265,7 +266,7 @@ def load_nets(
     config: RunConfig, engine: BatchEngine, parameters: Mapping[str, Any]
 ) -> dict[str, tuple[ActorCritic, BatchEngine]]:
     """Return both networks, and an engine that shows what each sees."""
-    views = {"worker": engine, "manager": options.manager_view(config)}
+    views = {"worker": engine, "manager": manager_view(config.env_options)}
     return {
         name: (native.load_net(options.policy_run(config, name), view, parameters[name]), view)
         for name, view in views.items()

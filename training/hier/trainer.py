@@ -13,6 +13,7 @@ from training.games.skullking.lane_goals import GoalLanes
 from training.games.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards
 from training.games.skullking.partner import Partner
 from training.games.skullking.round_stats import RoundStats
+from training.games.skullking.whole_games import manager_view
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
 from training.ppo import OnStep, PPOTrainer
@@ -60,7 +61,7 @@ class HierTrainer:
         self.config, self._hier = config, config.hier
         self._on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
-        self.view = options.manager_view(config)
+        self.view = manager_view(config.env_options)
         lanes = self._worker_lanes()
         (worker_engine,), self.impl = lanes.engines, lanes.impl
         self.manager_env = ManagerEnv(

@@ -55,11 +55,6 @@ class BatchMaskablePPO(MaskablePPO):
         -------
         bool
             False if the callback ended the training.
-
-        Raises
-        ------
-        TypeError
-            If the environment is not a ``BatchVecEnv`` below its wrappers.
         """
         vec = _batch_vec(env)
         self.policy.set_training_mode(False)
