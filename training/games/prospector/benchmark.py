@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -25,10 +25,12 @@ from training.evaluation.episodes import Episodes
 from training.evaluation.over_seeds import over_seeds, train_to_end
 from training.evaluation.protocol import Plan
 from training.evaluation.trained import AGENT
-from training.games.prospector.evaluation import ProspectorProtocol
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
+
+if TYPE_CHECKING:
+    from training.games.prospector.evaluation import ProspectorProtocol
 
 POLICY = "ppo"
 # What a policy is compared on, and whether more of it is better.
