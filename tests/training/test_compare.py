@@ -17,8 +17,9 @@ from training.compare import main
 from training.evaluation import comparison, paired, tables
 from training.evaluation.over_seeds import over_seeds
 from training.evaluation.trained import AGENT, load
-from training.games.skullking.evaluation import PAIRED_MEASURES, play_matches
+from training.games.skullking.evaluation import PAIRED_MEASURES
 from training.games.skullking.pair import DECODED
+from training.games.skullking.playing import play_matches
 from training.run import games
 from training.run.folder import RunFolder
 

@@ -7,8 +7,8 @@ import pytest
 from training.evaluation import tables
 from training.evaluation.trained import AGENT, load
 from training.games.skullking import milestones
-from training.games.skullking.evaluation import play_matches
 from training.games.skullking.milestones import MILESTONES, first_reached, measure
+from training.games.skullking.playing import play_matches
 from training.milestones import main
 from training.run.folder import RunFolder
 

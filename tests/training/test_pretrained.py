@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from training.evaluation.trained import AGENT, load
-from training.games.skullking.evaluation import play_matches
+from training.games.skullking.playing import play_matches
 from training.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -95,22 +95,14 @@ def export_onnx(
         allowed = "plain numbers: ONNX files of Dict observations are not written"
         require(view.obs_dtype.names is None, f"obs of {part}", view.obs_dtype.names, allowed)
     folder.mkdir(parents=True)
-    written = []
+    about = {"env": config.env, "env_options": json.dumps(dict(config.env_options))}
+    about |= {"steps": str(trained.steps), "run": run.name, "fastenv": fastenv.__version__}
     for part, (net, view) in nets.items():
         model = _trace(Actor(net.eval()), view)
-        about = {
-            "env": config.env,
-            "env_options": json.dumps(dict(config.env_options)),
-            "network": part,
-            "steps": str(trained.steps),
-            "run": run.name,
-            "fastenv": fastenv.__version__,
-        }
-        onnx.helper.set_model_props(model, about)
+        onnx.helper.set_model_props(model, {**about, "network": part})
         onnx.checker.check_model(model)
         files.write_bytes(folder / f"{part}.onnx", model.SerializeToString())
-        written.append(folder / f"{part}.onnx")
-    return written
+    return [folder / f"{part}.onnx" for part in nets]
 
 
 def _trace(actor: Actor, view: Any) -> Any:

@@ -23,7 +23,7 @@ from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.protocol import MILESTONES as FILE
 from training.evaluation.trained import AGENT, Trained, load
-from training.games.skullking.evaluation import play_matches, players_of
+from training.games.skullking.playing import play_matches, players_of
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
 from training.run.options.evaluation import EvaluationConfig
