@@ -120,6 +120,10 @@ def _grid(
             if from_zero:
                 axis.set_ylim(bottom=0)
             axis.yaxis.set_major_formatter(EngFormatter(sep="") if from_zero else _short)
+            values = np.concatenate([run.column(column) for run in runs])
+            values = values[np.isfinite(values)]
+            if values.size > 1 and np.allclose(values, values[0], rtol=1e-4, atol=0.0):
+                axis.set_yticks(values[:1])  # others would bear the same number
             _x_axis(axis, x, label)
 
     with_any = [

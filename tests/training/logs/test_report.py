@@ -222,6 +222,15 @@ def test_figures_show_raw_and_smoothed_over_decisions_and_time(native):
     assert figure.axes[1].lines[0].get_xdata()[-1] == pytest.approx(20 * 70 / 60)
 
 
+def test_what_never_changes_has_one_tick(native):
+    record = '{{"step": {}, "train": {{"lr": {}, "kl": {}}}}}'
+    lines = [record.format(k, 3e-4 + 1e-12 * k, k) for k in range(1, 9)]
+    (native / "metrics.jsonl").write_text("\n".join(lines))
+    changing, constant = plots.losses(read_runs([native])).axes
+    assert len(changing.get_yticks()) > 1
+    assert constant.get_yticks() == pytest.approx([3e-4])
+
+
 def test_long_runs_are_thinned(native):
     line = '{{"step": {0}, "wall_s": {0}, "episode": {{"return_mean": 1}}}}'
     text = "\n".join(line.format(k) for k in range(1, 5000))
