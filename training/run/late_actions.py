@@ -41,7 +41,7 @@ def masks(
     ndarray of bool, shape (n, A)
         A new array.
     """
-    legal = (engine.mask if mask is None else mask) != 0
+    legal: np.ndarray = (engine.mask if mask is None else mask) != 0
     elapsed = games.of_engine(engine).elapsed(engine)
     for rule in rules:
         early = elapsed < rule.ticks_at(steps)

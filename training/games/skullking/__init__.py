@@ -87,8 +87,9 @@ class SkullKing(GameTraining):
         """Return the table as the next player sees it, as text with colours."""
         from fastenv.skullking.render import render_ansi
 
-        at_table = names if len(names) == engine.game.config.num_players else None
-        return render_ansi(row, engine.game.rules[0], names=at_table)
+        game: Any = engine.game
+        at_table = names if len(names) == game.config.num_players else None
+        return render_ansi(row, game.rules[0], names=at_table)
 
     def told(
         self,

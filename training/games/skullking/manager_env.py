@@ -223,4 +223,5 @@ def bid_rewards(bid: Array, won: Array, cards: Array) -> npt.NDArray[np.float32]
     distance = np.abs(bid - won)
     exact = 5.0 + 0.5 * cards * (bid == 0)
     table = np.select([distance == 0, distance == 1, distance == 2], [exact, 1.0, -1.0], np.nan)
-    return np.where(distance < 3, table, -2.0 - 0.5 * distance).astype(np.float32)
+    rewards: Array = np.where(distance < 3, table, -2.0 - 0.5 * distance)
+    return rewards.astype(np.float32)
