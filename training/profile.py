@@ -33,12 +33,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parse.add_argument("--modes", default="env_only", help=f"of {', '.join(MODES)}")
     parse.add_argument("--env", help=f"environment id; default {RunConfig.env}")
-    parse.add_argument(
-        "--backend",
-        choices=BACKENDS,
-        default="auto",
-        help="native is fast by another name",
-    )
+    parse.add_argument("--backend", choices=BACKENDS, default="auto")
     parse.add_argument("--num-envs", type=int, help=f"lanes; default {RunConfig.num_envs}")
     parse.add_argument("--env-threads", type=int, help="threads of the engine; default 1")
     parse.add_argument("--repeats", type=int, default=3)

@@ -39,7 +39,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
         ({"total_steps": 2.5}, "total_steps=2.5"),
         ({"trainer": "dqn"}, "trainer='dqn'"),
         ({"env_impl": "rust"}, "env_impl='rust'"),
-        ({"env_impl": "rust"}, "'reference', 'native', 'auto'"),
+        ({"env_impl": "rust"}, "'reference', 'fast', 'auto'"),
         ({"window_ticks": -1}, "window_ticks=-1"),
         ({"mask_schedule": [{"action": -1, "ticks": 5}]}, "mask_schedule.action=-1"),
         ({"mask_schedule": [{"action": 68, "ticks": 0}]}, "mask_schedule.ticks=0"),
@@ -181,3 +181,7 @@ def test_run_that_is_longer_than_asked_for_says_so():
 def test_unknown_preset_is_refused():
     with pytest.raises(ConfigError, match="worker"):
         preset("butler")
+
+
+def test_backend_may_have_the_name_it_once_had():
+    assert RunConfig.from_mapping({"env_impl": "native"}).env_impl == "fast"

@@ -40,7 +40,7 @@ UGLY = {
     'name: "\\UFFFFFFFF"': "is no YAML",
     "name: \x07": "the character at position 6 is not allowed",
     "preset: [worker]": "preset=['worker']: there are ",
-    "without_native: [1]": "without_native=[1] is not possible",
+    "without_core: [1]": "without_core=[1] is not possible",
     "": "must hold a mapping",
 }
 

@@ -36,7 +36,7 @@ def settings(flags: Flags) -> RunConfig:
     both = {"n_steps": flags.n_steps, "batch_size": flags.batch, "n_epochs": flags.epochs}
     sizes = {
         "num_envs": flags.n_envs,
-        "env_impl": "reference" if flags.backend == "reference" else "native",
+        "env_impl": "reference" if flags.backend == "reference" else "fast",
         "env_threads": flags.threads,
         "torch_threads": flags.threads,
         "device": flags.device,

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training.bench.play import ENV_IMPL_OF
 from training.run import files, machine
 from training.run.config import merge, parse_assignments
 from training.run.folder import RunFolder
@@ -77,7 +76,7 @@ class Trainings:
         """Return the options of a training with the settings of a cell."""
         values = {
             **self._base,
-            "env_impl": ENV_IMPL_OF[knobs["backend"]],
+            "env_impl": knobs["backend"],
             "num_envs": knobs["num_envs"],
             "env_threads": knobs["env_threads"],
             "seed": seed,

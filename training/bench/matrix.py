@@ -34,7 +34,7 @@ from training.bench.cells import (
     ranked,
 )
 from training.bench.learning import Trainings, compare
-from training.bench.play import BACKENDS, ENV_IMPL_OF, check_workload
+from training.bench.play import BACKENDS, TRAINED, check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.run import files, machine
 from training.run.config import parse_assignments
@@ -75,15 +75,15 @@ def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
         except ConfigError as error:
             return str(error)
     if cell.mode != "env_only":
-        if cell.backend not in ENV_IMPL_OF:
-            return f"training takes {', '.join(ENV_IMPL_OF)}, not {cell.backend}"
+        if cell.backend not in TRAINED:
+            return f"training takes {', '.join(TRAINED)}, not {cell.backend}"
         assert cell.rollout_steps is not None
         assert cell.minibatches is not None
         rollout = cell.num_envs * cell.rollout_steps
         if rollout % cell.minibatches:
             return f"a rollout of {rollout:,} cannot be cut into {cell.minibatches} minibatches"
     try:
-        backend = "fast" if cell.backend == "native" else cell.backend
+        backend = cell.backend
         fastenv.make_engine(env, 1, backend=backend, **options)
     except BackendUnavailableError as error:
         return " ".join(str(error).split())

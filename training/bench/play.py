@@ -27,9 +27,8 @@ WORKLOADS = {
     "hold": "the action that does nothing, always",
     "cash_out": "the action that ends the episode, always: a new world every step",
 }
-BACKENDS = ("auto", "native", "fast", "cython", "numba", "reference")  # native: fast
-# What a backend is called in a run. The halves of fast are for finding faults, not for training.
-ENV_IMPL_OF = {"auto": "auto", "native": "native", "fast": "native", "reference": "reference"}
+BACKENDS = ("auto", "fast", "cython", "numba", "reference")
+TRAINED = ("auto", "fast", "reference")  # the halves of fast are for finding faults
 METHOD = (
     "random legal actions recorded beforehand and replayed from the same positions; timed: "
     "step_many with checks, opponents, autoreset, observation, mask, reward, info"

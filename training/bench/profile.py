@@ -15,7 +15,7 @@ from typing import Any
 from fastenv.errors import ConfigError
 from training.bench import floors, record
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
-from training.bench.play import ENV_IMPL_OF, check_workload
+from training.bench.play import TRAINED, check_workload
 from training.run import files, machine
 from training.run.config import RunConfig, merge, parse_assignments
 from training.run.options.ppo import PPOConfig
@@ -65,7 +65,7 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     names = ("env", "num_envs", "env_threads", "torch_threads", "seed")
     flags = {name: getattr(args, name) for name in names}
     values = merge(values, {name: value for name, value in flags.items() if value is not None})
-    values["env_impl"] = ENV_IMPL_OF.get(args.backend, "auto")
+    values["env_impl"] = args.backend if args.backend in TRAINED else "auto"
     ppo = dict(values.get("ppo", {}))
     if args.rollout_steps is not None:
         ppo["n_steps"] = args.rollout_steps
@@ -108,7 +108,7 @@ def env_plans(args: argparse.Namespace, config: RunConfig) -> dict[str, EnvPlan]
         options=config.env_options,
         num_envs=config.num_envs,
         num_threads=config.env_threads,
-        backend="fast" if args.backend == "native" else args.backend,
+        backend=args.backend,
         workload=args.workload,
         info_columns=columns,
         single=args.single,
@@ -155,9 +155,9 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
         )
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
-    if set(modes) != {"env_only"} and args.backend not in ENV_IMPL_OF:
+    if set(modes) != {"env_only"} and args.backend not in TRAINED:
         raise ConfigError(
-            f"--backend {args.backend}: training takes {', '.join(ENV_IMPL_OF)}; "
+            f"--backend {args.backend}: training takes {', '.join(TRAINED)}; "
             "the others are for env_only."
         )
 

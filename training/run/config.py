@@ -26,7 +26,7 @@ from training.run.options.selfplay import SelfPlayConfig
 from training.run.values import Schedule, build, canonical_json, require, shown
 
 TRAINERS = ("native", "sb3", "hier", "ensemble")
-ENV_IMPLS = ("reference", "native", "auto")
+ENV_IMPLS = ("reference", "fast", "auto")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class RunConfig:
         Threads inside the engine.
     torch_threads : int or None
         Threads of the network; None takes the physical cores less ``env_threads``, at least 1.
-    env_impl : {"reference", "native", "auto"}
+    env_impl : {"reference", "fast", "auto"}
         Which implementation steps the lanes: plain Python, the compiled one, or the fastest that
         works here; see :mod:`training.run.env_impl`.
     device : {"auto", "cpu", "cuda"}
@@ -228,6 +228,8 @@ class RunConfig:
         ConfigError
             For an unknown option, or a value of the wrong type or out of range; names it.
         """
+        if values.get("env_impl") == "native":  # as configs called the fast backend once
+            values = {**values, "env_impl": "fast"}
         return build(cls, values, "")
 
 

@@ -1,6 +1,6 @@
-"""Which implementation of an environment a run trains on: ``reference``, ``native`` or ``auto``.
+"""Which implementation of an environment a run trains on: ``reference``, ``fast`` or ``auto``.
 
-``native`` is the compiled backend. Whether it works here is found out by playing with it, not by
+``fast`` is the compiled backend. Whether it works here is found out by playing with it, not by
 looking for files: a library that was built for another machine is there and does not work.
 
 Where it does not, ``auto`` falls back to the reference, with observations, masks and rewards from
@@ -20,7 +20,9 @@ from fastenv import BackendUnavailableError, BatchEngine, ConfigError
 from training.run.config import ENV_IMPLS
 from training.run.values import require
 
-NATIVE = "fast"
+FAST = "fast"
+# What the summary of a run calls it, after the published benchmark of Prospector.
+PUBLISHED = {"fast": "native"}
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,13 @@ class EnvImpl:
 
     Parameters
     ----------
-    requested : {"reference", "native", "auto"}
-    selected : {"reference", "native"}
+    requested : {"reference", "fast", "auto"}
+    selected : {"reference", "fast"}
         Who steps the games.
     backend : str
         The engine's backend.
     probe : str
-        ``"ok"``, or why native does not work here.
+        ``"ok"``, or why the fast backend does not work here.
     """
 
     requested: str
@@ -45,20 +47,20 @@ class EnvImpl:
 
     @property
     def fell_back(self) -> bool:
-        """Whether native would have been taken, but does not work here."""
-        return self.requested == "auto" and self.selected != "native"
+        """Whether the fast backend would have been taken, but does not work here."""
+        return self.requested == "auto" and self.selected != FAST
 
     def record(self) -> dict[str, Any]:
-        """Return the fields of a run's summary: the backend, and Prospector spec, section 23."""
-        native = self.selected == "native"
+        """Return fields of the summary of a run: the backend, and those of the published one."""
+        fast = self.selected == FAST
         return {
             "backend": self.backend,
-            "ppo_env_impl_requested": self.requested,
-            "ppo_env_impl_selected": self.selected,
+            "ppo_env_impl_requested": PUBLISHED.get(self.requested, self.requested),
+            "ppo_env_impl_selected": PUBLISHED.get(self.selected, self.selected),
             "ppo_env_impl_auto_fallback": self.fell_back,
             "ppo_native_available": self.probe == "ok",
             "ppo_native_probe": self.probe,
-            "ppo_vector_backend_selected": "native_batch" if native else "serial",
+            "ppo_vector_backend_selected": "native_batch" if fast else "serial",
         }
 
 
@@ -75,7 +77,7 @@ def build(
 
     Parameters
     ----------
-    requested : {"reference", "native", "auto"}
+    requested : {"reference", "fast", "auto"}
     env : str
         Environment id.
     options : mapping, optional
@@ -88,7 +90,7 @@ def build(
     ConfigError
         For another word, or options that the environment refuses.
     BackendUnavailableError
-        If native was requested and does not work here; says why.
+        If the fast backend was requested and does not work here; says why.
     """
     allowed = "one of " + ", ".join(map(repr, ENV_IMPLS))
     require(requested in ENV_IMPLS, "env_impl", requested, allowed)
@@ -103,13 +105,13 @@ def build(
         return BatchEngine(game, num_envs, backend, **how)
 
     if requested == "reference":
-        _, found = probe(lambda: BatchEngine(game, 1, NATIVE, opponent=opponent))
+        _, found = probe(lambda: BatchEngine(game, 1, FAST, opponent=opponent))
         return engine("reference"), EnvImpl(requested, "reference", "reference", found)
-    native, found = probe(lambda: engine(NATIVE))
-    if native is not None:
-        return native, EnvImpl(requested, "native", NATIVE, found)
-    if requested == "native":
-        raise BackendUnavailableError(f"env_impl='native' does not work here: {found}")
+    fast, found = probe(lambda: engine(FAST))
+    if fast is not None:
+        return fast, EnvImpl(requested, FAST, FAST, found)
+    if requested == FAST:
+        raise BackendUnavailableError(f"env_impl='fast' does not work here: {found}")
     half = probe(lambda: engine("numba"))[0] or engine("reference")
     return half, EnvImpl(requested, "reference", half.backend, found)
 

@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
 def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
     """Return the options of a command line over ``base``.
 
-    A file may have a section ``without_native``: options for a shorter run, which take the place of
+    A file may have a section ``without_core``: options for a shorter run, which take the place of
     its own where the compiled core does not work, unless flags say how long it is to be. A run that
     goes on has a ``base``, and keeps what it began with.
 
@@ -70,9 +70,9 @@ def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
         For an unknown option or an impossible value; names it.
     """
     from_file = load_file(args.config) if args.config else {}
-    slower = from_file.pop("without_native", {})
+    slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
-    require(mapping, "without_native", slower, "a mapping of options to values")
+    require(mapping, "without_core", slower, "a mapping of options to values")
     if base:
         return _over(base, merge(from_file, _values_of(base, slower)), args)
     config = _over(base, from_file, args)

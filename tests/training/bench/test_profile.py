@@ -181,9 +181,7 @@ def test_other_implementation_than_asked_for_is_2(tmp_path, monkeypatch, capsys)
     assert "fast was asked for, numba selected" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("asked", "selected"), [("auto", "numba"), ("fast", "fast"), ("native", "fast")]
-)
+@pytest.mark.parametrize(("asked", "selected"), [("auto", "numba"), ("fast", "fast")])
 def test_right_implementations(asked, selected):
     modes = [{"mode": "m", "backend_requested": asked, "backend_selected": selected}]
     assert record.not_as_requested(modes) == []

@@ -1,4 +1,4 @@
-"""Where the compiled core does not work, a config may ask for less: its section without_native."""
+"""Where the compiled core does not work, a config may ask for less: its section without_core."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from training.train import layered, parser
 
 MAIN = Path(__file__).resolve().parents[2] / "training" / "configs" / "main.yaml"
 FULL = load_file(MAIN)
-LESS = FULL.pop("without_native")
+LESS = FULL.pop("without_core")
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def tiny(tmp_path):
     """A config file with such a section."""
     path = tmp_path / "tiny.json"
     less = {"total_steps": 128, "checkpoints": {"keep": 2}}
-    path.write_text(json.dumps(TINY | {"without_native": less}))
+    path.write_text(json.dumps(TINY | {"without_core": less}))
     return path
 
 
@@ -70,16 +70,16 @@ def test_the_run_records_what_it_did(no_core, train, tiny, tmp_path, capsys):
     recorded = json.loads((tmp_path / "less/config.json").read_text())["config"]
     assert (recorded["total_steps"], recorded["checkpoints"]["keep"]) == (128, 2)
     assert recorded["checkpoints"]["every"] == TINY["checkpoints"]["every"]
-    assert "without_native" not in recorded
+    assert "without_core" not in recorded
     summary = json.loads((tmp_path / "less/summary.json").read_text())
     assert (summary["steps"], summary["backend"]) == (128, "numba")
 
 
 @pytest.mark.parametrize(
-    ("section", "named"), [(5, "without_native=5"), ({"stepps": 1}, "'stepps' is not an option")]
+    ("section", "named"), [(5, "without_core=5"), ({"stepps": 1}, "'stepps' is not an option")]
 )
 def test_a_section_that_cannot_be_is_refused_everywhere(tmp_path, section, named):
     path = tmp_path / "bad.json"
-    path.write_text(json.dumps(TINY | {"without_native": section}))
+    path.write_text(json.dumps(TINY | {"without_core": section}))
     with pytest.raises(ConfigError, match=named):
         config_of(file=path)
