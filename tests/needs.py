@@ -6,6 +6,7 @@ with a parameter ``backend`` that stands for compiled code are marked by ``tests
 
 import os
 import shutil
+import subprocess
 import sysconfig
 
 import pytest
@@ -20,12 +21,23 @@ _WHY = [
     if reason is not None
 ]
 HAS_CORE = not _WHY
+FASTEST = "fast" if HAS_CORE else "numba"  # of the backends that work here
 needs_core = pytest.mark.skipif(
     not HAS_CORE, reason="needs the compiled core: " + "".join(_WHY[:1])
 )
 needs_speed = pytest.mark.skipif(not HAS_CORE, reason="takes minutes without the compiled core")
 
 _COMPILER = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+
+
+def _compiles() -> bool:
+    """Return whether the compiler is there and works: some machines have one that does not."""
+    if shutil.which(_COMPILER) is None:
+        return False
+    asked = [_COMPILER, "-x", "c", "-fsyntax-only", "-"]
+    return subprocess.run(asked, input=b"int x;", capture_output=True, check=False).returncode == 0
+
+
 needs_compiler = pytest.mark.skipif(
-    shutil.which(_COMPILER) is None, reason=f"needs a C compiler, and there is no {_COMPILER}"
+    not _compiles(), reason=f"needs a C compiler, and {_COMPILER} is none that works"
 )

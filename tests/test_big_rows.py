@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from fastenv.engine import BatchEngine
+from tests.needs import needs_core
 from tests.race import BACKENDS, engine_of
 from tests.toy import RaceGame
 
@@ -86,6 +87,7 @@ def test_calls_allocate_what_they_were_asked_for(backend, opponent):
         tracemalloc.stop()
 
 
+@needs_core
 def test_a_call_that_names_all_lanes_is_seen():
     """The bound above would not hold for it."""
     engine = engine_of("fast", 200, RaceGame(size=40_000))
@@ -186,6 +188,7 @@ def test_rows_that_are_not_named_are_not_looked_at(backend, opponent):
     assert set(found.values()) == {0}
 
 
+@needs_core
 @linux
 def test_the_fence_holds():
     engine = engine_of("fast", 12, RaceGame(size=20_000))

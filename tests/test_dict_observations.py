@@ -18,6 +18,7 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.engine import BatchEngine
 from fastenv.env import FastEnv
 from fastenv.vector import FastVectorEnv, allocate
+from tests.needs import FASTEST
 from tests.race import BACKENDS, engine_of, without_scalars
 from tests.toy import RACE_OBS, RaceGame
 
@@ -25,7 +26,7 @@ N = 4
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
 
 
-def batch(backend="fast", opponent="random", engine_options=None, **options):
+def batch(backend=FASTEST, opponent="random", engine_options=None, **options):
     game = without_scalars(goal=8)
     engine = BatchEngine(game, N, backend, opponent=opponent, **(engine_options or {}))
     return BatchVecEnv(engine, **options)
@@ -175,7 +176,7 @@ def test_ppo_learns_from_dicts(backend):
 @pytest.mark.parametrize("n", [1, 7])
 def test_torch_takes_every_field_where_it_lies(opponent, n):
     torch = pytest.importorskip("torch")
-    engine = engine_of("fast", n, opponent=opponent)
+    engine = engine_of(FASTEST, n, opponent=opponent)
     tensors = {name: torch.from_numpy(engine.obs[name]) for name in RACE_OBS.names}
     final = {name: torch.from_numpy(engine.final_obs[name]) for name in RACE_OBS.names}
     info = {name: torch.from_numpy(column) for name, column in engine.info.items()}

@@ -10,6 +10,7 @@ import fastenv
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import StateError
 from fastenv.rng import Rng
+from tests.needs import needs_core
 from tests.toy import WalkGame
 
 BACKENDS = ("reference", "numba", "cython", "fast")
@@ -358,6 +359,7 @@ def test_impossible_sizes_are_refused(monkeypatch):
         BatchEngine(WalkGame(), 1)
 
 
+@needs_core
 def test_backend_names_and_flags():
     from fastenv.backend import Backend, resolve
 

@@ -7,6 +7,7 @@ from fastenv.engine import BatchEngine
 from fastenv.env import FastEnv
 from fastenv.errors import ConfigError
 from fastenv.verify import Case
+from tests.needs import needs_core
 from tests.race import OtherFunctions, engine_of, with_spec
 from tests.toy import FIXED, RACE_INFO, RACE_OBS, STATE, RaceGame, WalkGame
 
@@ -215,6 +216,7 @@ SIZES += ("obs_size", "info_size", "terms_size")
 WHERE = {"core": [("cython", 0), ("fast", 0)], "kernels": [("numba", 1), ("fast", 1)]}
 
 
+@needs_core
 @pytest.mark.parametrize("of", WHERE)
 @pytest.mark.parametrize("name", SIZES)
 def test_functions_compiled_for_other_records(name, of):
@@ -227,6 +229,7 @@ def test_functions_compiled_for_other_records(name, of):
     BatchEngine(OtherFunctions({name: 10**6}, {name: 10**6}), 2, "reference")  # has no use for them
 
 
+@needs_core
 def test_functions_that_were_made_before_a_record_grew():
     """What the sizes are for: the dtype changed, the compiled functions did not."""
     grown = np.dtype([*((n, RACE_INFO[n]) for n in RACE_INFO.names), ("more", "f8")], align=True)
@@ -248,6 +251,7 @@ MISSING = [
 ]
 
 
+@needs_core
 @pytest.mark.parametrize(("of", "name"), MISSING)
 def test_functions_that_are_missing(of, name):
     """Without ``derive``, those that read the derived record would read zeros: all is forbidden."""
@@ -259,6 +263,7 @@ def test_functions_that_are_missing(of, name):
         refuses(OtherFunctions(*changes), f"{name}: the compiled functions of this game", backend)
 
 
+@needs_core
 @pytest.mark.parametrize("of", ["core", "kernels"])
 def test_one_of_both_may_compute_the_derived_record(of):
     changes = [{"derive": 0}, {}] if of == "core" else [{}, {"derive": 0}]
@@ -269,6 +274,7 @@ def test_one_of_both_may_compute_the_derived_record(of):
         assert case.advance() is None, "seed 3"
 
 
+@needs_core
 def test_a_game_that_refuses_illegal_actions_must_know_them():
     changes = ({"is_legal": 0}, {})
     for backend in ("cython", "fast"):
@@ -283,12 +289,14 @@ def test_a_game_whose_bots_are_written_in_python_alone(backend):
     assert engine.bot_actions("random", agent=1).tolist() == wanted
 
 
+@needs_core
 @pytest.mark.parametrize("name", ["chunk", "fetch"])
 def test_schedules_that_are_none(name):
     """A negative chunk is no part of the lanes: nothing would be stepped, and nobody told."""
     refuses(OtherFunctions({name: -1}, {}), name, "fast", num_threads=2)
 
 
+@needs_core
 def test_without_columns_the_kernels_need_not_write_any():
     game = with_spec(
         OtherFunctions({}, {"info": 0, "info_size": 0}), info_dtype=np.dtype([]), info_labels={}

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 import fastenv
 from fastenv.env import FastEnv
 from fastenv.vector import FastVectorEnv, allocate
+from tests.needs import FASTEST
 from tests.race import BACKENDS
 from tests.toy import RaceGame, WalkGame
 
@@ -29,7 +30,7 @@ every_game = pytest.mark.parametrize("name", GAMES)
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 
-def vec_of(name, mode, info_mode, backend="fast", **more):
+def vec_of(name, mode, info_mode, backend=FASTEST, **more):
     make, options = GAMES[name]
     return FastVectorEnv(
         make(), N, backend=backend, autoreset_mode=mode, info_mode=info_mode, **options, **more

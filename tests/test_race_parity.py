@@ -9,7 +9,8 @@ import pytest
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.vector import sample_legal
 from fastenv.verify import Case, first_difference
-from tests.race import BACKENDS, ENGINES, N, OtherFunctions, engine_of, everything
+from tests.needs import needs_core
+from tests.race import BACKENDS, ENGINES, HERE, N, OtherFunctions, engine_of, everything
 from tests.toy import RaceGame
 
 pytestmark = pytest.mark.parity
@@ -101,6 +102,7 @@ def test_nothing_that_can_be_done_to_them_tells_engines_apart(opponent, seed):
             assert found is None, (name, step, found)
 
 
+@needs_core
 @pytest.mark.parametrize("chunk", [0, 1, 3, 64])
 @pytest.mark.parametrize("opponent", [None, "fast"])
 def test_schedules_do_not_matter(chunk, opponent):
@@ -141,7 +143,7 @@ PLAYERS = ("random", "slow", "fast")
 @pytest.mark.parametrize("player", PLAYERS)
 def test_bots_play_the_same_on_all_backends(player, agent):
     """From generators of their own and from the rows'; those that are given move, others do not."""
-    engines = [engine_of(backend) for backend in BACKENDS]
+    engines = [engine_of(backend) for backend in HERE]
     given = [rng_streams(3, N) for _ in engines]
     ended = np.zeros(N, bool)
     for step in range(25):

@@ -9,6 +9,7 @@ import pytest
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.verify import first_difference
+from tests.needs import FASTEST
 from tests.race import BACKENDS, N, engine_of, everything, rows_of
 from tests.toy import RACE_SHARED, RaceGame, WalkGame
 
@@ -148,7 +149,7 @@ def test_another_record_is_refused_and_nothing_has_moved(backend, kind):
 
 def test_the_record_of_a_made_engine_cannot_be_written_behind_its_back():
     """What compiled code reads is a copy, what the reference reads is not: they would part."""
-    engines = [engine_of(backend) for backend in ("reference", "fast")]
+    engines = [engine_of(backend) for backend in ("reference", FASTEST)]
     for engine in engines:
         try:
             engine.game.shared["goal"] = 3
