@@ -27,17 +27,17 @@ needs_core = pytest.mark.skipif(
 )
 needs_speed = pytest.mark.skipif(not HAS_CORE, reason="takes minutes without the compiled core")
 
-_COMPILER = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+COMPILER = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
 
 
 def _compiles() -> bool:
     """Return whether the compiler is there and works: some machines have one that does not."""
-    if shutil.which(_COMPILER) is None:
+    if shutil.which(COMPILER) is None:
         return False
-    asked = [_COMPILER, "-x", "c", "-fsyntax-only", "-"]
+    asked = [COMPILER, "-x", "c", "-fsyntax-only", "-"]
     return subprocess.run(asked, input=b"int x;", capture_output=True, check=False).returncode == 0
 
 
 needs_compiler = pytest.mark.skipif(
-    not _compiles(), reason=f"needs a C compiler, and {_COMPILER} is none that works"
+    not _compiles(), reason=f"needs a C compiler, and {COMPILER} is none that works"
 )

@@ -1,7 +1,6 @@
 """The C structs that tools/structs.py writes from dtypes: the committed ones, and small ones."""
 
 import importlib
-import shutil
 import subprocess
 import sys
 from enum import IntEnum
@@ -11,9 +10,8 @@ import numpy as np
 import pytest
 
 import fastenv
+from tests.needs import COMPILER, needs_compiler
 from tools import structs
-
-COMPILER = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 
 
 def aligned(*fields):
@@ -195,13 +193,13 @@ def compiled(header, folder):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no C compiler: neither cc nor gcc nor clang")
+@needs_compiler
 def test_header_compiles(tmp_path):
     done = compiled(structs.generate(TOY)[0], tmp_path)
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no C compiler: neither cc nor gcc nor clang")
+@needs_compiler
 @pytest.mark.parametrize(
     ("line", "falsified", "blamed"),
     [
