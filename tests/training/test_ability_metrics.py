@@ -12,9 +12,8 @@ from fastenv.skullking.position import load
 from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import STRENGTH, Phase
-from training.evaluation import tables
 from training.evaluation.policies import Bot
-from training.games.skullking import abilities, goals
+from training.games.skullking import abilities, goals, tables
 from training.games.skullking.abilities import MEASURES, Account
 from training.run.envs import make_engine
 
