@@ -73,9 +73,9 @@ def trainer_row(
 def row(entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry of ``modes`` as a row of a record."""
     env_only_entry = entry["mode"] == "env_only"
-    kept = ("env", "options", "workload", "single", "num_envs", "num_threads", "info_columns")
-    kept += ("torch_threads", "rollout_steps", "minibatch", "epochs", "net_arch", "method")
-    kept += ("ticks_per_step", "noisy")
+    kept: tuple[str, ...] = ("env", "options", "workload", "single", "num_envs", "num_threads")
+    kept += ("info_columns", "torch_threads", "rollout_steps", "minibatch", "epochs", "net_arch")
+    kept += ("method", "ticks_per_step", "noisy")
     repeats = entry["repeats"]
     what = "gymnasium step" if entry.get("single") else "batch"
     found = {

@@ -153,14 +153,15 @@ def mode_summary(
     target : float
         Steps per second.
     """
-    best, *_ = top = ranked(cells, mode)[:3] or [None]
+    top = ranked(cells, mode)[:3]
     found: dict[str, Any] = {
         "successful_candidates": sum(c["mode"] == mode and c["status"] == "ok" for c in cells),
         "floor_safety_factor": safety,
         "target_steps_per_sec": target,
     }
-    if best is None:
+    if not top:
         return {**found, "best_candidate_id": None, "target_attained": False, "top_candidates": []}
+    best = top[0]
     return {
         **found,
         "best_candidate_id": best["id"],

@@ -101,7 +101,11 @@ def prepare(plan: EnvPlan) -> Ready:
     BackendUnavailableError
     """
     begin = time.perf_counter()
-    chosen = {"workload": plan.workload, "info_columns": plan.info_columns, "seed": plan.seed}
+    chosen: dict[str, Any] = {
+        "workload": plan.workload,
+        "info_columns": plan.info_columns,
+        "seed": plan.seed,
+    }
     if plan.single:
         work, about = single_env_work(plan.env, plan.backend, plan.piece, plan.options, **chosen)
         backend, ticks, method = about["backend"], about["ticks_per_step"], METHOD_SINGLE

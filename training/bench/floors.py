@@ -103,5 +103,6 @@ def _key(mode: str, values: dict[str, Any]) -> tuple[Any, ...]:
 
 def _unusual(env: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that differ from the game's defaults."""
-    usual = fastenv.make_game(env).config
+    game: Any = fastenv.make_game(env)
+    usual = game.config
     return {k: v for k, v in options.items() if getattr(usual, k, None) != v}

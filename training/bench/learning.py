@@ -117,10 +117,11 @@ def compare(
     verdicts: dict[str, dict[str, Any]] = {}
     for cell in best:
         returns = usual if cell["id"] == default["id"] else trainings.returns(cell)
-        if None in returns or None in usual:
+        ours, theirs = _known(returns), _known(usual)
+        if ours is None or theirs is None:
             verdicts[cell["id"]] = {"pass": False, "why": "a training had no episode to judge by"}
         else:
-            verdicts[cell["id"]] = learns_as_well(returns, usual)
+            verdicts[cell["id"]] = learns_as_well(ours, theirs)
     passed = (c["id"] for c in best if c["stable"] and verdicts[c["id"]]["pass"])
     return {"default": default["id"], "cells": verdicts, "recommended": next(passed, None)}
 
@@ -142,6 +143,12 @@ def learns_as_well(returns: Sequence[float], default: Sequence[float]) -> dict[s
         "standard_error": error,
         "pass": mean >= usual - 2 * error,
     }
+
+
+def _known(returns: Sequence[float | None]) -> list[float] | None:
+    """Return the values if none is missing, else None."""
+    known = [value for value in returns if value is not None]
+    return known if len(known) == len(returns) else None
 
 
 def _standard_error(values: Sequence[float]) -> float:

@@ -117,7 +117,7 @@ class Playback:
     ) -> None:
         check_workload(env, workload, options)
         self._built_with = (env, num_envs, steps, options)
-        self._chosen = {"workload": workload, "stagger": stagger, "seed": seed}
+        self._chosen: dict[str, Any] = {"workload": workload, "stagger": stagger, "seed": seed}
         self.engine = make_engine(env, num_envs, options, backend, num_threads, info_columns)
         # All backends play alike, so the fastest makes the actions of a slow one.
         player = self.engine
@@ -215,7 +215,7 @@ def make_engine(
     info_columns: Sequence[str] | None = None,
 ) -> BatchEngine:
     """Return an engine with the environment's own defaults; trainers ask for others."""
-    chosen = {} if info_columns is None else {"info_columns": tuple(info_columns)}
+    chosen: dict[str, Any] = {} if info_columns is None else {"info_columns": tuple(info_columns)}
     return fastenv.make_engine(
         env, num_envs, backend=backend, num_threads=num_threads, **chosen, **(options or {})
     )
@@ -253,12 +253,13 @@ def single_env_work(
     check_workload(env, workload, options)
     name = f"fastenv/{short_id(env)}"
     flags = {"disable_env_checker": True, **(options or {})}
-    chosen = {} if info_columns is None else {"info_columns": tuple(info_columns)}
+    chosen: dict[str, Any] = {} if info_columns is None else {"info_columns": tuple(info_columns)}
     single = gymnasium.make(name, backend=backend, **chosen, **flags)
     player = gymnasium.make(name, backend="auto", **flags)
     rng = np.random.default_rng(seed)
     masks = player.get_wrapper_attr("action_masks")
-    always, num_actions = fixed_actions(env).get(workload), int(player.action_space.n)
+    space: Any = player.action_space
+    always, num_actions = fixed_actions(env).get(workload), int(space.n)
     player.reset(seed=seed)
     script: list[int | None] = []  # None: reset
     ticks = 0.0
@@ -281,5 +282,8 @@ def single_env_work(
             else:
                 single.step(action)
 
+    def rewind() -> None:
+        single.reset(seed=seed)
+
     about = {"backend": single.get_wrapper_attr("backend"), "ticks_per_step": ticks / steps}
-    return Work(run, steps, lambda: single.reset(seed=seed)), about
+    return Work(run, steps, rewind), about

@@ -107,7 +107,8 @@ class Stopwatch(BaseCallback):
     def _on_rollout_start(self) -> None:
         self._iteration_ends()
         self._vec.busy_s = 0.0
-        self._open = Iteration(self.model.n_steps * self.model.n_envs)
+        model: Any = self.model
+        self._open = Iteration(model.n_steps * model.n_envs)
         self._began, self._cpu = time.perf_counter(), time.process_time()
 
     def _on_step(self) -> bool:
@@ -141,12 +142,12 @@ class Stopwatch(BaseCallback):
 
     def _watch_update(self) -> None:
         """Put clocks around the methods of this model, and of no other."""
-        buffer, optimizer = self.model.rollout_buffer, self.model.policy.optimizer
+        model: Any = self.model
+        buffer, policy, optimizer = model.rollout_buffer, model.policy, model.policy.optimizer
         buffer.add = self._clocked("store", buffer.add)
         buffer.compute_returns_and_advantage = self._clocked(
             "gae", buffer.compute_returns_and_advantage
         )
-        policy = self.model.policy
         policy.predict_values = self._clocked("forward", policy.predict_values)
         buffer.get = self._gather(buffer.get)
         clear, step = optimizer.zero_grad, optimizer.step

@@ -106,7 +106,7 @@ class Flags:
 
 def make_vec_env(flags: Flags) -> VecEnv:
     """Return the environment of a configuration."""
-    options = {"opponents": flags.opponent, "invalid_action": "raise"}
+    options: dict[str, Any] = {"opponents": flags.opponent, "invalid_action": "raise"}
     if flags.vec_kind == "native":
         engine = make_engine(
             flags.env, flags.n_envs, options, backend=flags.backend, num_threads=flags.threads

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -60,7 +60,7 @@ def rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]
         own = replace(config, trainer=trainer, ppo=replace(config.ppo, precision=precision))
         if trainer == "native":
             learners[name] = native = NativeLearner(own)
-            run = native.trainer.iterate
+            run: Callable[[], object] = native.trainer.iterate
         else:
             learners[name] = stock = SB3Learner(own)
             run = partial(stock.model.learn, config.rollout, reset_num_timesteps=False)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from fastenv import BatchEngine
 from training.callbacks import certificates
 from training.callbacks.gate import Gate, GateConfig, policy_hash
 from training.callbacks.trackers.sources import source_of
@@ -22,6 +20,7 @@ from training.run import checkpoint, envs, trainers
 from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.loop import Loop
 from training.run.values import build, require
 
@@ -125,7 +124,7 @@ def check(config: RunConfig) -> None:
         source_of(engine, options.success, "gate.success")
 
 
-def configure(engines: Sequence[BatchEngine], stage: Stage) -> None:
+def configure(engines: Sequence[Engine], stage: Stage) -> None:
     """Set the knobs of a stage, for each lane from its next reset."""
     for engine in engines:
         for knob, value in stage.knobs.items():
@@ -139,7 +138,7 @@ class Curriculum(Callback):
     ----------
     config : RunConfig
     options : CurriculumConfig
-    engines : sequence of BatchEngine
+    engines : sequence of Engine
         Those that are trained on.
     folder : Path
         For the certificates: ``gate_<number>.json``.
@@ -158,7 +157,7 @@ class Curriculum(Callback):
         self,
         config: RunConfig,
         options: CurriculumConfig,
-        engines: Sequence[BatchEngine],
+        engines: Sequence[Engine],
         folder: Path,
         policy: Callable[[], dict[str, Any]],
         reset_lanes: Callable[[], None],
@@ -181,7 +180,7 @@ class Curriculum(Callback):
             configure([*self._engines, self.engine], stage)
 
     @property
-    def engines(self) -> Sequence[BatchEngine]:
+    def engines(self) -> Sequence[Engine]:
         """What the policy is tested on: the knobs of the training hold there too."""
         return (self.engine,)
 
@@ -254,9 +253,7 @@ class Curriculum(Callback):
 
 def _metric(record: Mapping[str, Any], name: str) -> float:
     """Return a number of a nested record by its path; minus infinity if there is none."""
-    found = reduce(
-        lambda part, key: part.get(key) if isinstance(part, Mapping) else None,
-        name.split("/"),
-        record,
-    )
+    found: Any = record
+    for key in name.split("/"):
+        found = found.get(key) if isinstance(found, Mapping) else None
     return float(found) if isinstance(found, int | float) else -float("inf")

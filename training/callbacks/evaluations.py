@@ -124,12 +124,14 @@ class ProcessEvaluations(Evaluations):
         (self._run.path / MAILBOX).unlink(missing_ok=True)
 
     def _stop(self) -> None:
+        process = self._process
+        assert process is not None  # who stops it has started it
         self._channel.close()
-        self._process.terminate()
-        self._process.join(5.0)
-        if self._process.exitcode is None:
-            self._process.kill()
-            self._process.join()
+        process.terminate()
+        process.join(5.0)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -198,6 +200,7 @@ class ProcessEvaluations(Evaluations):
 
     def _ended(self, reason: str | None) -> None:
         """Report that the process has ended; start it once more, with what was left to do."""
+        assert self._process is not None  # what has ended was started
         self._process.join(5.0)
         self._failed(reason or f"its process ended with exit status {self._process.exitcode}")
         self._stop()

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.run import games
+from training.run.engine import Engine
 
 Infos = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 # Rows of the sums over pieces: whole numbers, and floats, behind which the metrics follow.
@@ -270,7 +270,7 @@ class EngineWindows(WindowAggregator):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
         Read after each of its steps.
     run_id, window_env_steps
         See :class:`WindowAggregator`.
@@ -281,7 +281,7 @@ class EngineWindows(WindowAggregator):
         If the game counts no ticks or lacks a metric.
     """
 
-    def __init__(self, engine: BatchEngine, run_id: str, window_env_steps: int) -> None:
+    def __init__(self, engine: Engine, run_id: str, window_env_steps: int) -> None:
         metrics = games.of_engine(engine).window_metrics
         super().__init__(run_id, window_env_steps, metrics)
         self._engine = engine
@@ -300,7 +300,7 @@ class EngineWindows(WindowAggregator):
         return self.record_step_batch(engine.reward, infos, engine.terminated, engine.truncated)
 
 
-def step_columns(engine: BatchEngine, names: Sequence[str]) -> dict[str, np.ndarray]:
+def step_columns(engine: Engine, names: Sequence[str]) -> dict[str, np.ndarray]:
     """Return info columns of the step just made: those of the episode that it ended, if it did."""
     ended = (engine.terminated | engine.truncated) != 0
     if not ended.any():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastenv import BatchEngine
 from training.callbacks.of_run import conduct
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo import NativeLearner, OnStep
 from training.ppo import run as native
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
 from training.run.session import Outcome
@@ -41,7 +41,7 @@ class EnsembleLearner(NativeLearner):
         )
 
 
-def check(config: RunConfig, engine: BatchEngine) -> None:
+def check(config: RunConfig, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -56,6 +56,6 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     trainer.check(config.ppo, config.native, len(config.ensemble.seeds), config.num_envs)
 
 
-def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint must share with this run."""
     return {**native.identity(run, engine), "members": list(run.config.ensemble.seeds)}

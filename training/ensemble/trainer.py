@@ -47,6 +47,7 @@ from training.ppo import (
     sample,
     wide,
 )
+from training.run.engine import Engine
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError
 from training.run.options.ensemble import Member
@@ -79,7 +80,7 @@ class EnsembleTrainer(PPOTrainer):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
         Member ``k`` of M, from 0, has the lanes ``k * n`` to ``(k + 1) * n - 1``.
     ppo : PPOConfig
         Of all members; rollout and minibatch sizes are those of one.
@@ -102,7 +103,7 @@ class EnsembleTrainer(PPOTrainer):
 
     def __init__(
         self,
-        engine: Any,
+        engine: Engine,
         ppo: PPOConfig,
         native: NativeConfig,
         *,
@@ -329,7 +330,7 @@ class EnsembleTrainer(PPOTrainer):
         return {**means, "skipped_steps": 0, "members": numbered(every)}
 
 
-def _part(engine: Any, lanes: slice) -> Any:
+def _part(engine: Engine, lanes: slice) -> Any:
     """Return what :class:`training.run.stats.Window` reads of an engine, of some of its lanes.
 
     The arrays of an engine are overwritten, never replaced, so views of them stay.

@@ -17,6 +17,7 @@ from training.evaluation.policies import Net
 from training.games.skullking.hindsight.decode import decoding
 from training.games.skullking.pair import Pair
 from training.games.skullking.players import tier_of
+from training.games.skullking.rules import rules_of
 from training.games.skullking.whole_games import manager_view
 from training.hier import options
 from training.hier.trainer import HierTrainer
@@ -25,6 +26,7 @@ from training.ppo import run as native
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.env_impl import EnvImpl
 from training.run.envs import Lanes, make_engine
 from training.run.finite import check_parameters
@@ -65,12 +67,14 @@ class HierLearner:
         gate = options.gate_config(config.hier.gate)
         self._gate = None if gate is None else Gate(gate)
 
-    def _step(self, engine: Any, actions: np.ndarray, obs: np.ndarray, mask: np.ndarray) -> None:
+    def _step(
+        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
         if self._loop is not None:
             self._loop.step(engine, actions, obs, mask)
 
     @property
-    def engines(self) -> Sequence[Any]:
+    def engines(self) -> Sequence[Engine]:
         """The Worker's engine, then the Manager's environment."""
         return [self.trainer.engines[name] for name in options.POLICIES]
 
@@ -208,7 +212,7 @@ class HierLearner:
         self.trainer.close()
 
 
-def check(config: RunConfig, engine: BatchEngine) -> None:
+def check(config: RunConfig, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -220,19 +224,20 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     worker = tier_of(config.env) == "worker"
     require(worker, "env", config.env, "'SkullKingWorker-v0' with trainer='hier'")
     options.check(config)
-    scoring, allowed = engine.game.config.scoring, "without cannonballs with trainer='hier'"
+    scoring, allowed = rules_of(engine.game).scoring, "without cannonballs with trainer='hier'"
     require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)
-    for policy, seen in (("worker", engine), ("manager", manager_view(config.env_options))):
+    seen: dict[str, Engine] = {"worker": engine, "manager": manager_view(config.env_options)}
+    for policy in options.POLICIES:
         with options.names_of(policy):
-            native.check(options.policy_run(config, policy), seen)
+            native.check(options.policy_run(config, policy), seen[policy])
     if config.hier.mode == "game":
-        rounds = len(engine.game.config.hand_sizes())
+        rounds = len(rules_of(engine.game).hand_sizes())
         steps = options.policy_run(config, "manager").ppo.n_steps
         allowed = f"a multiple of the {rounds} rounds of a game, so that rollouts end with games"
         require(steps % rounds == 0, "hier.manager.n_steps", steps, allowed)
 
 
-def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint must share with this run."""
     config = run.config
     runs = {name: options.policy_run(config, name) for name in options.POLICIES}
@@ -258,7 +263,7 @@ def load_pair(config: RunConfig, cards: Logits, parameters: Mapping[str, Any]) -
     net = native.load_net(run, view, parameters["manager"])
     decoded = None
     if run.native.hindsight == "tricks":
-        decoded = decoding(net, view.game.config.scoring)
+        decoded = decoding(net, rules_of(view.game).scoring)
     return Pair(config, logits_of(net), cards, decoded)
 
 

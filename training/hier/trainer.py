@@ -13,6 +13,7 @@ from training.games.skullking.lane_goals import GoalLanes
 from training.games.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards
 from training.games.skullking.partner import Partner
 from training.games.skullking.round_stats import RoundStats
+from training.games.skullking.rules import rules_of
 from training.games.skullking.whole_games import manager_view
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
@@ -20,6 +21,7 @@ from training.ppo import OnStep, PPOTrainer
 from training.ppo import run as native
 from training.run import envs
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import Lanes, make_engine, stream_seed
 
 FLAT = "SkullKingFlat-v0"
@@ -64,10 +66,12 @@ class HierTrainer:
         self.view = manager_view(config.env_options)
         lanes = self._worker_lanes()
         (worker_engine,), self.impl = lanes.engines, lanes.impl
+        assert isinstance(worker_engine, BatchEngine)  # opponents of this trainer are bots
+        self._worker = worker_engine
         self.manager_env = ManagerEnv(
             self._manager_engine(), self.view, RuleCards(), self._hier.reward
         )
-        self.engines: dict[str, Any] = {"worker": worker_engine, "manager": self.manager_env}
+        self.engines: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
         hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
         self.trainers: dict[str, PPOTrainer] = {
             name: native.build(self.runs[name], [self.engines[name]], hook)
@@ -83,7 +87,7 @@ class HierTrainer:
         self.goals = GoalLanes(num_envs, self._hier.goals, self.view, self.partners["manager"])
         self.goals.begin(worker_engine, manager_bids=False)
         self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
-        self._stats = RoundStats(len(worker_engine.game.config.hand_sizes()))
+        self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
         self.stage = 0
         self.policy: str | None = None
         self.worker_plays = False
@@ -91,8 +95,8 @@ class HierTrainer:
     def _worker_lanes(self) -> Lanes:
         run = self.runs["worker"]
         if self._hier.balance == "steps":
-            game: Any = fastenv.make_game(run.env, **run.env_options)
-            weights = [1 / cards for cards in game.config.hand_sizes()]
+            rules = rules_of(fastenv.make_game(run.env, **run.env_options))
+            weights = [1 / cards for cards in rules.hand_sizes()]
             # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
             run = replace(run, env_options={**run.env_options, "round_weights": weights})
         return envs.lanes_of(run)
@@ -102,7 +106,9 @@ class HierTrainer:
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
         env = FLAT if whole else run.env
-        return envs.lanes_of(replace(run, env=env, env_options=values)).engines[0]
+        (engine,) = envs.lanes_of(replace(run, env=env, env_options=values)).engines
+        assert isinstance(engine, BatchEngine)
+        return engine
 
     # -- an iteration ----------------------------------------------------------------------------
 
@@ -162,7 +168,7 @@ class HierTrainer:
         if name == "manager":
             self._deal_cards()  # its lanes wait for a bid: nothing in them is of an older Worker
             return
-        self.goals.begin(self.engines["worker"], self.manager_bids)
+        self.goals.begin(self._worker, self.manager_bids)
         if self.manager_bids:
             self.trainers["worker"].reset_lanes()  # away with rounds that an older Manager has bid
 
@@ -184,16 +190,16 @@ class HierTrainer:
     # -- every step ------------------------------------------------------------------------------
 
     def _worker_step(
-        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
     ) -> None:
         if actions is not None:
             self._stats.add(engine, self.goals.lanes)
             if self._on_step is not None:
                 self._on_step(engine, actions, obs, mask)
-        self.goals.bid(engine, actions is not None, obs, mask)
+        self.goals.bid(self._worker, actions is not None, obs, mask)
 
     def _manager_step(
-        self, engine: Any, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
     ) -> None:
         if actions is not None:
             self._stats.add(engine)
@@ -256,7 +262,7 @@ class HierTrainer:
             self._epochs[name].load_state_dict(counters["epochs"][name])
         self.stage, self.policy = int(counters["stage"]), counters["policy"]
         self.worker_plays = bool(counters["worker_plays"])
-        self.goals.begin(self.engines["worker"], self.manager_bids)
+        self.goals.begin(self._worker, self.manager_bids)
         self._deal_cards()
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from training.run import games
+from training.run.engine import Engine
 from training.run.options.ppo import NativeConfig
 from training.run.values import require
 
@@ -115,7 +116,7 @@ class ObsLayout:
         require(fits, "native.encoder", native.encoder, "'auto': this game shows no image")
 
 
-def obs_layout(engine: Any) -> ObsLayout:
+def obs_layout(engine: Engine) -> ObsLayout:
     """Return the layout of an engine's observations, with the parts that its game tells of."""
     parts = games.of_engine(engine).observation_parts(engine)
     dtype = np.dtype(engine.obs_dtype)

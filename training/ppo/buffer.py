@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from training.nets.layout import storage
 from training.ppo.loss import Samples
+from training.run.engine import Engine
 
 
 class Rollout:
@@ -19,7 +19,7 @@ class Rollout:
     ----------
     steps, lanes : int
         T and N.
-    engine : BatchEngine
+    engine : Engine
         Names shape and type of observations, and the number of actions.
     device : torch.device
         Where everything is kept.
@@ -50,7 +50,7 @@ class Rollout:
         self,
         steps: int,
         lanes: int,
-        engine: Any,
+        engine: Engine,
         device: torch.device,
         *,
         obs_device: torch.device | None = None,

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from training.nets.layout import as_array, as_tensor
 from training.ppo.buffer import Rollout
+from training.run.engine import Engine
 
 Array = np.ndarray[Any, Any]
 
@@ -27,12 +28,12 @@ class DirectLanes:
     rollout : Rollout
     first : int
         First lane of the engine.
-    engine : BatchEngine
+    engine : Engine
     gamma : float
         Discount of a primitive step.
     """
 
-    def __init__(self, rollout: Rollout, first: int, engine: Any, gamma: float) -> None:
+    def __init__(self, rollout: Rollout, first: int, engine: Engine, gamma: float) -> None:
         self.engine, self.first = engine, first
         self.slice = slice(first, first + engine.num_envs)
         self._gamma = np.float32(gamma)
@@ -62,7 +63,7 @@ class DirectLanes:
 class StagedLanes:
     """Lanes of a rollout on a device, filled by way of two slots; see :class:`DirectLanes`."""
 
-    def __init__(self, rollout: Rollout, first: int, engine: Any, gamma: float) -> None:
+    def __init__(self, rollout: Rollout, first: int, engine: Engine, gamma: float) -> None:
         self.engine, self.first = engine, first
         self.slice = slice(first, first + engine.num_envs)
         self._gamma, self._rollout = np.float32(gamma), rollout
@@ -102,7 +103,7 @@ class StagedLanes:
 Lanes = DirectLanes | StagedLanes
 
 
-def lanes_of(rollout: Rollout, first: int, engine: Any, gamma: float) -> Lanes:
+def lanes_of(rollout: Rollout, first: int, engine: Engine, gamma: float) -> Lanes:
     """Return the lanes of an engine, in the way that fits the device of the rollout."""
     kind = DirectLanes if rollout.device.type == "cpu" else StagedLanes
     return kind(rollout, first, engine, gamma)
@@ -114,10 +115,10 @@ class Slot:
     Parameters
     ----------
     rollout : Rollout
-    engine : BatchEngine
+    engine : Engine
     """
 
-    def __init__(self, rollout: Rollout, engine: Any) -> None:
+    def __init__(self, rollout: Rollout, engine: Engine) -> None:
         pinned = rollout.device.type == "cuda"
         n = engine.num_envs
 
@@ -149,11 +150,11 @@ class CutOff:
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
         Names shape and type of an observation.
     """
 
-    def __init__(self, engine: Any) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._obs = np.empty((64, *engine.obs_shape), engine.obs_dtype)
         self.clear()
 

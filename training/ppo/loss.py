@@ -135,7 +135,7 @@ class Objective:
             What these samples contribute to the means is added.
         """
         grad_logits, grad_value = torch.empty_like(logits), torch.empty_like(value)
-        loss_rows(
+        loss_rows(  # type: ignore[call-arg]
             *(x.detach().numpy() for x in (logits, value, *samples)),
             *self._numbers(),
             1.0 / total,

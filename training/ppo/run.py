@@ -20,6 +20,7 @@ from training.ppo.trainer import OnStep, PPOTrainer
 from training.run import checkpoint, envs, games, late_actions, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
@@ -59,11 +60,13 @@ class NativeLearner:
     ) -> None:
         self._config = config
         given = given or lanes(config)
-        self.engines: list[Any] = list(given.engines)
+        self.engines: list[Engine] = list(given.engines)
         self.impl = given.impl
         self.league: League | None = None
         if config.selfplay is not None and folder is not None:
-            self.league = League(config, folder, self.engines[0], self._new_net)
+            engine = given.engines[0]
+            assert isinstance(engine, BatchEngine)  # its other opponents are bots
+            self.league = League(config, folder, engine, self._new_net)
             self.engines = [self.league.engine]
         self._loop: Loop | None = None
         self.trainer = self.build(config, self._on_step)
@@ -76,7 +79,7 @@ class NativeLearner:
         return ActorCritic(obs_layout(self.engines[0]), self._config.ppo, self._config.native)
 
     def _on_step(
-        self, engine: BatchEngine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
     ) -> None:
         """Follow a step, or the reset before the first, and hold actions back."""
         if self._loop is not None:
@@ -190,7 +193,7 @@ def build(config: RunConfig, engines: list[Any], on_step: Any = None) -> PPOTrai
     )
 
 
-def auxiliary(config: RunConfig, engine: BatchEngine) -> Auxiliary | None:
+def auxiliary(config: RunConfig, engine: Engine) -> Auxiliary | None:
     """Return the auxiliary loss that the game offers for ``native.hindsight``; None if it is off.
 
     Raises
@@ -204,7 +207,7 @@ def auxiliary(config: RunConfig, engine: BatchEngine) -> Auxiliary | None:
     return found
 
 
-def check(config: RunConfig, engine: BatchEngine) -> None:
+def check(config: RunConfig, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -221,7 +224,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
         league.check(config, engine)
 
 
-def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint must share with this run to be played."""
     config = run.config
     same = checkpoint.identity_of(config.env, engine)

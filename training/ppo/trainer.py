@@ -30,6 +30,7 @@ from training.ppo.minibatch import Minibatches
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
 from training.run.checkpoint import to_host
+from training.run.engine import Engine
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
 from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
@@ -37,7 +38,7 @@ from training.run.values import require
 
 # Called after every step of an engine, before its reward is stored, with the actions taken, and
 # after a reset with None; may write reward and mask.
-OnStep = Callable[[Any, np.ndarray | None, np.ndarray, np.ndarray], None]
+OnStep = Callable[[Engine, np.ndarray | None, np.ndarray, np.ndarray], None]
 CHECK_MASKS_EVERY = 1000  # rollouts
 
 
@@ -46,7 +47,7 @@ class PPOTrainer:
 
     Parameters
     ----------
-    engines : BatchEngine or sequence of BatchEngine
+    engines : Engine or sequence of Engine
         Not reset yet: that happens at the first iteration, unless a state is loaded. With two,
         a worker thread steps one while the network handles the other.
     ppo : PPOConfig
@@ -84,7 +85,7 @@ class PPOTrainer:
 
     def __init__(
         self,
-        engines: Any,
+        engines: Engine | Sequence[Engine],
         ppo: PPOConfig,
         native: NativeConfig,
         *,
@@ -592,7 +593,7 @@ class PPOTrainer:
             self._auxiliary.load_state_dict(model["auxiliary"])
         for lanes in self._lanes:
             lanes.engine.set_state(None, saved["rows"][lanes.slice])
-            if "decisions" in saved["arrays"]:
+            if "decisions" in saved["arrays"] and isinstance(lanes.engine, BatchEngine):
                 lanes.engine.set_decisions(saved["arrays"]["decisions"][lanes.slice])
         self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
         self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))

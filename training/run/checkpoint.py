@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from fastenv import BatchEngine
 from fastenv.errors import FastEnvError
 from training.run import files
+from training.run.engine import Engine
 from training.run.values import MAX_SHOWN, canonical_json, shown
 
 FORMAT = "fastenv-checkpoint"
@@ -122,7 +122,8 @@ def save(
     (unfinished / "trainer.json").write_text(json.dumps(trainer, allow_nan=False), encoding="utf-8")
     width = states.itemsize * math.prod(states.shape[1:])
     rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), width)
-    np.savez(unfinished / "engine.npz", rows=rows, **arrays)
+    named: dict[str, Any] = {"rows": rows, **arrays}
+    np.savez(unfinished / "engine.npz", **named)
     if trackers is not None:
         _write_tensors(unfinished / TRACKERS, trackers)
     _write_manifest(unfinished, steps, identity)
@@ -179,11 +180,12 @@ def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) 
     every = _every(folder)
     until = every.index(newest) + 1
     stay = set(every[max(0, until - keep) : until])
-    block = 0
-    for path in every[:until] if keep_every else ():
-        if (reached := int(path.name.removeprefix("ckpt_")) // keep_every) > block:
-            block = reached
-            stay.add(path)
+    if keep_every:
+        block = 0
+        for path in every[:until]:
+            if (reached := int(path.name.removeprefix("ckpt_")) // keep_every) > block:
+                block = reached
+                stay.add(path)
     return [path for path in every if path not in stay]
 
 
@@ -342,7 +344,7 @@ def to_host(value: Any) -> Any:
     return [to_host(item) for item in value] if isinstance(value, list) else value
 
 
-def identity_of(env: str, engine: BatchEngine) -> dict[str, Any]:
+def identity_of(env: str, engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint must share with an environment to be played in it.
 
     Of observations that are no vectors of float32 every array counts, with its type and shape.
@@ -359,7 +361,7 @@ def identity_of(env: str, engine: BatchEngine) -> dict[str, Any]:
 
 def identity_of_rows(state_dtype: np.dtype, lanes: int) -> dict[str, Any]:
     """Return what else it must share with an engine to go on in its lanes."""
-    layout = json.dumps([list(map(str, state_dtype.fields.items())), state_dtype.itemsize])
+    layout = json.dumps([list(map(str, (state_dtype.fields or {}).items())), state_dtype.itemsize])
     return {"state layout": hashlib.sha256(layout.encode()).hexdigest()[:16], "lanes": lanes}
 
 

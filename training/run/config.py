@@ -119,9 +119,9 @@ class RunConfig:
         require(self.window_ticks >= 0, "window_ticks", self.window_ticks, "at least 0")
         require(0 <= self.seed < 2**32, "seed", self.seed, "from 0 to 2**32 - 1")
         choices = {"trainer": TRAINERS, "env_impl": ENV_IMPLS, "device": ("auto", "cpu", "cuda")}
-        for name, allowed in choices.items():
+        for name, words in choices.items():
             value = getattr(self, name)
-            require(value in allowed, name, value, "one of " + ", ".join(map(repr, allowed)))
+            require(value in words, name, value, "one of " + ", ".join(map(repr, words)))
         if self.name is not None:
             plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name) is not None
             require(plain, "name", self.name, "letters, digits, '.', '_' and '-' alone")
@@ -238,8 +238,9 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(old, value) if both and key != "schedules" else value
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and key != "schedules":
+            value = merge(old, value)
+        merged[key] = value
     return merged
 
 

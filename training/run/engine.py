@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import GameSpec
+from fastenv import Game, GameSpec
 
 Array = npt.NDArray[Any]
 
@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 class Engine(Protocol):
     """Lanes that are stepped together, as :class:`fastenv.BatchEngine` does.
 
-    That class, the engine of self-play and the Manager's environment are engines; to a trainer all
+    That class, the engines of self-play and the Manager's environment are engines; to a trainer all
     are lanes. Shapes and meanings are those of ``BatchEngine``.
     """
 
@@ -29,6 +29,10 @@ class Engine(Protocol):
     ep_return: Array
     ep_length: Array
     tau: Array
+
+    @property
+    def game(self) -> Game:
+        """What is played, as its lanes show it."""
 
     @property
     def spec(self) -> GameSpec:
@@ -76,10 +80,13 @@ class Engine(Protocol):
     ) -> None:
         """Take one decision in every lane and begin the next episode of those that end."""
 
-    def get_states(self, idx: Any = None) -> Array:
-        """Return copies of the rows."""
+    def refresh(self) -> None:
+        """Bring ``obs`` and ``mask`` up to date after calls that wrote them elsewhere."""
 
-    def set_states(self, rows: Array, idx: Any = None) -> None:
+    def get_state(self, idx: Any = None) -> npt.NDArray[np.uint8]:
+        """Return copies of the rows as bytes."""
+
+    def set_state(self, idx: Any, blob: npt.NDArray[np.uint8]) -> None:
         """Put rows back."""
 
     def configure(self, name: str, value: Any, idx: Any = None) -> None:

@@ -13,6 +13,7 @@ import fastenv
 from fastenv import BatchEngine
 from training.run import env_impl, games
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.env_impl import EnvImpl
 from training.run.seeds import TRAINING_BIT
 from training.run.values import Schedule, require
@@ -62,11 +63,11 @@ def without_guests(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _seating(
     env: str, options: Mapping[str, Any]
-) -> tuple[dict[str, Any], Callable[[BatchEngine], BatchEngine]]:
+) -> tuple[dict[str, Any], Callable[[BatchEngine], Any]]:
     """Return what the game is to be made with, and what seats trained agents in an engine."""
     if not has_guests(options):
         return dict(options), lambda engine: engine
-    found: tuple[dict[str, Any], Callable[[BatchEngine], BatchEngine]]
+    found: tuple[dict[str, Any], Callable[[BatchEngine], Any]]
     found = import_module(_OPPONENTS).seating(env, options)
     return found
 
@@ -80,7 +81,7 @@ def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[st
 class Lanes:
     """The lanes of a run: one engine, or groups that share them, and how they were chosen."""
 
-    engines: tuple[BatchEngine, ...]
+    engines: tuple[Engine, ...]
     impl: EnvImpl
 
 
@@ -142,7 +143,7 @@ class Knobs:
 
     Parameters
     ----------
-    engines : sequence of BatchEngine
+    engines : sequence of Engine
     schedules : mapping of str to sequence of (int, value)
 
     Raises
@@ -151,7 +152,7 @@ class Knobs:
         From the engine, if it does not know a knob or one of its values.
     """
 
-    def __init__(self, engines: Sequence[BatchEngine], schedules: Mapping[str, Schedule]) -> None:
+    def __init__(self, engines: Sequence[Engine], schedules: Mapping[str, Schedule]) -> None:
         self._engines = tuple(engines)
         self._schedules = schedules
         self.values: dict[str, Any] = {}

@@ -17,6 +17,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
+from training.run.engine import Engine
 
 _MODULES = {
     "SkullKingFlat-v0": "training.games.skullking",
@@ -116,11 +117,11 @@ class GameTraining:
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"
 
-    def observation_parts(self, engine: BatchEngine) -> ObservationParts:
+    def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return what a network may know of the observations of an engine."""
         return ObservationParts()
 
-    def elapsed(self, engine: BatchEngine) -> np.ndarray:
+    def elapsed(self, engine: Engine) -> np.ndarray:
         """Return the ticks since the episode of each lane began, shape (n,).
 
         Raises
@@ -142,7 +143,7 @@ class GameTraining:
             Names option, value and what is allowed.
         """
 
-    def seats(self, engine: BatchEngine) -> Seats | None:
+    def seats(self, engine: Engine) -> Seats | None:
         """Return how policies sit in all seats of an engine's games; None where they cannot."""
         return None
 
@@ -206,14 +207,14 @@ class GameTraining:
         """
         return [f"You: {engine.game.action_name(action, before)}"]
 
-    def auxiliary(self, config: Any, engine: BatchEngine) -> Any:
+    def auxiliary(self, config: Any, engine: Engine) -> Any:
         """Return the loss of ``native.hindsight``, an :class:`training.ppo.auxiliary.Auxiliary`.
 
         Parameters
         ----------
         config : RunConfig
             Asks for another mode than ``off``.
-        engine : BatchEngine
+        engine : Engine
 
         Raises
         ------
@@ -243,7 +244,7 @@ def of(env: str) -> GameTraining:
     return game
 
 
-def of_engine(engine: Any) -> GameTraining:
+def of_engine(engine: Engine) -> GameTraining:
     """Return what training knows of the game that an engine steps."""
     return of(getattr(engine.game, "env_id", None) or "")
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.run import games
+from training.run.engine import Engine
 from training.run.options.mask_schedule import LateAction
 
 
 def masks(
-    engine: BatchEngine,
+    engine: Engine,
     rules: Sequence[LateAction],
     steps: int,
     mask: np.ndarray | None = None,
@@ -27,7 +27,7 @@ def masks(
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
         Its own masks stay as they are.
     rules : sequence of LateAction
         Applied in turn; an action that is the only one left is not held back.
@@ -50,7 +50,7 @@ def masks(
     return legal
 
 
-def check(engine: BatchEngine, rules: Sequence[LateAction]) -> None:
+def check(engine: Engine, rules: Sequence[LateAction]) -> None:
     """Refuse rules that the game cannot follow.
 
     Raises

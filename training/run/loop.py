@@ -22,7 +22,7 @@ from training.run.stats import Window
 from training.run.writer import CheckpointWriter
 
 # Takes a snapshot at once and returns what writes it.
-TakeSnapshot = Callable[[int], Callable[[], None]]
+TakeSnapshot = Callable[[int], Callable[[], object]]
 
 
 class Stop:

@@ -67,7 +67,7 @@ class _Loader(yaml.SafeLoader):
     """Refuses what is not plain before it is built, and before it is nested dangerously deep."""
 
     # Without dates, "<<" and "=".
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         first: [(kind, pattern) for kind, pattern in resolvers if kind in _KINDS]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }

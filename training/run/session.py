@@ -261,7 +261,7 @@ class Session:
         return outcome
 
     def _loop(self, log: Log, stop: Stop) -> Loop:
-        def snapshot(steps: int) -> Callable[[], None]:
+        def snapshot(steps: int) -> Callable[[], object]:
             progress = {"iteration": loop.iteration, "wall_s": loop.wall_s}
             return self._snapshot(steps, progress)
 
@@ -274,7 +274,7 @@ class Session:
         )
         return loop
 
-    def _snapshot(self, steps: int, progress: dict[str, Any]) -> Callable[[], None]:
+    def _snapshot(self, steps: int, progress: dict[str, Any]) -> Callable[[], object]:
         """Copy what decides how the run goes on; what is returned writes it."""
         config, taken = self.run.config, self.learner.snapshot()
         tensors = [each.tensors() for each in self.callbacks]

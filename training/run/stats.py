@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
+from training.run.engine import Engine
 
 
 class Window:
@@ -14,13 +15,13 @@ class Window:
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
         Read after each of its steps; other groups of lanes have the same columns.
     exclude : ndarray of bool, shape (n,), optional
         Lanes whose episodes are left out when they end, as they began in the middle.
     """
 
-    def __init__(self, engine: BatchEngine, exclude: np.ndarray | None = None) -> None:
+    def __init__(self, engine: Engine, exclude: np.ndarray | None = None) -> None:
         self._exclude = exclude
         self._rewards = [name for name in engine.info if name.startswith("reward_")]
         self._rounds = "ended_round" in engine.info
@@ -34,7 +35,7 @@ class Window:
         self._num_rounds = self._num_hits = 0
         self._reward_sums = dict.fromkeys(self._rewards, 0.0)
 
-    def add(self, engine: BatchEngine) -> None:
+    def add(self, engine: Engine) -> None:
         """Take in the step an engine has just made."""
         self._steps += engine.num_envs
         for name in self._rewards:
@@ -48,7 +49,7 @@ class Window:
             self._add_rounds(engine.info, np.flatnonzero(engine.info["ended_round"]))
             self._add_rounds(engine.final_info, done)
 
-    def _add_rounds(self, columns: dict[str, np.ndarray], lanes: np.ndarray) -> None:
+    def _add_rounds(self, columns: Mapping[str, np.ndarray], lanes: np.ndarray) -> None:
         if lanes.size:
             lanes = lanes[columns["ended_round"][lanes] > 0]
             hits = columns["ended_bid"][lanes] == columns["ended_won"][lanes]

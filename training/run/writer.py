@@ -20,14 +20,14 @@ class CheckpointWriter:
     def __init__(self) -> None:
         self.skipped = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
-        self._writing: tuple[int, Future[None]] | None = None
+        self._writing: tuple[int, Future[object]] | None = None
 
     @property
     def busy(self) -> bool:
         """Whether a checkpoint is being written, or :meth:`written` has yet to tell that it was."""
         return self._writing is not None
 
-    def start(self, steps: int, write: Callable[[], None]) -> None:
+    def start(self, steps: int, write: Callable[[], object]) -> None:
         """Begin to write the checkpoint of ``steps``; not while :attr:`busy`."""
         if self.busy:
             raise RuntimeError("a checkpoint is still being written")

@@ -32,11 +32,11 @@ class BatchMaskablePPO(MaskablePPO):
     ``monitor=False``.
     """
 
-    def collect_rollouts(
+    def collect_rollouts(  # type: ignore[override]
         self,
         env: VecEnv,
         callback: BaseCallback,
-        rollout_buffer: MaskableRolloutBuffer,
+        rollout_buffer: MaskableRolloutBuffer,  # type: ignore[override]
         n_rollout_steps: int,
         use_masking: bool = True,
     ) -> bool:
@@ -62,7 +62,7 @@ class BatchMaskablePPO(MaskablePPO):
         callback.on_rollout_start()
         for n_steps in range(n_rollout_steps):  # noqa: B007 - callbacks read it
             with torch.no_grad():
-                obs_tensor = obs_as_tensor(self._last_obs, self.device)
+                obs_tensor = obs_as_tensor(self._last_obs, self.device)  # type: ignore[arg-type]
                 # a copy: the step overwrites the engine's masks
                 action_masks = get_action_masks(env) if use_masking else None
                 actions, values, log_probs = self.policy(obs_tensor, action_masks=action_masks)
@@ -82,10 +82,11 @@ class BatchMaskablePPO(MaskablePPO):
                 log_probs,
                 action_masks=action_masks,
             )
-            self._last_obs = new_obs
+            self._last_obs = new_obs  # type: ignore[assignment]
             self._last_episode_starts = dones
         with torch.no_grad():
-            values = self.policy.predict_values(obs_as_tensor(new_obs, self.device))
+            obs_tensor = obs_as_tensor(new_obs, self.device)  # type: ignore[arg-type]
+            values = self.policy.predict_values(obs_tensor)
         rollout_buffer.compute_returns_and_advantage(last_values=values, dones=dones)
         callback.on_rollout_end()
         return True
@@ -121,9 +122,11 @@ class BatchMaskablePPO(MaskablePPO):
         now = round((time.time_ns() - self.start_time) / 1e9, 6)
         for i in ended[-self._stats_window_size :].tolist():  # the others would be pushed out
             total = round(float(engine.ep_return[i]), 6)
-            self.ep_info_buffer.append({"r": total, "l": int(engine.ep_length[i]), "t": now})
+            episode = {"r": total, "l": int(engine.ep_length[i]), "t": now}
+            self.ep_info_buffer.append(episode)  # type: ignore[union-attr]
             if success is not None:
-                self.ep_success_buffer.append(bool(engine.final_info[success][i]))
+                succeeded = bool(engine.final_info[success][i])
+                self.ep_success_buffer.append(succeeded)  # type: ignore[union-attr]
 
 
 def _batch_vec(env: VecEnv) -> BatchVecEnv:

@@ -70,8 +70,8 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
     def __init__(
         self,
         buffer_size: int,
-        observation_space: spaces.Space,
-        action_space: spaces.Space,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
         device: torch.device | str = "auto",
         gae_lambda: float = 1,
         gamma: float = 0.99,
@@ -130,7 +130,7 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
             }
         self._flat = flat
 
-    def add(
+    def add(  # type: ignore[override]
         self,
         obs: np.ndarray,
         action: np.ndarray,
@@ -190,7 +190,7 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
         )
         self._sent = False
 
-    def get(
+    def get(  # type: ignore[override]
         self, batch_size: int | None = None
     ) -> Generator[MaskableRolloutBufferSamples, None, None]:
         """Yield the rollout once, shuffled by NumPy's global generator as the stock buffer does.
@@ -211,7 +211,9 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
         for start in range(0, size, wanted):
             yield self._get_samples(places[start : start + wanted])
 
-    def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> MaskableRolloutBufferSamples:
+    def _get_samples(  # type: ignore[override]
+        self, batch_inds: np.ndarray, env: Any = None
+    ) -> MaskableRolloutBufferSamples:
         """Return the samples at these places of the time-major rollout, as new tensors."""
         if self._samples is not self._flat and not self._sent:
             for name, tensor in self._flat.items():
@@ -223,7 +225,7 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
         )
 
 
-def _mask_width(space: spaces.Space) -> int:
+def _mask_width(space: spaces.Space[Any]) -> int:
     """Return the length of a mask, counted as sb3-contrib does."""
     if isinstance(space, spaces.Discrete):
         return int(space.n)

@@ -25,6 +25,7 @@ from fastenv.env import observation_space, shown_obs
 from fastenv.errors import ConfigError
 from training.nets import precision as precisions
 from training.nets.encoders import SMALLEST_IMAGE
+from training.run.engine import Engine
 from training.run.options.ppo import PPOConfig
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -73,7 +74,7 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
             raise ValueError(f"precision={precision!r}: must be one of 'bf16', 'fp32', 'auto'")
         if optimizer_kwargs is None:
             optimizer_kwargs = {"fused": True, "eps": 1e-5}
-        super().__init__(*args, optimizer_kwargs=optimizer_kwargs, **kwargs)
+        super().__init__(*args, **kwargs, optimizer_kwargs=optimizer_kwargs)  # type: ignore[misc]
         self.precision = precision
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
@@ -105,7 +106,10 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
     def _seconds(self, batch_size: int) -> float:
         space = self.observation_space
         parts = space.spaces if isinstance(space, spaces.Dict) else {"": space}
-        zeros = {name: np.zeros((batch_size, *p.shape), p.dtype) for name, p in parts.items()}
+        zeros = {
+            name: np.zeros((batch_size, *(part.shape or ())), part.dtype)
+            for name, part in parts.items()
+        }
         obs = obs_as_tensor(zeros if isinstance(space, spaces.Dict) else zeros[""], self.device)
         best, began = math.inf, time.perf_counter()
         while time.perf_counter() - began < 0.5 or math.isinf(best):
@@ -127,8 +131,8 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         with self._low():
             return self.value_net(self.mlp_extractor.forward_critic(features)).float()
 
-    def _heads(self, obs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        features = self.extract_features(obs)
+    def _heads(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        features: Any = self.extract_features(obs)
         pi, vf = (features, features) if self.share_features_extractor else features
         return self._logits(pi), self._values(vf)
 
@@ -151,7 +155,7 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         distribution = self._masked(logits, action_masks)
         actions = distribution.get_actions(deterministic=deterministic)
         log_prob = distribution.log_prob(actions)
-        return actions.reshape((-1, *self.action_space.shape)), values, log_prob
+        return actions.reshape((-1, *(self.action_space.shape or ()))), values, log_prob
 
     def evaluate_actions(
         self,
@@ -181,7 +185,7 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         return self._values(features)
 
 
-def check(engine: BatchEngine) -> None:
+def check(engine: Engine) -> None:
     """Refuse observations that SB3 cannot take.
 
     Raises
@@ -192,7 +196,7 @@ def check(engine: BatchEngine) -> None:
     """
     space = observation_space(engine.game)
     for name, part in space.spaces.items() if isinstance(space, spaces.Dict) else ():
-        small = is_image_space(part) and sorted(part.shape)[-2] < SMALLEST_IMAGE
+        small = is_image_space(part) and sorted(part.shape or ())[-2] < SMALLEST_IMAGE
         if part.shape == () or small:
             what = "an image of fewer than 36 pixels a side" if small else "a single number"
             raise ConfigError(
@@ -238,8 +242,8 @@ def load_net(
     """Return the trained policy; see :func:`load_logits`."""
     space = observation_space(engine.game)
     several = isinstance(space, spaces.Dict)
-    kind = MaskableMultiInputActorCriticPolicy if several else MaskableActorCriticPolicy
-    policy = kind(
+    kind: Any = MaskableMultiInputActorCriticPolicy if several else MaskableActorCriticPolicy
+    policy: MaskableActorCriticPolicy = kind(
         space,
         spaces.Discrete(engine.num_actions),
         lambda _: 0.0,
@@ -256,10 +260,10 @@ class LogitsNet(nn.Module):
         super().__init__()
         self._policy = policy.eval()
 
-    def logits(self, obs: torch.Tensor) -> torch.Tensor:
+    def logits(self, obs: Any) -> torch.Tensor:
         """Return the logits (n, A)."""
         policy = self._policy
-        features = policy.extract_features(obs, policy.pi_features_extractor)
+        features: Any = policy.extract_features(obs, policy.pi_features_extractor)
         return policy.action_net(policy.mlp_extractor.forward_actor(features))
 
 

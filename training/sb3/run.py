@@ -9,7 +9,7 @@ another run; what is missing is taken and put back here, at the border between t
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from training.callbacks.of_run import conduct
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
@@ -65,10 +66,12 @@ class SB3Learner:
     def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
         self._config = config
         given = given or lanes(config)
-        self.impl, self.engines = given.impl, list(given.engines)
-        (engine,) = self.engines
+        (engine,) = given.engines
+        assert isinstance(engine, BatchEngine)  # opponents of this trainer are bots
+        self.impl, self.engines = given.impl, [engine]
         batch = config.ppo.algorithm == "batch"  # which counts episodes itself
-        masks = "block" if batch or config.num_envs >= BLOCK_MASKS_FROM else "rows"
+        block = batch or config.num_envs >= BLOCK_MASKS_FROM
+        masks: Literal["rows", "block"] = "block" if block else "rows"
         vec = BatchVecEnv(engine, masks=masks, monitor=not batch)
         rules = config.mask_schedule
         self._late_actions = LateActionVecEnv(vec, rules) if rules else None
@@ -138,7 +141,7 @@ class SB3Learner:
             },
             states=self.engines[0].get_states(),
             arrays={
-                "episode_starts": model._last_episode_starts.copy(),
+                "episode_starts": np.array(model._last_episode_starts),
                 **({} if decisions is None else {"decisions": decisions}),
             },
         )
@@ -205,13 +208,14 @@ def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
         device=config.device,
     )
     if autocast:
-        model.policy.choose_precision(ppo.batch_size)
+        autocasting: Any = model.policy
+        autocasting.choose_precision(ppo.batch_size)
     vec.seed(envs.training_seed(config.seed))  # the model has seeded it with its own
     model.set_logger(Logger(None, []))  # our log reads what the trainer records
     return model
 
 
-def check(config: RunConfig, engine: BatchEngine) -> None:
+def check(config: RunConfig, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -225,7 +229,7 @@ def check(config: RunConfig, engine: BatchEngine) -> None:
     require(fits, "ppo.rollout_buffer", buffer, "'stock' for an observation of several arrays")
 
 
-def identity(run: RunFolder, engine: BatchEngine) -> dict[str, Any]:
+def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint must share with this run to be played."""
     same = checkpoint.identity_of(run.config.env, engine)
     return {**same, "network": list(run.config.ppo.net_arch), "trainer": run.config.trainer}

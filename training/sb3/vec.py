@@ -89,7 +89,8 @@ class FollowedVecEnv(VecEnvWrapper):
 
     def __init__(self, venv: VecEnvWrapper) -> None:
         super().__init__(venv)
-        self._engine: BatchEngine = venv.unwrapped.engine
+        batch: Any = venv.unwrapped
+        self._engine: BatchEngine = batch.engine
         self._actions = np.zeros(self.num_envs, np.int64)
         self.loop: Loop | None = None
 

@@ -12,6 +12,7 @@ from fastenv import BatchEngine
 from training.nets.actor_critic import ActorCritic
 from training.run import games
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import stream_seed
 from training.run.options.selfplay import SelfPlayConfig
 from training.run.values import require
@@ -135,7 +136,7 @@ class League:
         self._file.drop_after(steps)
 
 
-def check(config: RunConfig, engine: BatchEngine) -> None:
+def check(config: RunConfig, engine: Engine) -> None:
     """Refuse self-play where the learner cannot sit in the other seats.
 
     Raises

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
@@ -25,6 +24,7 @@ from training.callbacks.trackers.base import (
 )
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.checkpoint import CheckpointError
+from training.run.engine import Engine
 
 _NO_LIMIT = np.iinfo(np.int64).max
 
@@ -37,7 +37,7 @@ class StateArchive(Tracker):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     cell : str or callable
         Source of the cells; -1 is nowhere and never kept.
     score : str or callable, optional
@@ -69,7 +69,7 @@ class StateArchive(Tracker):
 
     def __init__(
         self,
-        engine: BatchEngine,
+        engine: Engine,
         cell: Source,
         score: Source | None = None,
         *,
@@ -188,9 +188,7 @@ class StateArchive(Tracker):
         self.placed[lanes] = True
         self.restarts += len(lanes)
 
-    def observe(
-        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
-    ) -> None:
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """Visit the cells of the lanes whose episodes go on; see :class:`Tracker`."""
         self.steps += engine.num_envs
         view = View.of_step(engine, obs)

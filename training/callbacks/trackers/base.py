@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.run.checkpoint import CheckpointError
+from training.run.engine import Engine
 
 if TYPE_CHECKING:
     from training.callbacks.trackers.archive import StateArchive
@@ -31,18 +31,18 @@ class View:
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     obs : ndarray, shape (n, *obs_shape), optional
         The current observations, where the engine was told to write them.
     final : bool
         Read lanes whose episode ended in the step just made from ``final_info`` and ``final_obs``.
     """
 
-    def __init__(self, engine: BatchEngine, obs: Array | None = None, final: bool = False) -> None:
+    def __init__(self, engine: Engine, obs: Array | None = None, final: bool = False) -> None:
         self._engine, self._obs, self._final = engine, obs, final
 
     @classmethod
-    def of_step(cls, engine: BatchEngine, obs: Array | None = None) -> View:
+    def of_step(cls, engine: Engine, obs: Array | None = None) -> View:
         """Return a view of what the step just made has led to, before automatic resets."""
         return cls(engine, obs, final=True)
 
@@ -85,7 +85,7 @@ def read(source: Source, view: View) -> Array:
     return view[source] if isinstance(source, str) else source(view)
 
 
-def checked(engine: BatchEngine, source: Source) -> Source:
+def checked(engine: Engine, source: Source) -> Source:
     """Return a source, or raise ConfigError if it names no info column of the engine."""
     if isinstance(source, str) and source not in engine.info:
         raise ConfigError(
@@ -95,7 +95,7 @@ def checked(engine: BatchEngine, source: Source) -> Source:
     return source
 
 
-def ended_lanes(engine: BatchEngine) -> npt.NDArray[np.intp]:
+def ended_lanes(engine: Engine) -> npt.NDArray[np.intp]:
     """Return the lanes whose episode ended in the step just made, in order."""
     return np.flatnonzero(engine.terminated | engine.truncated)
 
@@ -108,7 +108,7 @@ class Tracker(ABC):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Tracker(ABC):
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
 
-    def __init__(self, engine: BatchEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     @abstractmethod
@@ -135,14 +135,12 @@ class Tracker(ABC):
         """
 
     @abstractmethod
-    def observe(
-        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
-    ) -> None:
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """Take in the step that the engine has just made.
 
         Parameters
         ----------
-        engine : BatchEngine
+        engine : Engine
             That of the constructor.
         actions : array_like of int, shape (n,)
             What was done.
@@ -216,7 +214,7 @@ class Trackers:
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     trackers : mapping of str to Tracker
         Names, for state and metrics, in the order in which they observe.
     archive : StateArchive, optional
@@ -225,7 +223,7 @@ class Trackers:
 
     def __init__(
         self,
-        engine: BatchEngine,
+        engine: Engine,
         trackers: Mapping[str, Tracker],
         archive: StateArchive | None = None,
     ) -> None:
@@ -236,12 +234,12 @@ class Trackers:
             *trackers.values(),
         ]
 
-    def __call__(self, engine: BatchEngine, actions: Array | None, obs: Array, mask: Array) -> None:
+    def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
         """Take in a step, or with ``actions`` None that all lanes have been reset.
 
         Parameters
         ----------
-        engine : BatchEngine
+        engine : Engine
         actions : ndarray of int, shape (n,), or None
         obs, mask : ndarray
             Where the engine has written what comes next; overwritten in lanes that go on from an

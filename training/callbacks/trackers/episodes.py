@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
@@ -17,6 +16,7 @@ from training.callbacks.trackers.base import (
     ended_lanes,
     read,
 )
+from training.run.engine import Engine
 
 
 class EpisodeStats(Tracker):
@@ -24,7 +24,7 @@ class EpisodeStats(Tracker):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     success : str or callable, optional
         Source that is nonzero where an episode has ended well; default none has.
     exclude : ndarray of bool, shape (n,), optional
@@ -38,7 +38,7 @@ class EpisodeStats(Tracker):
 
     def __init__(
         self,
-        engine: BatchEngine,
+        engine: Engine,
         success: Source | None = None,
         exclude: Array | None = None,
         size: int = 100,
@@ -56,9 +56,7 @@ class EpisodeStats(Tracker):
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """Do nothing: the engine keeps the sums of running episodes."""
 
-    def observe(
-        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
-    ) -> None:
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         ended = ended_lanes(engine)
         if self._exclude is not None and ended.size:
@@ -107,13 +105,13 @@ class RewardLikelihood(Tracker):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     threshold : float
     """
 
     kept = ("hits", "steps")
 
-    def __init__(self, engine: BatchEngine, threshold: float = 0.0) -> None:
+    def __init__(self, engine: Engine, threshold: float = 0.0) -> None:
         super().__init__(engine)
         self.threshold = threshold
         self.hits = self.steps = 0
@@ -121,9 +119,7 @@ class RewardLikelihood(Tracker):
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """Do nothing: steps are counted over all episodes."""
 
-    def observe(
-        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
-    ) -> None:
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         self.hits += int(np.count_nonzero(engine.reward > self.threshold))
         self.steps += engine.num_envs

@@ -11,7 +11,6 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
@@ -20,6 +19,7 @@ from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.sources import source_of
 from training.callbacks.trackers.visits import VisitCounter
+from training.run.engine import Engine
 from training.run.values import require
 
 KINDS: dict[str, type[Tracker]] = {
@@ -37,12 +37,12 @@ _ORDER = {"visits": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "success")
 
 
-def build(engine: BatchEngine, options: Mapping[str, Any], seed: int) -> Trackers | None:
+def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | None:
     """Return the trackers of a run, None if it has none.
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
         The one they follow.
     options : mapping
         The section ``trackers``; they observe in its order, an archive last.
@@ -88,7 +88,7 @@ def _kind(name: str, given: Any) -> str:
 
 
 def _values(
-    engine: BatchEngine,
+    engine: Engine,
     kind: str,
     given: Mapping[str, Any],
     option: str,
@@ -136,10 +136,10 @@ def _check_types(
 
 
 def _items(
-    engine: BatchEngine,
+    engine: Engine,
     given: Any,
     option: str,
-    make: Callable[[BatchEngine, Mapping[str, Any], str], Any],
+    make: Callable[[Engine, Mapping[str, Any], str], Any],
 ) -> list[Any]:
     listed = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
     require(listed, option, given, "a list of one or more")
@@ -154,7 +154,7 @@ def _items(
     return found
 
 
-def _event(engine: BatchEngine, given: Mapping[str, Any], option: str) -> Event:
+def _event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
     values = dict(given)
     if "source" in values:
         values["source"] = source_of(engine, values["source"], f"{option}.source")
@@ -163,7 +163,7 @@ def _event(engine: BatchEngine, given: Mapping[str, Any], option: str) -> Event:
     return Event(**values)
 
 
-def _stage(_engine: BatchEngine, given: Mapping[str, Any], option: str) -> Stage:
+def _stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage:
     values = dict(given)
     if "when" in values:
         require(isinstance(values["when"], Mapping), f"{option}.when", values["when"], "a mapping")

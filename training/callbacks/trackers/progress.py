@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
@@ -22,6 +21,7 @@ from training.callbacks.trackers.base import (
     read,
 )
 from training.run import beta
+from training.run.engine import Engine
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
 _NO_LIMIT = np.iinfo(np.int64).max
@@ -65,7 +65,7 @@ class BayesProgressTracker(Tracker):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     events : sequence of Event
     half_life : float, optional
         Episodes after which what was counted has half its weight, as the policy changes; None
@@ -84,7 +84,7 @@ class BayesProgressTracker(Tracker):
     kept = ("alpha", "beta", "hit", "baseline", "length")
 
     def __init__(
-        self, engine: BatchEngine, events: Sequence[Event], half_life: float | None = 256.0
+        self, engine: Engine, events: Sequence[Event], half_life: float | None = 256.0
     ) -> None:
         super().__init__(engine)
         for event in events:
@@ -118,9 +118,7 @@ class BayesProgressTracker(Tracker):
         self.hit[done] = False
         self.length[done] = 0
 
-    def observe(
-        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
-    ) -> None:
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         self._read(View.of_step(engine, obs))
         kernels.find_hits(

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import Array, Source, Tracker, View, checked, read
+from training.run.engine import Engine
 
 MAX_QUESTS = 63  # bits of a set of quests
 
@@ -53,7 +53,7 @@ class QuestReward(Tracker):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     stages : sequence of Stage
     sources : mapping of str to str or callable, optional
         Columns that conditions name and that are not info columns of the engine.
@@ -72,7 +72,7 @@ class QuestReward(Tracker):
 
     def __init__(
         self,
-        engine: BatchEngine,
+        engine: Engine,
         stages: Sequence[Stage],
         sources: Mapping[str, Source] | None = None,
         scope: Literal["episode", "lifetime"] = "episode",
@@ -111,9 +111,7 @@ class QuestReward(Tracker):
             self.progress[done] = 0
             self.completed[done] = 0
 
-    def observe(
-        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
-    ) -> None:
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         view = View.of_step(engine, obs)
         for k, (source, bit) in enumerate(self._columns):
@@ -130,7 +128,7 @@ class QuestReward(Tracker):
 
 
 def _conditions(
-    engine: BatchEngine, stages: Sequence[Stage], sources: Mapping[str, Source]
+    engine: Engine, stages: Sequence[Stage], sources: Mapping[str, Source]
 ) -> tuple[list[tuple[Source, int | None]], Array, Array]:
     """Return columns (source, and bit of it) and their least and greatest values by stage."""
     columns: dict[tuple[str, int | None], int] = {}

@@ -16,20 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.base import Array, Source, View, checked
+from training.run.engine import Engine
 from training.run.values import require
 
 _RULES = ("bin", "equals", "at_least")
 
 
-def source_of(engine: BatchEngine, given: Any, option: str) -> Source:
+def source_of(engine: Engine, given: Any, option: str) -> Source:
     """Return the source that an option describes.
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
         That will be read.
     given : str or mapping
     option : str
@@ -55,7 +55,7 @@ def source_of(engine: BatchEngine, given: Any, option: str) -> Source:
     return _rule(engine, column, rules[0], given[rules[0]], option)
 
 
-def _column(engine: BatchEngine, name: Any, option: str) -> str:
+def _column(engine: Engine, name: Any, option: str) -> str:
     try:
         checked(engine, name)
     except ConfigError as error:
@@ -63,7 +63,7 @@ def _column(engine: BatchEngine, name: Any, option: str) -> str:
     return str(name)
 
 
-def _element(engine: BatchEngine, given: Mapping[str, Any], option: str) -> Source:
+def _element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
     at, times = given["obs"], given.get("times", 1)
     shape = engine.obs_shape
     size = shape[0] if len(shape) == 1 else 0  # only vectors have elements
@@ -79,7 +79,7 @@ def _element(engine: BatchEngine, given: Mapping[str, Any], option: str) -> Sour
     return element
 
 
-def _rule(engine: BatchEngine, column: str, rule: str, operand: Any, option: str) -> Source:
+def _rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> Source:
     other = None
     if rule == "equals" and isinstance(operand, str):
         other = _column(engine, operand, f"{option}.equals")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import Array, Source, Tracker, View, checked, read
+from training.run.engine import Engine
 
 MAX_LOAD = 0.6  # of a hash table, then it grows
 _SMALLEST = 1024
@@ -24,7 +24,7 @@ class VisitCounter(Tracker):
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : Engine
     cell : str or callable
         Source of the cells; -1 is nowhere and not counted.
     num_cells : int, optional
@@ -52,7 +52,7 @@ class VisitCounter(Tracker):
 
     def __init__(
         self,
-        engine: BatchEngine,
+        engine: Engine,
         cell: Source,
         num_cells: int | None = None,
         *,
@@ -88,9 +88,7 @@ class VisitCounter(Tracker):
             view = View(self._engine, obs)
             self.previous[done] = self._numbers("place", self._place, view, self._limits[1])[done]
 
-    def observe(
-        self, engine: BatchEngine, actions: npt.ArrayLike, obs: Array | None = None
-    ) -> None:
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         view = View.of_step(engine, obs)
         cell = self._numbers("cell", self._cell, view, self._limits[0])

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.prospector.layout import METRICS
 from fastenv.prospector.tables import Action
 from training.games.prospector.bots import BOTS
+from training.run.engine import Engine
 from training.run.games import GameTraining
 
 # Prospector spec, section 24. 6,144 decisions; the published figure of 6,000 counts ticks.
@@ -60,7 +60,7 @@ class Prospector(GameTraining):
     fixed_actions: ClassVar = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
     protocol = "training.games.prospector.evaluation"
 
-    def elapsed(self, engine: BatchEngine) -> np.ndarray:
+    def elapsed(self, engine: Engine) -> np.ndarray:
         """Return the ticks since the episode of each lane began, shape (n,)."""
         game: Any = engine.game
         elapsed: np.ndarray = game.config.time_max - engine.info["time_remaining"]

@@ -10,6 +10,7 @@ import numpy as np
 from fastenv import BatchEngine
 from training.games.skullking.hindsight.modes import MODES
 from training.games.skullking.presets import PRESETS
+from training.run.engine import Engine
 from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
 from training.run.values import require
@@ -25,7 +26,7 @@ class SkullKing(GameTraining):
     auxiliaries: ClassVar = {name: mode.outputs for name, mode in MODES.items()}
     protocol = "training.games.skullking.evaluation"
 
-    def observation_parts(self, engine: BatchEngine) -> ObservationParts:
+    def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return where phase and card slots are, in tiers that show them."""
         from fastenv.skullking.layout import HAND_SLOTS, layout
 
@@ -61,13 +62,13 @@ class SkullKing(GameTraining):
 
             check(config)
 
-    def seats(self, engine: BatchEngine) -> Seats | None:
+    def seats(self, engine: Engine) -> Seats | None:
         """Return who sits where in whole games; None in tiers that play rounds."""
+        from training.games.skullking.rules import rules_of
         from training.games.skullking.seats import TableSeats
 
-        game: Any = engine.game
-        flat = game.config.tier == "flat"
-        return TableSeats(int(game.rules["num_players"][0])) if flat else None
+        rules = rules_of(engine.game)
+        return TableSeats(rules.num_players) if rules.tier == "flat" else None
 
     def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
         """Return an engine of whole games whose seats are all played from outside."""
@@ -104,7 +105,7 @@ class SkullKing(GameTraining):
 
         return told(engine, before, action, after, names)
 
-    def auxiliary(self, config: Any, engine: BatchEngine) -> Any:
+    def auxiliary(self, config: Any, engine: Engine) -> Any:
         """Return the loss on rounds in hindsight (:mod:`training.games.skullking.hindsight`)."""
         from training.games.skullking.hindsight.auxiliary import of_run
 

@@ -88,6 +88,8 @@ class ManagerEnv:
     reward : ndarray of float32, shape (n,)
     terminated, truncated : ndarray of uint8, shape (n,)
         Nothing is ever truncated.
+    final_obs : ndarray, as obs
+        All zero: the Manager sees nothing behind the last round of an episode.
     tau : ndarray of int32, shape (n,)
         One and the cards played; information, for discounts are per bid (training spec 8.1).
     ep_return, ep_length : ndarray of float64 and int32, shape (n,)
@@ -108,6 +110,7 @@ class ManagerEnv:
         self.obs_shape, self.obs_dtype = view.obs_shape, view.obs_dtype
         self.num_actions = view.num_actions
         self.obs = np.zeros((n, *self.obs_shape), self.obs_dtype)
+        self.final_obs = np.zeros_like(self.obs)
         self.mask = np.zeros((n, self.num_actions), np.uint8)
         self.reward = np.zeros(n, np.float32)
         self.terminated, self.truncated = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
@@ -194,6 +197,10 @@ class ManagerEnv:
         mask = self.mask if mask_out is None else mask_out
         self._view.encode_obs_many(rows, out=obs, trusted=True)
         np.less_equal(np.arange(NUM_ACTIONS), rows["cards"][:, None], out=mask, casting="unsafe")
+
+    def refresh(self) -> None:
+        """Bring ``obs`` and ``mask`` up to date; see :meth:`BatchEngine.refresh`."""
+        self._observe(None, None)
 
     # -- state -----------------------------------------------------------------------------------
 

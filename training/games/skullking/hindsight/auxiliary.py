@@ -14,10 +14,12 @@ from training.callbacks.windows import step_columns
 from training.games.skullking.hindsight import losses
 from training.games.skullking.hindsight.modes import MODES, Mode
 from training.games.skullking.hindsight.samples import ManagerSource, Source, WorkerSource
+from training.games.skullking.rules import rules_of
 from training.nets.actor_critic import ActorCritic
 from training.ppo import Rollout
 from training.run import envs
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.values import require
 
@@ -99,7 +101,7 @@ class Hindsight:
         self._generator.set_state(saved["generator"])
 
 
-def of_run(config: RunConfig, engine: Any) -> Hindsight:
+def of_run(config: RunConfig, engine: Engine) -> Hindsight:
     """Return the auxiliary loss of a run that asks for one.
 
     Raises
@@ -107,7 +109,7 @@ def of_run(config: RunConfig, engine: Any) -> Hindsight:
     ConfigError
         If the mode does not fit the environment or the network.
     """
-    game = engine.game.config
+    game = rules_of(engine.game)
     if game.tier == "worker":
         allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
         require(not config.trackers, "trackers", dict(config.trackers), allowed)
