@@ -7,6 +7,7 @@ from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
 from training.run.presets import preset
 from training.run.sizes import derived_sizes, facts, whole_rollouts
+from training.train import main
 
 
 def test_defaults_are_possible():
@@ -185,3 +186,13 @@ def test_unknown_preset_is_refused():
 
 def test_backend_may_have_the_name_it_once_had():
     assert RunConfig.from_mapping({"env_impl": "native"}).env_impl == "fast"
+
+
+@pytest.mark.parametrize("trainer", ["native", "sb3"])
+def test_rollout_that_no_machine_holds_is_refused(trainer, tmp_path, capsys):
+    flags = ["--trainer", trainer, "--set", "ppo.n_steps=1000000000", "--runs", str(tmp_path)]
+    assert main(flags) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("error: ppo.n_steps=1000000000 is not possible")
+    assert "GiB" in said
+    assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from training.callbacks.trackers import Trackers, options
 from training.callbacks.windows import EngineWindows, WindowRecord
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import envs, games, late_actions, session, trainers
+from training.run import envs, games, late_actions, session, sizes, trainers
 from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
@@ -34,6 +34,7 @@ def check(config: RunConfig, engine: Any) -> None:
     """
     if config.wandb:
         check_wandb()
+    sizes.check_memory(config, engine.obs[0].nbytes, engine.num_actions)
     envs.Knobs([engine], config.schedules)
     late_actions.check(engine, config.mask_schedule)
     options.build(engine, config.trackers, seed=0)

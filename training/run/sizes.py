@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import psutil
+
 from training.run.config import RunConfig
+from training.run.values import require
 
 
 def facts(config: RunConfig, device: str) -> dict[str, Any]:
@@ -27,6 +30,30 @@ def facts(config: RunConfig, device: str) -> dict[str, Any]:
     }
 
 
+def rollout_bytes(config: RunConfig, obs_bytes: int, num_actions: int) -> int:
+    """Return the bytes of a rollout buffer; see :func:`derived_sizes`."""
+    # SB3's buffer keeps mask, action, reward, flag, value, log-probability, advantage and return
+    # as 4-byte numbers; the native one masks and flags as bytes, actions as 8.
+    native = config.trainer != "sb3"
+    return config.rollout * (obs_bytes + (num_actions + 36 if native else 4 * (num_actions + 7)))
+
+
+def check_memory(config: RunConfig, obs_bytes: int, num_actions: int) -> None:
+    """Refuse a rollout that this machine cannot hold.
+
+    Raises
+    ------
+    ConfigError
+    """
+    there = psutil.virtual_memory().total
+    asked = rollout_bytes(config, obs_bytes, num_actions)
+    allowed = (
+        f"less with num_envs={config.num_envs:,}: a rollout would take {asked / 2**30:,.0f} GiB, "
+        f"and this machine has {there / 2**30:,.0f}"
+    )
+    require(asked < there, "ppo.n_steps", config.ppo.n_steps, allowed)
+
+
 def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     """Return one line on what the settings amount to.
 
@@ -39,11 +66,7 @@ def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     members = max(1, len(config.ensemble.seeds))
     minibatches = config.rollout // (members * config.ppo.batch_size)
     each = f" for each of {members} networks" if members > 1 else ""
-    # SB3's buffer keeps mask, action, reward, flag, value, log-probability, advantage and return
-    # as 4-byte numbers; the native one masks and flags as bytes, actions as 8.
-    native = config.trainer != "sb3"
-    decision = obs_bytes + (num_actions + 36 if native else 4 * (num_actions + 7))
-    megabytes = config.rollout * decision / 2**20
+    megabytes = rollout_bytes(config, obs_bytes, num_actions) / 2**20
     return (
         f"rollout {config.num_envs} x {config.ppo.n_steps} = {config.rollout:,} decisions, "
         f"{minibatches} minibatch{'es' * (minibatches != 1)} of {config.ppo.batch_size:,}, "
