@@ -2,7 +2,7 @@
 
 Parts: the configurations train stock MaskablePPO and report where the time goes and how many
 official points it brought. The trainers are timed in turns: the native one beside stock MaskablePPO
-on the same work. The bars time the environment alone, beside the floor: what it costs this machine,
+on the same work. The bars time the environment alone, beside a fill: what it costs this machine,
 in the same minute, only to write the same output bytes. The training bars hold our trainer to what
 was asked of it; they are measured when asked for (``--only training``), and so is what each of the
 flags ``use_numba`` and ``use_cython`` alone is worth (``--only flags``).

@@ -1,1 +1,1 @@
-"""How fast: the environment alone, against the floor of its own output, and inside the trainer."""
+"""How fast: the environment alone, against a fill of its own output, and inside the trainer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from training.bench.floor import floor_work
+from training.bench.fill import fill_work
 from training.bench.play import METHOD, METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import interleaved, summary
 from training.bench.trainer import TIERS, Flags, measure
@@ -14,7 +14,7 @@ from training.run.envs import make_engine
 
 LANES = 4096
 OPTIONS = {"opponents": "rule_medium"}
-FLOOR_TIMES = 12
+FILL_TIMES = 12
 ENV_SHARE = 0.05
 # Batch steps recorded, and played before that so that lanes are spread over their episodes.
 RECORDING = {"worker": (128, 20), "ability": (128, 20), "flat": (130, 65), "manager": (16, 1)}
@@ -22,7 +22,7 @@ ASKED = {"worker": 2e6, "ability": 2e6, "flat": 1.5e6, "manager": 4e5}
 
 
 def env_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str, Any]]:
-    """Return a row for each tier: one thread, steps and floor in turns.
+    """Return a row for each tier: one thread, steps and fills in turns.
 
     Parameters
     ----------
@@ -34,17 +34,17 @@ def env_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str,
     rows = []
     for tier, (batches, stagger) in RECORDING.items():
         play = Playback(TIERS[tier], lanes, batches, OPTIONS, stagger=stagger)
-        floor, size = floor_work(play.engine, batches)
-        found = interleaved({"step": play.work(), "floor": floor}, repeats, seconds)
-        step, fill = summary(found["step"]), summary(found["floor"])
+        fill, size = fill_work(play.engine, batches)
+        found = interleaved({"step": play.work(), "fill": fill}, repeats, seconds)
+        step, filled = summary(found["step"]), summary(found["fill"])
         rows.append(
             {
                 **_env_fields(play, tier, 1),
                 **step,
                 **size,
-                "floor_steps_per_cpu_s": fill["steps_per_cpu_s"],
-                "floor_steps_per_cpu_s_all": fill["steps_per_cpu_s_all"],
-                "step_over_floor": fill["steps_per_cpu_s"] / step["steps_per_cpu_s"],
+                "fill_steps_per_cpu_s": filled["steps_per_cpu_s"],
+                "fill_steps_per_cpu_s_all": filled["steps_per_cpu_s_all"],
+                "step_over_fill": filled["steps_per_cpu_s"] / step["steps_per_cpu_s"],
             }
         )
     return rows
@@ -147,7 +147,7 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for r in rows
         if r["kind"] == "env"
     }
-    first = {r["tier"]: r for r in rows if r["kind"] == "env" and "step_over_floor" in r}
+    first = {r["tier"]: r for r in rows if r["kind"] == "env" and "step_over_fill" in r}
     one, two = (
         next(r for r in rows if r["kind"] == "env" and _is_thread_row(r, threads))
         for threads in (1, 2)
@@ -160,7 +160,7 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         speed_bar(f"{tier}: steps a CPU second, one core", asked, first[tier])
         for tier, asked in ASKED.items()
     ]
-    found += [_floor_bar(tier, first[tier]) for tier in ("worker", "ability")]
+    found += [_fill_bar(tier, first[tier]) for tier in ("worker", "ability")]
     fast = first["worker"]["steps_per_cpu_s"]
     return [
         *found,
@@ -181,12 +181,12 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _floor_bar(tier: str, row: dict[str, Any]) -> dict[str, Any]:
-    floor, step = row["floor_steps_per_cpu_s_all"], row["steps_per_cpu_s_all"]
-    every = [a / b for a, b in zip(floor, step, strict=True)]
+def _fill_bar(tier: str, row: dict[str, Any]) -> dict[str, Any]:
+    fill, step = row["fill_steps_per_cpu_s_all"], row["steps_per_cpu_s_all"]
+    every = [a / b for a, b in zip(fill, step, strict=True)]
     return bar(
-        f"{tier}: step over floor",
-        *(FLOOR_TIMES, row["step_over_floor"]),
+        f"{tier}: step over fill",
+        *(FILL_TIMES, row["step_over_fill"]),
         most=True,
         every=every,
         noisy=row["noisy"],
@@ -195,4 +195,4 @@ def _floor_bar(tier: str, row: dict[str, Any]) -> dict[str, Any]:
 
 def _is_thread_row(row: dict[str, Any], threads: int) -> bool:
     batch = row["tier"] == "worker" and row["num_envs"] > 1 and row["backend"] != "reference"
-    return batch and row["num_threads"] == threads and "step_over_floor" not in row
+    return batch and row["num_threads"] == threads and "step_over_fill" not in row

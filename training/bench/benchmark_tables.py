@@ -24,21 +24,21 @@ def _table(title: str, columns: str, left: int = 1) -> Table:
 
 
 def env_table(rows: list[dict[str, Any]]) -> Table:
-    """Return the environment alone: speed and floor of each row."""
-    heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, floor ns"
+    """Return the environment alone: speed and fill of each row."""
+    heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, fill ns"
     table = _table("Environment alone, random legal play unless said; medians", heads, left=3)
     for r in rows:
         if r["kind"] != "env":
             continue
         every = r["steps_per_cpu_s_all"]
-        floor = r.get("floor_steps_per_cpu_s")
+        fill = r.get("fill_steps_per_cpu_s")
         figures = (r["steps_per_s"], r["steps_per_cpu_s"], min(every), max(every))
         table.add_row(
             *(r["what"], f"{r['tier']} {r.get('workload', '')}", r["backend"]),
             *(f"{r['num_envs']:,}", str(r["num_threads"])),
             *(f"{x:,.0f}" for x in figures),
             f"{1e9 / r['steps_per_cpu_s']:,.0f}",
-            "" if floor is None else f"{1e9 / floor:,.1f}",
+            "" if fill is None else f"{1e9 / fill:,.1f}",
         )
     return table
 

@@ -1,4 +1,4 @@
-"""The floor: what it costs this machine only to write the bytes that a step writes."""
+"""A fill: what it costs this machine only to write the bytes that a step writes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _words(records: np.ndarray) -> np.ndarray:
     return np.zeros((len(records), records.dtype.itemsize // 4), np.int32)
 
 
-def floor_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]:
+def fill_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]:
     """Return the filling of buffers shaped like an engine's output.
 
     Parameters
