@@ -8,165 +8,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from fastenv.errors import FastEnvError
 from fastenv.registry import short_id
+from training.policies.person import YOU, Leave, Session, distinct
 from training.run import games
 from training.run.envs import make_engine
 from training.run.values import require
-
-YOU = "You"
-
-
-class Leave(Exception):
-    """The person has had enough."""
-
-
-class Session:
-    """One game between a person and others.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-    engine : BatchEngine
-        Of one lane.
-    names : sequence of str
-        Of the players in seat order; the person's is ``YOU``.
-    guests : sequence of Guest or None
-        Who sits there; None for the person. Where nobody else decides, one that is None.
-    """
-
-    def __init__(
-        self, console: Console, engine: Any, names: Sequence[str], guests: Sequence[Any]
-    ) -> None:
-        self._console, self._engine = console, engine
-        self._names, self._guests = list(names), list(guests)
-        self._game = games.of_engine(engine)
-        self._seats = self._game.seats(engine) if len(names) > 1 else None
-        self._news: list[str] = []
-
-    @property
-    def _row(self) -> np.void:
-        row: np.void = self._engine.get_states([0])[0]
-        return row
-
-    def play(self, seed: int) -> None:
-        """Play to the end.
-
-        Raises
-        ------
-        Leave
-            If the person leaves.
-        """
-        engine = self._engine
-        engine.reset_many(seeds=[seed])
-        lane = np.arange(1)
-        while not engine.ended[0]:
-            before = self._row
-            guest = self._guests[self._deciding(before)]
-            action = self._ask(before) if guest is None else int(guest.act(engine, lane)[0])
-            engine.step_many([action], autoreset=False)
-            self._news += self._game.told(engine, before, action, self._row, self._names)
-        self._tell()
-        self._finish()
-
-    def _deciding(self, row: np.void) -> int:
-        if self._seats is None:
-            return 0
-        rows = np.asarray(row).reshape(1)
-        seat = self._seats.learner(rows) + self._seats.deciding(rows)
-        return int(seat[0] % self._seats.count)
-
-    # -- talking ---------------------------------------------------------------------------------
-
-    def _tell(self) -> None:
-        """Print what has happened since the person was asked last."""
-        self._console.rule(style="dim")
-        for line in self._news:
-            strong = "is over" in line or line.startswith(f"{YOU} win")
-            style = "bold" if strong else "cyan"
-            self._console.print(Padding(Text(line, style), (0, 0, 0, 2)))
-        if self._news:
-            self._console.print()
-        self._news.clear()
-
-    def _ask(self, row: np.void) -> int:
-        """Show the state and return the legal action that the person chooses."""
-        self._tell()
-        drawn = self._game.drawn(self._engine, row, self._names)
-        self._console.print(Text.from_ansi(drawn))
-        name = self._engine.game.action_name
-        legal = {int(a): name(int(a), row) for a in np.flatnonzero(self._engine.mask[0])}
-        while True:
-            try:
-                text = self._console.input("\nyour move (a number or a name; ? lists, q quits): ")
-            except EOFError:
-                raise Leave from None
-            text = text.strip()
-            if text.lower() in ("q", "quit"):
-                raise Leave
-            if not text:
-                continue
-            if text == "?":
-                self._console.print(_listed(legal), highlight=False, markup=False)
-                continue
-            found = chosen(text, legal)
-            if found is not None:
-                return found
-            self._console.print(
-                f"{text!r} is none of your moves now: {_listed(legal)}",
-                markup=False,
-                style="yellow",
-            )
-
-    def _finish(self) -> None:
-        engine = self._engine
-        if self._seats is None:
-            self._console.print(Text.from_ansi(self._game.drawn(engine, self._row, self._names)))
-            self._console.print(f"The game is over: return {engine.ep_return[0]:.2f}.")
-            return
-        points = self._seats.points(engine.get_states([0]))[0].tolist()
-        table = Table(title="The game is over", title_justify="left")
-        table.add_column("player")
-        table.add_column("points", justify="right")
-        for total, name in sorted(zip(points, self._names, strict=True), reverse=True):
-            table.add_row(escape(name), str(total), style="bold" if name == YOU else None)
-        self._console.print(table)
-
-
-def chosen(text: str, legal: dict[int, str]) -> int | None:
-    """Return the legal action that a text names by number, name or an unmistakable part of it."""
-    if text.isdecimal():
-        return int(text) if int(text) in legal else None
-    wanted = text.casefold()
-    exact = [action for action, name in legal.items() if name.casefold() == wanted]
-    part = [action for action, name in legal.items() if wanted and wanted in name.casefold()]
-    if exact:
-        return exact[0]
-    same = {legal[action] for action in part}  # two Escapes are one
-    return part[0] if len(same) == 1 else None
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of which those that come more than once are numbered."""
-    return [
-        name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
-        for k, name in enumerate(names)
-    ]
-
-
-def _listed(legal: dict[int, str]) -> str:
-    return ", ".join(str(a) if name == str(a) else f"{a} {name}" for a, name in legal.items())
 
 
 def session(console: Console, args: argparse.Namespace) -> Session:

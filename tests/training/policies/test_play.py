@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fastenv
-from training.play import chosen, distinct, main
+from training.play import main
+from training.policies.person import chosen, distinct
 
 ROOT = Path(__file__).resolve().parents[3]
 AGENT = str(ROOT / "pretrained/skullking")
