@@ -21,7 +21,7 @@ def test_exported_agent_is_the_trained_one_and_small(finished, tmp_path, capsys)
     assert str(folder) in capsys.readouterr().out
     agent = RunFolder.open(folder)
     here, there = load(agent), load(RunFolder.open(finished))
-    obs = there.view().obs.repeat(5, 0) + 0.5
+    obs = there.engine().obs.repeat(5, 0) + 0.5
     assert (here.logits(obs) == there.logits(obs)).all()
     assert here.steps == there.steps
     saved = checkpoint.load(here.path, {})

@@ -202,8 +202,8 @@ class Steps:
         return np.ones(engine.num_envs, np.int32)
 
 
-def quick(view):
-    return view["goal"] <= 4  # known from the first state on; two thirds of the episodes
+def quick(seen):
+    return seen["goal"] <= 4  # known from the first state on; two thirds of the episodes
 
 
 CONFIG = GateConfig(0.4, margin=0.2, n_max=2000, tests=3)

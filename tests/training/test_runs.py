@@ -440,5 +440,5 @@ def test_rows_of_another_layout_are_refused_to_go_on_from_but_their_network_play
     identity = manifests.read(folder)["identity"] | {"state layout": "0" * 16}
     manifests.change(folder, identity=identity)
     trained = load(RunFolder.open(copy))
-    assert trained.logits(trained.view().obs).shape == (1, trained.view().num_actions)
+    assert trained.logits(trained.engine().obs).shape == (1, trained.engine().num_actions)
     refuses(train, copy, capsys, "its state layout is")

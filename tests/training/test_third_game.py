@@ -154,7 +154,7 @@ def test_it_is_exported_and_plays_the_same(finished, trainer):
     folder = finished / f"{trainer}-agent"
     assert export.main([str(finished / trainer), str(folder)]) == 0
     here, there = (load(RunFolder.open(path)) for path in (folder, finished / trainer))
-    engine = there.view()
+    engine = there.engine()
     engine.reset_many(seeds=3)
     assert np.array_equal(here.logits(engine.obs), there.logits(engine.obs))
     assert there.logits(engine.obs).shape == (1, engine.num_actions)

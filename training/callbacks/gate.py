@@ -25,7 +25,7 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
-from training.callbacks.trackers.base import Source, View, read
+from training.callbacks.trackers.base import Seen, Source, read
 from training.run import files
 from training.run.seeds import GATE_SEEDS
 from training.run.values import canonical_json
@@ -240,7 +240,7 @@ class Episodes:
         Only these episodes play on it.
     policy : Policy
     success : str or callable
-        Info column or function of a :class:`~training.callbacks.trackers.base.View`, read where an
+        Info column or function of a :class:`~training.callbacks.trackers.base.Seen`, read where an
         episode has ended; nonzero is a success.
     first_seed : int
         Of episode 0; episode ``e`` has ``e`` more.
@@ -301,7 +301,7 @@ class Episodes:
             late = running & ~over & (self._steps >= self._max_steps)
         lanes = np.flatnonzero(over | late)
         if lanes.size:
-            won = (np.asarray(read(self._success, View(engine))) != 0) & over
+            won = (np.asarray(read(self._success, Seen(engine))) != 0) & over
             results = zip(won[lanes].tolist(), late[lanes].tolist(), strict=True)
             self._results |= zip(self._playing[lanes].tolist(), results, strict=True)
             self._playing[lanes] += engine.num_envs

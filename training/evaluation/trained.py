@@ -53,7 +53,7 @@ class Trained:
     pair: Any = None
     member: int | None = None
 
-    def view(self) -> BatchEngine:
+    def engine(self) -> BatchEngine:
         """Return a small engine of the environment it was trained on, to encode with."""
         return make_engine(self.config.env, 1, self.config.env_options)
 

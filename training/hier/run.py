@@ -18,7 +18,7 @@ from training.games.skullking.hindsight.decode import decoding
 from training.games.skullking.pair import Pair
 from training.games.skullking.players import tier_of
 from training.games.skullking.rules import rules_of
-from training.games.skullking.whole_games import manager_view
+from training.games.skullking.whole_games import manager_observer
 from training.hier import options
 from training.hier.trainer import HierTrainer
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, logits_of
@@ -151,7 +151,7 @@ class HierLearner:
             worker.iteration,
             engine,
             Net(logits_of(worker.net)),
-            lambda view: view["ended_won"] == view["ended_bid"],
+            lambda observer: observer["ended_won"] == observer["ended_bid"],
             stage="worker",
             fingerprint=lambda: policy_hash(worker.net.state_dict()),
             settings=played,
@@ -226,7 +226,7 @@ def check(config: RunConfig, engine: Engine) -> None:
     options.check(config)
     scoring, allowed = rules_of(engine.game).scoring, "without cannonballs with trainer='hier'"
     require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)
-    seen: dict[str, Engine] = {"worker": engine, "manager": manager_view(config.env_options)}
+    seen: dict[str, Engine] = {"worker": engine, "manager": manager_observer(config.env_options)}
     for policy in options.POLICIES:
         with options.names_of(policy):
             native.check(options.policy_run(config, policy), seen[policy])
@@ -259,11 +259,11 @@ def load_logits(
 
 def load_pair(config: RunConfig, cards: Logits, parameters: Mapping[str, Any]) -> Pair:
     """Return the trained pair; ``cards`` is what :func:`load_logits` has returned."""
-    run, view = options.policy_run(config, "manager"), manager_view(config.env_options)
-    net = native.load_net(run, view, parameters["manager"])
+    run, observer = options.policy_run(config, "manager"), manager_observer(config.env_options)
+    net = native.load_net(run, observer, parameters["manager"])
     decoded = None
     if run.native.hindsight == "tricks":
-        decoded = decoding(net, rules_of(view.game).scoring)
+        decoded = decoding(net, rules_of(observer.game).scoring)
     return Pair(config, logits_of(net), cards, decoded)
 
 
@@ -271,8 +271,11 @@ def load_nets(
     config: RunConfig, engine: BatchEngine, parameters: Mapping[str, Any]
 ) -> dict[str, tuple[ActorCritic, BatchEngine]]:
     """Return both networks, and an engine that shows what each sees."""
-    views = {"worker": engine, "manager": manager_view(config.env_options)}
+    observers = {"worker": engine, "manager": manager_observer(config.env_options)}
     return {
-        name: (native.load_net(options.policy_run(config, name), view, parameters[name]), view)
-        for name, view in views.items()
+        name: (
+            native.load_net(options.policy_run(config, name), observer, parameters[name]),
+            observer,
+        )
+        for name, observer in observers.items()
     }

@@ -14,7 +14,7 @@ from training.games.skullking.manager_env import ManagerEnv, RuleCards, WorkerCa
 from training.games.skullking.partner import Partner
 from training.games.skullking.round_stats import RoundStats
 from training.games.skullking.rules import rules_of
-from training.games.skullking.whole_games import manager_view
+from training.games.skullking.whole_games import manager_observer
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
 from training.ppo import OnStep, PPOTrainer
@@ -63,13 +63,13 @@ class HierTrainer:
         self.config, self._hier = config, config.hier
         self._on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
-        self.view = manager_view(config.env_options)
+        self.observer = manager_observer(config.env_options)
         lanes = self._worker_lanes()
         (worker_engine,), self.impl = lanes.engines, lanes.impl
         assert isinstance(worker_engine, BatchEngine)  # opponents of this trainer are bots
         self._worker = worker_engine
         self.manager_env = ManagerEnv(
-            self._manager_engine(), self.view, RuleCards(), self._hier.reward
+            self._manager_engine(), self.observer, RuleCards(), self._hier.reward
         )
         self.engines: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
         hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
@@ -84,7 +84,7 @@ class HierTrainer:
             "manager": Partner(self.trainers["manager"], seeds["worker"]),
         }
         num_envs = worker_engine.num_envs
-        self.goals = GoalLanes(num_envs, self._hier.goals, self.view, self.partners["manager"])
+        self.goals = GoalLanes(num_envs, self._hier.goals, self.observer, self.partners["manager"])
         self.goals.begin(worker_engine, manager_bids=False)
         self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
         self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
@@ -175,8 +175,8 @@ class HierTrainer:
     def _deal_cards(self) -> None:
         if self.worker_plays:
             whole = self._hier.mode == "game"
-            view = make_engine(self.config.env, 1, self.config.env_options) if whole else None
-            self.manager_env.cards = WorkerCards(self.partners["worker"], view)
+            observer = make_engine(self.config.env, 1, self.config.env_options) if whole else None
+            self.manager_env.cards = WorkerCards(self.partners["worker"], observer)
 
     def _partner_of(self, name: str) -> dict[str, Any]:
         """Return who the other policy is in the data of this iteration, and its version."""

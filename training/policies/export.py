@@ -50,7 +50,7 @@ def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
     written = checkpoint.save(
         unfinished / "checkpoints",
         saved.steps,
-        identity=trainers.module_of(run.config.trainer).identity(run, trained.view()),
+        identity=trainers.module_of(run.config.trainer).identity(run, trained.engine()),
         model={"policy": _player(saved.model["policy"])},
         trainer={"exported_from": run.name},
         states=np.zeros((0, saved.rows.shape[1]), np.uint8),

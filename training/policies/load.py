@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.evaluation.trained import load
-from training.policies.policy import Policy, View
+from training.policies.policy import EnvSpec, Policy
 from training.run.envs import with_defaults, without_guests
 from training.run.folder import RunError, RunFolder
 
@@ -42,12 +42,15 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
     trained = load(run, name, member)
     config = trained.config
     if trained.pair is not None:
-        logits, view = trained.pair.whole_games()
+        logits, env_spec = trained.pair.whole_games()
     else:
-        spec, options = trained.view().spec, without_guests(config.env_options)
+        spec, options = trained.engine().spec, without_guests(config.env_options)
         shown = (spec.obs_dtype, spec.obs_shape, spec.num_actions)
-        logits, view = trained.logits, View(config.env, with_defaults(config.env, options), *shown)
-    return Policy(config, trained.path, trained.steps, logits, view, trained.member)
+        logits, env_spec = (
+            trained.logits,
+            EnvSpec(config.env, with_defaults(config.env, options), *shown),
+        )
+    return Policy(config, trained.path, trained.steps, logits, env_spec, trained.member)
 
 
 def find(path: Path) -> tuple[RunFolder, str | None]:

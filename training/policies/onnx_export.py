@@ -87,29 +87,29 @@ def export_onnx(
     if folder.exists():
         raise RunError(f"{folder} is there already: name a new folder.")
     trained = load(run, name, member)
-    config, engine = run.config, trained.view()
+    config, engine = run.config, trained.engine()
     parameters = checkpoint.load(trained.path, {}).model["policy"]
     own = parameters if trained.member is None else parameters[str(trained.member)]
     nets = trainers.module_of(config.trainer).load_nets(config, engine, own)
-    for part, (_, view) in nets.items():
+    for part, (_, engine) in nets.items():
         allowed = "plain numbers: ONNX files of Dict observations are not written"
-        require(view.obs_dtype.names is None, f"obs of {part}", view.obs_dtype.names, allowed)
+        require(engine.obs_dtype.names is None, f"obs of {part}", engine.obs_dtype.names, allowed)
     folder.mkdir(parents=True)
     about = {"env": config.env, "env_options": json.dumps(dict(config.env_options))}
     about |= {"steps": str(trained.steps), "run": run.name, "fastenv": fastenv.__version__}
-    for part, (net, view) in nets.items():
-        model = _trace(Actor(net.eval()), view)
+    for part, (net, engine) in nets.items():
+        model = _trace(Actor(net.eval()), engine)
         onnx.helper.set_model_props(model, {**about, "network": part})
         onnx.checker.check_model(model)
         files.write_bytes(folder / f"{part}.onnx", model.SerializeToString())
     return [folder / f"{part}.onnx" for part in nets]
 
 
-def _trace(actor: Actor, view: Any) -> Any:
+def _trace(actor: Actor, engine: Any) -> Any:
     """Return the ONNX model of a network that sees what an engine shows."""
-    shape, dtype = storage(view)
+    shape, dtype = storage(engine)
     example = [torch.zeros(_ROWS, *shape, dtype=dtype)]
-    example.append(torch.ones(_ROWS, view.num_actions, dtype=torch.uint8))
+    example.append(torch.ones(_ROWS, engine.num_actions, dtype=torch.uint8))
     names, results = ["obs", "mask"], ["action", "logits"]
     if actor.state_size:
         example.append(torch.zeros(_ROWS, actor.state_size))

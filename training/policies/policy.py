@@ -22,7 +22,7 @@ Observation = np.ndarray | Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
-class View:
+class EnvSpec:
     """What a policy sees of which environment.
 
     Parameters
@@ -71,7 +71,7 @@ class Policy:
     num_actions : int
     state_size : int
         Numbers that it remembers of a game; 0 for a network without memory.
-    view : View
+    env_spec : EnvSpec
         What it sees.
     """
 
@@ -81,13 +81,13 @@ class Policy:
         path: Path,
         steps: int,
         logits: Logits | RecurrentLogits,
-        view: View,
+        env_spec: EnvSpec,
         member: int | None = None,
     ) -> None:
         self.config, self.path, self.steps, self.member = config, path, steps, member
-        self._logits, self.view = logits, view
-        self.env, self.num_actions = view.env, view.num_actions
-        self.obs_dtype, self.obs_shape = view.obs_dtype, view.obs_shape
+        self._logits, self.env_spec = logits, env_spec
+        self.env, self.num_actions = env_spec.env, env_spec.num_actions
+        self.obs_dtype, self.obs_shape = env_spec.obs_dtype, env_spec.obs_shape
         self.state_size = logits.state_size if isinstance(logits, RecurrentLogits) else 0
 
     def __repr__(self) -> str:
@@ -227,8 +227,8 @@ class Policy:
         ConfigError
             If it would not show what the policy sees; see also :func:`fastenv.make`.
         """
-        env = fastenv.make(self.env, **{**self.view.options, **changes})
-        wrapped = env if self.view.wrap is None else self.view.wrap(env)
+        env = fastenv.make(self.env, **{**self.env_spec.options, **changes})
+        wrapped = env if self.env_spec.wrap is None else self.env_spec.wrap(env)
         self.check(wrapped.observation_space, wrapped.action_space, changes)
         return wrapped
 
@@ -246,8 +246,8 @@ class Policy:
         ConfigError
             See :meth:`make`.
         """
-        vec = fastenv.make_vec(self.env, num_envs, **{**self.view.options, **changes})
-        wrapped = vec if self.view.wrap_vec is None else self.view.wrap_vec(vec)
+        vec = fastenv.make_vec(self.env, num_envs, **{**self.env_spec.options, **changes})
+        wrapped = vec if self.env_spec.wrap_vec is None else self.env_spec.wrap_vec(vec)
         self.check(wrapped.single_observation_space, wrapped.single_action_space, changes)
         return wrapped
 

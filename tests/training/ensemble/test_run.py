@@ -63,7 +63,7 @@ def test_resumed_run_goes_on_exactly(pair, train, tmp_path):
 
 def test_each_member_is_evaluated(pair, capsys):
     run = RunFolder.open(pair)
-    obs = load(run).view().obs + 0.5
+    obs = load(run).engine().obs + 0.5
     first, second = (load(run, member=k).logits(obs) for k in (1, 2))
     assert (first != second).any()
     assert (load(run).logits(obs) == first).all()

@@ -13,8 +13,8 @@ RULES = {"tigress": "agent"}  # else her mode would depend on the goal
 
 
 def lanes_of(rigid, shares=None, manager_bids=True):
-    view = make_engine("SkullKingManager-v0", 1, RULES)
-    goals = GoalLanes(N, shares or GoalShares(), view, rigid(171))
+    observer = make_engine("SkullKingManager-v0", 1, RULES)
+    goals = GoalLanes(N, shares or GoalShares(), observer, rigid(171))
     engine = make_engine("SkullKingWorker-v0", N, RULES)
     goals.begin(engine, manager_bids)
     return goals, engine
@@ -44,7 +44,7 @@ def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
     theirs = make_engine("SkullKingWorker-v0", N, RULES)
     for source, lanes in goals.lanes.items():
         theirs.configure("goal_mode", source, lanes)
-    manager, view = rigid(171), make_engine("SkullKingManager-v0", 1, RULES)
+    manager, observer = rigid(171), make_engine("SkullKingManager-v0", 1, RULES)
     bidding = np.isin(np.arange(N), goals.lanes["manager"])
     rng = np.random.default_rng(SEED)
     obs, mask = ours.obs.copy(), ours.mask.copy()
@@ -70,7 +70,7 @@ def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
         np.testing.assert_array_equal(obs, expected)
         fresh = np.flatnonzero(bidding & (rows["tricks"] == 0))
         legal = (np.arange(11) <= rows["cards"][fresh, None]).astype(np.uint8)
-        bids = manager.act(view.encode_obs_many(rows[fresh], trusted=True), legal)
+        bids = manager.act(observer.encode_obs_many(rows[fresh], trusted=True), legal)
         np.testing.assert_array_equal(ours.info["bid"][fresh], bids)
     assert ended > 20  # rounds that the Manager has bid were played to their ends
 

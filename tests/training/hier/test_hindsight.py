@@ -319,7 +319,7 @@ def test_a_resumed_run_goes_on_exactly(train, tmp_path, mode, tier):
     lines = (tmp_path / "whole/metrics.jsonl").read_text().splitlines()
     assert all(json.loads(line)["train"]["hindsight_samples"] > 50 for line in lines)
     trained = load(RunFolder.open(tmp_path / "whole"))
-    assert trained.logits(trained.view().obs).shape == (1, 11)
+    assert trained.logits(trained.engine().obs).shape == (1, 11)
 
 
 @pytest.mark.parametrize(

@@ -34,14 +34,14 @@ def random_bids(rng, cards):
 def test_a_manager_sees_nothing_of_the_round_to_come(options):
     n, rng = 64, np.random.default_rng(3)
     worker = make_engine(WORKER, n, {**options, "goal_mode": "manager"})
-    manager, view = make_engine(MANAGER, n, options), make_engine(MANAGER, 1, options)
+    manager, observer = make_engine(MANAGER, n, options), make_engine(MANAGER, 1, options)
     worker.reset_many(seeds=11)
     manager.reset_many(seeds=11)
     rows = worker.get_states()
     assert (rows["table_len"] > 0).any()  # somebody has played, which a Manager must not know
-    np.testing.assert_array_equal(view.encode_obs_many(rows, trusted=True), manager.obs)
+    np.testing.assert_array_equal(observer.encode_obs_many(rows, trusted=True), manager.obs)
     rows["bid"][:, : worker.game.config.num_players] = random_bids(rng, rows["cards"])[:, None]
-    np.testing.assert_array_equal(view.encode_obs_many(rows, trusted=True), manager.obs)
+    np.testing.assert_array_equal(observer.encode_obs_many(rows, trusted=True), manager.obs)
 
 
 @pytest.mark.parametrize("mode", ["round", "game"])
@@ -109,9 +109,9 @@ class Twin:
 @pytest.mark.parametrize("options", [VARIANTS[1], VARIANTS[4], {"obs_ext": "memory"}])
 def test_worker_plays_the_rounds_of_games_lane_by_lane(mode, options, rigid):
     n, rng = 5, np.random.default_rng(7)
-    view = make_engine(WORKER, 1, options)
-    partner = rigid(view.obs_shape[0])
-    cards = WorkerCards(partner, view if mode == "game" else None)
+    observer = make_engine(WORKER, 1, options)
+    partner = rigid(observer.obs_shape[0])
+    cards = WorkerCards(partner, observer if mode == "game" else None)
     plain = {k: v for k, v in options.items() if k != "obs_ext"}
     inside = {**options, "goal_mode": "manager"}
     env = FLAT if mode == "game" else WORKER

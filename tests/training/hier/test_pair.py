@@ -23,7 +23,7 @@ def pair(request, hier_config):
 
 def test_manager_bids_and_worker_plays(pair):
     engine = matches.match_engine(4, "rule_medium")
-    views = {
+    observers = {
         Phase.BID: (make_engine("SkullKingManager-v0", 1), pair.bids),
         Phase.PLAY: (make_engine(pair.config.env, 1, pair.config.env_options), pair.cards),
     }
@@ -35,10 +35,10 @@ def test_manager_bids_and_worker_plays(pair):
         rows, mask = engine.get_states(), engine.mask.copy()
         phase = engine.info["decision_phase"].copy()
         ours = np.zeros(n, np.int32)
-        for kind, (view, logits) in views.items():
+        for kind, (observer, logits) in observers.items():
             lanes = np.flatnonzero(phase == kind)
             if lanes.size:
-                seen = view.encode_obs_many(rows[lanes])
+                seen = observer.encode_obs_many(rows[lanes])
                 ours[lanes] = best_legal(logits(seen), mask[lanes])
         bidding = phase == Phase.BID
         bids += bidding.sum()

@@ -49,8 +49,8 @@ def test_options_train_and_evaluate(train, tmp_path, option):
     assert [r["step"] for r in found] == [128, 256]
     assert all(r["rounds"]["n"] == r["episode"]["n"] for r in found)
     trained = load(RunFolder.open(tmp_path / "run"))
-    obs = trained.view().obs
-    assert trained.logits(obs).shape == (1, trained.view().num_actions)
+    obs = trained.engine().obs
+    assert trained.logits(obs).shape == (1, trained.engine().num_actions)
 
 
 def test_groups_and_memory_of_a_resumed_run_go_on_exactly(train, tmp_path):

@@ -13,8 +13,8 @@ from training.run.checkpoint import CheckpointError
 CELLS = 20
 
 
-def cell_of(view):
-    return np.where(view["room"] < 0, -1, view["room"] * 5 + view["x"])
+def cell_of(seen):
+    return np.where(seen["room"] < 0, -1, seen["room"] * 5 + seen["x"])
 
 
 class ClassicArchive:
@@ -114,8 +114,8 @@ def test_restored_archive_draws_and_keeps_alike():
         StateArchive(one, cell_of, "value", max_cells=2).load_state_dict(here.state_dict())
 
 
-def prospector_node(view):
-    return np.rint(view.obs(22) * 31)
+def prospector_node(seen):
+    return np.rint(seen.obs(22) * 31)
 
 
 @pytest.mark.parametrize(

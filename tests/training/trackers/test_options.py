@@ -5,7 +5,7 @@ import pytest
 
 import fastenv
 from fastenv.errors import ConfigError
-from training.callbacks.trackers import EpisodeStats, StateArchive, View, VisitCounter, options
+from training.callbacks.trackers import EpisodeStats, Seen, StateArchive, VisitCounter, options
 from training.callbacks.trackers.base import read
 from training.callbacks.trackers.sources import source_of
 
@@ -21,7 +21,7 @@ def engine():
 
 
 def values(engine, given):
-    return np.asarray(read(source_of(engine, given, "test"), View(engine)))
+    return np.asarray(read(source_of(engine, given, "test"), Seen(engine)))
 
 
 def test_a_text_is_a_column(engine):

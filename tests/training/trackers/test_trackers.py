@@ -22,8 +22,8 @@ from training.callbacks.trackers import (
 from training.run.checkpoint import CheckpointError
 
 
-def node(view):
-    return np.rint(view.obs(22) * 31)
+def node(seen):
+    return np.rint(seen.obs(22) * 31)
 
 
 def prospector_trackers(engine):

@@ -34,8 +34,8 @@ class ClassicVisits:
         return self.counts[cell], first, 0.5 / math.sqrt(self.counts[cell]) + 0.25 * first
 
 
-def cell_of(view, scale=1):
-    return np.where(view["room"] < 0, -1, view["room"] * 5 + view["x"]) * scale
+def cell_of(seen, scale=1):
+    return np.where(seen["room"] < 0, -1, seen["room"] * 5 + seen["x"]) * scale
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -119,8 +119,8 @@ def test_a_restored_counter_goes_on_alike(num_cells):
     assert all(ours[name].equal(theirs[name]) for name in ours)
 
 
-def cell_of_room(view):
-    return np.maximum(view["room"], 0) * 5 + view["x"]
+def cell_of_room(seen):
+    return np.maximum(seen["room"], 0) * 5 + seen["x"]
 
 
 def test_wrong_cells_and_sources_are_named():

@@ -1,7 +1,7 @@
 """What has been seen and reached in the lanes of an engine, followed without a loop in Python."""
 
 from training.callbacks.trackers.archive import StateArchive
-from training.callbacks.trackers.base import Source, Tracker, Trackers, View
+from training.callbacks.trackers.base import Seen, Source, Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
@@ -14,11 +14,11 @@ __all__ = [
     "Event",
     "QuestReward",
     "RewardLikelihood",
+    "Seen",
     "Source",
     "Stage",
     "StateArchive",
     "Tracker",
     "Trackers",
-    "View",
     "VisitCounter",
 ]

@@ -15,9 +15,9 @@ from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
+    Seen,
     Source,
     Tracker,
-    View,
     checked,
     ended_lanes,
     read,
@@ -191,12 +191,12 @@ class StateArchive(Tracker):
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """Visit the cells of the lanes whose episodes go on; see :class:`Tracker`."""
         self.steps += engine.num_envs
-        view = View.of_step(engine, obs)
-        cell = np.asarray(read(self._cell, view)).astype(np.int64)
+        seen = Seen.of_step(engine, obs)
+        cell = np.asarray(read(self._cell, seen)).astype(np.int64)
         wanted = cell >= 0
         wanted[ended_lanes(engine)] = False
         lanes = np.flatnonzero(wanted)
-        scores = np.zeros(len(cell)) if self._score is None else read(self._score, view)
+        scores = np.zeros(len(cell)) if self._score is None else read(self._score, seen)
         counts = None if self._counter is None else self._counter.count[lanes]
         self.maybe_add_many(cell[lanes], lanes, scores[lanes], self.steps, counts)
 

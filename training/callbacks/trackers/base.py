@@ -1,7 +1,7 @@
 """What trackers have in common: where they read, how they are kept, and how a trainer calls them.
 
 Trackers follow a batch engine with automatic reset. After a step, the engine's columns and
-observations of a lane whose episode ended are those of the next episode already; a :class:`View`
+observations of a lane whose episode ended are those of the next episode already; a :class:`Seen`
 of the step shows those of the last state instead.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 
-class View:
+class Seen:
     """What can be read in the lanes of an engine.
 
     Parameters
@@ -42,8 +42,8 @@ class View:
         self._engine, self._obs, self._final = engine, obs, final
 
     @classmethod
-    def of_step(cls, engine: Engine, obs: Array | None = None) -> View:
-        """Return a view of what the step just made has led to, before automatic resets."""
+    def of_step(cls, engine: Engine, obs: Array | None = None) -> Seen:
+        """Return what the step just made has led to, before automatic resets."""
         return cls(engine, obs, final=True)
 
     @property
@@ -76,13 +76,13 @@ class View:
         return values
 
 
-# The name of an info column, or a function of a view: in both cases one value a lane.
-Source = str | Callable[[View], Array]
+# The name of an info column, or a function of what is seen: in both cases one value a lane.
+Source = str | Callable[[Seen], Array]
 
 
-def read(source: Source, view: View) -> Array:
+def read(source: Source, seen: Seen) -> Array:
     """Return the values of a source, shape (n,)."""
-    return view[source] if isinstance(source, str) else source(view)
+    return seen[source] if isinstance(source, str) else source(seen)
 
 
 def checked(engine: Engine, source: Source) -> Source:

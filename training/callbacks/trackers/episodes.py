@@ -9,9 +9,9 @@ from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
+    Seen,
     Source,
     Tracker,
-    View,
     checked,
     ended_lanes,
     read,
@@ -67,7 +67,7 @@ class EpisodeStats(Tracker):
             return
         success = self._no_success
         if self._success is not None:
-            values = read(self._success, View.of_step(engine, obs))
+            values = read(self._success, Seen.of_step(engine, obs))
             success = (np.asarray(values) != 0).astype(np.float64)
         self.position = kernels.add_episodes(
             ended, engine.ep_return, engine.ep_length, success, self.position, self.ring, self.sums

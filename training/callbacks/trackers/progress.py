@@ -13,9 +13,9 @@ from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
+    Seen,
     Source,
     Tracker,
-    View,
     checked,
     ended_lanes,
     read,
@@ -113,14 +113,14 @@ class BayesProgressTracker(Tracker):
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         done = np.asarray(done_idx)
-        self._read(View(self._engine, obs))
+        self._read(Seen(self._engine, obs))
         self.baseline[done] = self._values[done]
         self.hit[done] = False
         self.length[done] = 0
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        self._read(View.of_step(engine, obs))
+        self._read(Seen.of_step(engine, obs))
         kernels.find_hits(
             *(self._values, self._kind, self._threshold, self._limit),
             *(self.baseline, self.length, self.hit),
@@ -131,9 +131,9 @@ class BayesProgressTracker(Tracker):
                 ended, self.hit, self._prior, self._keep, self.alpha, self.beta
             )
 
-    def _read(self, view: View) -> None:
+    def _read(self, seen: Seen) -> None:
         for k, event in enumerate(self._events):
-            self._values[:, k] = read(event.source, view)
+            self._values[:, k] = read(event.source, seen)
 
     def mean(self) -> Array:
         """Return the posterior means, shape (E,)."""

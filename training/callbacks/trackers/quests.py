@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
-from training.callbacks.trackers.base import Array, Source, Tracker, View, checked, read
+from training.callbacks.trackers.base import Array, Seen, Source, Tracker, checked, read
 from training.run.engine import Engine
 
 MAX_QUESTS = 63  # bits of a set of quests
@@ -113,9 +113,9 @@ class QuestReward(Tracker):
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        view = View.of_step(engine, obs)
+        seen = Seen.of_step(engine, obs)
         for k, (source, bit) in enumerate(self._columns):
-            column = read(source, view)
+            column = read(source, seen)
             self._values[:, k] = column if bit is None else column.astype(np.int64) >> bit & 1
         kernels.advance_quests(
             *(self._values, self._first, self._low, self._high, self._reward, self._requires),

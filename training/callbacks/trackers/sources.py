@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import ConfigError
-from training.callbacks.trackers.base import Array, Source, View, checked
+from training.callbacks.trackers.base import Array, Seen, Source, checked
 from training.run.engine import Engine
 from training.run.values import require
 
@@ -73,8 +73,8 @@ def _element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
     require(inside, f"{option}.obs", at, allowed)
     require(_is_number(times), f"{option}.times", times, "a number")
 
-    def element(view: View) -> Array:
-        return np.rint(view.obs(at) * times)
+    def element(seen: Seen) -> Array:
+        return np.rint(seen.obs(at) * times)
 
     return element
 
@@ -89,12 +89,12 @@ def _rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> 
     else:
         require(_is_number(operand), f"{option}.{rule}", operand, "a number")
 
-    def value(view: View) -> Array:
+    def value(seen: Seen) -> Array:
         if rule == "bin":
-            return np.floor_divide(view[column], operand)
+            return np.floor_divide(seen[column], operand)
         if rule == "at_least":
-            return (view[column] >= operand).astype(np.float64)
-        return (view[column] == (operand if other is None else view[other])).astype(np.float64)
+            return (seen[column] >= operand).astype(np.float64)
+        return (seen[column] == (operand if other is None else seen[other])).astype(np.float64)
 
     return value
 

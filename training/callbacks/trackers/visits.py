@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
-from training.callbacks.trackers.base import Array, Source, Tracker, View, checked, read
+from training.callbacks.trackers.base import Array, Seen, Source, Tracker, checked, read
 from training.run.engine import Engine
 
 MAX_LOAD = 0.6  # of a hash table, then it grows
@@ -85,15 +85,15 @@ class VisitCounter(Tracker):
         done = np.asarray(done_idx)
         self.episode[done] += 1
         if self._place is not None:
-            view = View(self._engine, obs)
-            self.previous[done] = self._numbers("place", self._place, view, self._limits[1])[done]
+            seen = Seen(self._engine, obs)
+            self.previous[done] = self._numbers("place", self._place, seen, self._limits[1])[done]
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        view = View.of_step(engine, obs)
-        cell = self._numbers("cell", self._cell, view, self._limits[0])
+        seen = Seen.of_step(engine, obs)
+        cell = self._numbers("cell", self._cell, seen, self._limits[0])
         if self._place is not None:
-            place = self._numbers("place", self._place, view, self._limits[1])
+            place = self._numbers("place", self._place, seen, self._limits[1])
             kernels.count_transitions(place, self.previous, self.transitions)
         self.table.visit(cell, self.episode, self.count, self.first)
         if self.bonus is not None:
@@ -102,9 +102,9 @@ class VisitCounter(Tracker):
             np.divide(by_count, self.bonus, out=self.bonus, where=self.count > 0)
             self.bonus += by_episode * self.first
 
-    def _numbers(self, name: str, source: Source, view: View, limit: int | None) -> Array:
+    def _numbers(self, name: str, source: Source, seen: Seen, limit: int | None) -> Array:
         """Return cells or places, int64, after checking that the tables have them."""
-        numbers = np.ascontiguousarray(read(source, view)).astype(np.int64, copy=False)
+        numbers = np.ascontiguousarray(read(source, seen)).astype(np.int64, copy=False)
         lane = kernels.first_outside(numbers, np.iinfo(np.int64).max if limit is None else limit)
         if lane >= 0:
             allowed = "at least -1" if limit is None else f"from -1 to {limit - 1}"

@@ -82,8 +82,8 @@ class PolicyGuest:
     """
 
     def __init__(self, policy: Policy, engine: Any, seed: int) -> None:
-        view = make_engine(policy.env, 1, policy.view.options)
-        config: Any = getattr(view.game, "config", None)
+        observer = make_engine(policy.env, 1, policy.env_spec.options)
+        config: Any = getattr(observer.game, "config", None)
         tier = str(getattr(config, "tier", ""))
         allowed = f"of the game of {FLAT}, whose table this is"
         refuse_unless(tier in _PHASES, f"env {policy.env} of {policy.path}", allowed)
@@ -95,7 +95,9 @@ class PolicyGuest:
         )
         self.takes_all = tier == "flat"
         self._policy, self._phases = policy, _PHASES[tier]
-        self._encode = policy.view.encode or (lambda rows: view.encode_obs_many(rows, trusted=True))
+        self._encode = policy.env_spec.encode or (
+            lambda rows: observer.encode_obs_many(rows, trusted=True)
+        )
         self._of_a_round = tier != "flat" and config.mode == "round"
         self._others = BotGuest(_OTHERS, engine, seed)
         self._states = np.zeros((engine.num_envs, policy.state_size), np.float32)

@@ -23,7 +23,7 @@ class GoalLanes:
     ----------
     num_envs : int
     shares : GoalShares
-    view : BatchEngine
+    observer : BatchEngine
         Of the Manager tier; see :class:`training.games.skullking.manager_env.ManagerEnv`.
     manager : Partner
 
@@ -34,9 +34,9 @@ class GoalLanes:
     """
 
     def __init__(
-        self, num_envs: int, shares: GoalShares, view: BatchEngine, manager: Partner
+        self, num_envs: int, shares: GoalShares, observer: BatchEngine, manager: Partner
     ) -> None:
-        self._shares, self._view, self._manager = shares, view, manager
+        self._shares, self._observer, self._manager = shares, observer, manager
         self._num_envs = num_envs
         self.lanes = self._divide(0.0)
         self._bidding = np.zeros(num_envs, np.bool_)
@@ -84,7 +84,7 @@ class GoalLanes:
             return
         kept = [column[lanes] for column in ends]  # the step's, which the trainer still needs
         rows = engine.get_states(lanes)
-        seen = self._view.encode_obs_many(rows, trusted=True)
+        seen = self._observer.encode_obs_many(rows, trusted=True)
         legal = (np.arange(engine.num_actions) <= rows["cards"][:, None]).astype(np.uint8)
         write_bids(engine, rows, lanes, self._manager.act(seen, legal))
         for column, values in zip(ends, kept, strict=True):

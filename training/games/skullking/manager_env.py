@@ -43,20 +43,20 @@ class WorkerCards:
     Parameters
     ----------
     partner : Partner
-    view : BatchEngine, optional
+    observer : BatchEngine, optional
         An engine of the Worker's env, to encode rows of a whole game with; None where the rounds
         are played in an engine of that env.
     """
 
-    def __init__(self, partner: Partner, view: BatchEngine | None = None) -> None:
-        self._partner, self._view = partner, view
+    def __init__(self, partner: Partner, observer: BatchEngine | None = None) -> None:
+        self._partner, self._observer = partner, observer
 
     def act(self, engine: BatchEngine, lanes: Array) -> Array:
         """See :class:`Cards`."""
-        if self._view is None:
+        if self._observer is None:
             obs = engine.obs[lanes]
         else:
-            obs = self._view.encode_obs_many(engine.get_states(lanes), trusted=True)
+            obs = self._observer.encode_obs_many(engine.get_states(lanes), trusted=True)
         actions = np.zeros(engine.num_envs, np.int64)
         actions[lanes] = self._partner.act(obs, engine.mask[lanes])
         return actions
@@ -72,7 +72,7 @@ class ManagerEnv:
     engine : BatchEngine
         Where the rounds are played. Of the Worker tier with ``goal_mode="manager"``: every bid is
         an episode. Of the flat tier: the ten bids of a game are.
-    view : BatchEngine
+    observer : BatchEngine
         Of the Manager tier, without ``obs_ext``; encodes what the Manager sees. Nothing of it
         depends on the opponents' bids or the table, which the rows hold already.
     cards : Cards
@@ -99,16 +99,16 @@ class ManagerEnv:
     """
 
     def __init__(
-        self, engine: BatchEngine, view: BatchEngine, cards: Cards, reward: str = "shaped"
+        self, engine: BatchEngine, observer: BatchEngine, cards: Cards, reward: str = "shaped"
     ) -> None:
         self.engine, self.cards = engine, cards
-        self._view, self._points = view, reward == "points"
+        self._observer, self._points = observer, reward == "points"
         played: Any = engine.game
         self._whole_games = bool(played.rules["full_game"][0])
-        self.game, self.spec, self.backend = view.game, view.spec, engine.backend
+        self.game, self.spec, self.backend = observer.game, observer.spec, engine.backend
         self.num_envs = n = engine.num_envs
-        self.obs_shape, self.obs_dtype = view.obs_shape, view.obs_dtype
-        self.num_actions = view.num_actions
+        self.obs_shape, self.obs_dtype = observer.obs_shape, observer.obs_dtype
+        self.num_actions = observer.num_actions
         self.obs = np.zeros((n, *self.obs_shape), self.obs_dtype)
         self.final_obs = np.zeros_like(self.obs)
         self.mask = np.zeros((n, self.num_actions), np.uint8)
@@ -195,7 +195,7 @@ class ManagerEnv:
         rows = self.engine.get_states()
         obs = self.obs if obs_out is None else obs_out
         mask = self.mask if mask_out is None else mask_out
-        self._view.encode_obs_many(rows, out=obs, trusted=True)
+        self._observer.encode_obs_many(rows, out=obs, trusted=True)
         np.less_equal(np.arange(NUM_ACTIONS), rows["cards"][:, None], out=mask, casting="unsafe")
 
     def refresh(self) -> None:

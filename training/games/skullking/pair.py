@@ -8,9 +8,9 @@ from fastenv.skullking.tables import Phase
 from training.evaluation.policies import Bot, Policy
 from training.games.skullking.players import CARDS as CARD_PHASES
 from training.games.skullking.players import NetInGame
-from training.games.skullking.whole_games import ENV, WholeGames, manager_view
+from training.games.skullking.whole_games import ENV, WholeGames, manager_observer
 from training.nets.actor_critic import Logits
-from training.policies.policy import View
+from training.policies.policy import EnvSpec
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_defaults
 
@@ -38,12 +38,12 @@ class Pair:
     cards: Logits
     decoded: Logits | None = None
 
-    def whole_games(self) -> tuple[Logits, View]:
-        """Return both as one function of what they see of whole games, and their view."""
+    def whole_games(self) -> tuple[Logits, EnvSpec]:
+        """Return both as one function of what they see of whole games, and their observer."""
         options = self.config.env_options
         games = WholeGames(options, self.bids, self.cards)
         shown = (games.obs_dtype, (), games.num_actions, games.wrap, games.wrap_vec, games.encode)
-        return games.logits, View(ENV, with_defaults(ENV, options), *shown)
+        return games.logits, EnvSpec(ENV, with_defaults(ENV, options), *shown)
 
     def policy(self, num_envs: int, seed: int) -> Policy:
         """Return the pair as a player of whole games; it plays the best legal actions.
@@ -77,8 +77,8 @@ class Pair:
         return players
 
     def _with_bids(self, bids: Logits, others: Policy) -> Policy:
-        return NetInGame(bids, manager_view(self.config.env_options), {Phase.BID}, others)
+        return NetInGame(bids, manager_observer(self.config.env_options), {Phase.BID}, others)
 
     def _with_cards(self, others: Policy) -> Policy:
-        view = make_engine(self.config.env, 1, self.config.env_options)
-        return NetInGame(self.cards, view, CARD_PHASES, others)
+        observer = make_engine(self.config.env, 1, self.config.env_options)
+        return NetInGame(self.cards, observer, CARD_PHASES, others)

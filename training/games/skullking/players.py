@@ -41,7 +41,7 @@ class NetInGame:
     Parameters
     ----------
     logits : Logits or RecurrentLogits
-    view : BatchEngine
+    observer : BatchEngine
         An engine of the network's tier; encodes what the network sees of a whole game's row.
     phases : set of Phase
         Decisions of the network.
@@ -54,12 +54,12 @@ class NetInGame:
     def __init__(
         self,
         logits: Logits | RecurrentLogits,
-        view: BatchEngine,
+        observer: BatchEngine,
         phases: set[Phase],
         others: Policy,
         begins: Begins = round_begins,
     ) -> None:
-        self._memory, self._view, self._others = Memory(logits, begins), view, others
+        self._memory, self._observer, self._others = Memory(logits, begins), observer, others
         self._phases = sorted(phases)
 
     def act(self, engine: BatchEngine) -> np.ndarray:
@@ -69,7 +69,7 @@ class NetInGame:
         lanes = np.flatnonzero(own)
         self._memory.forget(engine)
         if lanes.size:
-            obs = self._view.encode_obs_many(engine.get_states(lanes), trusted=True)
+            obs = self._observer.encode_obs_many(engine.get_states(lanes), trusted=True)
             actions[lanes] = best_legal(self._memory.logits(obs, lanes), engine.mask[lanes])
         return actions
 
@@ -101,12 +101,12 @@ def in_whole_games(
     tier = tier_of(env)
     if tier == "flat":
         return Net(logits)
-    view = make_engine(env, 1, env_options)
+    observer = make_engine(env, 1, env_options)
     if tier == "manager":
         # An episode of the Manager is one bid, or the ten of a game.
         begins = episode_begins if env_options.get("mode") == "game" else round_begins
-        return NetInGame(logits, view, {Phase.BID}, Bot("rule_hard", num_envs, seed), begins)
-    return NetInGame(logits, view, CARDS, Bot(bids, num_envs, seed))
+        return NetInGame(logits, observer, {Phase.BID}, Bot("rule_hard", num_envs, seed), begins)
+    return NetInGame(logits, observer, CARDS, Bot(bids, num_envs, seed))
 
 
 def match_policy(trained: Trained, num_envs: int, bids: str, seed: int) -> Policy:

@@ -18,7 +18,7 @@ from training.run.envs import make_engine
 ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
 
 
-def manager_view(options: Mapping[str, Any]) -> BatchEngine:
+def manager_observer(options: Mapping[str, Any]) -> BatchEngine:
     """Return an engine of the Manager tier with the rules of the Worker's, to encode with.
 
     It sees no card memory: that of a row whose round has begun holds cards on the table, which are
@@ -45,14 +45,16 @@ class WholeGames:
     def __init__(self, options: Mapping[str, Any], bids: Logits, cards: Logits) -> None:
         self._options = dict(options)
         worker = make_engine(WORKER, 1, options)
-        self._views = {"manager": manager_view(options), "worker": worker}
+        self._observers = {"manager": manager_observer(options), "worker": worker}
         self._logits = {"manager": bids, "worker": cards}
-        parts = [(name, np.float32, view.obs_shape) for name, view in self._views.items()]
+        parts = [
+            (name, np.float32, observer.obs_shape) for name, observer in self._observers.items()
+        ]
         self.obs_dtype = np.dtype([("phase", np.int32), *parts], align=True)
         self.num_actions = worker.num_actions
         boxes = {
-            name: spaces.Box(-1.0, 1.0, view.obs_shape, np.float32)
-            for name, view in self._views.items()
+            name: spaces.Box(-1.0, 1.0, observer.obs_shape, np.float32)
+            for name, observer in self._observers.items()
         }
         self.space = spaces.Dict({"phase": spaces.Box(0, 1, (), np.int32), **boxes})
 
@@ -60,8 +62,8 @@ class WholeGames:
         """Return the observations of state rows (n,) of the flat tier, structured, shape (n,)."""
         found = np.zeros(len(rows), self.obs_dtype)
         found["phase"] = rows["phase"] == Phase.BID
-        for name, view in self._views.items():
-            found[name] = view.encode_obs_many(rows, trusted=True)
+        for name, observer in self._observers.items():
+            found[name] = observer.encode_obs_many(rows, trusted=True)
         return found
 
     def logits(self, obs: np.ndarray) -> np.ndarray:
@@ -87,7 +89,7 @@ class WholeGames:
         return _VectorEnv(vec, self._like(vec))
 
     def _like(self, env: Any) -> WholeGames:
-        """Return the views by the rules of an environment."""
+        """Return the observers by the rules of an environment."""
         rules = {name: value for name, value in asdict(env.game.config).items() if name != "tier"}
         rules["obs_ext"] = self._options.get("obs_ext")
         return WholeGames(rules, *self._logits.values())
