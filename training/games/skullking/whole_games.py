@@ -89,7 +89,7 @@ class WholeGames:
         return _VectorEnv(vec, self._like(vec))
 
     def _like(self, env: Any) -> WholeGames:
-        """Return the observers by the rules of an environment."""
+        """Return the observers of an environment."""
         rules = {name: value for name, value in asdict(env.game.config).items() if name != "tier"}
         rules["obs_ext"] = self._options.get("obs_ext")
         return WholeGames(rules, *self._logits.values())
