@@ -69,6 +69,10 @@ def check(name: str, device: torch.device) -> None:
         raise ConfigError(f"ppo.precision={name!r} is not possible: {reason}")
 
 
+TURNS = 3  # of each precision
+TURN_S = 0.2
+
+
 def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> str:
     """Return the precision to use.
 
@@ -77,7 +81,8 @@ def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> 
     name : {"auto", "fp32", "bf16", "fp16"}
     device : torch.device
     seconds : callable
-        Measures one real minibatch in a precision; asked only where the answer is open.
+        Measures one real minibatch in a precision for ``TURN_S`` seconds and returns the least;
+        asked only where the answer is open.
 
     Raises
     ------
@@ -90,7 +95,9 @@ def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> 
     if device.type == "cuda":
         return "bf16" if cuda_has_bf16() else "fp16"
     if device.type == "cpu" and cpu_has_bf16():
-        return "bf16" if seconds("bf16") < seconds("fp32") else "fp32"
+        # In turns: what else a machine does for a moment should not decide for a whole run.
+        low, full = zip(*[(seconds("bf16"), seconds("fp32")) for _ in range(TURNS)], strict=True)
+        return "bf16" if min(low) < min(full) else "fp32"
     return "fp32"
 
 

@@ -17,7 +17,7 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler, log_prob_of, masked_log_probs
 from training.nets.layout import obs_layout, without_padding
-from training.nets.precision import Precision, choose, choose_device, configure_torch
+from training.nets.precision import TURN_S, Precision, choose, choose_device, configure_torch
 from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
@@ -518,7 +518,7 @@ class PPOTrainer:
         state = self.net.initial_state(len(obs))
         context, best = Precision(precision, self.device), math.inf
         began = time.perf_counter()
-        while time.perf_counter() - began < 0.5 or math.isinf(best):
+        while time.perf_counter() - began < TURN_S or math.isinf(best):
             before = time.perf_counter()
             with context.autocast():
                 logits, value, _ = self.net.step(obs, state=state)

@@ -112,7 +112,7 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         }
         obs = obs_as_tensor(zeros if isinstance(space, spaces.Dict) else zeros[""], self.device)
         best, began = math.inf, time.perf_counter()
-        while time.perf_counter() - began < 0.5 or math.isinf(best):
+        while time.perf_counter() - began < precisions.TURN_S or math.isinf(best):
             before = time.perf_counter()
             logits, values = self._heads(obs)
             (logits.square().mean() + values.square().mean()).backward()

@@ -65,9 +65,15 @@ def test_auto_measures_only_where_the_answer_is_open(monkeypatch):
     assert not asked
     monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
     assert precision.choose("auto", cpu, seconds) == "bf16"
-    assert sorted(asked) == ["bf16", "fp32"]
+    assert asked == ["bf16", "fp32"] * precision.TURNS
     assert precision.choose("auto", cpu, lambda name: float(name == "bf16")) == "fp32"
     assert precision.choose("auto", torch.device("mps"), seconds) == "fp32"
+
+
+def test_a_moment_of_other_work_does_not_decide(monkeypatch):
+    monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
+    busy = iter([9.0, 2.0, 1.0, 2.0, 9.0, 2.0])  # bf16 and fp32 in turns
+    assert precision.choose("auto", torch.device("cpu"), lambda _name: next(busy)) == "bf16"
 
 
 @pytest.mark.parametrize(("major", "chosen"), [(7, "fp16"), (8, "bf16")])
