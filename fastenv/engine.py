@@ -11,6 +11,7 @@ for.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -38,8 +39,14 @@ def aligned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     shape = (shape,) if isinstance(shape, int) else shape
     if dtype.itemsize == 0:
         return np.zeros(shape, dtype)
-    size = int(np.prod(shape)) * dtype.itemsize
-    block = np.zeros(size + 64, np.uint8)
+    size = math.prod(shape) * dtype.itemsize  # of Python's integers, which do not wrap
+    try:
+        block = np.zeros(size + 64, np.uint8)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise ConfigError(
+            f"num_envs={shape[0]}: must be fewer: {size >> 30:,} GiB for one of the buffers "
+            "cannot be had here"
+        ) from error
     start = -block.ctypes.data % 64
     return block[start : start + size].view(dtype).reshape(shape)
 

@@ -346,6 +346,12 @@ def test_buffers_are_aligned_contiguous_and_persistent():
     assert engine.tau.tolist() == [1] * N
 
 
+@pytest.mark.parametrize("lanes", [10**13, 10**18, 2**63, 10**400])
+def test_lanes_that_no_memory_holds_are_refused(lanes):
+    with pytest.raises(fastenv.ConfigError, match=f"^num_envs={lanes}: must be fewer: .* GiB"):
+        BatchEngine(WalkGame(), lanes)
+
+
 def test_impossible_sizes_are_refused(monkeypatch):
     for wrong in (0, -1, 1.5, True, "4"):
         with pytest.raises(fastenv.ConfigError, match="num_envs"):
