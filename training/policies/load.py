@@ -46,10 +46,8 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
     else:
         spec, options = trained.engine().spec, without_guests(config.env_options)
         shown = (spec.obs_dtype, spec.obs_shape, spec.num_actions)
-        logits, env_spec = (
-            trained.logits,
-            EnvSpec(config.env, with_defaults(config.env, options), *shown),
-        )
+        logits = trained.logits
+        env_spec = EnvSpec(config.env, with_defaults(config.env, options), *shown)
     return Policy(config, trained.path, trained.steps, logits, env_spec, trained.member)
 
 
