@@ -1,5 +1,5 @@
-# The state machine of spec sections 7 to 11 as inline functions on one row; the readable twin is
-# the class Prospector of reference.py. Same steps, same names, same order of draws.
+# The state machine (docs/prospector.md, 7 to 11) as inline functions on one row; the readable twin
+# is the class Prospector of reference.py. Same steps, same names, same order of draws.
 #
 # Arithmetic is binary64 but for what is stored: mind that C multiplies two floats as floats, hence
 # the casts. Nothing may be reordered: the results are compared bit for bit.
@@ -99,7 +99,7 @@ cdef inline void norm6(double* v) noexcept nogil:
         v[c] /= total
 
 
-# -- 15 what is valid ---------------------------------------------------------------------------
+# -- what is valid (docs/prospector.md, 15) -----------------------------------------------------
 
 cdef inline bint can_work(const State* s, int a) noexcept nogil:
     # Asteroid `a` is here and not used up.
@@ -139,7 +139,7 @@ cdef inline bint is_legal(const State* s, int a) noexcept nogil:
     return True
 
 
-# -- 9 sub-procedures ---------------------------------------------------------------------------
+# -- sub-procedures (docs/prospector.md, 9) -----------------------------------------------------
 
 cdef inline void hold(State* s) noexcept nogil:
     s.alert = positive(s.alert - 3.0)
@@ -356,7 +356,7 @@ cdef inline int work(State* s, int action) noexcept nogil:
 cdef inline int apply_action(
     State* s, const Tables* tb, int action, bint valid
 ) noexcept nogil:
-    # Section 8; returns dt.
+    # docs/prospector.md, 8; returns dt.
     if SCAN_WIDE <= action <= SCAN_DEEP:
         return scan_node(s, action, valid)
     if not valid:
@@ -385,7 +385,7 @@ cdef inline int apply_action(
     return 1
 
 
-# -- 10 global dynamics -------------------------------------------------------------------------
+# -- global dynamics (docs/prospector.md, 10) ---------------------------------------------------
 
 cdef inline bint find_prices(
     State* s, const Tables* tb, int dt, const uint32_t* draws, double slack
@@ -471,7 +471,7 @@ cdef inline void run_ticks(State* s, const Rules* r, const Tables* tb, int dt) n
     s.util_count += dt
 
 
-# -- 7, 11 one step -----------------------------------------------------------------------------
+# -- one step (docs/prospector.md, 7, 11) -------------------------------------------------------
 
 cdef inline bint step_row(State* s, const Rules* r, const Tables* tb, int action) noexcept nogil:
     # Returns whether what is seen around the ship may have changed: obs[24:244].

@@ -1,4 +1,4 @@
-# PCG32, stream 54, and its distributions (spec section 3); the readable twin is pcg.py.
+# PCG32, stream 54, and its distributions (docs/prospector.md, 3); the readable twin is pcg.py.
 from libc.math cimport cos, log, sqrt
 from libc.stdint cimport uint32_t, uint64_t
 

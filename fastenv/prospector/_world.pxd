@@ -1,5 +1,5 @@
-# World generation (spec section 5) on one row; the readable twin is world.py. Same order of draws,
-# but asteroids wait until the ship comes: 20 draws each, so the generator can jump over them.
+# World generation (docs/prospector.md, 5) on one row; the readable twin is world.py. Same order of
+# draws, but asteroids wait until the ship comes: 20 draws each, so the generator can jump over them.
 from libc.math cimport exp, sin
 from libc.stdint cimport int8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset

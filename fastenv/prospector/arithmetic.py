@@ -1,4 +1,4 @@
-"""How Asteroid Prospector calculates: in double precision, stored in single (spec section 2).
+"""Arithmetic in double precision, stored in single (docs/prospector.md, 2).
 
 Expressions are evaluated left to right, squares are ``x*x``, and everything transcendental is
 ``math``'s. NumPy's own ``exp``, ``log`` and ``sin`` give other last bits on some processors.

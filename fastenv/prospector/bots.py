@@ -1,4 +1,4 @@
-"""Scripted players of Asteroid Prospector (spec section 28), in plain Python.
+"""Scripted players of Asteroid Prospector (docs/prospector.md, 17), in plain Python.
 
 A bot sees what an agent sees: the observation, and the masked one the action mask. Observations
 are widened to double precision before anything is compared or multiplied.

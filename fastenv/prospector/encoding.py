@@ -168,7 +168,7 @@ def action_mask(game: Prospector, out: npt.NDArray[np.uint8]) -> None:
 
 
 def valid_actions(game: Prospector) -> Iterator[int]:
-    """Yield the actions that are possible now, in the order of the table of section 15."""
+    """Yield the valid actions, in the order of the table of docs/prospector.md, 15."""
     here = game.current_node
     yield from (k for k in range(MAX_NEIGHBORS) if game.neighbor.item(here, k) != EMPTY)
     yield from (Action.HOLD, Action.BURN, Action.SCAN_WIDE, Action.LISTEN)

@@ -1,4 +1,4 @@
-"""The generator of Asteroid Prospector and its distributions (spec section 3).
+"""The generator of Asteroid Prospector and its distributions (docs/prospector.md, 3).
 
 PCG32 (XSH-RR: 64 bits of state, 32 bits of output) on stream 54. Every distribution says how many
 draws it takes, because all implementations take the same; nothing is kept between calls.

@@ -1,8 +1,7 @@
 """One game of Asteroid Prospector in plain Python: the oracle of the compiled implementations.
 
 This file is what happens in a step. The world is drawn in ``world.py``; observation, mask, reward
-and info are in ``encoding.py``; how a game becomes a row is in ``position.py``. Section numbers are
-those of the game specification.
+and info are in ``encoding.py``; how a game becomes a row is in ``position.py``.
 
 >>> game = Prospector(seed=0)
 >>> game.step(Action.TRAVEL)
@@ -72,7 +71,7 @@ class Prospector(World):
         if seed is not None:
             self.reset(seed)
 
-    # -- 6 an episode --------------------------------------------------------------------------
+    # -- an episode (docs/prospector.md, 6) ----------------------------------------------------
 
     def reset(self, seed: int | None = None) -> None:
         """Start an episode: with its own stream if there is a seed, else with the next draws."""
@@ -82,7 +81,7 @@ class Prospector(World):
         self.clear_ship()
 
     def clear_ship(self) -> None:
-        """Put a new ship into the station (the values of section 4)."""
+        """Put a new ship into the station (the values of docs/prospector.md, 4)."""
         self.current_node, self.selected = STATION, EMPTY
         self.fuel, self.hull, self.heat = FUEL_MAX, HULL_MAX, 0.0
         self.tool, self.alert = TOOL_MAX, 0.0
@@ -101,7 +100,7 @@ class Prospector(World):
         self.ev_action, self.ev_dt = -1, 0
         self.ev_invalid = self.ev_destroyed = self.ev_stranded = 0
 
-    # -- 7 a step ------------------------------------------------------------------------------
+    # -- a step (docs/prospector.md, 7) --------------------------------------------------------
 
     def step(self, action: int) -> None:
         """Take one decision; nothing if the episode is over.
@@ -177,7 +176,7 @@ class Prospector(World):
         """Tell whether something of this price can be bought here and now."""
         return self.at_station() and self.credits >= cost
 
-    # -- 8 actions: each returns the ticks it takes, or INVALID ----------------------------------
+    # -- actions: each returns the ticks it takes, or INVALID (docs/prospector.md, 8) ------------
 
     def apply(self, action: int) -> int:
         """Carry out an action in range; some cost even if they then turn out invalid."""
@@ -185,7 +184,7 @@ class Prospector(World):
         return HANDLERS[first](self, action - first)
 
     def travel(self, slot: int) -> int:
-        """Fly along an edge (9.1)."""
+        """Fly along an edge (docs/prospector.md, 9.1)."""
         here = self.current_node
         there, dt = self.neighbor.item(here, slot), self.edge_time.item(here, slot)
         fuel, threat = self.edge_fuel.item(here, slot), self.edge_threat.item(here, slot)
@@ -233,7 +232,7 @@ class Prospector(World):
         return mode.dt
 
     def scan_asteroid(self, a: int, mode: Scan) -> None:
-        """Blend a noisy measurement into the estimates (9.3); 14 draws."""
+        """Blend a noisy measurement into the estimates (docs/prospector.md, 9.3); 14 draws."""
         at, rng, b = (self.current_node, a), self.rng, mode.blend
         conf, stability = self.scan_conf.item(at), self.stability.item(at)
         sigma = self.noise.item(at) * (1.0 - conf + 0.1) * mode.noise
@@ -248,7 +247,7 @@ class Prospector(World):
         self.scan_conf[at] = clamp(conf + mode.gain, 0.0, 1.0)
 
     def listen(self, _: int) -> int:
-        """Estimate the threat of the edges that leave from here (9.5)."""
+        """Estimate the threat of the edges that leave from here (docs/prospector.md, 9.5)."""
         here = self.current_node
         for slot, there in enumerate(self.neighbor[here].tolist()):
             if there != EMPTY:
@@ -266,7 +265,10 @@ class Prospector(World):
         return 1
 
     def mine(self, kind: int) -> int:
-        """Mine the selected asteroid (9.4): conservative (0), standard (1) or aggressive (2)."""
+        """Mine the selected asteroid: conservative (0), standard (1) or aggressive (2).
+
+        See docs/prospector.md, 9.4.
+        """
         if not self.selected_ok():
             return INVALID
         at, rng = (self.current_node, self.selected), self.rng
@@ -320,7 +322,7 @@ class Prospector(World):
         return 2
 
     def refine(self, _: int) -> int:
-        """Turn some iron and nickel into rare isotopes (9.6)."""
+        """Turn some iron and nickel into rare isotopes (docs/prospector.md, 9.6)."""
         self.fuel -= 4.0
         self.heat += 6.0
         self.alert += 3.0
@@ -371,7 +373,7 @@ class Prospector(World):
         return 1
 
     def sell(self, k: int) -> int:
-        """Sell a share of a commodity; the more, the lower its price (9.7)."""
+        """Sell a share of a commodity; the more, the lower its price (docs/prospector.md, 9.7)."""
         if not self.at_station():
             return INVALID
         c, bucket = k // len(SELL_SHARES), k % len(SELL_SHARES)
@@ -436,7 +438,7 @@ class Prospector(World):
         """End the episode, anywhere; ``judge`` does it after the world went on for a tick."""
         return 1
 
-    # -- 9.2 pirates ---------------------------------------------------------------------------
+    # -- pirates (docs/prospector.md, 9.2) -----------------------------------------------------
 
     def meet_pirates(self, dt: int, intensity: float) -> None:
         """Perhaps lose cargo to pirates; no draw at the station, where there are none."""
@@ -468,10 +470,10 @@ class Prospector(World):
         for c, x in enumerate(self.cargo.tolist()):
             self.cargo[c] = x * k
 
-    # -- 10 what happens whatever the ship does -------------------------------------------------
+    # -- what happens whatever the ship does (docs/prospector.md, 10) ---------------------------
 
     def pass_time(self, dt: int) -> None:
-        """Let the world go on; the numbers are those of section 10."""
+        """Let the world go on; the numbers are those of docs/prospector.md, 10."""
         # 1 time
         self.time_remaining -= dt
         # 2 heat

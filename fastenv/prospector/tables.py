@@ -106,7 +106,7 @@ class Action(IntEnum):
 
 
 class Scan(NamedTuple):
-    """One way to scan; section 9.3."""
+    """One way to scan; docs/prospector.md, 9.3."""
 
     blend: float
     gain: float
@@ -117,7 +117,7 @@ class Scan(NamedTuple):
 
 
 class Mine(NamedTuple):
-    """One way to mine; section 9.4."""
+    """One way to mine; docs/prospector.md, 9.4."""
 
     factor: float
     heat: float

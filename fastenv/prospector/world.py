@@ -1,4 +1,4 @@
-"""The world of an episode: nodes, edges, asteroids and the market (spec section 5).
+"""The world of an episode: nodes, edges, asteroids and the market (docs/prospector.md, 5).
 
 The order of the draws is part of the contract: a seed names a world.
 """
@@ -80,7 +80,7 @@ class World:
         self.price_amp = singles(NUM_COMMODITIES)
 
     def generate(self) -> None:
-        """Draw a world; the numbers are those of section 5."""
+        """Draw a world; the numbers are those of docs/prospector.md, 5."""
         rng = self.rng
         self.clear_world()
         # 1 how many nodes

@@ -1,4 +1,4 @@
-# The bots of spec section 9 as inline functions; the readable twin is bots.py.
+# The bots of docs/skullking.md, 9 as inline functions; the readable twin is bots.py.
 # `rng` is the row's generator inside a game and the policy's own for `bot_actions`.
 from libc.math cimport rint
 from libc.stdint cimport int8_t, int16_t, uint64_t

@@ -1,4 +1,4 @@
-# The state machine of spec section 8 as inline functions on one row; the readable twin is the
+# The state machine of docs/skullking.md, 8 as inline functions on one row; the readable twin is the
 # class SkullKing of reference.py. Same steps, same names, same order of draws.
 from libc.stdint cimport int8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
@@ -217,7 +217,7 @@ cdef inline void reset_row(
 # -- playing cards ------------------------------------------------------------------------------
 
 cdef inline int next_seat(const State* s, const Rules* r) noexcept nogil:
-    # Whose turn it is; at a two-player table Graybeard is second unless he leads (7.2).
+    # Whose turn it is; with two players Graybeard is second unless he leads (docs/skullking.md, 7.2).
     cdef int seat
     if r.num_hands == r.num_players:
         seat = s.leader + s.table_len
@@ -331,7 +331,7 @@ cdef inline void set_leader(State* s, const Rules* r, int seat) noexcept nogil:
         s.human_leader = seat
 
 
-# -- 6 pirate abilities -------------------------------------------------------------------------
+# -- pirate abilities (docs/skullking.md, 6) ----------------------------------------------------
 
 cdef inline bint agent_decides(const State* s, int seat, int pirate) noexcept nogil:
     return (

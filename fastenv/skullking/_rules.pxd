@@ -46,7 +46,7 @@ cdef inline int clamp(int x, int low, int high) noexcept nogil:
     return low if x < low else high if x > high else x
 
 
-# -- 3.5 which cards may be played --------------------------------------------------------------
+# -- which cards may be played (docs/skullking.md, 3.5) -----------------------------------------
 
 cdef inline int face(int card, int mode) noexcept nogil:
     # Index of a card on the table: the Tigress has one for each mode. As an escape she may keep
@@ -131,7 +131,7 @@ cdef inline int nth_bit(unsigned bits, int n) noexcept nogil:
     return fastenv_ctz(bits)
 
 
-# -- 4 trick resolution -------------------------------------------------------------------------
+# -- trick resolution (docs/skullking.md, 4) ----------------------------------------------------
 
 cdef inline Outcome resolve(
     const Tables* tb, const int8_t* cards, const int8_t* modes, int n
@@ -191,7 +191,7 @@ cdef inline int count_captures(
     )
 
 
-# -- 5, 7.1 scoring -----------------------------------------------------------------------------
+# -- scoring (docs/skullking.md, 5, 7.1) --------------------------------------------------------
 
 cdef inline int score_bid(
     const Rules* r, int cards, int bid, int won, int bonus, int cannon, int* bonus_paid
@@ -215,7 +215,7 @@ cdef inline int score_bid(
     return 0
 
 
-# -- 10.2 estimate ------------------------------------------------------------------------------
+# -- estimate (docs/skullking.md, 10.2) ---------------------------------------------------------
 
 cdef inline int estimate(const State* s, const Tables* tb, int seat) noexcept nogil:
     cdef int suits[4]

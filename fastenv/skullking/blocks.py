@@ -2,8 +2,7 @@
 
 A block of ``layout.py`` is computed by one function of a reference game that waits for its agent:
 here, in ``blocks_game.py`` (flat, Manager) or in ``blocks_round.py`` (Worker, Ability). Numbers are
-Python floats; ``encoding.py`` rounds them to float32 once, when it stores them. Section numbers are
-those of the game specification.
+Python floats; ``encoding.py`` rounds them to float32 once, when it stores them.
 """
 
 from __future__ import annotations
@@ -101,7 +100,10 @@ def high_standard(card: int) -> bool:
 
 
 def mean_strength(cards: Sequence[int]) -> float:
-    """Return the mean card strength (10.2), 0 for no cards; summed in the order of ``cards``."""
+    """Return the mean card strength, 0 for no cards; summed in the order of ``cards``.
+
+    See docs/skullking.md, 10.2.
+    """
     total = 0.0
     for card in cards:
         total += STRENGTH[card]
@@ -120,7 +122,7 @@ def pad(values: Floats, length: int) -> Floats:
     return [*values, *[0.0] * (length - len(values))]
 
 
-# -- blocks of several tiers (10.1, 10.3, 10.5) ----------------------------------------------------
+# -- blocks of several tiers (docs/skullking.md, 10.1, 10.3, 10.5) ---------------------------------
 
 
 def hand_block(g: Position) -> Floats:
@@ -150,7 +152,7 @@ def round_block(g: Position) -> Floats:
 
 
 def stage_block(g: Position) -> Floats:
-    """Early, mid and late rounds (11.2)."""
+    """Early, mid and late rounds (docs/skullking.md, 11.2)."""
     return one_hot(stage(g), 3)
 
 
@@ -175,7 +177,7 @@ def allies_block(g: Position) -> Floats:
     return [ratio(total, len(partners)), 0.2 * good]
 
 
-# -- card memory (10.7) ----------------------------------------------------------------------------
+# -- card memory (docs/skullking.md, 10.7) ---------------------------------------------------------
 
 
 def _members(cards: Iterable[int]) -> Floats:

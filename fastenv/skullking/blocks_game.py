@@ -1,4 +1,4 @@
-"""Blocks of the tiers that play whole games, flat and Manager (spec 10.3, 10.4)."""
+"""Blocks of the tiers that play whole games, flat and Manager (docs/skullking.md, 10.3, 10.4)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from fastenv.skullking.tables import (
     Phase,
 )
 
-# -- flat tier (10.3) ------------------------------------------------------------------------------
+# -- flat tier (docs/skullking.md, 10.3) -----------------------------------------------------------
 
 
 def flat_phase(g: Position) -> Floats:
@@ -80,7 +80,7 @@ def flat_status(g: Position) -> Floats:
 
 
 def flat_opponents(g: Position) -> Floats:
-    """Bids are secret until all have bid (3.3), the cannonball included."""
+    """Bids are secret until all have bid (docs/skullking.md, 3.3), the cannonball included."""
     secret = g.phase in (Phase.BID, Phase.CANNON)
     slots: list[float] = []
     for seat in opponents(g):
@@ -176,7 +176,7 @@ FLAT = {
 }
 
 
-# -- Manager tier (10.4) ---------------------------------------------------------------------------
+# -- Manager tier (docs/skullking.md, 10.4) --------------------------------------------------------
 
 
 def manager_deal(g: Position) -> Floats:
@@ -283,7 +283,10 @@ def manager_abilities(g: Position) -> Floats:
 
 
 def manager_opponents(g: Position) -> Floats:
-    """Public record of the opponents; never their bids of this round, which are secret (3.3)."""
+    """Public record of the opponents; never their bids of this round, which are secret.
+
+    See docs/skullking.md, 3.3.
+    """
     rounds, players = g.rounds_done, g.rules.num_players
     totals = g.total[:players]
     slots: list[float] = []
@@ -307,7 +310,10 @@ def manager_opponents_hit_rate(g: Position) -> Floats:
 
 
 def manager_cannon(g: Position) -> Floats:
-    """Return the agent's bid while he chooses between grapeshot and cannonball (7.1)."""
+    """Return the agent's bid while he chooses between grapeshot and cannonball.
+
+    See docs/skullking.md, 7.1.
+    """
     choosing = g.phase == Phase.CANNON
     return [float(choosing), own_bid(g) / 10 if choosing else 0.0, 0.0]
 

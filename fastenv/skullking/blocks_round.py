@@ -1,4 +1,4 @@
-"""Blocks of the tiers that play one round, Worker and Ability (spec 10.5, 10.6)."""
+"""Blocks of the tiers that play one round, Worker and Ability (docs/skullking.md, 10.5, 10.6)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from fastenv.skullking.tables import (
     Phase,
 )
 
-# -- Worker tier (10.5) ----------------------------------------------------------------------------
+# -- Worker tier (docs/skullking.md, 10.5) ---------------------------------------------------------
 
 
 def worker_status(g: Position) -> Floats:
@@ -217,7 +217,7 @@ WORKER = {
 }
 
 
-# -- Ability tier (10.6) ---------------------------------------------------------------------------
+# -- Ability tier (docs/skullking.md, 10.6) --------------------------------------------------------
 
 
 def ability_decision(g: Position) -> Floats:

@@ -1,4 +1,4 @@
-"""Opponents of Skull King (spec section 9), in plain Python.
+"""Opponents of Skull King (docs/skullking.md, 9), in plain Python.
 
 A bot decides from a :class:`View` alone: its own cards, the table, its own bid and tricks. It never
 sees the game. Every function takes the kind of bot first and the generator last; the docstrings
@@ -70,7 +70,7 @@ def difficulty(kind: int) -> int:
 
 
 def rule_bid(view: View, level: int, rng: Rng) -> int:
-    """Bid the value of the hand with some noise (9.2); one ``uniform()``."""
+    """Bid the value of the hand with some noise (docs/skullking.md, 9.2); one ``uniform()``."""
     value = sum(BID_VALUE[card] for card in view.hand) / 100
     u = rng.uniform()
     return clamp_bid(value + (2.0 * u - 1.0) * BID_NOISE[level], view.cards)
@@ -87,7 +87,10 @@ def choose_bid(kind: int, view: View, rng: Rng) -> int:
 
 
 def choose_cannon(kind: int, rng: Rng) -> int:
-    """Return 1 for the cannonball (7.1); random draws ``bounded(2)``, the others take grapeshot."""
+    """Return 1 for the cannonball; random draws ``bounded(2)``, the others take grapeshot.
+
+    See docs/skullking.md, 7.1.
+    """
     return rng.bounded(2) if kind == Bot.RANDOM else 0
 
 
@@ -95,7 +98,10 @@ def choose_cannon(kind: int, rng: Rng) -> int:
 
 
 def play_strengths(cards: Sequence[int]) -> list[float]:
-    """Return the play strength (9.2) of each of ``cards``, the set to choose from."""
+    """Return the play strength of each of ``cards``, the set to choose from.
+
+    See docs/skullking.md, 9.2.
+    """
     high = sum(NUMBER[card] >= 12 for card in cards) >= 2
     return [
         PLAY_STRENGTH_WHALE_HIGH if card == WHALE and high else PLAY_STRENGTH[card]
@@ -104,7 +110,7 @@ def play_strengths(cards: Sequence[int]) -> list[float]:
 
 
 def plan(needed: int, k: int) -> str:
-    """Return the plan of the rule-based bot with ``k`` cards to go (9.2)."""
+    """Return the plan of the rule-based bot with ``k`` cards to go (docs/skullking.md, 9.2)."""
     if needed > k or needed == 0:
         return LOSE
     if needed == k:
@@ -115,7 +121,7 @@ def plan(needed: int, k: int) -> str:
 
 
 def rule_card(kind: int, view: View, rng: Rng) -> int:
-    """Play by plan and strength, blind to the table (9.2).
+    """Play by plan and strength, blind to the table (docs/skullking.md, 9.2).
 
     EASY draws ``uniform()``, and ``bounded(3)`` if that is below 0.3; the others draw nothing.
     """
@@ -135,7 +141,10 @@ def rule_card(kind: int, view: View, rng: Rng) -> int:
 
 
 def win_chance(view: View, card: int) -> float:
-    """Return the heuristic's chance that ``card``, played now, wins the trick (9.3)."""
+    """Return the heuristic's chance that ``card``, played now, wins the trick.
+
+    See docs/skullking.md, 9.3.
+    """
     mode = tigress_mode(view.bid, view.won) if card == TIGRESS else 0
     play = Play(view.seat, card, mode)
     if winning_play([*view.table, play]) is not play:
@@ -146,7 +155,7 @@ def win_chance(view: View, card: int) -> float:
 
 
 def heuristic_card(view: View) -> int:
-    """Play the first card of maximal value (9.3); no draws."""
+    """Play the first card of maximal value (docs/skullking.md, 9.3); no draws."""
 
     def value(card: int) -> float:
         s, pw = STRENGTH[card], win_chance(view, card)
@@ -166,7 +175,7 @@ def choose_card(kind: int, view: View, rng: Rng) -> int:
     return rule_card(kind, view, rng)
 
 
-# -- Abilities (9.2); `view.needed` counts the trick just won ------------------------------------
+# -- Abilities (docs/skullking.md, 9.2); `view.needed` counts the trick just won -------------------
 
 
 def choose_leader(kind: int, view: View, rng: Rng) -> int:

@@ -1,4 +1,4 @@
-"""Options of a Skull King environment: rule switches (spec 7), tier options (10), sampling (11)."""
+"""Options of a Skull King environment (docs/skullking.md, 7, 10 and 11)."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class SkullKingConfig:
 
     @property
     def num_hands(self) -> int:
-        """Hands dealt: one a player, three with Graybeard's ghost (spec 7.2)."""
+        """Hands dealt: one a player, three with Graybeard's ghost (docs/skullking.md, 7.2)."""
         return 3 if self.num_players == 2 and self.two_player == "graybeard" else self.num_players
 
     def deck_cards(self) -> tuple[int, ...]:
@@ -215,7 +215,7 @@ class SkullKingConfig:
         return tuple(c for c in range(t.NUM_CARDS) if c not in removed)
 
     def hand_sizes(self) -> tuple[int, ...]:
-        """Return the cards dealt to a hand in each round, with the cap of spec 3.2."""
+        """Return the cards dealt to a hand in each round, capped (docs/skullking.md, 3.2)."""
         sizes: Sequence[int]
         if isinstance(self.schedule, str):
             _choice("schedule", self.schedule, t.SCHEDULES)
@@ -371,7 +371,10 @@ class SkullKingConfig:
     def _round_cdf(
         self, weights: str | Sequence[float], allowed_phases: Sequence[str]
     ) -> np.ndarray:
-        """Return the cumulative distribution over rounds (spec 11.1, 11.2), shape (MAX_ROUNDS,)."""
+        """Return the cumulative distribution over rounds, shape (MAX_ROUNDS,).
+
+        See docs/skullking.md, 11.1, 11.2.
+        """
         rounds = len(self.hand_sizes())
         if isinstance(weights, str):
             _choice("round_weights", weights, t.ROUND_WEIGHTS)

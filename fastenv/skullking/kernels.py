@@ -234,7 +234,7 @@ def _allies(row, rules, agent, needed, left, out, allied, o):
 
 @njit(**_HELPER)
 def _bits(low, high, out, o):
-    """Write one of the blocks of card memory (10.7)."""
+    """Write one of the blocks of card memory (docs/skullking.md, 10.7)."""
     obs = out.obs
     for card in range(64):
         obs[o + card] = np.float32((low >> np.uint64(card)) & np.uint64(1))
@@ -244,7 +244,7 @@ def _bits(low, high, out, o):
 
 @njit(**_HELPER)
 def _memory(row, agent, size, out, o):
-    """Write the card memory at ``o`` (10.7)."""
+    """Write the card memory at ``o`` (docs/skullking.md, 10.7)."""
     obs = out.obs
     for k in range(size):
         obs[o + (np.intp(row.hand[agent, k]) & 127)] = ONE
@@ -272,7 +272,7 @@ def _first_actions(row, rules, size):
 
 @njit(**_INLINE)
 def _mask(row, rules, tables, agent, size, packed, lead, mask):
-    """Write the legal actions (8.1, 10.3 to 10.6)."""
+    """Write the legal actions (docs/skullking.md, 8.1 and 10.3 to 10.6)."""
     legal = mask.legal
     phase = row.phase
     if phase == PLAY:
@@ -296,7 +296,7 @@ def _mask(row, rules, tables, agent, size, packed, lead, mask):
         legal[2] = bid < row.cards
 
 
-# -- Worker and Ability tiers (10.5, 10.6) ---------------------------------------------------------
+# -- Worker and Ability tiers (docs/skullking.md, 10.5, 10.6) --------------------------------------
 
 
 @njit(**_INLINE)
@@ -486,7 +486,7 @@ def _hidden_specials(row, rules):
     return _quotient(specials, unseen) if unseen else ZERO
 
 
-# -- flat tier (10.3) ------------------------------------------------------------------------------
+# -- flat tier (docs/skullking.md, 10.3) -----------------------------------------------------------
 
 
 @njit(**_INLINE)
@@ -503,7 +503,7 @@ def _strengths(row, tables, agent, size):
 
 @njit(**_INLINE)
 def _estimate(x, high, packed, cards):
-    """Return est(hand) of 10.2, from the sum ``x`` of its strengths on."""
+    """Return est(hand) (docs/skullking.md, 10.2), from the sum ``x`` of its strengths on."""
     longest = max((packed >> 0 & 15), (packed >> 4 & 15), (packed >> 8 & 15))
     if longest >= max(0.6 * cards, 3.0):
         x += 0.5
@@ -600,7 +600,7 @@ def _flat(row, rules, tables, out, mask):
         _memory(row, agent, size, out, o + 5 + slots)
 
 
-# -- Manager tier (10.4) ---------------------------------------------------------------------------
+# -- Manager tier (docs/skullking.md, 10.4) --------------------------------------------------------
 
 
 @njit(**_HELPER)
@@ -724,7 +724,7 @@ def _manager_record(row, rules, agent, packed, out):
     return o
 
 
-# -- rewards (10.3 to 10.6) and info ---------------------------------------------------------------
+# -- rewards (docs/skullking.md, 10.3 to 10.6) and info --------------------------------------------
 
 
 @njit(**_INLINE)
@@ -812,7 +812,7 @@ def _trick_reward(row, rules):
 
 @njit(**_HELPER)
 def _ability_reward(row, rules, tables):
-    """Judge a decision of the phases ROSIE to HARRY (10.6)."""
+    """Judge a decision of the phases ROSIE to HARRY (docs/skullking.md, 10.6)."""
     phase, wanted, action = row.ev_phase, np.intp(row.ev_needed), np.intp(row.ev_action)
     if phase == ROSIE:
         if rules.rosie_shaping:

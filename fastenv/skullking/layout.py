@@ -1,4 +1,4 @@
-"""The observation of each tier as a list of blocks (spec section 10), and the output columns.
+"""The observation of each tier as a list of blocks (docs/skullking.md, 10), and the output columns.
 
 This is the only place with offsets and lengths. ``encoding.py`` walks the blocks, the tables in the
 docs are generated from them, and the tests hold ``kernels.py`` to them.
@@ -300,7 +300,7 @@ def layout(tier: int, num_players: int = 4, memory: bool = False) -> tuple[Block
     num_players : int
         2 to 8; up to 4 have the same layout.
     memory : bool
-        With the card memory of section 10.7.
+        With the card memory of docs/skullking.md, 10.7.
     """
     specs = _BLOCKS[Tier(tier)](num_players) + (_MEMORY if memory else [])
     blocks, offset = [], 0

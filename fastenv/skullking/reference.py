@@ -2,8 +2,7 @@
 
 This file is the flow of the game: deal, bids, turns, abilities, scores. The pure rules (legality,
 tricks, points of a round) are in ``rules.py`` and re-exported here; the opponents are in
-``bots.py``; what a game consists of, and how it becomes a row, is in ``position.py``. Section
-numbers are those of the game specification.
+``bots.py``; what a game consists of, and how it becomes a row, is in ``position.py``.
 
 >>> from fastenv.skullking.config import SkullKingConfig
 >>> config = SkullKingConfig(tier="flat", num_players=4)
@@ -181,7 +180,10 @@ class SkullKing(Position):
         self.advance()
 
     def legal_actions(self) -> list[int]:
-        """Return the legal actions of the pending decision; all of them at the end (8.1, 8.2)."""
+        """Return the legal actions of the pending decision; all of them at the end.
+
+        See docs/skullking.md, 8.1, 8.2.
+        """
         hand, bid = self.hand[self.actor], self.bid[self.actor]
         if self.phase == Phase.BID:
             return list(range(self.cards + 1))
@@ -228,7 +230,7 @@ class SkullKing(Position):
             else:
                 self.next_turn()
 
-    # -- 3.2 deal, 3.3 bids --------------------------------------------------------------------
+    # -- deal and bids (docs/skullking.md, 3.2, 3.3) ------------------------------------------
 
     def draw_round(self) -> None:
         """Draw the round of an episode that samples one, and who leads first (8.4, draws 1, 2)."""
@@ -241,7 +243,7 @@ class SkullKing(Position):
         self.first_leader = deals.bounded(rules.num_players)
 
     def start_round(self) -> None:
-        """Deal and let everybody bid; a Worker's bid is its goal (10.5)."""
+        """Deal and let everybody bid; a Worker's bid is its goal (docs/skullking.md, 10.5)."""
         self.clear_round()
         self.cards = self.rules.schedule[self.round_idx]
         self.deal()
@@ -288,7 +290,7 @@ class SkullKing(Position):
             deck[i], deck[j] = deck[j], deck[i]
         for seat in range(self.rules.num_hands):
             dealt = deck[seat * self.cards : (seat + 1) * self.cards]
-            # 8.2: hands are sorted; Graybeard's pile keeps the deal order (7.2)
+            # docs/skullking.md, 8.2; Graybeard's pile keeps the deal order (docs/skullking.md, 7.2)
             self.hand[seat] = dealt if self.is_graybeard(seat) else sorted(dealt)
         self.stock = deck[self.rules.num_hands * self.cards :]
         self.actor = self.agent
@@ -296,7 +298,7 @@ class SkullKing(Position):
             self.learn(card)
 
     def draw_goal(self) -> int:
-        """Return the goal of a Worker episode (10.5 and draw 4 of 8.4)."""
+        """Return the goal of a Worker episode (docs/skullking.md, 8.4 and 10.5)."""
         mode, cards = self.knobs.goal_mode, self.cards
         if mode == GoalMode.UNIFORM:
             return self.rng.bounded(cards + 1)
@@ -318,12 +320,12 @@ class SkullKing(Position):
             self.ask(Phase.CANNON, bidders)
 
     def apply_cannon(self, cannonball: int) -> None:
-        """Choose between grapeshot and cannonball (7.1)."""
+        """Choose between grapeshot and cannonball (docs/skullking.md, 7.1)."""
         bidders = self.bidders()
         self.cannon[self.actor] = cannonball
         self.ask(Phase.CANNON, bidders[bidders.index(self.actor) + 1 :])
 
-    # -- 3.4, 3.5 the cards of a trick ---------------------------------------------------------
+    # -- the cards of a trick (docs/skullking.md, 3.4, 3.5) ------------------------------------
 
     def next_turn(self) -> None:
         """Let the next seat play a card, or ask it for one."""
@@ -352,7 +354,10 @@ class SkullKing(Position):
         return seat >= int(self.rules.num_players)
 
     def auto_mode(self, seat: int, card: int) -> int:
-        """Return the mode in which a seat plays a card without being asked (8.3)."""
+        """Return the mode in which a seat plays a card without being asked.
+
+        See docs/skullking.md, 8.3.
+        """
         return tigress_mode(self.bid[seat], self.won[seat]) if card == TIGRESS else 0
 
     def apply_card(self, slot: int) -> None:
@@ -395,7 +400,7 @@ class SkullKing(Position):
             self.known.add(card)
             self.specials_known += is_special(card)
 
-    # -- 4 the end of a trick ------------------------------------------------------------------
+    # -- the end of a trick (docs/skullking.md, 4) ---------------------------------------------
 
     def finish_trick(self) -> None:
         """Give a complete trick to its winner, find the next leader, use the winner's ability."""
@@ -424,12 +429,15 @@ class SkullKing(Position):
             self.use_ability(winner, card)
 
     def set_leader(self, seat: int) -> None:
-        """Note who leads the next trick, and the last player to lead for Graybeard's sake (7.2)."""
+        """Note who leads the next trick, and the last player to lead for Graybeard's sake.
+
+        See docs/skullking.md, 7.2.
+        """
         self.leader = seat
         if not self.is_graybeard(seat):
             self.human_leader = seat
 
-    # -- 6 pirate abilities --------------------------------------------------------------------
+    # -- pirate abilities (docs/skullking.md, 6) -----------------------------------------------
 
     def use_ability(self, seat: int, pirate: int) -> None:
         """Use the ability of the pirate that won a trick, before the next lead."""
@@ -539,7 +547,7 @@ class SkullKing(Position):
         self.use_harry(action - 1)
         self.score()
 
-    # -- 5 the end of a round ------------------------------------------------------------------
+    # -- the end of a round (docs/skullking.md, 5) ---------------------------------------------
 
     def finish_round(self) -> None:
         """After the last trick: Harry's change of a bid, then the scores."""

@@ -1,4 +1,4 @@
-"""Hindsight: a finished round as if its goal had been another one (spec 11.4), in plain Python.
+"""Hindsight in plain Python: a finished round with another goal (docs/skullking.md, 11.4).
 
 Cards, masks and results of tricks stay what they were; what depends on the goal is computed anew
 from the recorded tricks. ``encoding.py`` and ``rewards.py`` are what it must agree with: with its
@@ -116,7 +116,7 @@ def relabel_bid(obs: Array, cards: int, bid: int, won: int) -> list[tuple[int, f
     -------
     list of (int, float)
         Those of the tricks won, one less and one more than the bid that are from 0 to ``cards`` and
-        not the bid, each once; and their rewards (10.4).
+        not the bid, each once; and their rewards (docs/skullking.md, 10.4).
 
     Raises
     ------

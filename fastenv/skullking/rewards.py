@@ -1,6 +1,6 @@
-"""Rewards in plain Python (spec 10.3 to 10.6), from the events of a game's last step.
+"""Rewards in plain Python (docs/skullking.md, 10.3 to 10.6), from the events of a game's last step.
 
-They are Python floats, summed in the order of the spec's tables; the kernels must reproduce them.
+They are Python floats, summed in the order of those tables; the kernels must reproduce them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ TRUNCATION_REWARD = -5.0
 
 
 def rank_reward(g: Position) -> float:
-    """Return the reward for the rank at the end of a game (10.3)."""
+    """Return the reward for the rank at the end of a game (docs/skullking.md, 10.3)."""
     return RANK_REWARD[g.ev_rank] if g.ev_rank < len(RANK_REWARD) else LOW_RANK_REWARD
 
 
 def flat_shaped(g: Position) -> float:
-    """Sum the events of 10.3, in the order of its table."""
+    """Sum the events of docs/skullking.md, 10.3, in the order of its table."""
     reward, wanted = 0.0, g.ev_needed
     if g.ev_phase == Phase.BID:
         reward += 0.1 + 2 * (1 - abs(g.ev_action - g.ev_estimate) / g.ev_cards)
@@ -42,7 +42,10 @@ def flat_shaped(g: Position) -> float:
 
 
 def card_quality(strength: float, wanted: int) -> float:
-    """Judge the card played: strong ones if tricks are needed, weak ones if none is (10.3)."""
+    """Judge the card played: strong ones if tricks are needed, weak ones if none is.
+
+    See docs/skullking.md, 10.3.
+    """
     if wanted > 0:
         return 1.0 if strength > 0.6 else -0.5 if strength < 0.3 else 0.0
     if wanted == 0:
@@ -51,12 +54,15 @@ def card_quality(strength: float, wanted: int) -> float:
 
 
 def manager_shaped(g: Position) -> float:
-    """Judge the bid when its round is over (10.4)."""
+    """Judge the bid when its round is over (docs/skullking.md, 10.4)."""
     return bid_reward(g.ev_bid, g.ev_won, g.ev_cards) if g.ev_round else 0.0
 
 
 def bid_reward(bid: int, won: int, cards: int) -> float:
-    """Compare a bid with the tricks won of a round of ``cards`` tricks (10.4)."""
+    """Compare a bid with the tricks won of a round of ``cards`` tricks.
+
+    See docs/skullking.md, 10.4.
+    """
     distance = abs(bid - won)
     if distance == 0:
         return 5.0 + (0.5 * cards if bid == 0 else 0.0)
@@ -64,7 +70,10 @@ def bid_reward(bid: int, won: int, cards: int) -> float:
 
 
 def worker_shaped(g: Position) -> float:
-    """Judge the trick and the goal (10.5), then decisions about abilities (10.6)."""
+    """Judge the trick and the goal, then decisions about abilities (docs/skullking.md, 10.6).
+
+    See docs/skullking.md, 10.5.
+    """
     reward = 0.0
     if g.ev_trick:
         needed_after = bool(g.rules.needed_after)
@@ -78,7 +87,7 @@ def worker_shaped(g: Position) -> float:
 
 
 def trick_reward(won: bool, wanted: int, left: int, needed_after: bool) -> float:
-    """Compare the result of a trick with the tricks wanted before it (10.5).
+    """Compare the result of a trick with the tricks wanted before it (docs/skullking.md, 10.5).
 
     Parameters
     ----------
@@ -97,12 +106,12 @@ def trick_reward(won: bool, wanted: int, left: int, needed_after: bool) -> float
 
 
 def bet_reward(bet: int, exact: bool) -> float:
-    """Pay Rascal's bet at the end of a round (10.6)."""
+    """Pay Rascal's bet at the end of a round (docs/skullking.md, 10.6)."""
     return 0.01 * (bet if exact else -bet)
 
 
 def ability_reward(g: Position) -> float:
-    """Judge the decision about an ability (10.6)."""
+    """Judge the decision about an ability (docs/skullking.md, 10.6)."""
     if g.ev_phase == Phase.ROSIE and g.rules.rosie_shaping:
         return 0.1 if g.ev_action == 0 else -0.05
     if g.ev_phase in (Phase.BENDT_1, Phase.BENDT_2):
@@ -143,7 +152,10 @@ SHAPED = {
 
 
 def rewards(game: Position) -> tuple[float, float, float]:
-    """Return the rewards of the last step: shaped, points, points and rank (10.3)."""
+    """Return the rewards of the last step: shaped, points, points and rank.
+
+    See docs/skullking.md, 10.3.
+    """
     if game.ev_invalid:
         reward = INVALID_REWARD + (TRUNCATION_REWARD if game.ev_invalid == 2 else 0.0)
         return reward, reward, reward

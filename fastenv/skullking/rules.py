@@ -1,8 +1,7 @@
 """The rules of Skull King in plain Python: who may play what, who wins, what it scores.
 
-Section numbers are those of the game specification; the flow of a game (deal, turns, abilities) is
-in ``reference.py``. Everything here is a pure function of its arguments and works on cards as
-integers (see ``tables.py``) and on plays:
+The flow of a game (deal, turns, abilities) is in ``reference.py``. Everything here is a pure
+function of its arguments and works on cards as integers (see ``tables.py``) and on plays:
 
 >>> trick = [Play(0, 65), Play(1, 7), Play(2, 0), Play(3, 3)]  # C14, Rascal, Skull King, mermaid
 >>> resolve_trick(trick).winner, resolve_trick(trick).bonus
@@ -46,7 +45,7 @@ class Play(NamedTuple):
 
 
 class Captures(NamedTuple):
-    """Cards of a trick that pay its winner a bonus (section 5)."""
+    """Cards of a trick that pay its winner a bonus (docs/skullking.md, 5)."""
 
     fourteens: int = 0  # of the standard suits
     trump_fourteen: int = 0
@@ -59,7 +58,7 @@ CAPTURE_POINTS = Captures(fourteens=10, trump_fourteen=20, mermaids=20, pirates=
 
 
 class Trick(NamedTuple):
-    """Outcome of a trick (section 4.5)."""
+    """Outcome of a trick (docs/skullking.md, 4.5)."""
 
     winner: int  # seat, -1: destroyed
     next_leader: int
@@ -77,7 +76,10 @@ class RoundScore(NamedTuple):
 
 @dataclass(frozen=True)
 class TrickRules:
-    """Rule switches that matter inside a trick (section 7), with their default values."""
+    """Rule switches that matter inside a trick, with their default values.
+
+    See docs/skullking.md, 7.
+    """
 
     late_suit: bool = False
     trump_any_time: bool = False
@@ -90,7 +92,7 @@ DEFAULT_RULES = TrickRules()
 RulesLike = TrickRules | SimpleNamespace  # anything that has the switches of TrickRules
 
 
-# -- 2 Cards ------------------------------------------------------------------------------------
+# -- cards (docs/skullking.md, 2) ---------------------------------------------------------------
 
 
 def is_special(card: int) -> bool:
@@ -106,11 +108,14 @@ def effective_class(play: Play) -> CardClass:
 
 
 def tigress_mode(bid: int, won: int) -> int:
-    """Return how the Tigress is played by rule: as a pirate if tricks are needed (8.3)."""
+    """Return how the Tigress is played by rule: as a pirate if tricks are needed.
+
+    See docs/skullking.md, 8.3.
+    """
     return 1 if bid - won > 0 else 0
 
 
-# -- 3.2 Deal -----------------------------------------------------------------------------------
+# -- deal (docs/skullking.md, 3.2) --------------------------------------------------------------
 
 
 def hand_sizes(schedule: Sequence[int], deck_size: int = 74, num_hands: int = 4) -> list[int]:
@@ -118,7 +123,7 @@ def hand_sizes(schedule: Sequence[int], deck_size: int = 74, num_hands: int = 4)
     return [min(cards, deck_size // num_hands) for cards in schedule]
 
 
-# -- 3.5 Which cards may be played --------------------------------------------------------------
+# -- which cards may be played (docs/skullking.md, 3.5) -----------------------------------------
 
 
 def lead_suit(plays: Sequence[Play], late_suit: bool = False) -> int:
@@ -129,8 +134,8 @@ def lead_suit(plays: Sequence[Play], late_suit: bool = False) -> int:
     plays : sequence of Play
         Cards on the table in play order.
     late_suit : bool
-        Switch of section 7: the first numbered card sets the suit, whatever lies before it.
-        Nothing is ``FREE`` then.
+        Switch (docs/skullking.md, 7): the first numbered card sets the suit, whatever lies before
+        it. Nothing is ``FREE`` then.
     """
     for play in plays:
         kind = effective_class(play)
@@ -153,11 +158,11 @@ def legal_cards(
     return [card for card in hand if is_special(card) or SUIT[card] in suits]
 
 
-# -- 4 Trick resolution -------------------------------------------------------------------------
+# -- trick resolution (docs/skullking.md, 4) ----------------------------------------------------
 
 
 def best_play(plays: Sequence[Play]) -> Play:
-    """Return the winning play of a trick without beasts (4.1)."""
+    """Return the winning play of a trick without beasts (docs/skullking.md, 4.1)."""
 
     def first(kind: CardClass) -> Play | None:
         return next((play for play in plays if effective_class(play) == kind), None)
@@ -180,13 +185,16 @@ def best_play(plays: Sequence[Play]) -> Play:
 
 
 def acting_beast(plays: Sequence[Play]) -> Play | None:
-    """Return the Kraken or Whale that acts: of two, the one played second (4.3)."""
+    """Return the Kraken or Whale that acts: of two, the one played second.
+
+    See docs/skullking.md, 4.3.
+    """
     beasts = [play for play in plays if play.card in BEASTS]
     return beasts[-1] if beasts else None
 
 
 def winning_play(plays: Sequence[Play]) -> Play | None:
-    """Return the play that wins the trick, or None if the trick is destroyed (4.1 to 4.3)."""
+    """Return the winning play, None in a destroyed trick (docs/skullking.md, 4.1 to 4.3)."""
     beast = acting_beast(plays)
     if beast is None:
         return best_play(plays)
@@ -198,7 +206,7 @@ def winning_play(plays: Sequence[Play]) -> Play | None:
 
 
 def leader_after_destroyed(plays: Sequence[Play], rules: RulesLike = DEFAULT_RULES) -> int:
-    """Return the seat that leads after a trick that nobody won (4.4).
+    """Return the seat that leads after a trick that nobody won (docs/skullking.md, 4.4).
 
     The player to the left is the next one in play order, so that nobody needs to know the seats.
     """
@@ -213,7 +221,7 @@ def leader_after_destroyed(plays: Sequence[Play], rules: RulesLike = DEFAULT_RUL
 
 
 def captured(plays: Sequence[Play], winner: Play, tigress_bonus: bool = True) -> Captures:
-    """Count the cards that pay the winner of a trick a bonus (section 5).
+    """Count the cards that pay the winner of a trick a bonus (docs/skullking.md, 5).
 
     Without ``tigress_bonus`` the Tigress as a pirate is neither captor nor captive.
     """
@@ -230,7 +238,10 @@ def captured(plays: Sequence[Play], winner: Play, tigress_bonus: bool = True) ->
 
 
 def resolve_trick(plays: Sequence[Play], rules: RulesLike = DEFAULT_RULES) -> Trick:
-    """Return who wins a complete trick, who leads next, and what it is worth (4.5)."""
+    """Return who wins a complete trick, who leads next, and what it is worth.
+
+    See docs/skullking.md, 4.5.
+    """
     winner = winning_play(plays)
     if winner is None:
         return Trick(-1, leader_after_destroyed(plays, rules), 0, [], Captures())
@@ -241,7 +252,7 @@ def resolve_trick(plays: Sequence[Play], rules: RulesLike = DEFAULT_RULES) -> Tr
     return Trick(winner.seat, winner.seat, bonus, alliances, captures)
 
 
-# -- 5 Scoring ----------------------------------------------------------------------------------
+# -- scoring (docs/skullking.md, 5) -------------------------------------------------------------
 
 
 def score_bid(
@@ -277,7 +288,7 @@ def score_round(
     scoring: int = Scoring.SKULL_KING,
     cannonball: bool = False,
 ) -> RoundScore:
-    """Return the points of one player for one round (section 5).
+    """Return the points of one player for one round (docs/skullking.md, 5).
 
     Parameters
     ----------
@@ -290,7 +301,7 @@ def score_round(
     bet : int
         Rascal's bet: 0, 10 or 20.
     scoring : Scoring
-        See section 7.1.
+        See docs/skullking.md, 7.1.
     cannonball : bool
         With ``Scoring.RASCAL_CANNON``: the player chose the cannonball.
     """
@@ -298,7 +309,7 @@ def score_round(
     return RoundScore(points + 20 * alliances + (bet if won == bid else -bet), paid)
 
 
-# -- 10.2 Estimate of a hand --------------------------------------------------------------------
+# -- estimate of a hand (docs/skullking.md, 10.2) -----------------------------------------------
 
 
 def estimate(hand: Sequence[int], cards: int) -> int:

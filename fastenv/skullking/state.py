@@ -96,7 +96,7 @@ STATE_DTYPE = np.dtype(
         ("ev_card", "i1"),  # card the agent laid on the table or discarded, -1
         ("ev_needed", "i1"),  # bid - won of the agent before the decision; 0 in BID
         ("ev_left", "i1"),  # tricks not completed before the decision, the current one included
-        ("ev_estimate", "i1"),  # BID: est(hand) of spec 10.2, else 0
+        ("ev_estimate", "i1"),  # BID: est(hand) of docs/skullking.md, 10.2, else 0
         ("ev_trick", "i1"),  # the agent's trick resolved: 1 he won, 2 not; 0 none resolved
         ("ev_captures", "i1", (5,)),  # in a trick he won: 14s, Jolly Roger 14, mermaids by
         #   pirate, pirates by King, King by mermaid
@@ -122,7 +122,7 @@ RULES_DTYPE = np.dtype(
         ("tier", "i1"),
         ("full_game", "i1"),  # 1: flat and Manager game mode; 0: one sampled round an episode
         ("num_rounds", "i1"),
-        ("schedule", "i1", (t.MAX_ROUNDS,)),  # cards a hand, the cap of spec 3.2 applied
+        ("schedule", "i1", (t.MAX_ROUNDS,)),  # cards a hand, capped (docs/skullking.md, 3.2)
         ("deck", "i1", (t.NUM_CARDS,)),  # ids ascending, -1 behind its end
         ("deck_len", "i1"),
         ("scoring", "i1"),
@@ -181,10 +181,11 @@ TABLES_DTYPE = np.dtype(
         ("suit", "i1", (t.NUM_CARDS + 2,)),
         ("number", "i1", (t.NUM_CARDS + 2,)),
         ("suit_bit", "i2", (t.NUM_CARDS,)),  # 1 << suit, and 1 << 4 for specials
-        ("lead", "i1", (t.NUM_CARDS + 2,)),  # what a first card decides (3.5): its suit,
+        ("lead", "i1", (t.NUM_CARDS + 2,)),  # of a first card (docs/skullking.md, 3.5): its suit,
         #   -1 nothing (escape-like), -2 that the trick is free of suit
         # [suit of the first number + 1, card]: who wins without beasts and without both King and
-        # mermaid is who has the highest key less his place in the trick; 0 never wins (spec 4.1)
+        # mermaid is who has the highest key less his place in the trick; 0 never wins
+        # (docs/skullking.md, 4.1)
         ("trick_key", "i2", (5, t.NUM_CARDS + 2)),
         # What the compiled code counts in a trick: 4-bit fields at the places of Tally, so that one
         # addition counts all; and the entries of STATE_DTYPE `counts` as the bytes of one word.

@@ -1,4 +1,4 @@
-"""Constants of Skull King, shared by all three implementations (spec sections 2, 9.2, 10.1, 10.2).
+"""Constants of all three implementations (docs/skullking.md, 2, 9.2, 10.1 and 10.2).
 
 Plain tuples, so that the reference needs no NumPy; `state.TABLES` packs them into
 one record that the compiled code receives by pointer, so that no number is typed twice.
@@ -16,7 +16,7 @@ MAX_ROUNDS = 20
 NUM_ACTIONS = 11
 NUM_FEATURES = 9
 INVALID_LIMIT = 50  # the 50th invalid action of an episode truncates it
-GRAYBEARD = 2  # seat and hand of the ghost in a game of two (spec 7.2)
+GRAYBEARD = 2  # seat and hand of the ghost in a game of two (docs/skullking.md, 7.2)
 BID_SHARE_UNIT = 2520  # lcm(1..10): bid/N is a whole number of 1/2520
 
 # fmt: off
@@ -48,7 +48,10 @@ class CardClass(IntEnum):
 
 
 class Phase(IntEnum):
-    """What the agent has to decide next (spec 8.1). ``CANNON`` follows BID in `rascal_cannon`."""
+    """What the agent has to decide next. ``CANNON`` follows BID in `rascal_cannon`.
+
+    See docs/skullking.md, 8.1.
+    """
 
     BID = 0
     PLAY = 1
@@ -63,7 +66,7 @@ class Phase(IntEnum):
 
 
 class Tier(IntEnum):
-    """Views of the game for an agent (spec section 10)."""
+    """Views of the game for an agent (docs/skullking.md, 10)."""
 
     FLAT = 0
     MANAGER = 1
@@ -72,7 +75,7 @@ class Tier(IntEnum):
 
 
 class Bot(IntEnum):
-    """Opponents (spec section 9); EASY, MEDIUM, HARD are consecutive.
+    """Opponents (docs/skullking.md, 9); EASY, MEDIUM, HARD are consecutive.
 
     ``EXTERNAL`` is no bot: whoever steps the game decides for that seat.
     """
@@ -92,7 +95,7 @@ BOT_NAMES = {bot.name.lower(): bot for bot in Bot if bot != Bot.EXTERNAL}
 
 
 class Scoring(IntEnum):
-    """Spec sections 5 and 7.1."""
+    """docs/skullking.md, 5 and 7.1."""
 
     SKULL_KING = 0
     RASCAL = 1
@@ -100,7 +103,7 @@ class Scoring(IntEnum):
 
 
 class Abilities(IntEnum):
-    """Who decides on pirate abilities (spec section 6)."""
+    """Who decides on pirate abilities (docs/skullking.md, 6)."""
 
     OFF = 0
     AUTO = 1
@@ -108,7 +111,7 @@ class Abilities(IntEnum):
 
 
 class Reward(IntEnum):
-    """Which reward `step` returns; all three are in info (spec 10.3)."""
+    """Which reward `step` returns; all three are in info (docs/skullking.md, 10.3)."""
 
     SHAPED = 0
     POINTS = 1
@@ -116,7 +119,7 @@ class Reward(IntEnum):
 
 
 class GoalMode(IntEnum):
-    """How a Worker episode gets its goal (spec 10.5)."""
+    """How a Worker episode gets its goal (docs/skullking.md, 10.5)."""
 
     UNIFORM = 0
     FIXED = 1
@@ -158,7 +161,7 @@ NUMBER = tuple(_number(c) for c in range(NUM_CARDS))  # 0 for specials
 
 
 def _strength(card: int) -> float:
-    """Card strength `s` of spec 10.2."""
+    """Card strength `s` of docs/skullking.md, 10.2."""
     special = {
         CardClass.KING: 0.95,
         CardClass.PIRATE: 0.80,
@@ -175,7 +178,10 @@ def _strength(card: int) -> float:
 
 
 def _play_strength(card: int) -> float:
-    """Play strength of the rule-based bot (spec 9.2); the Whale is 0.60 with two high cards."""
+    """Play strength of the rule-based bot; the Whale is 0.60 with two high cards.
+
+    See docs/skullking.md, 9.2.
+    """
     special = {
         CardClass.ESCAPE: 0.0,
         CardClass.LOOT: 0.05,
@@ -194,7 +200,7 @@ def _play_strength(card: int) -> float:
 
 
 def _bid_value(card: int) -> int:
-    """Bid value of the rule-based bot in hundredths (spec 9.2)."""
+    """Bid value of the rule-based bot in hundredths (docs/skullking.md, 9.2)."""
     special = {
         CardClass.KING: 90,
         CardClass.PIRATE: 60,
@@ -225,7 +231,7 @@ TIGRESS_AS_ESCAPE, TIGRESS_AS_PIRATE = 74, 75
 
 
 def _features(card: int) -> tuple[float, ...]:
-    """Nine card features of spec 10.1 (encoding `v2`)."""
+    """Nine card features of docs/skullking.md, 10.1 (encoding `v2`)."""
     f = [0.0] * NUM_FEATURES
     if card == TIGRESS_AS_ESCAPE:
         f[7] = 1.0

@@ -184,7 +184,7 @@ def _seat(
     agent, ghost = int(row["actor"]), seat >= rules["num_players"]
     bot = t.Bot(int(row["bots"][seat])).name.lower() if names is None or ghost else names[seat]
     name = "Graybeard" if ghost else bot
-    # All bids are revealed together, after the cannons are loaded (3.3, 7.1).
+    # All bids are revealed together, after the cannons are loaded (docs/skullking.md, 3.3, 7.1).
     secret = phase == t.Phase.BID or (phase == t.Phase.CANNON and seat != agent)
     return Seat(
         number=seat,

@@ -1,4 +1,4 @@
-"""Properties of section 18 of the game specification that hold for the engine as a whole."""
+"""Properties of docs/skullking.md, 18 that hold for the engine as a whole."""
 
 import hashlib
 import os
@@ -32,7 +32,7 @@ def random_step(engine, rng, **how):
     engine.step_many(fastenv.sample_legal(engine.mask, rng), **how)
 
 
-# -- 8: observations -----------------------------------------------------------------------------
+# -- observations -------------------------------------------------------------------------------
 
 
 @compiled
@@ -62,7 +62,7 @@ def test_observations_stay_within_their_bounds(tier, players):
             assert engine.mask.max() == 1
 
 
-# -- 3: illegal actions --------------------------------------------------------------------------
+# -- illegal actions ----------------------------------------------------------------------------
 
 
 @compiled
@@ -87,7 +87,7 @@ def test_an_illegal_action_changes_nothing_and_a_legal_one_is_taken(tier):
         assert not engine.get_states()["ev_invalid"].any()
 
 
-# -- 9: hidden information -----------------------------------------------------------------------
+# -- hidden information -------------------------------------------------------------------------
 
 
 def redeal_unseen(row, rules, rng):
@@ -151,7 +151,7 @@ def test_jades_stock_is_seen_and_kept_apart():
     assert seen > 50
 
 
-# -- 11: processes -------------------------------------------------------------------------------
+# -- processes ----------------------------------------------------------------------------------
 
 DIGEST = """
 import hashlib, numpy as np, fastenv
@@ -182,7 +182,7 @@ def test_another_process_and_the_reference_play_the_same_game():
     assert len(out.strip()) == 2 * hashlib.sha256().digest_size
 
 
-# -- 14: automatic reset -------------------------------------------------------------------------
+# -- automatic reset ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", RUNNABLE)

@@ -42,7 +42,7 @@ def test_worlds_are_the_golden_ones(backend):
 @needs_core
 @pytest.mark.parametrize("name", golden.ACCEPTANCE)
 def test_acceptance_table(name):
-    """300 episodes of each bot (section 28), all at once."""
+    """300 episodes of each bot (docs/prospector.md, 17), all at once."""
     n, expected = 300, golden.ACCEPTANCE[name]
     engine = fastenv.make_engine("Prospector-v0", n, backend="fast")
     engine.reset_many(seeds=7)

@@ -163,7 +163,7 @@ def test_a46_kraken_in_the_last_trick(backend):
     assert row["total"][:3].tolist() == [40, 20, -10]
 
 
-# -- 7.2 Graybeard ------------------------------------------------------------------------------
+# -- Graybeard (docs/skullking.md, 7.2) ---------------------------------------------------------
 
 
 @pytest.mark.parametrize(

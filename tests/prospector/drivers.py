@@ -173,5 +173,5 @@ def same(where, got, wanted):
 
 
 def nearly(where, got, wanted):
-    """Compare doubles as section 2.10 allows."""
+    """Compare doubles as docs/prospector.md, 2 allows."""
     assert abs(got - wanted) <= 1e-12, f"{where}: {got!r}, not {wanted!r}"

@@ -1,4 +1,4 @@
-"""The golden files of Asteroid Prospector: recorded episodes and worlds (spec section 19)."""
+"""The golden files: recorded episodes and worlds (docs/prospector.md, 19)."""
 
 import json
 import zipfile
@@ -45,7 +45,7 @@ class GoldenError(ValueError):
 
 
 class Trace:
-    """One recorded trace; ``trace["obs"]`` is an array of the table in section 19."""
+    """One recorded trace; ``trace["obs"]`` is an array of the table in docs/prospector.md, 19."""
 
     def __init__(self, path):
         self.path = Path(path)
@@ -127,7 +127,7 @@ def _require(path, arrays, names):
 
 
 def _outcome(steps, ticks, mean, median, invalid_rate, *means):
-    """Return one column of the acceptance table of section 28."""
+    """Return one column of the acceptance table of docs/prospector.md, 17."""
     names = (
         "net_profit",
         "pirate_encounters",

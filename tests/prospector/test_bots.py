@@ -1,4 +1,4 @@
-"""The baseline bots (section 28): rule by rule, against golden decisions, and in whole games."""
+"""Bots (docs/prospector.md, 17): rule by rule, against golden decisions, in whole games."""
 
 import numpy as np
 import pytest
@@ -204,7 +204,7 @@ def test_golden_decisions_of_the_greedy_miner(path):
     assert np.mean(own[mined] == done[mined]) > 0.95
 
 
-# -- whole games: the first of the 300 episodes of section 28; tests/parity plays them all ------
+# -- whole games: the first episodes of docs/prospector.md, 17; tests/parity plays all 300 ---------
 
 
 def episode(kind, seed):

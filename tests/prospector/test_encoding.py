@@ -1,4 +1,4 @@
-"""Observation, reward and info by hand (sections 12 to 14)."""
+"""Observation, reward and info by hand (docs/prospector.md, 12 to 14)."""
 
 import math
 

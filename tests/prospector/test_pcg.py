@@ -1,4 +1,4 @@
-"""The generator against published vectors (section 3), and what its distributions draw."""
+"""The generator (docs/prospector.md, 3): published vectors, and what its distributions draw."""
 
 import math
 

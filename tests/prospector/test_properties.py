@@ -1,4 +1,4 @@
-"""Properties of the reference (section 32), by Hypothesis, in positions of random games."""
+"""Properties of the reference (docs/prospector.md, 18), by Hypothesis, in random games."""
 
 import copy
 
@@ -101,7 +101,7 @@ def test_out_of_range_is_a_double_hold(game, action):
 
 
 def expected_draws(before, later):
-    """Count the draws of a step as section 16 does, from what was seen to happen."""
+    """Count the draws of a step as docs/prospector.md, 16 does, from what was seen to happen."""
     action, possible = later.ev_action, not later.ev_invalid
     draws = 12
     if not later.at_station():

@@ -1,4 +1,4 @@
-"""The reference: the worked examples of section 20, and every action by hand."""
+"""The reference: the worked examples of docs/prospector.md, 20, and every action by hand."""
 
 import copy
 import math
@@ -13,7 +13,7 @@ from fastenv.prospector.reference import Prospector
 from fastenv.prospector.tables import PRICE_BASE, Action
 from tests.prospector.games import Dice, after, away, draws_between, mask_of, rows_of
 
-# -- 20: worlds ---------------------------------------------------------------------------------
+# -- worlds (docs/prospector.md, 20) ------------------------------------------------------------
 
 WORLDS = [  # seed, nodes, hazard nodes, edges, asteroids, generator, station's neighbours, prices
     (0, 9, 0, 13, 85, 0x16B374A727F783D1, (1, 2, 6, 4),
@@ -110,7 +110,7 @@ def test_episode_of_the_specification():
     assert game.ev_action == Action.CASH_OUT
 
 
-# -- 6, 7: episodes and steps -------------------------------------------------------------------
+# -- episodes and steps (docs/prospector.md, 6, 7) ----------------------------------------------
 
 
 def test_a_seed_starts_the_same_episode_again():
@@ -187,7 +187,7 @@ def test_nobody_is_stranded_at_the_station():
     assert (game.fuel, game.done) == (0.0, 0)
 
 
-# -- 8, 9: actions ------------------------------------------------------------------------------
+# -- actions (docs/prospector.md, 8, 9) ---------------------------------------------------------
 
 
 def test_travel_pays_for_the_load():
@@ -389,7 +389,7 @@ def test_overhaul_takes_three_ticks():
     assert (game.hull, game.tool, game.credits, game.ev_dt) == (100.0, 100.0, 20.0, 3)
 
 
-# -- 9.2 pirates --------------------------------------------------------------------------------
+# -- pirates (docs/prospector.md, 9.2) ----------------------------------------------------------
 
 
 def robbed(decoys, *dice):
@@ -428,7 +428,7 @@ def test_there_are_no_pirates_at_the_station():
     assert game.pirate_encounters == 0
 
 
-# -- 10 the world goes on -----------------------------------------------------------------------
+# -- the world goes on (docs/prospector.md, 10) -------------------------------------------------
 
 
 def test_overheating_hurts():

@@ -1,4 +1,4 @@
-"""Acceptance scenarios A1 .. A46 of the game specification as data, for any implementation.
+"""Scenarios A1 .. A46 (docs/skullking.md, 17) as data, for any implementation.
 
 Card names are the shorthand of the specification: ``P7`` Parrot, ``M`` Map, ``C`` Chest, ``R``
 Jolly Roger; ``SK``, ``MM1``, ``WH``, ``KR``, ``ES1``, ``LO1``, pirates by name, and the Tigress on
@@ -107,7 +107,7 @@ TRICKS = [
     Trick("A18", "MM1 SK MM2", 0, 0, 40),
     Trick("A19", "LO1 P5 P9 M14", 2, 2, 10, ((0, 2),)),
     Trick("A20", "TGe SK Bendt", 1, 1, 30),
-    # further cases of section 4
+    # further cases of docs/skullking.md, 4
     Trick("beasts-only-kraken", "WH KR", -1, 1),
     Trick("beasts-only-whale", "KR WH", -1, 1),
     Trick("beasts-only-whale-would", "KR WH", -1, 1, options={"whale_void_leader": "would_win"}),
@@ -152,7 +152,7 @@ LEGALITY = [
     Legality("A26-pi", "TGp C5", "C2 P8", "C2", PI),
     Legality("A27", "KR M6", "M1 P8 R2", "M1 P8 R2"),
     Legality("A27-pi", "KR M6", "M1 P8 R2", "M1 R2", PI),
-    # further cases of section 3.5
+    # further cases of docs/skullking.md, 3.5
     Legality("escape-then-pirate", "ES1 Rosie M6", "M1 P8", "M1 P8"),
     Legality("character-after-suit", "P10 SK", "P2 R9 TG", "P2 TG"),
     Legality("void", "P10", "M2 R9 C3", "M2 R9 C3"),

@@ -1,4 +1,4 @@
-"""The bots of the reference (section 9 of the game specification), decision by decision."""
+"""The bots of the reference (docs/skullking.md, 9), decision by decision."""
 
 from __future__ import annotations
 

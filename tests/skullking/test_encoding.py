@@ -1,4 +1,4 @@
-"""Observation and mask of hand-made states; expected numbers are from the spec."""
+"""Observation and mask of hand-made states; expected numbers are those of docs/skullking.md, 10."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def check(game, expected):
         assert got[name] == close(values), name
 
 
-# -- 10.1 features --------------------------------------------------------------------------------
+# -- features (docs/skullking.md, 10.1) -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_eleventh_card_is_not_among_the_ten_slots():
     assert got["pirates"] == close([0, 1, 0, 0, 0, 0.2])  # counts know all eleven
 
 
-# -- 10.3 flat tier -------------------------------------------------------------------------------
+# -- flat tier (docs/skullking.md, 10.3) ----------------------------------------------------------
 
 
 def test_flat_observation_in_a_trick():
@@ -242,7 +242,7 @@ def test_flat_has_more_slots_at_a_larger_table():
     )
 
 
-# -- 10.4 Manager tier ----------------------------------------------------------------------------
+# -- Manager tier (docs/skullking.md, 10.4) -------------------------------------------------------
 
 
 def manager_game(**changes):
@@ -357,7 +357,7 @@ def test_manager_sees_its_bid_only_for_the_cannonball():
     check(game, {"cannon": [1, 0.3, 0]})
 
 
-# -- 10.5 Worker tier -----------------------------------------------------------------------------
+# -- Worker tier (docs/skullking.md, 10.5) --------------------------------------------------------
 
 
 WORKER = {
@@ -510,7 +510,7 @@ def test_rounds_beyond_the_tenth_share_its_place(round_idx, stage):
     check(game, {"round": hot(min(round_idx, 9), 10), "stage": hot(stage, 3)})
 
 
-# -- 10.6 Ability tier ----------------------------------------------------------------------------
+# -- Ability tier (docs/skullking.md, 10.6) -------------------------------------------------------
 
 
 def ability_game(phase, rules=None, **changes):
@@ -579,7 +579,7 @@ def test_terminal_ability_observation_has_no_decision():
     check(game, {"decision": [0] * 6, "harry": [0] * 4, "rosie": [0] * 6})
 
 
-# -- 10.7 memory ----------------------------------------------------------------------------------
+# -- memory (docs/skullking.md, 10.7) -------------------------------------------------------------
 
 
 def test_memory_lists_cards():

@@ -184,7 +184,7 @@ def test_altered_positions(tier, seed, variant):
     assert_same(rows, game)
 
 
-# -- hidden information (property 9 of section 18) -------------------------------------------------
+# -- hidden information (docs/skullking.md, 18) ----------------------------------------------------
 
 
 @pytest.mark.parametrize("variant", ["default", "eight", "long"])

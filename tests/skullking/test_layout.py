@@ -32,7 +32,7 @@ from fastenv.skullking.tables import (
     Tier,
 )
 
-# First index of each block for up to four players, from the tables of spec 10.3 to 10.6.
+# First index of each block for up to four players (docs/skullking.md, 10.3 to 10.6).
 SPEC = {
     Tier.FLAT: (
         ("phase", 0),

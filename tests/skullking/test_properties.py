@@ -1,4 +1,4 @@
-"""Properties of the reference (section 18 of the game specification), by Hypothesis."""
+"""Properties of the reference (docs/skullking.md, 18), by Hypothesis."""
 
 from __future__ import annotations
 

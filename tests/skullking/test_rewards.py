@@ -1,4 +1,4 @@
-"""Reward and info of hand-made states; expected numbers are from the spec."""
+"""Reward and info of hand-made states; expected numbers are those of docs/skullking.md, 10."""
 
 from types import SimpleNamespace
 

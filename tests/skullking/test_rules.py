@@ -73,7 +73,7 @@ def test_hand_sizes_are_those_of_the_table(hands):
     assert hand_sizes(range(1, 11), 70, hands) == [*range(1, 9), *base]
 
 
-# -- 4.1: the pairwise table, over all pairs of cards --------------------------------------------
+# -- the pairwise table, over all pairs of cards (docs/skullking.md, 4.1) ------------------------
 
 COLUMNS = ("escape", "suit", "trump", "mermaid", "pirate", "king")
 PAIRS = {  # row played first; entries: which card wins
@@ -105,7 +105,7 @@ def test_two_cards_compare_as_in_the_table():
         assert resolve_trick([first, second._replace(seat=1)]).winner + 1 == expected
 
 
-# -- 3.5 lead suit, 8.3 Tigress, 10.2 estimate ---------------------------------------------------
+# -- lead suit, Tigress, estimate (docs/skullking.md, 3.5, 8.3, 10.2) ----------------------------
 
 
 @pytest.mark.parametrize(

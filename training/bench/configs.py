@@ -1,4 +1,4 @@
-"""The configurations of the benchmark (Skull King spec, section 14), and their rows."""
+"""The configurations of the benchmark (docs/skullking.md, 14), and their rows."""
 
 from __future__ import annotations
 

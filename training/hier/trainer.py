@@ -1,4 +1,4 @@
-"""Manager and Worker in turns: one learns while the other plays as it is (training spec 8)."""
+"""Manager and Worker in turns: one learns while the other plays as it is (docs/training.md)."""
 
 from __future__ import annotations
 

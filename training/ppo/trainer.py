@@ -271,7 +271,7 @@ class PPOTrainer:
                 self._on_step(lanes.engine, None, obs, mask)
             lanes.store_observation(self.rollout.steps)
 
-    # -- 1: collect ------------------------------------------------------------------------------
+    # -- collect ---------------------------------------------------------------------------------
 
     def collect(self) -> None:
         """Take T decisions in every lane; each group's step runs while the next one is thought."""
@@ -333,7 +333,7 @@ class PPOTrainer:
             self._state[lanes.slice] = forget(state.float(), rollout.done[t, lanes.slice])
         self.phases.mark("store")
 
-    # -- 2: bootstrap ----------------------------------------------------------------------------
+    # -- bootstrap -------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
         """Give a value to what follows the rollout, and to what truncation cut off inside it."""
@@ -353,7 +353,7 @@ class PPOTrainer:
         values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
         return torch.cat(values)
 
-    # -- 3: advantages ---------------------------------------------------------------------------
+    # -- advantages ------------------------------------------------------------------------------
 
     def advantages(self) -> None:
         """Write advantages and returns into the rollout."""
@@ -368,7 +368,7 @@ class PPOTrainer:
             gae_torch(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
         self.phases.mark("gae")
 
-    # -- 4: update -------------------------------------------------------------------------------
+    # -- update ----------------------------------------------------------------------------------
 
     def update(self, objective: Objective) -> dict[str, float]:
         """Learn from the rollout; return the mean terms of the loss over the minibatches.

@@ -12,7 +12,7 @@ from training.games.prospector.bots import BOTS
 from training.run.engine import Engine
 from training.run.games import GameTraining
 
-# Prospector spec, section 24. 6,144 decisions; the published figure of 6,000 counts ticks.
+# docs/prospector.md, 22. 6,144 decisions; the published figure of 6,000 counts ticks.
 PRESETS = {
     "prospector": {
         "env": "Prospector-v0",

@@ -2,7 +2,7 @@
 
 Trains one policy a seed, plays its last checkpoint, the reference lines and all bots on the same
 episodes (a block of evaluation seeds for each training seed, which no training ever saw), compares
-them and writes a JSON report (Prospector spec, section 29). With few seeds the interval over them
+them and writes a JSON report (docs/prospector.md, 23). With few seeds the interval over them
 is the honest one: it says how much another training could differ.
 """
 
@@ -52,7 +52,7 @@ OVER_SEEDS = ("return_mean", "steps_mean", "dt_mean", *METRICS)
 
 
 def summary(episodes: Episodes) -> dict[str, Any]:
-    """Return the aggregate of a contender: section 28, and its mean lengths."""
+    """Return the aggregate of a contender: docs/prospector.md, 17; and its mean lengths."""
     found = episodes.summary()
     count = found["episode_count"]
     lengths = {"steps_mean": found["steps_total"] / count, "dt_mean": found["dt_total"] / count}

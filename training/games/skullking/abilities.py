@@ -1,4 +1,4 @@
-"""What players make of pirate abilities (spec 13.2), in the rounds of the Ability tier.
+"""Measures of pirate abilities (docs/skullking.md, 13), in the rounds of the Ability tier.
 
 Only decisions that the player took itself count, not those that a rule takes in its seat
 (``abilities="auto"``, or a pirate that is not among ``pirates``). The measures of ``MEASURES``:
@@ -10,12 +10,12 @@ Only decisions that the player took itself count, not those that a rule takes in
     Of those, the share in which it won the trick that it then led. A destroyed trick is not won.
 ``bendt``
     Mean change of the hand's strength from before the two cards were drawn to after the discards:
-    the sum of the strengths ``s`` of 10.2, from which the estimate of a hand starts. Both hands
-    have as many cards.
+    the sum of the strengths ``s`` (docs/skullking.md, 10.2), from which the estimate of a hand
+    starts. Both hands have as many cards.
 ``bendt_needed``, ``bendt_not_needed``
     The same where tricks were still needed (``bid - won > 0``) and where none was. The rule bots
-    exchange for strength in one case and against it in the other (9.2), so the mean of both says
-    little alone.
+    exchange for strength in one case and against it in the other (docs/skullking.md, 9.2), so the
+    mean of both says little alone.
 ``rascal_won``
     Share of the bets of 10 or 20 that paid: the bid, after Harry, was exact.
 ``rascal_points``

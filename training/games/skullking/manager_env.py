@@ -1,4 +1,4 @@
-"""The Manager's environment with somebody real to play the cards (training spec 8.1).
+"""The Manager's environment with somebody real to play the cards (docs/training.md).
 
 One step is a bid in every lane and the whole round that follows it. It looks like a batch engine to
 :class:`training.ppo.trainer.PPOTrainer`.
@@ -78,7 +78,7 @@ class ManagerEnv:
     cards : Cards
         May be exchanged between two steps that end an episode.
     reward : {"shaped", "points"}
-        The table of the Skull King spec, 10.4, or official points / 10.
+        The table of docs/skullking.md, 10.4, or official points / 10.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class ManagerEnv:
     final_obs : ndarray, as obs
         All zero: the Manager sees nothing behind the last round of an episode.
     tau : ndarray of int32, shape (n,)
-        One and the cards played; information, for discounts are per bid (training spec 8.1).
+        One and the cards played; information only, since discounts are per bid.
     ep_return, ep_length : ndarray of float64 and int32, shape (n,)
     info, final_info : dict of str to ndarray, shape (n,)
         The round that the last step has played, in ``info`` or, where it ended the episode, in
@@ -220,7 +220,7 @@ class ManagerEnv:
 
 
 def bid_rewards(bid: Array, won: Array, cards: Array) -> npt.NDArray[np.float32]:
-    """Return the Manager's rewards of the Skull King spec, 10.4, shape (n,).
+    """Return the Manager's rewards of docs/skullking.md, 10.4, shape (n,).
 
     Parameters
     ----------

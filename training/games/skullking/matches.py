@@ -1,4 +1,4 @@
-"""Whole games on duplicate deals (spec 13.2): deals are replayed with the agent in each seat.
+"""Whole games on duplicate deals, replayed with the agent in each seat (docs/skullking.md, 13).
 
 Luck of the deal falls on all seats alike, and policies can be compared on equal deals.
 """
@@ -90,9 +90,9 @@ def play(engine: BatchEngine, policy: Policy, seed: int, players: int = 4) -> Ga
 
 
 def measures(games: Games) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the measures of spec 13.2 as sums: name to (numerator, denominator), one entry a deal.
+    """Return the measures as sums: name to (numerator, denominator), one entry a deal.
 
-    Shared wins count 1/k; a tie shares the better rank.
+    Shared wins count 1/k; a tie shares the better rank (docs/skullking.md, 13).
     """
     totals, n = games.totals, len(games.totals)
     own = totals[np.arange(n), games.seat][:, None]

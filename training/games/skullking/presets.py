@@ -1,10 +1,10 @@
-"""Presets of Skull King: the Skull King spec, sections 11 and 12."""
+"""Presets of Skull King: docs/skullking.md, 11 and 12."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# Knobs that change during training, from the given step on (spec 11.2, 11.3).
+# Knobs that change during training, from the given step on (docs/skullking.md, 11.2, 11.3).
 PHASE_CURRICULUM = [[0, ["late"]], [1_000_000, ["mid", "late"]], [2_000_000, []]]
 OPPONENT_CURRICULUM = [
     [0, "random"],  # the published table has three phases of random bots, which know no difficulty

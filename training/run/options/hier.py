@@ -8,8 +8,8 @@ from typing import Any
 
 from training.run.values import require
 
-# What the policies of the training spec, sections 8.1 and 8.2, have instead of the defaults of
-# ``ppo``: a rollout is used often, so an update ends early when the policy has moved far enough.
+# What the two policies have instead of the defaults of ``ppo`` (docs/training.md): a
+# rollout is used often, so an update ends early when the policy has moved far enough.
 POLICY_DEFAULTS: dict[str, dict[str, Any]] = {
     "worker": {"n_epochs": 12, "ent_coef": 0.01, "target_kl": 0.02},
     "manager": {"n_epochs": 25, "ent_coef": 0.02, "target_kl": 0.02},
@@ -91,7 +91,7 @@ class HierConfig:
     mode : {"round", "game"}
         An episode of the Manager is one bid, or the ten bids of a game, with history and scores.
     reward : {"shaped", "points"}
-        Of the Manager: the table of the Skull King spec, 10.4, or official points / 10.
+        Of the Manager: the table of docs/skullking.md, 10.4, or official points / 10.
     cards : {"sample", "best"}
         Whether the Worker draws the Manager's cards from its policy, as it explores, or plays the
         best.

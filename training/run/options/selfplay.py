@@ -9,7 +9,7 @@ from training.run.values import require
 
 @dataclass(frozen=True)
 class SelfPlayConfig:
-    """When the learner meets itself, and how much; defaults are those of the game's spec, 11.3.
+    """When the learner meets itself, and how much (docs/training.md).
 
     Parameters
     ----------
