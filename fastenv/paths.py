@@ -1,4 +1,4 @@
-"""The ways through one batch step: who holds the state, who encodes it, and how they compose.
+"""Execution paths of one batch step: who holds the state, who encodes it, and how they compose.
 
 * :class:`PythonLanes` and :class:`CoreLanes` step; a lane is a reference object or a row.
 * :class:`PythonEncoder` and :class:`KernelEncoder` write observation, mask, reward and info.

@@ -1,4 +1,4 @@
-"""The door for state rows from outside: everything the compiled code relies on is checked once.
+"""Validation of state rows from outside: everything the compiled code relies on is checked once.
 
 The stepping code has no bounds checks, so a row that passes here must never make it read wild or
 loop for ever. Rows of games always pass. Numbers that a person may want to set (cargo above the

@@ -1,4 +1,4 @@
-"""The door for state rows from outside: everything the compiled code relies on is checked once.
+"""Validation of state rows from outside: everything the compiled code relies on is checked once.
 
 The stepping code has no bounds checks, so a row that passes here must never make it read wild or
 loop for ever. The checks are vectorised over rows; the first failing one names lane and field.

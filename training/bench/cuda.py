@@ -75,7 +75,7 @@ def rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str, Any
 
 
 def split(config: RunConfig) -> dict[str, float]:
-    """Return the microseconds of each phase of a step; timers wait for the GPU at each border."""
+    """Return the microseconds of each phase of a step; timers wait for the GPU at each boundary."""
     learner = NativeLearner(replace(config, native=NativeConfig(timers=True)))
     learner.trainer.iterate()
     phases = learner.trainer.iterate()["phases"]

@@ -49,7 +49,7 @@ class Stopwatch(BaseCallback):
     detailed : bool
         Time all ``PHASES`` instead of the first two. Costs a little in every minibatch.
     device : str
-        On ``cuda`` the detailed clock waits for the device at the borders of phases.
+        On ``cuda`` the detailed clock waits for the device at the boundaries of phases.
 
     Attributes
     ----------

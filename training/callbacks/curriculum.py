@@ -1,6 +1,6 @@
 """A curriculum that goes on when a gate says so (section ``gate`` of a run's options).
 
-Stages are knobs of the environment. At the border between two iterations the policy, its best legal
+Stages are knobs of the environment. Between two iterations the policy, its best legal
 action, is tested on the stage it trains on (:mod:`training.callbacks.gate`); once it passes, all
 lanes begin anew with the knobs of the next stage, so that no rollout has two stages in it.
 """

@@ -4,7 +4,7 @@ A step takes ``dt`` ticks and may so lie in several windows; its reward and metr
 by ticks, its episode's end belongs to the window of its last tick. What counts is the definition
 for one environment (docs/prospector.md, 21): a batch is its lanes one after the other.
 
-The lanes' ticks, laid end to end, are cut at every lane's end and at every border of a window. Each
+The lanes' ticks, laid end to end, are cut at every lane's end and at every end of a window. Each
 piece between two cuts has one lane and one window, so that all windows are sums over pieces.
 """
 
@@ -207,7 +207,7 @@ class WindowAggregator:
         """Return each piece's lane, ticks, and 1 if it is its lane's last; and windows' firsts."""
         opened, size = self._counts[_TICKS], self.window_env_steps
         ends = np.cumsum(dt) + opened
-        if ends[-1] < size:  # no border is reached: a lane is a piece, and all lie in one window
+        if ends[-1] < size:  # no boundary is reached: a lane is a piece, and all lie in one window
             return slice(None), dt, np.ones_like(dt), [0]
         cuts = np.union1d(ends, np.arange(size, ends[-1] + 1, size))
         lane = np.searchsorted(ends, cuts)

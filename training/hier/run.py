@@ -186,7 +186,7 @@ class HierLearner:
         return {name: checkpoint.to_host(net.state_dict()) for name, net in nets.items()}
 
     def reset_lanes(self) -> None:
-        """Begin a new episode in every lane of both, at a border."""
+        """Begin a new episode in every lane of both, at a boundary."""
         for trainer in self.trainer.trainers.values():
             trainer.reset_lanes()
 

@@ -151,7 +151,7 @@ class NativeLearner:
         return checkpoint.to_host(self.trainer.net.state_dict())
 
     def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a border."""
+        """Begin a new episode in every lane, at a boundary."""
         self.trainer.reset_lanes()
 
     def restore(self, saved: Checkpoint) -> None:

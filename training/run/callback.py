@@ -31,7 +31,7 @@ class Callback:
         """Be told that the training begins or goes on."""
 
     def begin_iteration(self, loop: Loop) -> None:
-        """Be told, at the border, that an iteration is to begin; may reset the lanes."""
+        """Be told, at the boundary, that an iteration is to begin; may reset the lanes."""
 
     def step(
         self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
@@ -43,7 +43,7 @@ class Callback:
         return {}
 
     def end_iteration(self, loop: Loop) -> None:
-        """Be told, at the border, that an iteration is logged and saved."""
+        """Be told, at the boundary, that an iteration is logged and saved."""
 
     def finish(self, loop: Loop) -> None:
         """Be told that the training is done and saved."""

@@ -50,12 +50,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-# Events of the iteration that begins at a border, and not of the one that ends there.
+# Events of the iteration that begins at a boundary, and not of the one that ends there.
 BEHIND_THE_BORDER = ("gate", "stage", "worker_plays")
 
 
 def drop_after(path: Path, steps: int) -> None:
-    """Remove the lines of a file that lie behind the border at ``steps``, and what is not whole.
+    """Remove the lines of a file that lie behind the boundary at ``steps``, and what is not whole.
 
     A run that was killed may have logged iterations that its newest checkpoint does not contain;
     they will be run again. A window that was closed early because the run ended goes on.

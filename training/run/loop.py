@@ -26,7 +26,7 @@ TakeSnapshot = Callable[[int], Callable[[], object]]
 
 
 class Stop:
-    """Turns SIGINT and SIGTERM into a wish that is met at the next border between iterations.
+    """Turns SIGINT and SIGTERM into a request to stop at the next boundary between iterations.
 
     Attributes
     ----------
@@ -58,10 +58,10 @@ class Stop:
 
 
 class Loop:
-    """The course of a run; its trainer calls it at every border and after every step.
+    """The course of a run; its trainer calls it at every boundary and after every step.
 
-    At the border between two iterations the update of the one is done and nothing of the other has
-    happened. What a resumed run must find again is what is true at that point.
+    At the boundary between two iterations the update of the one is done and nothing of the other
+    has happened. What a resumed run must find again is what is true at that point.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Loop:
     Attributes
     ----------
     steps : int
-        Decisions at the last border.
+        Decisions at the last boundary.
     now : int
         Decisions until now.
     stopped : bool

@@ -89,13 +89,13 @@ class Learner(Protocol):
         """
 
     def snapshot(self) -> Snapshot:
-        """Return, at a border, everything that decides how the run goes on."""
+        """Return, at a boundary, everything that decides how the run goes on."""
 
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the policy, in host memory."""
 
     def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a border; the generators of the lanes go on."""
+        """Begin a new episode in every lane, at a boundary; the generators of the lanes go on."""
 
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back.

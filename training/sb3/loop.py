@@ -26,7 +26,7 @@ _TRAIN_VALUES = {
 class LoopCallback(BaseCallback):
     """Tells the loop of a run what SB3 does.
 
-    The start of a rollout is the border between iterations: the update before it is done, nothing
+    The start of a rollout is the boundary between iterations: the update before it is done, nothing
     of the rollout has happened.
 
     Parameters

@@ -4,7 +4,7 @@ A faster buffer, bfloat16 layers and batched collection are options (``ppo.rollo
 ``ppo.precision``, ``ppo.algorithm``): constructor arguments and subclasses.
 
 Its own ``save`` leaves out engine, generators and last observation, so that a resumed run would be
-another run; what is missing is taken and put back here, at the border between two iterations.
+another run; what is missing is taken and put back here, at the boundary between two iterations.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class SB3Learner:
         return checkpoint.to_host(self.model.policy.state_dict())
 
     def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a border."""
+        """Begin a new episode in every lane, at a boundary."""
         self.model._last_obs = self.vec.restart()
         self.model._last_episode_starts = np.ones(self.vec.num_envs, np.bool_)
 
