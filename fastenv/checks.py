@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, StateError
 from fastenv.game import NOTHING, Game
 
 MAX_THREADS = 256  # more cost more than they bring on any machine, and their stacks take memory
@@ -102,3 +102,11 @@ def check_out(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any
         raise ValueError(f"{name} must be C-contiguous")
     if not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
+
+
+def generators(name: str, words: np.ndarray[Any, Any]) -> None:
+    """Refuse states of xoshiro256**, shape (n, 4), that never leave zero: draws would not end."""
+    stuck = ~words.any(axis=1)
+    if stuck.any():
+        lane = int(stuck.argmax())
+        raise StateError(f"lane {lane}: {name} is all zeros: a generator of zeros is stuck")

@@ -545,7 +545,7 @@ class BatchEngine:
             Name of the player, as the game calls it.
         rng_states : ndarray of uint64, shape (n, 4), optional
             Generators the players draw from (:func:`rng_streams`), one a lane; advanced in place.
-            Default, in games of several agents, the rows' own.
+            Default, in games of several agents, the rows' own. Four zeros are none.
         out : ndarray of int32, shape (n,), optional
             Destination.
         agent : int
@@ -562,6 +562,7 @@ class BatchEngine:
             raise ValueError(f"agent={agent}: must be 0..{self.spec.num_agents - 1}")
         if rng_states is not None:
             checks.check_out("rng_states", rng_states, (self.num_envs, 4), np.dtype(np.uint64))
+            checks.generators("rng_states", rng_states)
         elif self.spec.num_agents == 1:
             raise ValueError("rng_states: must be given, rows of this game have none for bots")
         if out is None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import fastenv
 from fastenv.engine import rng_streams
 from fastenv.vector import FastVectorEnv, StepBuffers, allocate
 from tests.race import BACKENDS, N, engine_of, everything
@@ -219,6 +220,10 @@ def test_destinations_of_bots(backend):
     for wrong in (streams[:4], streams.astype(np.int64), streams.T.copy().T, streams.tolist()):
         with pytest.raises(ValueError, match=r"^rng_states"):
             engine.bot_actions("random", wrong)
+    stuck = streams.copy()
+    stuck[3] = 0  # draws would not end
+    with pytest.raises(fastenv.StateError, match="lane 3: rng_states is all zeros"):
+        engine.bot_actions("random", stuck)
     for agent in (-1, 2, 10**20, float("nan")):
         with pytest.raises(ValueError, match=r"agent=.*0\.\.1"):
             engine.bot_actions("random", streams, agent=agent)

@@ -150,6 +150,8 @@ def test_rows_that_are_none(backend):
     other = engine_of("reference", game=RaceGame(size=80)).get_states()
     below = rows.copy()
     below["place"][3, 1] = -1
+    stuck = rows.copy()
+    stuck["bot_rng"][2] = 0
     for wrong, message in (
         (other, "dtype"),
         (np.zeros(N), "dtype"),
@@ -160,6 +162,7 @@ def test_rows_that_are_none(backend):
         (np.concatenate([rows, rows]), "10 rows for 5 lanes"),
         (rows.reshape(N, 1), "rows"),
         (below, "lane 3: place"),
+        (stuck, "lane 2: bot_rng is all zeros"),
     ):
         with pytest.raises(StateError, match=message):
             engine.set_states(wrong)
