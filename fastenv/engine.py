@@ -54,10 +54,21 @@ def aligned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Array:
 def rng_streams(seed: int, n: int) -> npt.NDArray[np.uint64]:
     """Return the states of ``n`` engine generators, seeded ``seed``, ``seed + 1``, ...
 
+    Parameters
+    ----------
+    seed : int
+        Any integer, taken modulo 2**64.
+    n : int
+        At least 1.
+
     Returns
     -------
     ndarray of uint64, shape (n, 4)
     """
+    n = checks.count("n", n)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise ConfigError(f"seed={seed!r}: must be an integer")
+    seed = int(seed)  # NumPy's integers do not reach beyond 64 bits
     words = [
         [splitmix64((seed + i + (k + 1) * GOLDEN_GAMMA) & _MASK64) for k in range(4)]
         for i in range(n)
@@ -421,6 +432,8 @@ class BatchEngine:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
         if not trusted:
             self.game.validate(rows)
+            if self.spec.num_agents > 1:
+                checks.generators("bot_rng", rows["bot_rng"])
         clean = np.zeros(rows.shape, rows.dtype)  # equal states are equal bytes: no padding
         for name in rows.dtype.names or ():
             clean[name] = rows[name]

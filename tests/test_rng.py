@@ -1,5 +1,6 @@
 """The engine generator against published vectors, and its compiled twin against it."""
 
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -160,6 +161,25 @@ def test_the_core_draws_for_a_policy_as_this_generator():
         assert actions.tolist() == expected
         assert streams.tolist() == [rng.state for rng in twins]
         engine.step_many(actions)
+
+
+@pytest.mark.parametrize("seed", [2**63, 2**64 - 1, 2**64 + 5, -1, 0])
+def test_streams_take_any_whole_seed(seed):
+    words = [Rng(seed).state, Rng(seed + 1).state]
+    assert rng_streams(seed, 2).tolist() == words
+    if -(2**63) <= seed < 2**64:
+        number = np.uint64(seed) if seed >= 0 else np.int64(seed)
+        assert rng_streams(number, 2).tolist() == words
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "named"),
+    [(1.5, 2, "seed=1.5"), (True, 2, "seed=True"), ("1", 2, "seed='1'"), (None, 2, "seed=None")]
+    + [(0, n, f"n={n!r}") for n in (0, -1, 1.5, True, "2")],
+)
+def test_streams_of_what_is_no_number_are_refused(seed, n, named):
+    with pytest.raises(fastenv.ConfigError, match=f"^{re.escape(named)}: must be an integer"):
+        rng_streams(seed, n)
 
 
 def test_streams_of_neighbouring_seeds_differ():
