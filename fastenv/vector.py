@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -206,6 +206,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         seeds = self._fresh_seeds() if seed is None else seed
         self.engine.refresh()
         self.engine.reset_many(mask=chosen, seeds=seeds)
+        self.closed = False
         return self._observation(), self._infos(chosen)
 
     def step(self, actions: Array) -> tuple[Any, Array, Array, Array, Infos]:
@@ -224,7 +225,8 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         Raises
         ------
         InvalidActionError, ResetNeededError
-            See :meth:`fastenv.engine.BatchEngine.step_many`; nothing has moved.
+            See :meth:`fastenv.engine.BatchEngine.step_many`; also after ``close``, until the next
+            ``reset``. Nothing has moved.
         """
         engine = self.engine
         fresh = self._move(actions, None, None)
@@ -257,10 +259,12 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
 
         Raises
         ------
+        TypeError
+            Neither of the two, or a name of no buffer. Nothing has moved.
         ValueError
             A buffer of wrong shape, dtype or order, or a read-only one. Nothing has moved.
         """
-        buffers = StepBuffers(**out) if isinstance(out, dict) else out
+        buffers = _as_buffers(out)
         engine = self.engine
         small = (
             (buffers.reward, "reward", engine.reward),
@@ -349,6 +353,8 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
     ) -> npt.NDArray[np.bool_] | None:
         """Step and reset as the mode asks; return the lanes that now begin an episode."""
         engine, mode = self.engine, self.autoreset_mode
+        if self.closed:
+            raise ResetNeededError("this environment is closed: call reset() before step()")
         if mode == AutoresetMode.SAME_STEP:
             engine.step_many(actions, obs, mask)
             return (engine.terminated | engine.truncated).view(np.bool_)
@@ -474,6 +480,20 @@ def _shown(column: Array, labels: tuple[str, ...], rows: npt.NDArray[np.bool_] |
     if rows is not None:
         shown[~rows] = None
     return shown
+
+
+def _as_buffers(out: object) -> StepBuffers:
+    """Return destinations that were given by name."""
+    if isinstance(out, StepBuffers):
+        return out
+    names = [part.name for part in fields(StepBuffers)]
+    if not isinstance(out, dict):
+        given = type(out).__name__
+        raise TypeError(f"out must be StepBuffers or a dict of {', '.join(names)}, got {given}")
+    for name in out:
+        if name not in names:
+            raise TypeError(f"out: {name!r} is not a buffer, must be one of {', '.join(names)}")
+    return StepBuffers(**out)
 
 
 def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:

@@ -175,7 +175,16 @@ def test_attributes_methods_and_knobs():
     pictures = batch(render_mode="rgb_array")
     pictures.reset()
     assert pictures.render().shape == (8, 12, 3)
+
+
+def test_no_step_between_close_and_reset():
+    venv = batch()
+    venv.reset()
     venv.close()
+    with pytest.raises(fastenv.ResetNeededError, match="closed"):
+        venv.step(np.zeros(N, np.int64))
+    venv.reset()
+    venv.step(np.zeros(N, np.int64))
 
 
 def test_chosen_columns_reach_the_infos_of_ended_episodes():

@@ -158,6 +158,30 @@ def test_lanes_can_be_configured_called_and_rendered():
     vec.close()
 
 
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_nothing_moves_between_close_and_reset(mode):
+    vec = FastVectorEnv(WalkGame(), N, autoreset_mode=mode)
+    vec.reset(seed=0)
+    vec.close()
+    rows, actions = vec.get_states(), np.zeros(N, int)
+    for step in (lambda: vec.step(actions), lambda: vec.step_into(actions, {})):
+        with pytest.raises(fastenv.ResetNeededError, match="closed"):
+            step()
+    assert np.array_equal(vec.get_states(), rows)
+    vec.reset(seed=0)
+    vec.step(actions)
+
+
+@pytest.mark.parametrize("out", [3, None, [], "obs", {"colour": None}, {3: None}], ids=repr)
+def test_destinations_without_a_known_name_are_refused(out):
+    vec = FastVectorEnv(WalkGame(), N)
+    vec.reset(seed=0)
+    rows = vec.get_states()
+    with pytest.raises(TypeError, match=r"^out.* of obs, mask, reward, terminated, truncated, tau"):
+        vec.step_into(np.zeros(N, int), out)
+    assert np.array_equal(vec.get_states(), rows)
+
+
 def test_unseeded_lanes_draw_from_np_random():
     a, b = (FastVectorEnv(WalkGame(), N) for _ in range(2))
     a.np_random, b.np_random = np.random.default_rng(1), np.random.default_rng(1)

@@ -20,6 +20,7 @@ from fastenv.env import (
     one_seat,
     shown_obs,
 )
+from fastenv.errors import ResetNeededError
 from fastenv.registry import make_game
 
 try:
@@ -121,6 +122,7 @@ class BatchVecEnv(VecEnv):
         self._template = [_NoInfo()] * engine.num_envs if infos == "shared" else None
         self._actions: Array = np.zeros(engine.num_envs, np.int64)
         self._started = time.time()
+        self._closed = False
         super().__init__(
             engine.num_envs, observation_space(engine.game), spaces.Discrete(engine.num_actions)
         )
@@ -149,6 +151,7 @@ class BatchVecEnv(VecEnv):
         self.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=self.engine.mask)
         self._reset_seeds()
         self._reset_options()
+        self._closed = False
         self.reset_infos = self._infos()
         return shown_obs(obs, copy=False)
 
@@ -170,6 +173,8 @@ class BatchVecEnv(VecEnv):
             ``monitor``, ``episode``; all have ``tau`` in games whose decisions last.
         """
         engine = self.engine
+        if self._closed:
+            raise ResetNeededError("this environment is closed: call reset() before step()")
         obs = self._next_obs()
         engine.step_many(self._actions, obs_out=obs, mask_out=engine.mask)
         dones = (engine.terminated | engine.truncated).view(np.bool_)
@@ -200,7 +205,8 @@ class BatchVecEnv(VecEnv):
         return info
 
     def close(self) -> None:
-        """Do nothing: an engine holds memory only."""
+        """End the episodes; a later ``reset`` starts others."""
+        self._closed = True
 
     def get_images(self) -> list[Array | None]:
         """Return a picture of every lane, if the render mode is ``rgb_array``."""
