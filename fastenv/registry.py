@@ -43,7 +43,7 @@ def short_id(env_id: str) -> str:
     ConfigError
         For an unknown id; the message lists the known ones.
     """
-    name = env_id.removeprefix(f"{NAMESPACE}/")
+    name = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else None
     if name not in ENVS:
         raise ConfigError(f"id {env_id!r}: must be one of {', '.join(list_envs())}")
     return name

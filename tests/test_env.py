@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import fastenv
+from fastenv.engine import rng_streams
 from fastenv.env import FastEnv
 from tests.toy import WalkGame
 
@@ -222,3 +223,27 @@ def test_impossible_configurations_are_refused_by_name(options, message):
         fastenv.make(**options)
     with pytest.raises(fastenv.ConfigError, match=message):
         fastenv.make_vec(num_envs=2, **options)
+
+
+@pytest.mark.parametrize("env_id", [[], None, 3, b"Prospector-v0", {}, "", "fastenv/"], ids=repr)
+@pytest.mark.parametrize(
+    "make",
+    [
+        fastenv.make,
+        lambda name: fastenv.make_vec(name, 2),
+        lambda name: fastenv.make_engine(name, 2),
+    ],
+    ids=["make", "make_vec", "make_engine"],
+)
+def test_ids_that_are_none_are_refused(make, env_id):
+    with pytest.raises(fastenv.ConfigError, match="must be one of fastenv/"):
+        make(env_id)
+
+
+@pytest.mark.parametrize("env_id", ["SkullKingFlat-v0", "Prospector-v0"])
+@pytest.mark.parametrize("kind", [True, None, [], {}, 3, "", np.array(["random"])], ids=repr)
+def test_bots_that_are_none_are_refused(env_id, kind):
+    env = fastenv.make(env_id, backend="reference")
+    env.reset(seed=0)
+    with pytest.raises(fastenv.ConfigError, match=r"bot .* must be one of"):
+        env.engine.bot_actions(kind, rng_streams(0, 1))

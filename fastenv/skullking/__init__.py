@@ -180,7 +180,7 @@ class SkullKingGame(Game):
 
     def bot(self, name: str) -> Array:
         """Return a ``Bot`` by its name."""
-        if name not in t.BOT_NAMES:
+        if not isinstance(name, str) or name not in t.BOT_NAMES:
             raise ConfigError(f"bot {name!r}: must be one of {', '.join(map(repr, t.BOT_NAMES))}")
         return np.array([(t.BOT_NAMES[name],)], BOT_DTYPE)
 
