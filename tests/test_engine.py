@@ -196,7 +196,8 @@ def test_bots_draw_from_their_own_streams(backend):
     rows = engine.get_state()
     rngs = [Rng(3 + i) for i in range(N)]
     expected = [
-        int(np.flatnonzero(m)[r.bounded(m.sum())]) for m, r in zip(engine.mask, rngs, strict=True)
+        int(np.flatnonzero(m)[r.bounded(int(m.sum()))])
+        for m, r in zip(engine.mask, rngs, strict=True)
     ]
     assert engine.bot_actions("random", streams).tolist() == expected
     assert streams.tolist() == [r.state for r in rngs]
