@@ -1,0 +1,1 @@
+"""Dr. Mario: docs/drmario.md is its rule book."""

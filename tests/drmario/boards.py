@@ -1,0 +1,34 @@
+"""Boards and questions for the planner's tests."""
+
+from pathlib import Path
+
+import numpy as np
+
+from fastenv.drmario.reachability import Root
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "drmario"
+INPUT_SETS = {False: "cost", True: "cost_with_ab"}
+
+
+def recorded_questions():
+    """Return the arguments of every recorded query, and its costs by input set."""
+    with np.load(DATA / "reachability.npz") as file:
+        questions = []
+        for board, row in zip(file["board"], file["root"].tolist(), strict=True):
+            x, top, rot, counter, velocity, direction, parity, held, gravity = row
+            root = Root(x, 15 - top, rot, counter, velocity, direction, held)
+            questions.append((board, parity, gravity, root))
+        return questions, {extended: file[name] for extended, name in INPUT_SETS.items()}
+
+
+def random_boards(rng, n):
+    """Draw boards from nearly empty to nearly full, stacked or scattered, the spawn cells free."""
+    density = rng.uniform(0.0, 0.8, (n, 1, 1))
+    height = rng.integers(0, 17, (n, 1, 8)) * rng.integers(0, 2, (n, 1, 1))
+    rows = np.arange(15, -1, -1)[:, None]
+    stacked = (rows < height) & (rng.random((n, 16, 8)) < 0.9)
+    occupied = stacked | (
+        rng.random((n, 16, 8)) < density * (rows < rng.integers(1, 17, (n, 1, 1)))
+    )
+    occupied[:, 0, 3:5] = False
+    return np.where(occupied, 0x80, 0xFF).astype(np.uint8).reshape(n, 128)
