@@ -18,6 +18,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from training.nets.activations import Tanh
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
+from training.nets.fused import Layers
 from training.ppo import Minibatches, StepWatch, adam
 from training.run.options.ppo import NativeConfig, PPOConfig
 
@@ -42,7 +43,7 @@ class StackedNet:
     def __init__(self, members: Sequence[ActorCritic]) -> None:
         self._params, _ = stack_module_state(list(members))
         self._buffers = {name: b.clone() for name, b in members[0].named_buffers()}  # of all
-        self._one = _with_plain_tanh(deepcopy(members[0]).to("meta"))
+        self._one = _plain(deepcopy(members[0]).to("meta"))
         self.size = len(members)
 
     def __call__(self, obs: Tensor, members: Sequence[int] | None = None) -> tuple[Tensor, Tensor]:
@@ -121,9 +122,14 @@ class StackedNet:
             p.copy_(torch.stack([saved[number][name] for number in numbered(range(self.size))]))
 
 
-def _with_plain_tanh(net: ActorCritic) -> ActorCritic:
-    """Return the network with torch's own tanh: ours overwrites its argument, vmap has none to."""
+def _plain(net: ActorCritic) -> ActorCritic:
+    """Return the network as vmap can take it: layers not fused, and torch's own tanh.
+
+    Ours overwrites its argument, and vmap has none to overwrite.
+    """
     for module in list(net.modules()):
+        if isinstance(module, Layers):
+            module.may_fuse = False
         for name, child in module.named_children():
             if isinstance(child, Tanh):
                 setattr(module, name, nn.Tanh())

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from training.nets.activations import ACTIVATIONS
 from training.nets.encoders import Encoder
+from training.nets.fused import Layers
 from training.nets.layout import ObsLayout, as_tensor
 from training.nets.recurrent import CELLS, GRU, LSTM, SSM, unroll
 from training.run.options.ppo import NativeConfig, PPOConfig
@@ -67,7 +68,7 @@ class CardAttention(nn.Module):
         seen = there.unsqueeze(-1).to(x.dtype)
         parts = zip((x * seen).split(counts, 1), seen.split(counts, 1), strict=True)
         means = [row.sum(1) / count.sum(1).clamp(min=1.0) for row, count in parts]
-        return torch.cat((obs, *(mean.to(obs.dtype) for mean in means)), 1)
+        return torch.cat((obs.float(), *(mean.float() for mean in means)), 1)
 
 
 class Tower(nn.Module):
@@ -86,7 +87,7 @@ class Tower(nn.Module):
         for width in ppo.net_arch:
             layers += [nn.Linear(size_in, width), ACTIVATIONS[ppo.activation]()]
             size_in = width
-        self.layers = nn.Sequential(*layers)
+        self.layers = Layers(*layers)
         self.cell: GRU | LSTM | SSM | None = None
         if native.recurrent != "none":
             self.cell = CELLS[native.recurrent](size_in, native.recurrent_size)

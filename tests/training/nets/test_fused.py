@@ -1,0 +1,114 @@
+"""Fused layers in bfloat16 are the layers they stand for, and stand aside where they cannot be."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from training.nets import fused
+from training.nets.activations import ACTIVATIONS
+from training.nets.fused import Layers
+
+# Largest error of the gradients; the gate of a relu lets a number through, or not.
+ERROR = {"tanh": 0.01, "relu": 0.08, "gelu": 0.01}
+needs_fused = pytest.mark.skipif(not fused.available(), reason="no fused layers here")
+
+
+def towers(activation, seed=0):
+    """Layers 203-256-256, and observations with an outer gradient."""
+    torch.manual_seed(seed)
+    make = ACTIVATIONS[activation]
+    layers = Layers(nn.Linear(203, 256), make(), nn.Linear(256, 256), make())
+    for module in layers:
+        if isinstance(module, nn.Linear):
+            nn.init.orthogonal_(module.weight, 2**0.5)
+            nn.init.normal_(module.bias, std=0.1)
+    return layers, torch.randn(512, 203), torch.randn(512, 256) / 512
+
+
+def results(layers, obs, outer, *, low):
+    """Output, and gradients by parameters and observations, in float32 or under autocast."""
+    obs = obs.clone().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16, enabled=low):
+        out = layers(obs).float()
+    inputs = [obs, *layers.parameters()]
+    return [out.detach(), *torch.autograd.grad(out, inputs, outer)]
+
+
+def error(ours, exact):
+    """Size of the difference of all numbers of two results, relative to that of the second."""
+    ours, exact = (torch.cat([x.flatten() for x in every]) for every in (ours, exact))
+    return float((ours - exact).norm() / exact.norm())
+
+
+@needs_fused
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+def test_fused_layers_are_as_near_to_float32_as_autocast(activation, monkeypatch):
+    fast = results(*towers(activation), low=True)
+    exact = results(*towers(activation), low=False)
+    monkeypatch.setattr(Layers, "may_fuse", False)
+    plain = results(*towers(activation), low=True)
+    for ours, theirs, true in zip(fast, plain, exact, strict=True):
+        assert ours.shape == theirs.shape
+        assert ours.dtype == theirs.dtype
+        assert 0 < error([ours], [true]) < 1.2 * error([theirs], [true])
+    assert error(fast[1:], exact[1:]) < ERROR[activation]
+
+
+@needs_fused
+def test_the_fused_operation_is_what_runs(monkeypatch):
+    layers, obs, _ = towers("tanh")
+    calls = []
+    original = fused._Layer.apply
+    monkeypatch.setattr(fused._Layer, "apply", lambda *a: calls.append(a[3]) or original(*a))
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert layers(obs).dtype == torch.bfloat16
+    assert calls == ["tanh", "tanh"]
+    with torch.no_grad():
+        layers(obs)
+        with torch.autocast("cpu", torch.float16):
+            layers(obs)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize("missing", [AttributeError, RuntimeError])
+def test_without_the_operation_layers_are_those_of_torch(monkeypatch, missing):
+    layers, obs, outer = towers("tanh")
+
+    def none(*_):
+        raise missing
+
+    monkeypatch.setattr(fused.torch.ops.mkldnn, "_linear_pointwise", none, raising=False)
+    fused.available.cache_clear()
+    try:
+        assert not fused.available()
+        ours = results(layers, obs, outer, low=True)
+    finally:
+        fused.available.cache_clear()
+    plain = results(nn.Sequential(*layers), obs, outer, low=True)
+    assert all(torch.equal(a, b) for a, b in zip(ours, plain, strict=True))
+
+
+def test_names_of_parameters_are_those_of_a_sequence():
+    layers, _, _ = towers("relu")
+    assert list(layers.state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+
+
+SCRIPT = """
+from tests.training.nets.test_fused import ERROR, error, results, towers
+for activation, largest in ERROR.items():
+    exact = results(*towers(activation), low=False)
+    found = results(*towers(activation), low=True)
+    assert error(found[1:], exact[1:]) < largest, activation
+"""
+
+
+@pytest.mark.parametrize("isa", ["AVX2", "AVX512_CORE"])
+def test_processors_without_bfloat16_get_the_same(isa):
+    """oneDNN and torch can be told to leave out instructions: first any of 512 bits, then these."""
+    limits = {"ONEDNN_MAX_CPU_ISA": isa, "ATEN_CPU_CAPABILITY": isa.partition("_")[0].lower()}
+    command = [sys.executable, "-c", SCRIPT]
+    subprocess.run(command, check=True, env={**os.environ, **limits}, timeout=120)
