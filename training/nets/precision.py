@@ -6,6 +6,7 @@ Rollout and update use the same precision, so that the ratio is 1 at the first m
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -81,8 +82,8 @@ def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> 
     name : {"auto", "fp32", "bf16", "fp16"}
     device : torch.device
     seconds : callable
-        Measures one real minibatch in a precision for ``TURN_S`` seconds and returns the least;
-        asked only where the answer is open.
+        Measures a real minibatch in a precision by :func:`cpu_seconds`; asked only where the answer
+        is open.
 
     Raises
     ------
@@ -99,6 +100,18 @@ def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> 
         low, full = zip(*[(seconds("bf16"), seconds("fp32")) for _ in range(TURNS)], strict=True)
         return "bf16" if min(low) < min(full) else "fp32"
     return "fp32"
+
+
+def cpu_seconds(work: Callable[[], None]) -> float:
+    """Return the CPU time of a call, the mean over ``TURN_S`` seconds of them.
+
+    Of the process, all threads: while others have the processor, wall time goes on.
+    """
+    calls, spent, begin = 0, 0.0, time.process_time()
+    while calls == 0 or spent < TURN_S:
+        work()
+        calls, spent = calls + 1, time.process_time() - begin
+    return spent / calls
 
 
 class Precision:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
@@ -17,7 +16,13 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler, log_prob_of, masked_log_probs
 from training.nets.layout import obs_layout, without_padding
-from training.nets.precision import TURN_S, Precision, choose, choose_device, configure_torch
+from training.nets.precision import (
+    Precision,
+    choose,
+    choose_device,
+    configure_torch,
+    cpu_seconds,
+)
 from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
@@ -516,16 +521,16 @@ class PPOTrainer:
         lanes = torch.arange(self.ppo.batch_size) % self.num_envs
         obs = rollout.obs[-1].index_select(0, lanes.to(rollout.obs_device)).to(self.device)
         state = self.net.initial_state(len(obs))
-        context, best = Precision(precision, self.device), math.inf
-        began = time.perf_counter()
-        while time.perf_counter() - began < TURN_S or math.isinf(best):
-            before = time.perf_counter()
+        context = Precision(precision, self.device)
+
+        def minibatch() -> None:
             with context.autocast():
                 logits, value, _ = self.net.step(obs, state=state)
             (logits.float().square().mean() + value.float().square().mean()).backward()
-            best = min(best, time.perf_counter() - before)
+
+        seconds = cpu_seconds(minibatch)
         self.optimizer.zero_grad(set_to_none=True)
-        return best
+        return seconds
 
     # -- saving ----------------------------------------------------------------------------------
 

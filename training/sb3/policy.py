@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -111,14 +109,14 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
             for name, part in parts.items()
         }
         obs = obs_as_tensor(zeros if isinstance(space, spaces.Dict) else zeros[""], self.device)
-        best, began = math.inf, time.perf_counter()
-        while time.perf_counter() - began < precisions.TURN_S or math.isinf(best):
-            before = time.perf_counter()
+
+        def minibatch() -> None:
             logits, values = self._heads(obs)
             (logits.square().mean() + values.square().mean()).backward()
-            best = min(best, time.perf_counter() - before)
+
+        seconds = precisions.cpu_seconds(minibatch)
         self.optimizer.zero_grad(set_to_none=True)
-        return best
+        return seconds
 
     def _low(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")

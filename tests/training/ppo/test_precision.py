@@ -1,5 +1,6 @@
 """bf16 and the choice of a precision. A processor without bf16 emulates it: slow, but true."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -74,6 +75,15 @@ def test_a_moment_of_other_work_does_not_decide(monkeypatch):
     monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
     busy = iter([9.0, 2.0, 1.0, 2.0, 9.0, 2.0])  # bf16 and fp32 in turns
     assert precision.choose("auto", torch.device("cpu"), lambda _name: next(busy)) == "bf16"
+
+
+def test_time_of_others_does_not_count(monkeypatch):
+    monkeypatch.setattr(precision, "TURN_S", 0.0)
+    assert precision.cpu_seconds(lambda: time.sleep(0.2)) < 0.1
+    monkeypatch.setattr(precision, "TURN_S", 0.01)
+    calls = []
+    assert precision.cpu_seconds(lambda: calls.append(sum(range(20_000)))) > 0
+    assert len(calls) > 1
 
 
 @pytest.mark.parametrize(("major", "chosen"), [(7, "fp16"), (8, "bf16")])
