@@ -12,6 +12,8 @@ from training.ppo.buffer import Rollout
 from training.ppo.loss import Samples, normalised
 from training.run.options.ppo import NativeConfig, PPOConfig
 
+LOW_ROWS = 4096  # of a piece in bfloat16, a thread; see Minibatches.begin
+
 
 class Piece(NamedTuple):
     """Decisions for one forward and backward pass.
@@ -61,11 +63,25 @@ class Minibatches:
         self._normalise = native.norm_adv == "minibatch"
         self._units = rollout.steps * len(self._lanes) // self._length
         self._per_minibatch = ppo.batch_size // self._length
-        self._per_piece = self._per_minibatch
-        if rollout.device.type == "cpu":
-            wanted = native.micro_batch or cached_rows(max(ppo.net_arch))
-            self._per_piece = divisor(self._per_minibatch, max(1, wanted // self._length))
+        self._asked, self._width = native.micro_batch, max(ppo.net_arch)
+        self.begin("fp32")
         self.generator = torch.Generator(rollout.device)
+
+    def begin(self, precision: str) -> None:
+        """Prepare for an update from a whole rollout, by layers that compute in ``precision``.
+
+        On a CPU it decides how large a piece is: in bfloat16 activations are half as large, and
+        what a piece costs beside its rows, weights to round and calls to make, has a larger share.
+        """
+        self._per_piece = self._per_minibatch
+        if self._rollout.device.type != "cpu":
+            return
+        rows = cached_rows(self._width)
+        if precision == "bf16":
+            rows = LOW_ROWS * torch.get_num_threads()
+            self._rollout.round()
+        wanted = (self._asked or rows) // self._length
+        self._per_piece = divisor(self._per_minibatch, max(1, wanted))
 
     def permutation(self) -> Tensor:
         """Draw an order of all decisions (index ``t * n + lane`` of n lanes), or of all chunks."""

@@ -388,6 +388,7 @@ class PPOTrainer:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=wide(self.device), device=self.device)
         adv = normalised(rollout.adv) if native.norm_adv == "batch" else rollout.adv
+        self.minibatches.begin(self.precision.name)
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // ppo.batch_size)

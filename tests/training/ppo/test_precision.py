@@ -31,6 +31,34 @@ def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
     assert all(p.dtype == torch.float32 for p in trainer.net.parameters())
 
 
+def test_rounded_observations_are_what_autocast_makes_of_them(make_trainer):
+    """The update of bf16 is the same, bit for bit, from float32 observations."""
+    ours, theirs = (
+        make_trainer(make_engine("SkullKingFlat-v0", 8), precision="bf16", attention=4)
+        for _ in range(2)
+    )
+    theirs.rollout.round = lambda: None
+    for trainer in (ours, theirs):
+        trainer.iterate()
+        read = next(trainer.rollout.observations([torch.arange(3)]))
+        assert read.dtype == (torch.bfloat16 if trainer is ours else torch.float32)
+    for a, b in zip(ours.net.parameters(), theirs.net.parameters(), strict=True):
+        assert torch.equal(a, b)
+    ours.collect()  # what was rounded is gone with its rollout
+    assert next(ours.rollout.observations([torch.arange(3)])).dtype == torch.float32
+
+
+def test_pieces_of_bf16_are_larger(make_trainer):
+    sizes = {}
+    for name in ("fp32", "bf16"):
+        trainer = make_trainer(
+            Bandit(64), precision=name, n_steps=64, batch_size=4096, net_arch=(1024,), n_epochs=1
+        )
+        trainer.iterate()
+        sizes[name] = trainer.minibatches._per_piece
+    assert sizes == {"fp32": 512 * torch.get_num_threads(), "bf16": 4096}
+
+
 def test_bf16_learns_what_fp32_learns(make_trainer):
     """T20, on the bandit: returns of three seeds within two standard errors."""
     means = {}
