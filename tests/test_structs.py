@@ -61,9 +61,9 @@ def test_committed_files_are_what_the_tool_writes(game):
 def test_a_field_more_changes_both_files(game, monkeypatch):
     module = importlib.import_module(f"fastenv.{game}.state")
     before = structs.generate(module)
-    fields = [(name, dtype) for name, (dtype, *_) in module.STATE_DTYPE.fields.items()]
-    longer = aligned(*fields, ("one_more", "i1"))
-    monkeypatch.setitem(module.STRUCTS, "State", longer)
+    record, dtype = next(iter(module.STRUCTS.items()))
+    fields = [(name, kind) for name, (kind, *_) in dtype.fields.items()]
+    monkeypatch.setitem(module.STRUCTS, record, aligned(*fields, ("one_more", "i1")))
     for old, new in zip(before, structs.generate(module), strict=True):
         assert "int8_t one_more" in new
         assert "one_more" not in old

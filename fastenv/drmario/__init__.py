@@ -1,1 +1,4 @@
-"""Dr. Mario: docs/drmario.md is its rule book."""
+"""Dr. Mario: falling pills against viruses, frame for frame as the console plays it.
+
+``docs/drmario.md`` is the rule book.
+"""

@@ -1,0 +1,263 @@
+"""Options of a Dr. Mario environment, validated on construction (``docs/drmario.md``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from fastenv.drmario import tables as t
+from fastenv.drmario.state import COEFFICIENTS, DEMO_DTYPE, KNOBS_DTYPE, RULES_DTYPE, Actions
+from fastenv.errors import ConfigError
+
+MODES = ("warp", "replay")
+ACTIONS = tuple(kind.name.lower() for kind in Actions)
+KNOBS = ("level", "speed", "game_seed", "task_max_frames", "task_max_spawns")
+MAX_BUDGET = 2**31 - 1
+
+
+def _refuse(name: str, value: object, allowed: str) -> ConfigError:
+    return ConfigError(f"{name}={value!r} is not possible: {name} must be {allowed}.")
+
+
+def _choice(name: str, value: object, allowed: Iterable[str]) -> int:
+    names = list(allowed)
+    if not isinstance(value, str) or value not in names:
+        raise _refuse(name, value, "one of " + ", ".join(map(repr, names)))
+    return names.index(value)
+
+
+def _integer(name: str, value: object, low: int, high: int, more: str = "") -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        number = int(value)
+        if low <= number <= high:
+            return number
+    raise _refuse(name, value, f"an integer from {low} to {high}{more}")
+
+
+def _boolean(name: str, value: object) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise _refuse(name, value, "True or False")
+    return bool(value)
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:  # an integer that no float can hold
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise _refuse(name, value, "a finite number")
+
+
+@dataclass(frozen=True)
+class DrMarioConfig:
+    """Options of a Dr. Mario environment.
+
+    Parameters
+    ----------
+    agents : {1, 2}
+        Players; fixed by the id.
+    placement : bool
+        Whether a decision is a placement; otherwise it is a frame. Fixed by the id.
+    level : int or (int, int)
+        0 to 24; with one player also -15 to -1, which are tasks (docs/drmario.md, 14.3). With two
+        players a pair gives each its own.
+    speed : {"low", "medium", "high"} or a pair of them
+    game_seed : int, optional
+        Seed of the game's own generator, first byte * 256 + second, 2 to 65535 (0 and 1 give no
+        level). By default every episode draws one of the 32,767 states of its cycle.
+    task_max_frames, task_max_spawns : int, optional
+        Budgets of an episode, which goes on when they are exceeded (docs/drmario.md, 14.3).
+    mode : {"warp", "replay"}
+        Whether a placement is carried out at once, or played by its script (docs/drmario.md, 12.2).
+        Both lead to the same states.
+    extended_inputs : bool
+        Whether the planner may press A and B in one frame (docs/drmario.md, 11.6).
+    max_wait_frames : int
+        Frames behind a placement after which an episode is truncated.
+    actions : {"buttons", "latched", "unlatched"}
+        Of a frame environment: a byte of buttons, or ten inputs, whose directions stay held or not
+        (docs/drmario.md, 12.5).
+    stack : {1, 4}
+        Frames that an observation of a frame environment shows.
+    demo : str or Path, optional
+        File of the demo's tables, which a frame environment of one player then plays by itself
+        (docs/drmario.md, 10).
+    first_frame, intro_frames : int
+        Frame counter after a reset, and frames before play starts (docs/drmario.md, 3).
+    rewards : mapping of str to float
+        Coefficients that differ from :data:`~fastenv.drmario.state.COEFFICIENTS`
+        (docs/drmario.md, 14.1); as options, each goes by its own name.
+    """
+
+    agents: int = 1
+    placement: bool = True
+    level: int | tuple[int, int] = 0
+    speed: str | tuple[str, str] = "medium"
+    game_seed: int | None = None
+    task_max_frames: int | None = None
+    task_max_spawns: int | None = None
+    mode: str = "warp"
+    extended_inputs: bool = False
+    max_wait_frames: int = t.MAX_WAIT
+    actions: str = "buttons"
+    stack: int = 1
+    demo: str | Path | None = None
+    first_frame: int = t.FIRST_FRAME
+    intro_frames: int = t.INTRO_FRAMES
+    rewards: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        if self.agents not in (1, 2):
+            raise _refuse("agents", self.agents, "1 or 2")
+        _boolean("placement", self.placement)
+        write_knobs(np.zeros(1, KNOBS_DTYPE), self.agents, {n: getattr(self, n) for n in KNOBS})
+        _choice("mode", self.mode, MODES)
+        _boolean("extended_inputs", self.extended_inputs)
+        _integer("max_wait_frames", self.max_wait_frames, 1, MAX_BUDGET)
+        _choice("actions", self.actions, ACTIONS)
+        if self.stack not in (1, t.STACK) or isinstance(self.stack, bool):
+            raise _refuse("stack", self.stack, f"1 or {t.STACK}")
+        _integer("first_frame", self.first_frame, 0, 2**32 - 1)
+        _integer("intro_frames", self.intro_frames, 1, 255)
+        for name, value in self.rewards.items():
+            _number(name, value)
+        self._check_kind()
+
+    def _check_kind(self) -> None:
+        """Refuse what an environment of this kind does not have."""
+        for name, used, default in (
+            ("mode", self.placement, "warp"),
+            ("extended_inputs", self.placement, False),
+            ("max_wait_frames", self.placement, t.MAX_WAIT),
+            ("actions", not self.placement, "buttons"),
+            ("stack", not self.placement, 1),
+            ("demo", not self.placement and self.agents == 1, None),
+        ):
+            if not used and getattr(self, name) != default:
+                kind = "placements" if self.placement else "frames"
+                raise _refuse(name, getattr(self, name), f"{default!r} where {self._who(kind)}")
+
+    def _who(self, kind: str) -> str:
+        return f"decisions are {kind}" + (" of two players" if self.agents == 2 else "")
+
+    @classmethod
+    def from_options(cls, **options: Any) -> Self:
+        """Build a config from keyword options; coefficients of the reward go by their names.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown option or a value that is not allowed.
+        """
+        known = [f.name for f in fields(cls) if f.name != "rewards"]
+        rewards = {name: options.pop(name) for name in COEFFICIENTS if name in options}
+        for name in options:
+            if name not in known:
+                raise ConfigError(
+                    f"{name!r} is not an option of Dr. Mario; options: "
+                    f"{', '.join([*known, *COEFFICIENTS])}."
+                )
+        return cls(**options, rewards=rewards)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, validated again."""
+        return replace(self, **changes)
+
+    def rules_record(self) -> np.ndarray:
+        """Return the rules as a record array, shape (1,), dtype ``RULES_DTYPE``."""
+        row = np.zeros(1, RULES_DTYPE)
+        for name, default in COEFFICIENTS.items():
+            row[name] = self.rewards.get(name, default)
+        row["agents"], row["placement"] = self.agents, self.placement
+        row["replay"], row["extended_inputs"] = MODES.index(self.mode), self.extended_inputs
+        row["max_wait_frames"], row["actions"] = self.max_wait_frames, ACTIONS.index(self.actions)
+        row["stack"], row["demo"] = self.stack, self.demo is not None
+        row["first_frame"], row["intro_frames"] = self.first_frame, self.intro_frames
+        return row
+
+    def demo_record(self) -> np.ndarray:
+        """Return the demo's tables as a record array, shape (1,), dtype ``DEMO_DTYPE``."""
+        return np.zeros(1, DEMO_DTYPE) if self.demo is None else read_demo(self.demo)
+
+    def knobs_record(self) -> np.ndarray:
+        """Return the knobs as a record array, shape (1,), dtype ``KNOBS_DTYPE``."""
+        row = np.zeros(1, KNOBS_DTYPE)
+        write_knobs(row, self.agents, {name: getattr(self, name) for name in KNOBS})
+        return row
+
+
+def write_knobs(rows: np.ndarray, agents: int, values: dict[str, Any]) -> None:
+    """Write values of :data:`KNOBS` into rows of ``KNOBS_DTYPE``, all or none.
+
+    Raises
+    ------
+    ConfigError
+        A value that is not allowed.
+    """
+    lowest = t.LOWEST_LEVEL if agents == 1 else 0
+    written: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == "game_seed":
+            more = "; 0 and 1 give no level"
+            written[name] = (
+                -1 if value is None else _integer(name, value, t.FIRST_SEED, t.LAST_SEED, more)
+            )
+        elif name.startswith("task_"):
+            written[name] = 0 if value is None else _integer(name, value, 1, MAX_BUDGET)
+        elif name == "level":
+            pair = _each(agents, value)
+            written[name] = [_integer(name, part, lowest, t.HIGHEST_LEVEL) for part in pair]
+        else:
+            written[name] = [_choice(name, part, t.SPEEDS) for part in _each(agents, value)]
+    for name, value in written.items():
+        rows[name] = value
+
+
+def _each(agents: int, value: Any) -> tuple[Any, Any]:
+    """Return a value for each player; the second of a game of one is that of the first."""
+    if agents == 2 and isinstance(value, (tuple, list)) and len(value) == 2:
+        return value[0], value[1]
+    return value, value
+
+
+def read_demo(path: str | Path) -> np.ndarray:
+    """Return the tables of a demo from an npz file, shape (1,), dtype ``DEMO_DTYPE``.
+
+    Parameters
+    ----------
+    path : str or Path
+        With the arrays ``initial_board`` (128,), ``pill_table`` (128,) and ``input_table``
+        (256, 2), all uint8.
+
+    Raises
+    ------
+    ConfigError
+        No such file, or not of this schema; the message names what is wrong.
+    """
+    row = np.zeros(1, DEMO_DTYPE)
+    names = {"board": "initial_board", "pills": "pill_table", "inputs": "input_table"}
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {part: file[name] for part, name in names.items()}
+    except (OSError, ValueError, KeyError, EOFError, AttributeError) as error:
+        raise ConfigError(f"demo={str(path)!r} cannot be read: {error}.") from error
+    for part, array in arrays.items():
+        shape = DEMO_DTYPE[part].shape
+        if array.dtype != np.uint8 or array.shape != shape:
+            raise ConfigError(
+                f"demo={str(path)!r}: {names[part]} is {array.dtype} of shape {array.shape}, "
+                f"must be uint8 of shape {shape}."
+            )
+        row[part] = array
+    if (row["pills"] >= t.NUM_PILLS).any():
+        raise ConfigError(f"demo={str(path)!r}: pill_table must have numbers below {t.NUM_PILLS}.")
+    return row

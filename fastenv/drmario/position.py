@@ -1,0 +1,119 @@
+"""A game of Dr. Mario as a row of bytes, and back.
+
+Fields and attributes have the same names; what a row holds a player is in the objects of
+``players``. A row is its head, its players, what the engine keeps an agent, and the stack.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from fastenv.drmario.config import DrMarioConfig
+from fastenv.drmario.reference import DrMario
+from fastenv.drmario.state import (
+    HEAD_DTYPE,
+    ONE,
+    PLAYER_DTYPE,
+    STACKED,
+    TWO,
+    VIEW_DTYPE,
+)
+from fastenv.rowformat import RowFormat
+
+
+class Record:
+    """How the attributes of an object lie in a record: one value a field, lists for arrays.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Fields named ``unused...`` are 0.
+    """
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.size = dtype.itemsize
+        used = [name for name in dtype.names or () if not name.startswith("unused")]
+        self._format = RowFormat(dtype[used])
+        self._where = self._format.fields
+        self._get = attrgetter(*[f"{name}.state" if name == "rng" else name for name in used])
+
+    def pack(self, thing: Any) -> bytes:
+        """Return the bytes of an object's attributes."""
+        values: list[Any] = []
+        for value in self._get(thing):
+            if isinstance(value, list):
+                values += value
+            else:
+                values.append(value)
+        return self._format.pack(*values)
+
+    def unpack(self, thing: Any, part: Any) -> None:
+        """Set an object's attributes from bytes."""
+        values = self._format.unpack(part)
+        for name, where in self._where.items():
+            value = [*values[where]] if isinstance(where, slice) else values[where]
+            if name == "rng":
+                thing.rng.state = value
+            else:
+                setattr(thing, name, value)
+
+
+_head, _player, _view = Record(HEAD_DTYPE), Record(PLAYER_DTYPE), RowFormat(VIEW_DTYPE)
+_agents = [
+    Record(np.dtype(fields[len(HEAD_DTYPE.names or ()) + 1 :], align=True)) for fields in (ONE, TWO)
+]
+
+
+def pack(game: DrMario) -> bytes:
+    """Return the row of a game."""
+    agents = _agents[len(game.players) - 1]
+    parts = [_head.pack(game), *map(_player.pack, game.players), agents.pack(game)]
+    parts += [_view.pack(*view[0], *view[1:]) for view in itertools.chain(*game.stack)]
+    return b"".join(parts)
+
+
+def unpack(row: Any, config: DrMarioConfig, demo: Any = None) -> DrMario:
+    """Return the game that a row stands for; the inverse of :func:`pack`.
+
+    Parameters
+    ----------
+    row : object with the buffer protocol
+        One record of the dtype of the configuration. It is copied.
+    config : DrMarioConfig
+    demo : ndarray, optional
+        Of ``DEMO_DTYPE``.
+    """
+    game = DrMario(config, demo)
+    parts = _Parts(bytes(row))
+    _head.unpack(game, parts.take(_head.size))
+    for player in game.players:
+        _player.unpack(player, parts.take(_player.size))
+    agents = _agents[len(game.players) - 1]
+    agents.unpack(game, parts.take(agents.size))
+    if config.stack > 1:
+        game.stack = [list(parts.views()) for _ in game.players]
+    return game
+
+
+class _Parts:
+    """Bytes that are taken from the front, record by record."""
+
+    def __init__(self, row: bytes) -> None:
+        self.row, self.at = memoryview(row), 0
+
+    def take(self, size: int) -> memoryview:
+        """Return the next bytes."""
+        self.at += size
+        return self.row[self.at - size : self.at]
+
+    def views(self) -> Iterator[list[Any]]:
+        """Return the frames of a player's stack."""
+        board = VIEW_DTYPE["board"].itemsize
+        for _ in range(STACKED):
+            values = _view.unpack(self.take(VIEW_DTYPE.itemsize))
+            yield [[*values[:board]], *values[board:]]
