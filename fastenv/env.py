@@ -338,7 +338,7 @@ class FastEnv(gymnasium.Env[Any, int]):
             action = self._encode(action)
         else:
             if type(action) is not int:
-                action = _as_int(action)
+                action = as_int(action)
             if not 0 <= action < self._num_actions:
                 raise InvalidActionError(
                     f"lane 0: action {action} is out of range, "
@@ -409,7 +409,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         self._adopt(self.engine)
 
 
-def _as_int(action: Any) -> int:
+def as_int(action: Any) -> int:
     """Return an integer of any integer type; a zero-dimensional array counts."""
     try:
         value = np.asarray(action)

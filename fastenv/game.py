@@ -322,6 +322,28 @@ def sizes(spec: GameSpec, shared_size: int) -> dict[str, int]:
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Seats:
+    """How a game says whose turn it is and what each seat is paid, if all are played from outside.
+
+    Parameters
+    ----------
+    outside : tuple of int
+        The seats that are ever asked.
+    actor : str
+        The info column with the seat whose decision is due.
+    scores : str
+        The info column with a number for each seat: the sum of its rewards in this episode.
+    unit : float
+        What one of them is worth as a reward.
+    """
+
+    outside: tuple[int, ...]
+    actor: str = "actor"
+    scores: str = "scores"
+    unit: float = 1.0
+
+
 class Reference(ABC):
     """A game in plain Python: calls on an object that stands for one running game.
 
@@ -400,11 +422,15 @@ class Game(Reference):
     spec : GameSpec
     shared : ndarray, shape (1,)
         One read-only record for the whole engine: rules, tables, whatever all lanes read.
+    seats : Seats or None
+        Of a game whose seats take turns and are all played from outside: the option ``seats="all"``
+        of a game that has it.
     env_id : str or None
         The id it was made by, without the namespace; None if it was made by hand.
     """
 
     spec: GameSpec
+    seats: Seats | None = None
     env_id: str | None = None
     shared: Array = np.zeros(1, NO_KNOBS)
 

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError
-from fastenv.game import Compiled, Game, GameSpec
+from fastenv.game import Compiled, Game, GameSpec, Seats
 from fastenv.rng import Rng
 from fastenv.skullking import bots, encoding, position, reference, render, view
 from fastenv.skullking import tables as t
 from fastenv.skullking.config import ABILITY_PIRATES, PHASE_ROUNDS, SkullKingConfig
-from fastenv.skullking.layout import INFO_DTYPE, TERMS_DTYPE
+from fastenv.skullking.layout import INFO_DTYPE, SEATS_DTYPE, TERMS_DTYPE
 from fastenv.skullking.state import BOT_DTYPE, KNOBS_DTYPE, SHARED_DTYPE, STATE_DTYPE, TABLES
 from fastenv.skullking.validate import validate_rows
 
@@ -51,12 +51,14 @@ class SkullKingGame(Game):
         self.shared = np.zeros(1, SHARED_DTYPE)
         self.shared["rules"], self.shared["tables"] = self.rules, TABLES
         self.shared.flags.writeable = False
+        if config.seats == "all":
+            self.seats = Seats(outside=config.seats_outside(), unit=0.1)
         self.spec = GameSpec(
             num_actions=t.NUM_ACTIONS,
             state_dtype=STATE_DTYPE,
             obs_shape=(int(self.rules["obs_dim"][0]),),
             terms_dtype=TERMS_DTYPE,
-            info_dtype=INFO_DTYPE,
+            info_dtype=SEATS_DTYPE if config.seats == "all" else INFO_DTYPE,
             knobs_dtype=KNOBS_DTYPE,
             bot_dtype=BOT_DTYPE,
             illegal_actions="raise" if config.invalid_action == "raise" else "play",
@@ -126,7 +128,8 @@ class SkullKingGame(Game):
     def kernels(self) -> Compiled:
         from fastenv.skullking import kernels
 
-        return kernels.functions(int(self.rules["tier"][0]))
+        rules = self.rules[0]
+        return kernels.functions(int(rules["tier"]), bool(rules["all_seats"]))
 
     # -- the rest --------------------------------------------------------------------------------
 
@@ -209,7 +212,7 @@ def random_options(
         "deck": pick("full74", "full74", *t.DECKS, ("no_kraken", "no_loot")),
         "schedule": pick("classic", *schedules, (3, 1, 2), (10,) * 3),
         "scoring": pick(*(s.name.lower() for s in t.Scoring)),
-        "abilities": pick("off", "auto", *(["agent"] * 4 if tier == "ability" else [])),
+        "abilities": pick("off", "auto", *(["agent"] * 4 if tier in ("flat", "ability") else [])),
         "kraken_leader": pick("would_win", "left_of_kraken"),
         "whale_void_leader": pick("whale_player", "would_win"),
         "two_player": pick("graybeard", "plain"),
@@ -229,9 +232,12 @@ def random_options(
     for switch in ("late_suit", "trump_any_time", "tigress_bonus", "needed_after", "rosie_shaping"):
         options[switch] = bool(rng.integers(2))
     names = [*t.BOT_NAMES]
-    if tier != "manager" and options["abilities"] == "off" and rng.integers(2):
+    if rng.integers(2):
         options["invalid_action"] = "raise"
         names += ["external"] * 4
+        options["seats"] = pick("agent", "all")
+        if options["seats"] == "all" and options["reward"] == "shaped":
+            options["reward"] = "points"
     options["opponents"] = tuple(pick(*names) for _ in range(options["num_players"] - 1))
     try:
         SkullKingConfig.from_options(tier=tier, allowed_phases=phases, **options)

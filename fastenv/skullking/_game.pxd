@@ -53,6 +53,11 @@ cdef inline void deal(State* s, const Rules* r) noexcept nogil:
         s.stock[i] = deck[r.num_hands * n + i]
 
 
+cdef inline bint has_goal(const Rules* r) noexcept nogil:
+    # The agent's bid is given as its goal: a Worker's, but not at a table of seats from outside.
+    return (r.tier == WORKER or r.tier == ABILITY) and not r.all_seats
+
+
 cdef inline void draw_goal(State* s, const Tables* tb, const Knobs* k) noexcept nogil:
     cdef int goal
     if k.goal_mode == GOAL_UNIFORM:
@@ -81,11 +86,11 @@ cdef inline void start_round(
     memset(s.cannon, 0, sizeof(s.cannon))
     memset(s.counts, 0, sizeof(s.counts))
     s.specials_known = 0
-    s.discard[0] = s.discard[1] = s.drawn[0] = s.drawn[1] = -1
+    s.discard[0] = s.discard[1] = s.jade_seat = s.bendt_seat = -1
     memset(s.alliances, -1, sizeof(s.alliances))
     s.num_alliances = 0
     s.harry_seat = s.rascal_seat = s.first_discard = -1
-    s.rascal_bet = s.rosie_lead = s.jade_seen = s.abilities_used = 0
+    s.rascal_bet = s.rosie_lead = s.jade_pos = s.abilities_used = 0
     clear_table(s)
     deal(s, r)
     for i in range(s.hand_len[agent]):
@@ -93,7 +98,7 @@ cdef inline void start_round(
     s.leader = s.human_leader = s.turn = s.first_leader
     for seat in range(r.num_players):
         s.bid[seat] = -1
-    if r.tier == WORKER or r.tier == ABILITY:
+    if has_goal(r):
         draw_goal(s, tb, k)
     for seat in range(r.num_players):
         if seat != agent and s.bots[seat] != EXTERNAL:
@@ -119,8 +124,7 @@ cdef inline int next_bidder(const State* s, const Rules* r, int seat) noexcept n
 
 
 cdef inline int first_bidder(const State* s, const Rules* r) noexcept nogil:
-    # A Worker's bid is its goal.
-    if r.tier == WORKER or r.tier == ABILITY:
+    if has_goal(r):
         return next_bidder(s, r, s.agent)
     return s.agent
 
@@ -140,7 +144,15 @@ cdef inline void give_turn(State* s, const Tables* tb, int seat) noexcept nogil:
     if seat == s.actor:
         return
     s.actor = seat
-    s.known[0], s.known[1] = s.played[0], s.played[1]
+    s.out[0] = s.out[1] = 0
+    if seat == s.jade_seat:
+        for i in range(s.jade_pos, s.stock_len):
+            set_add(s.out, s.stock[i])
+    if seat == s.bendt_seat:
+        for i in range(2):
+            if s.discard[i] >= 0:
+                set_add(s.out, s.discard[i])
+    s.known[0], s.known[1] = s.played[0] | s.out[0], s.played[1] | s.out[1]
     for i in range(s.hand_len[seat]):
         set_add(s.known, s.hand[seat][i])
     s.specials_known = 0
@@ -209,7 +221,7 @@ cdef inline void reset_row(
         s.first_leader = rng_bounded(s.rng, r.num_players)
     clear_events(s)
     start_round(s, r, tb, k)
-    if r.tier == WORKER or r.tier == ABILITY:
+    if has_goal(r):
         if not ask(s, tb, BID, first_bidder(s, r)):
             advance(s, r, tb, k)
 
@@ -247,13 +259,18 @@ cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) n
     know(s, tb, card)
 
 
+cdef inline int bot_of(const State* s, int seat) noexcept nogil:
+    # Who decides for a seat what is not asked of it.
+    return RULE_HARD if s.bots[seat] == EXTERNAL else s.bots[seat]
+
+
 cdef inline int play_bot(
     State* s, const Rules* r, const Tables* tb, int seat, int lead
 ) noexcept nogil:
     # Returns the face of the card on the table.
     cdef int mode = 0, card
     if seat < r.num_players:
-        card = bot_card(s, r, tb, seat, lead, s.bots[seat], s.rng)
+        card = bot_card(s, r, tb, seat, lead, bot_of(s, seat), s.rng)
         mode = tigress_mode(s, seat, card)
         fastenv_remove(s.hand[seat], card)
     else:  # the top of Graybeard's pile
@@ -279,7 +296,7 @@ cdef inline void ally(State* s, const Rules* r, const Tables* tb, int winner) no
 
 
 cdef inline bint finish_trick(State* s, const Rules* r, const Tables* tb) noexcept nogil:
-    # Resolve the full table; return True if the agent now has an ability to use.
+    # Resolve the full table; return True if somebody is now asked about an ability.
     cdef int8_t captures[5]
     cdef Outcome outcome = resolve(tb, s.table_card, s.table_mode, s.table_len)
     cdef int winner = -1, leader, points, i, card = -1
@@ -333,10 +350,11 @@ cdef inline void set_leader(State* s, const Rules* r, int seat) noexcept nogil:
 
 # -- pirate abilities (docs/skullking.md, 6) ----------------------------------------------------
 
-cdef inline bint agent_decides(const State* s, int seat, int pirate) noexcept nogil:
+cdef inline bint decides(const State* s, int seat, int pirate) noexcept nogil:
+    # Whether a seat is asked about a pirate, instead of a bot's rule.
     return (
         s.abilities == ABILITIES_AGENT
-        and seat == s.agent
+        and (seat == s.agent or s.bots[seat] == EXTERNAL)
         and ((s.pirates >> (pirate - CARD_ROSIE)) & 1) != 0
     )
 
@@ -344,8 +362,8 @@ cdef inline bint agent_decides(const State* s, int seat, int pirate) noexcept no
 cdef inline bint gain_ability(
     State* s, const Rules* r, const Tables* tb, int seat, int pirate
 ) noexcept nogil:
-    # The winner of a trick uses the winning pirate; True if that waits for the agent.
-    cdef int i
+    # The winner of a trick uses the winning pirate; True if he is asked how.
+    cdef int i, kind = bot_of(s, seat)
     if pirate == CARD_HARRY:
         s.harry_seat = seat
         return False
@@ -353,26 +371,28 @@ cdef inline bint gain_ability(
         return False
     if pirate == CARD_JADE:
         s.abilities_used += 1
-        if seat == s.agent:
-            s.jade_seen = 1
+        s.jade_seat = seat
+        s.jade_pos = s.stock_pos
+        if seat == s.actor:
             for i in range(s.stock_pos, s.stock_len):
                 know(s, tb, s.stock[i])
                 set_add(s.out, s.stock[i])
         return False
     if pirate == CARD_BENDT and not draw_cards(s, tb, seat):
         return False
-    if agent_decides(s, seat, pirate):
-        s.phase = ROSIE if pirate == CARD_ROSIE else BENDT_1 if pirate == CARD_BENDT else RASCAL
-        return True
+    if decides(s, seat, pirate):
+        s.turn = seat
+        i = ROSIE if pirate == CARD_ROSIE else BENDT_1 if pirate == CARD_BENDT else RASCAL
+        return ask(s, tb, i, seat)
     if pirate == CARD_ROSIE:
-        use_rosie(s, r, bot_lead(r, seat, s.bots[seat], s.rng))
+        use_rosie(s, r, bot_lead(r, seat, kind, s.rng))
     elif pirate == CARD_RASCAL:
-        use_rascal(s, seat, bot_bet(s, tb, seat, s.bots[seat], s.rng))
+        use_rascal(s, seat, bot_bet(s, tb, seat, kind, s.rng))
     else:
-        i = bot_discard(s, tb, seat, s.bots[seat], -1, s.rng)
+        i = bot_discard(s, tb, seat, kind, -1, s.rng)
         if s.hand_len[seat] - (s.cards - s.tricks) == 2:
             s.first_discard = i
-            i = bot_discard(s, tb, seat, s.bots[seat], i, s.rng)
+            i = bot_discard(s, tb, seat, kind, i, s.rng)
         use_bendt(s, seat, i)
     return False
 
@@ -391,14 +411,15 @@ cdef inline void use_rascal(State* s, int seat, int bet) noexcept nogil:
 
 cdef inline int draw_cards(State* s, const Tables* tb, int seat) noexcept nogil:
     # Bendt draws up to two cards to the end of the hand.
-    cdef int k = min(2, s.stock_len - s.stock_pos), i, card
-    for i in range(k):
+    cdef int k = min(2, s.stock_len - s.stock_pos), _i, card
+    if k:
+        s.bendt_seat = seat
+    for _i in range(k):
         card = s.stock[s.stock_pos]
         s.stock_pos += 1
         s.hand[seat][s.hand_len[seat]] = card
         s.hand_len[seat] += 1
-        if seat == s.agent:
-            s.drawn[i] = card
+        if seat == s.actor:
             know(s, tb, card)
     return k
 
@@ -412,7 +433,7 @@ cdef inline void use_bendt(State* s, int seat, int slot) noexcept nogil:
         s.discard[0] = s.hand[seat][first]
         n = 1
     s.discard[n] = s.hand[seat][slot]
-    if seat == s.agent:
+    if seat == s.actor:
         for i in range(n + 1):
             set_add(s.out, s.discard[i])
     n = 0
@@ -495,20 +516,20 @@ cdef inline void advance(State* s, const Rules* r, const Tables* tb, const Knobs
     while True:
         if s.table_len == r.num_hands:
             if finish_trick(s, r, tb):
-                s.turn = s.agent
                 return
             lead = SUIT_OPEN
         if s.tricks == s.cards:
             if s.harry_seat >= 0:
-                if agent_decides(s, s.harry_seat, CARD_HARRY):
-                    s.phase = HARRY
-                    s.turn = s.agent
+                seat = s.harry_seat
+                if decides(s, seat, CARD_HARRY):
+                    s.turn = seat
+                    ask(s, tb, HARRY, seat)
                     return
-                use_harry(s, bot_harry(s, s.harry_seat, s.bots[s.harry_seat], s.rng))
+                use_harry(s, bot_harry(s, seat, bot_of(s, seat), s.rng))
             end_round(s, r, tb, k)
             return
         seat = next_seat(s, r)
-        if (seat == s.agent and r.tier != MANAGER) or s.bots[seat] == EXTERNAL:
+        if r.tier != MANAGER and (seat == s.agent or s.bots[seat] == EXTERNAL):
             s.turn = seat
             ask(s, tb, PLAY, seat)
             return
@@ -562,18 +583,19 @@ cdef inline void apply_action(
         if ask(s, tb, CANNON, next_bidder(s, r, actor)):
             return
     elif phase == ROSIE:
-        use_rosie(s, r, (agent + a) % r.num_players)
+        use_rosie(s, r, (actor + a) % r.num_players)
     elif phase == RASCAL:
-        use_rascal(s, agent, a)
+        use_rascal(s, actor, a)
     elif phase == HARRY:
         use_harry(s, a - 1)
     else:
-        s.ev_card = s.hand[agent][a]
-        if phase == BENDT_1 and s.hand_len[agent] - (s.cards - s.tricks) == 2:
+        if actor == agent:
+            s.ev_card = s.hand[agent][a]
+        if phase == BENDT_1 and s.hand_len[actor] - (s.cards - s.tricks) == 2:
             s.first_discard = a
             s.phase = BENDT_2
             return
-        use_bendt(s, agent, a)
+        use_bendt(s, actor, a)
     advance(s, r, tb, k)
 
 

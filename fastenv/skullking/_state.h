@@ -72,9 +72,10 @@ typedef struct State {
     int8_t rascal_seat;
     int8_t rascal_bet;
     int8_t rosie_lead;
-    int8_t jade_seen;
+    int8_t jade_seat;
+    int8_t jade_pos;
     int8_t abilities_used;
-    int8_t drawn[2];
+    int8_t bendt_seat;
     int8_t first_discard;
     int8_t invalid_count;
     int8_t ev_phase;
@@ -152,9 +153,10 @@ FASTENV_AT(State, harry_seat, 477);
 FASTENV_AT(State, rascal_seat, 478);
 FASTENV_AT(State, rascal_bet, 479);
 FASTENV_AT(State, rosie_lead, 480);
-FASTENV_AT(State, jade_seen, 481);
-FASTENV_AT(State, abilities_used, 482);
-FASTENV_AT(State, drawn, 483);
+FASTENV_AT(State, jade_seat, 481);
+FASTENV_AT(State, jade_pos, 482);
+FASTENV_AT(State, abilities_used, 483);
+FASTENV_AT(State, bendt_seat, 484);
 FASTENV_AT(State, first_discard, 485);
 FASTENV_AT(State, invalid_count, 486);
 FASTENV_AT(State, ev_phase, 487);
@@ -202,9 +204,10 @@ typedef struct Rules {
     int8_t opponent_slots;
     int8_t table_slots;
     int8_t external;
+    int8_t all_seats;
     int32_t obs_dim;
 } Rules;
-FASTENV_SIZE(Rules, 128);
+FASTENV_SIZE(Rules, 136);
 FASTENV_AT(Rules, goal_bonus, 0);
 FASTENV_AT(Rules, num_players, 8);
 FASTENV_AT(Rules, num_hands, 9);
@@ -230,7 +233,8 @@ FASTENV_AT(Rules, abilities, 120);
 FASTENV_AT(Rules, opponent_slots, 121);
 FASTENV_AT(Rules, table_slots, 122);
 FASTENV_AT(Rules, external, 123);
-FASTENV_AT(Rules, obs_dim, 124);
+FASTENV_AT(Rules, all_seats, 124);
+FASTENV_AT(Rules, obs_dim, 128);
 
 typedef struct Knobs {
     double round_cdf[20];
@@ -292,9 +296,9 @@ typedef struct Shared {
     Rules rules;
     Tables tables;
 } Shared;
-FASTENV_SIZE(Shared, 9536);
+FASTENV_SIZE(Shared, 9544);
 FASTENV_AT(Shared, rules, 0);
-FASTENV_AT(Shared, tables, 128);
+FASTENV_AT(Shared, tables, 136);
 
 typedef struct Params {
     int32_t kind;

@@ -147,9 +147,10 @@ cdef extern from "_state.h":
         int8_t rascal_seat
         int8_t rascal_bet
         int8_t rosie_lead
-        int8_t jade_seen
+        int8_t jade_seat
+        int8_t jade_pos
         int8_t abilities_used
-        int8_t drawn[2]
+        int8_t bendt_seat
         int8_t first_discard
         int8_t invalid_count
         int8_t ev_phase
@@ -197,6 +198,7 @@ cdef extern from "_state.h":
         int8_t opponent_slots
         int8_t table_slots
         int8_t external
+        int8_t all_seats
         int32_t obs_dim
 
     ctypedef struct Knobs:

@@ -14,9 +14,9 @@ from fastenv.skullking.blocks import (
     left,
     loot_block,
     needed,
-    on_track,
     one_hot,
     opponents,
+    own_bid,
     own_hand,
     pad,
     position_block,
@@ -57,7 +57,7 @@ from fastenv.skullking.tables import (
 def worker_status(g: Position) -> Floats:
     """Goal and tricks."""
     me = g.actor
-    return [g.bid[me] / 10, g.won[me] / 10, needed(g, me) / 10, left(g) / 10]
+    return [own_bid(g) / 10, g.won[me] / 10, needed(g, me) / 10, left(g) / 10]
 
 
 def worker_needed_flags(g: Position) -> Floats:
@@ -158,15 +158,12 @@ def worker_progress(g: Position) -> Floats:
 
 
 def worker_opponents(g: Position) -> Floats:
-    """Bids and tricks of the opponents."""
+    """Bids and tricks of the opponents; bids are secret (docs/skullking.md, 3.3)."""
+    secret = g.phase in (Phase.BID, Phase.CANNON)
     slots: list[float] = []
     for seat in opponents(g):
-        slots += [
-            g.bid[seat] / 10,
-            g.won[seat] / 10,
-            needed(g, seat) / 10,
-            float(on_track(g, seat)),
-        ]
+        bid, won = 0 if secret else g.bid[seat], g.won[seat]
+        slots += [bid / 10, won / 10, (bid - won) / 10, float(0 <= bid - won <= left(g))]
     return pad(slots, 4 * opponent_slots(g.rules.num_players))
 
 
@@ -267,8 +264,9 @@ def ability_hidden_specials(g: Position) -> Floats:
     return [ratio(specials, g.rules.deck_len - len(g.known)) if g.jade_seen else 0.0]
 
 
-ABILITY = {
-    **WORKER,
+# What shows decisions about abilities, in the order of the Ability tier.
+DECISIONS = {
+    "ability_state": worker_ability_state,
     "decision": ability_decision,
     "rosie": ability_rosie,
     "bendt_cards": ability_bendt_cards,
@@ -278,3 +276,4 @@ ABILITY = {
     "tigress": tigress_block,
     "hidden_specials": ability_hidden_specials,
 }
+ABILITY = WORKER | DECISIONS

@@ -28,6 +28,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+# What seats="all" asks for: bots, shaped rewards and penalties belong to one agent alone.
+TABLE = {"opponents": "external", "invalid_action": "raise", "reward": "points"}
+
+
 def _refuse(field: str, value: object, allowed: str) -> ConfigError:
     return ConfigError(f"{field}={value!r} is not possible: {field} must be {allowed}.")
 
@@ -88,17 +92,22 @@ class SkullKingConfig:
         Cards dealt in each round: a preset name or 1 to 20 hand sizes of 1 to 10 cards.
     scoring : {"skull_king", "rascal", "rascal_cannon"}
     abilities : {None, "off", "auto", "agent"}
-        None is "agent" in the Ability tier and "off" elsewhere. Only that tier allows "agent".
+        None is "agent" in the Ability tier and "off" elsewhere. "agent" (who is played from
+        outside decides) is for that tier and the flat one, which then shows such decisions too.
     kraken_leader : {"would_win", "left_of_kraken"}
     whale_void_leader : {"whale_player", "would_win"}
     late_suit, trump_any_time, tigress_bonus : bool
     two_player : {"graybeard", "plain"}
     tigress : {"auto", "agent"}
+    seats : {"agent", "all"}
+        "all": every seat is played from outside, and everybody bids, whatever the tier. Sets
+        ``opponents="external"``, ``invalid_action="raise"`` and ``reward="points"``, unless they
+        are given.
     opponents : str or sequence of str
         One of the bots for all seats, "mixed", or one name a seat in seat order after the agent:
         "random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_easy", "rule_pi_medium",
         "rule_pi_hard", "heuristic", or "external" for a seat that is played from outside through
-        ``step`` (flat and Worker tiers, with ``invalid_action="raise"`` and without abilities).
+        ``step`` (with ``invalid_action="raise"``).
         A knob: can be changed with ``configure``.
     agent_seat : int or "rotate"
         Seat of the agent, or the next seat in every new episode. A knob.
@@ -152,6 +161,7 @@ class SkullKingConfig:
     tigress_bonus: bool = True
     two_player: str = "graybeard"
     tigress: str = "auto"
+    seats: str = "agent"
     opponents: str | Sequence[str] = "rule_medium"
     agent_seat: int | str = 0
     reward: str = "shaped"
@@ -192,6 +202,8 @@ class SkullKingConfig:
         if preset is not None:
             _choice("preset", preset, PRESETS)
             options = {**PRESETS[preset], **options}
+        if options.get("seats") == "all":
+            options = {**TABLE, **options}
         return cls(**options)
 
     def replace(self, **changes: Any) -> Self:
@@ -213,6 +225,15 @@ class SkullKingConfig:
             _choice("deck", name, t.DECKS)
             removed.update(t.DECKS[name])
         return tuple(c for c in range(t.NUM_CARDS) if c not in removed)
+
+    def seats_outside(self) -> tuple[int, ...]:
+        """Return the seats that are ever played from outside."""
+        players, first = self.num_players, self.agent_seat
+        if isinstance(first, str):  # it moves, and with it the others
+            return tuple(range(players))
+        bots = self.default_knobs(1)["opponents"][0]
+        outside = [j == 0 or bots[j] == t.Bot.EXTERNAL for j in range(players)]
+        return tuple(sorted((first + j) % players for j in range(players) if outside[j]))
 
     def hand_sizes(self) -> tuple[int, ...]:
         """Return the cards dealt to a hand in each round, capped (docs/skullking.md, 3.2)."""
@@ -270,24 +291,32 @@ class SkullKingConfig:
             "abilities": self._abilities(tier),
             "opponent_slots": max(3, players - 1),
             "table_slots": max(4, players),
-            "external": self.invalid_action == "raise"
-            and self._abilities(tier) == t.Abilities.OFF
-            and tier != t.Tier.MANAGER,
-            "obs_dim": obs_dim(t.Tier(tier), players, memory),
+            "external": self.invalid_action == "raise",
+            "all_seats": self._all_seats(),
         }
+        decides = values["abilities"] == t.Abilities.AGENT
+        values["obs_dim"] = obs_dim(t.Tier(tier), players, memory, decides)
         for name, value in values.items():
             row[name] = value
         return row
+
+    def _all_seats(self) -> bool:
+        chosen = _choice("seats", self.seats, ("agent", "all")) == 1
+        if chosen and self.invalid_action != "raise":
+            raise _refuse("invalid_action", self.invalid_action, "'raise' with seats='all'")
+        if chosen and self.reward == "shaped":
+            raise _refuse("reward", self.reward, "'points' or 'points_rank' with seats='all'")
+        return chosen
 
     def _abilities(self, tier: int) -> int:
         if self.abilities is None:
             return t.Abilities.AGENT if tier == t.Tier.ABILITY else t.Abilities.OFF
         chosen = _choice("abilities", self.abilities, [x.name.lower() for x in t.Abilities])
-        if chosen == t.Abilities.AGENT and tier != t.Tier.ABILITY:
+        if chosen == t.Abilities.AGENT and tier not in (t.Tier.ABILITY, t.Tier.FLAT):
             raise _refuse(
                 "abilities",
                 self.abilities,
-                "'off' or 'auto' here; only the Ability tier lets the agent decide",
+                "'off' or 'auto' here; the Ability and the flat tier let the agent decide",
             )
         return chosen
 
@@ -347,12 +376,7 @@ class SkullKingConfig:
         if len(names) != seats:
             raise _refuse("opponents", value, f"one name or {seats} names, one for each opponent")
         if "external" in names and not self.rules_record()["external"][0]:
-            raise _refuse(
-                "opponents",
-                value,
-                "bots here: 'external' needs the flat, Worker or Ability tier, abilities='off' and "
-                "invalid_action='raise'",
-            )
+            raise _refuse("opponents", value, "bots here: 'external' needs invalid_action='raise'")
         return [0, *(bots[name] for name in names), *[0] * (t.MAX_PLAYERS - 1 - seats)]
 
     def _agent_seat(self, value: int | str) -> int:

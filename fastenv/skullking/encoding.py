@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from fastenv.skullking.blocks import MEMORY, BlockFunction, allies, on_track, stage
 from fastenv.skullking.blocks_game import FLAT, MANAGER
-from fastenv.skullking.blocks_round import ABILITY, WORKER
+from fastenv.skullking.blocks_round import ABILITY, DECISIONS, WORKER
 from fastenv.skullking.layout import layout
-from fastenv.skullking.rewards import rewards
-from fastenv.skullking.tables import Phase, Reward, Tier
+from fastenv.skullking.rewards import rank_reward, rewards
+from fastenv.skullking.tables import Abilities, Phase, Reward, Tier
 
 if TYPE_CHECKING:
     from fastenv.skullking.reference import SkullKing
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["action_mask", "encode_obs", "info", "reward", "rewards"]
 
 BLOCKS: dict[Tier, dict[str, BlockFunction]] = {
-    Tier.FLAT: FLAT | MEMORY,
+    Tier.FLAT: FLAT | DECISIONS | MEMORY,
     Tier.MANAGER: MANAGER | MEMORY,
     Tier.WORKER: WORKER | MEMORY,
     Tier.ABILITY: ABILITY | MEMORY,
@@ -54,11 +54,12 @@ def encode_obs(game: SkullKing, out: npt.NDArray[np.float32]) -> None:
         Overwritten completely; all values are in [-1, 1].
     """
     rules = game.rules
-    if game.phase in (Phase.BID, Phase.CANNON) and rules.tier in (Tier.WORKER, Tier.ABILITY):
-        out[:] = 0.0  # asked of an external seat; a Worker's view says nothing about it
+    if game.phase in (Phase.BID, Phase.CANNON) and game.has_goal():
+        out[:] = 0.0  # asked of an external seat; the view of who has a goal says nothing about it
         return
     blocks = BLOCKS[Tier(rules.tier)]
-    for block in layout(rules.tier, rules.num_players, bool(rules.memory)):
+    decides = rules.abilities == Abilities.AGENT
+    for block in layout(rules.tier, rules.num_players, bool(rules.memory), decides):
         out[block.offset : block.stop] = blocks[block.name](game)
 
 
@@ -96,9 +97,10 @@ def reward(game: SkullKing) -> tuple[float, tuple[float, float, float]] | None:
 
 
 def info(game: SkullKing) -> tuple[int, ...]:
-    """Return the info columns, in the order of ``layout.INFO_COLUMNS``."""
+    """Return the info columns, in the order of the game's ``info_dtype``."""
     g, me = game, game.agent
     totals = g.total[: g.rules.num_players]
+    seats = (g.actor, _scores(g)) if g.rules.all_seats else ()
     return (
         g.round_idx + 1,
         g.cards,
@@ -118,4 +120,16 @@ def info(game: SkullKing) -> tuple[int, ...]:
         g.ev_rank,
         int(g.ev_invalid != 0),
         sum(on_track(g, seat) for seat in allies(g, me)),
+        *seats,
     )
+
+
+def _scores(g: SkullKing) -> list[int]:
+    """Return ten times what each seat has been paid in this episode (docs/skullking.md, 9.5)."""
+    players = g.rules.num_players
+    scores = list(g.total)
+    if g.ev_rank and g.rules.reward == Reward.POINTS_RANK:
+        for seat in range(players):
+            rank = 1 + sum(total > g.total[seat] for total in g.total[:players])
+            scores[seat] += int(10 * rank_reward(rank))
+    return scores

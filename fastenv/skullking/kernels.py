@@ -30,10 +30,13 @@ _HELPER: dict[str, Any] = {"error_model": "numpy"}
 # Phase, Tier, Reward (tables.py)
 BID, PLAY, TIGRESS, ROSIE, BENDT_1, BENDT_2, RASCAL, HARRY, CANNON, END = range(10)
 FLAT, MANAGER, WORKER, ABILITY = range(4)
+DECIDES = 2  # Abilities.AGENT
+POINTS_RANK = 2
 
 NUM_ACTIONS = 11
 NUM_REWARDS = 3
 NUM_INFO = 18
+NUM_SEATS_INFO = 9  # behind them, at a table of seats from outside
 NUM_CARDS = 74
 MAX_OBS = 640  # more than the longest observation
 NUMBERED = 56
@@ -117,7 +120,7 @@ _OBS = nb.from_dtype(
 )
 _MASK = nb.from_dtype(np.dtype([("legal", "u1", (NUM_ACTIONS,))]))
 _REWARDS = nb.from_dtype(np.dtype([("rewards", "f4", (NUM_REWARDS,))]))
-_INFO = nb.from_dtype(np.dtype([("info", "i4", (NUM_INFO,))]))
+_INFO = nb.from_dtype(np.dtype([("info", "i4", (NUM_INFO + NUM_SEATS_INFO,))]))
 
 
 @njit(**_INLINE)
@@ -313,7 +316,8 @@ def _worker_part(row, rules, tables, out, mask):
     phase = row.phase
     packed = _hand(row, tables, agent, size, out, np.intp(0))
     lead, pirate_played = _table(row, rules, tables, on_table, out, np.intp(90))
-    bid, won = np.intp(row.bid[agent]), np.intp(row.won[agent])
+    told = row.bid[agent] >= 0
+    bid, won = max(np.intp(row.bid[agent]), 0), np.intp(row.won[agent])
     cards, tricks = np.intp(row.cards), np.intp(row.tricks)
     needed, left = bid - won, cards - tricks
     o = 90 + 9 * slots
@@ -326,15 +330,9 @@ def _worker_part(row, rules, tables, out, mask):
     bits[o + 5] = (needed == 0) * ONE_BITS
     bits[o + 6] = (needed < 0) * ONE_BITS
     obs[o + 7] = ZERO if phase == END else RATIOS[left & 15, needed & 31]
-    obs[o + 8 + (bid & 15)] = ONE
+    bits[o + 8 + (bid & 15)] = told * ONE_BITS
     bits[o + 19] = ((needed == left) & (left > 0)) * ONE_BITS
-    # ability_state
-    bits[o + 26] = (row.harry_seat == agent) * ONE_BITS
-    obs[o + 27] = TENTHS[row.rascal_bet // 2 * (row.rascal_seat == agent) & 63]
-    bits[o + 28] = ((phase >= ROSIE) & (phase <= HARRY)) * ONE_BITS
-    bits[o + 29] = row.rosie_lead * ONE_BITS
-    obs[o + 30] = TENTHS[5 * ((row.drawn[0] >= 0) + (row.drawn[1] >= 0)) & 63]
-    obs[o + 31] = TENTHS[(2 * np.intp(row.abilities_used)) & 63]
+    _ability_state(row, agent, out, o + 26)
     # pirates, ability_value, pirate_chance
     pirates = packed >> AT_PIRATE & 15
     if pirates:
@@ -349,11 +347,12 @@ def _worker_part(row, rules, tables, out, mask):
     o += 41
     bits[o + on_table] = ((phase == PLAY) | (phase == TIGRESS)) * ONE_BITS
     o += slots
-    # opponents
+    # opponents; bids are secret until all have bid
+    open_bids = np.intp((phase != BID) & (phase != CANNON))
     seat = agent
     for _ in range(1, players):
         seat = (seat + 1 if seat + 1 < players else 0) & 7
-        his_bid, his_won = np.intp(row.bid[seat]), np.intp(row.won[seat])
+        his_bid, his_won = np.intp(row.bid[seat]) * open_bids, np.intp(row.won[seat])
         his_needed = his_bid - his_won
         obs[o] = TENTHS[his_bid & 63]
         obs[o + 1] = TENTHS[his_won & 63]
@@ -376,6 +375,19 @@ def _worker_part(row, rules, tables, out, mask):
     bits[o + 19] = (phase == TIGRESS) * ONE_BITS
     _mask(row, rules, tables, agent, size, packed, lead, mask)
     return o + 20
+
+
+@njit(**_INLINE)
+def _ability_state(row, agent, out, o):
+    """Write the block ``ability_state`` at ``o``."""
+    obs = out.obs
+    bits = out.bits
+    bits[o] = (row.harry_seat == agent) * ONE_BITS
+    obs[o + 1] = TENTHS[row.rascal_bet // 2 * (row.rascal_seat == agent) & 63]
+    bits[o + 2] = ((row.phase >= ROSIE) & (row.phase <= HARRY)) * ONE_BITS
+    bits[o + 3] = row.rosie_lead * ONE_BITS
+    obs[o + 4] = TENTHS[5 * np.intp(row.stock_pos) * (row.bendt_seat == agent) & 63]
+    obs[o + 5] = TENTHS[(2 * np.intp(row.abilities_used)) & 63]
 
 
 @njit(**_HELPER)
@@ -406,7 +418,7 @@ def _pirates(packed, pirates, needed, out, o):
 
 @njit(**_HELPER)
 def _asked_for_bid(row, rules, tables, out, mask):
-    """Write what an external seat gets for bid and cannon, of which a Worker sees nothing."""
+    """Write what an external seat gets for bid and cannon where the agent has a goal: nothing."""
     _clear(rules, out)
     _mask(row, rules, tables, np.intp(0), np.intp(0), np.intp(0), np.intp(OPEN), mask)
 
@@ -414,7 +426,7 @@ def _asked_for_bid(row, rules, tables, out, mask):
 @njit(**_HELPER)
 def _worker(row, rules, tables, out, mask):
     """Write observation and mask of the Worker tier."""
-    if row.phase in (BID, CANNON):
+    if row.phase in (BID, CANNON) and not rules.all_seats:
         _asked_for_bid(row, rules, tables, out, mask)
         return
     end = _worker_part(row, rules, tables, out, mask)
@@ -426,7 +438,7 @@ def _worker(row, rules, tables, out, mask):
 @njit(**_INLINE)
 def _ability(row, rules, tables, out, mask):
     """Write observation and mask of the Ability tier."""
-    if row.phase in (BID, CANNON):
+    if row.phase in (BID, CANNON) and not rules.all_seats:
         _asked_for_bid(row, rules, tables, out, mask)
     else:
         _ability_view(row, rules, tables, out, mask)
@@ -435,6 +447,15 @@ def _ability(row, rules, tables, out, mask):
 @njit(**_INLINE)
 def _ability_view(row, rules, tables, out, mask):
     o = _worker_part(row, rules, tables, out, mask)
+    o = _decisions(row, rules, tables, out, o)
+    if rules.memory:
+        agent = np.intp(row.actor) & 7
+        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, out, o)
+
+
+@njit(**_INLINE)
+def _decisions(row, rules, tables, out, o):
+    """Write the blocks from ``decision`` on at ``o``; return the index behind."""
     obs = out.obs
     bits = out.bits
     agent = np.intp(row.actor) & 7
@@ -445,7 +466,7 @@ def _ability_view(row, rules, tables, out, mask):
     seats = max(6, players)
     if phase in (PLAY, TIGRESS):
         obs[o] = ONE
-    elif phase <= HARRY:
+    elif ROSIE <= phase <= HARRY:
         obs[o + phase - 2] = ONE
     if phase == ROSIE:
         seat = agent
@@ -455,9 +476,8 @@ def _ability_view(row, rules, tables, out, mask):
             seat = (seat + 1 if seat + 1 < players else 0) & 7
     o += 6 + seats
     if phase in (BENDT_1, BENDT_2):
-        for k in range(2):
-            if row.drawn[k] >= 0:
-                _card(tables.features, np.intp(row.drawn[k]) & 127, out, o + 9 * k)
+        for k in range(min(np.intp(row.stock_pos), 2)):  # who discards has drawn them
+            _card(tables.features, np.intp(row.stock[k]) & 127, out, o + 9 * k)
     bits[o + 18] = (phase == BENDT_2) * ONE_BITS
     bits[o + 19] = (row.first_discard >= 0) * ONE_BITS
     if phase == RASCAL:
@@ -469,10 +489,9 @@ def _ability_view(row, rules, tables, out, mask):
         obs[o + 24] = TENTHS[-needed & 63]
         bits[o + 25] = (needed == 0) * ONE_BITS
     bits[o + 26] = (phase == TIGRESS) * ONE_BITS
-    if row.jade_seen:
+    if row.jade_seat == agent:
         obs[o + 27] = _hidden_specials(row, rules)
-    if rules.memory:
-        _memory(row, agent, np.intp(row.hand_len[agent]) & 15, out, o + 28)
+    return o + 28
 
 
 @njit(**_HELPER)
@@ -596,8 +615,18 @@ def _flat(row, rules, tables, out, mask):
     if row.num_alliances:
         _allies(row, rules, agent, needed, left, out, o + 3, o + 3 + slots)
     _mask(row, rules, tables, agent, size, packed, lead, mask)
+    o += 5 + slots
+    if rules.abilities == DECIDES:
+        _ability_state(row, agent, out, o)
+        o = _some_decisions(row, rules, tables, out, o + 6)
     if rules.memory:
-        _memory(row, agent, size, out, o + 5 + slots)
+        _memory(row, agent, size, out, o)
+
+
+@njit(**_HELPER)
+def _some_decisions(row, rules, tables, out, o):
+    """Do the same as ``_decisions``, apart from the flat tier, which seldom has them."""
+    return _decisions(row, rules, tables, out, o)
 
 
 # -- Manager tier (docs/skullking.md, 10.4) --------------------------------------------------------
@@ -894,6 +923,23 @@ def _info(row, rules, out):
     info[15] = row.ev_rank
     info[16] = row.ev_invalid != 0
     info[17] = _allies_on_track(row, rules, agent) if row.num_alliances else 0
+    if rules.all_seats:
+        _seats_info(row, rules, out)
+
+
+@njit(**_HELPER)
+def _seats_info(row, rules, out):
+    """Write who decides, and ten times what each seat has been paid (docs/skullking.md, 9.5)."""
+    info = out.info
+    players = np.intp(rules.num_players) & 15
+    ranked = row.ev_rank > 0 and rules.reward == POINTS_RANK
+    info[18] = row.actor
+    for seat in range(8):
+        rank = 1
+        for other in range(players):
+            rank += row.total[other] > row.total[seat]
+        paid = RANK_REWARD[rank & 15] if ranked and seat < players else 0.0
+        info[19 + seat] = np.intp(row.total[seat]) + np.intp(10 * paid)
 
 
 # -- the compiled functions of a tier --------------------------------------------------------------
@@ -954,15 +1000,18 @@ def _cfuncs(tier):
     return observe, reward, info
 
 
-def functions(tier: int) -> Compiled:
+def functions(tier: int, all_seats: bool = False) -> Compiled:
     """Return the functions of one row for the loop over lanes; compiled at the first call.
 
     Parameters
     ----------
     tier : Tier
         The one that the rules in ``shared`` name.
+    all_seats : bool
+        The same; the info is then longer.
     """
     observe, reward, info = (function.address for function in _cfuncs(int(tier)))
     sizes = {"state_size": STATE_DTYPE.itemsize, "shared_size": SHARED_DTYPE.itemsize}
-    sizes |= {"info_size": _INFO.size, "terms_size": _REWARDS.size}
+    columns = NUM_INFO + (NUM_SEATS_INFO if all_seats else 0)
+    sizes |= {"info_size": 4 * columns, "terms_size": _REWARDS.size}
     return Compiled(observe=observe, reward=reward, info=info, **sizes)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastenv.skullking.tables import NUM_CARDS, Tier
+from fastenv.skullking.tables import MAX_PLAYERS, NUM_CARDS, Tier
 
 HAND_SLOTS = 10
 
@@ -40,6 +40,10 @@ INFO_COLUMNS = (
 )
 REWARD_COLUMNS = ("reward_shaped", "reward_points", "reward_points_rank")
 INFO_DTYPE = np.dtype([(name, "i4") for name in INFO_COLUMNS], align=True)
+# At a table of seats from outside, two more: who decides, and ten times what each has been paid.
+SEATS_DTYPE = np.dtype(
+    [*INFO_DTYPE.descr, ("actor", "i4"), ("scores", "i4", (MAX_PLAYERS,))], align=True
+)
 TERMS_DTYPE = np.dtype([(name, "f4") for name in REWARD_COLUMNS], align=True)
 
 
@@ -74,6 +78,13 @@ _HAND = (
     "hand",
     HAND_SLOTS * 9,
     f"cards in hand, {_CARD}escape, Kraken or Whale",
+)
+_ABILITY_STATE = (
+    "ability_state",
+    6,
+    "Harry armed for the agent; the agent's Rascal bet/20; an ability decision of the "
+    "agent is pending; the current lead was set by Rosie; cards the agent drew with "
+    "Bendt/2; abilities used this round by all players/5",
 )
 _ROUND = ("round", 10, "one-hot of the round: index in the schedule, capped at 10")
 _STAGE = ("stage", 3, "one-hot of the game's phase: rounds 1..3, 4..6, from 7")
@@ -215,13 +226,7 @@ def _worker(players: int) -> list[_Spec]:
         ("goal", 11, "one-hot of the goal, 0..10"),
         ("must_win_all", 1, "1 if needed == left > 0"),
         ("pirates", 6, "in hand: Harry, Rosie, Bendt, Rascal, Jade; pirates/5"),
-        (
-            "ability_state",
-            6,
-            "Harry armed for the agent; the agent's Rascal bet/20; an ability decision of the "
-            "agent is pending; the current lead was set by Rosie; cards the agent drew with "
-            "Bendt/2; abilities used this round by all players/5",
-        ),
+        _ABILITY_STATE,
         (
             "ability_value",
             4,
@@ -255,8 +260,12 @@ def _worker(players: int) -> list[_Spec]:
 
 
 def _ability(players: int) -> list[_Spec]:
+    return [*_worker(players), *_decisions(players)]
+
+
+def _decisions(players: int) -> list[_Spec]:
+    """Return the blocks that show decisions about abilities."""
     return [
-        *_worker(players),
         ("decision", 6, "one-hot: PLAYING, ROSIE, BENDT_1, BENDT_2, RASCAL, HARRY; 0 at the end"),
         (
             "rosie",
@@ -291,7 +300,9 @@ _BLOCKS = {
 
 
 @lru_cache
-def layout(tier: int, num_players: int = 4, memory: bool = False) -> tuple[Block, ...]:
+def layout(
+    tier: int, num_players: int = 4, memory: bool = False, decisions: bool = False
+) -> tuple[Block, ...]:
     """Return the blocks of an observation in order, without gaps.
 
     Parameters
@@ -301,8 +312,13 @@ def layout(tier: int, num_players: int = 4, memory: bool = False) -> tuple[Block
         2 to 8; up to 4 have the same layout.
     memory : bool
         With the card memory of docs/skullking.md, 10.7.
+    decisions : bool
+        The agent decides about abilities, which the flat tier then shows, as the Ability tier does.
     """
-    specs = _BLOCKS[Tier(tier)](num_players) + (_MEMORY if memory else [])
+    specs = _BLOCKS[Tier(tier)](num_players)
+    if decisions and tier == Tier.FLAT:
+        specs = [*specs, _ABILITY_STATE, *_decisions(num_players)]
+    specs = specs + (_MEMORY if memory else [])
     blocks, offset = [], 0
     for name, length, meaning in specs:
         blocks.append(Block(name, offset, length, meaning))
@@ -310,9 +326,9 @@ def layout(tier: int, num_players: int = 4, memory: bool = False) -> tuple[Block
     return tuple(blocks)
 
 
-def obs_dim(tier: int, num_players: int = 4, memory: bool = False) -> int:
+def obs_dim(tier: int, num_players: int = 4, memory: bool = False, decisions: bool = False) -> int:
     """Return the length of an observation."""
-    return layout(tier, num_players, memory)[-1].stop
+    return layout(tier, num_players, memory, decisions)[-1].stop
 
 
 def layout_table(tier: int) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from fastenv.rng import Rng
 from fastenv.rowformat import RowFormat
 from fastenv.skullking.state import STATE_DTYPE
-from fastenv.skullking.tables import MAX_HAND, MAX_PLAYERS, NUM_CARDS, Phase, Tier
+from fastenv.skullking.tables import MAX_HAND, MAX_PLAYERS, NUM_CARDS, Abilities, Phase, Tier
 
 MASK64 = (1 << 64) - 1
 
@@ -76,9 +76,9 @@ class Position:
         self.alliances: list[tuple[int, int]] = []
         self.counts = [0] * 5
         self.specials_known = 0
-        self.harry_seat = self.rascal_seat = self.first_discard = -1
-        self.rascal_bet = self.rosie_lead = self.jade_seen = self.abilities_used = 0
-        self.drawn: list[int] = []
+        self.harry_seat = self.rascal_seat = self.jade_seat = self.bendt_seat = -1
+        self.rascal_bet = self.rosie_lead = self.jade_pos = self.abilities_used = 0
+        self.first_discard = -1
 
     def clear_events(self) -> None:
         """Forget the events since the agent's last decision."""
@@ -102,6 +102,16 @@ class Position:
     def stock_len(self) -> int:
         """Cards not dealt this round, those drawn since included."""
         return len(self.stock)
+
+    @property
+    def jade_seen(self) -> bool:
+        """Whether the actor has seen the stock with Jade this round."""
+        return self.jade_seat == self.actor
+
+    @property
+    def drawn(self) -> list[int]:
+        """Cards the actor drew with Bendt this round."""
+        return self.stock[: self.stock_pos] if self.bendt_seat == self.actor else []
 
     @property
     def num_alliances(self) -> int:
@@ -133,27 +143,30 @@ NO_ALLIANCES = 4 * NONE
 AROUND_HAND = [(k * NO_HAND, (MAX_PLAYERS - 1 - k) * NO_HAND) for k in range(MAX_PLAYERS)]
 RAW = (  # sets of cards and lists of their natural length, which are easily filled up as bytes
     "played", "out", "hand", "stock", "discard", "table_card", "table_seat", "table_mode",
-    "alliances", "known", "drawn",
+    "alliances", "known",
 )  # fmt: skip
 LENGTHS = ("hand_len", "stock_len", "table_len", "num_alliances")  # of such lists; properties here
 # What the kernels of any tier, and of one, do not read: rows made for them alone go without.
 UNSEEN = {
-    "rng", "deal_seed", "ep_return", "ep_length", "bonus", "stock", "stock_pos", "stock_len",
-    "discard", "table_seat", "cannon", "bots", "destroyed", "leader", "human_leader", "turn",
-    "abilities", "pirates", "invalid_count",
+    "rng", "deal_seed", "ep_return", "ep_length", "bonus", "stock_len", "discard", "table_seat",
+    "cannon", "bots", "destroyed", "leader", "human_leader", "turn", "abilities", "pirates",
+    "jade_pos", "invalid_count",
 }  # fmt: skip
 _OF_GAMES = {
     "seen_strength", "bid_share", "error", "bid_sum", "abs_error", "hits", "zero_bids", "last_bid",
     "rounds_done", "first_leader", "played_last", "counts", "ev_estimate", "ev_captures",
 }  # fmt: skip
-UNSEEN_BY = {
-    Tier.FLAT: UNSEEN
-    | {"known", "specials_known", "bid_share", "error", "hits", "zero_bids", "last_bid"}
-    | {"harry_seat", "rascal_seat", "rascal_bet", "rosie_lead", "jade_seen", "drawn"},
-    Tier.MANAGER: UNSEEN | {"known", "specials_known", "played_last", "counts", "ev_captures"},
-    Tier.WORKER: UNSEEN | _OF_GAMES | {"known"},
-    Tier.ABILITY: UNSEEN | _OF_GAMES,
-}
+_OF_RECORDS = {"bid_share", "error", "hits", "zero_bids", "last_bid"}
+_OF_JADE, _OF_BENDT = {"known", "specials_known", "jade_seat"}, {"stock", "stock_pos", "bendt_seat"}
+UNSEEN_BY = {  # tier, and whether it shows decisions about abilities
+    (Tier.FLAT, False): UNSEEN | _OF_RECORDS | _OF_JADE | _OF_BENDT
+    | {"harry_seat", "rascal_seat", "rascal_bet", "rosie_lead"},
+    (Tier.FLAT, True): UNSEEN | _OF_RECORDS,
+    (Tier.MANAGER, False): UNSEEN | {"played_last", "counts", "ev_captures"} | _OF_JADE | _OF_BENDT,
+    (Tier.WORKER, False): UNSEEN | _OF_GAMES | {"known", "jade_seat", "stock"},
+    (Tier.ABILITY, False): UNSEEN | _OF_GAMES,
+    (Tier.ABILITY, True): UNSEEN | _OF_GAMES,
+}  # fmt: skip
 
 
 class _Rows:
@@ -189,8 +202,8 @@ class _Rows:
 
 ROW = _Rows(list(STATE_DTYPE.names or ()))
 SEEN = {
-    tier: _Rows([name for name in STATE_DTYPE.names or () if name not in unseen])
-    for tier, unseen in UNSEEN_BY.items()
+    shown: _Rows([name for name in STATE_DTYPE.names or () if name not in unseen])
+    for shown, unseen in UNSEEN_BY.items()
 }
 
 _bit = [1 << card for card in range(NUM_CARDS)].__getitem__
@@ -221,14 +234,14 @@ def pack(game: Position) -> bytes:
         bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
         bytes(chain.from_iterable(game.alliances)).ljust(4, NONE),
         _bits(game.known),
-        bytes(game.drawn).ljust(2, NONE),
     )
     return ROW.format.pack(*ROW.values(game, special))
 
 
 def pack_seen(game: Position) -> bytes:
     """Return a row that has what the kernels of the game's tier read: no hidden hands either."""
-    rows, memory = SEEN[game.rules.tier], game.rules.memory
+    rules, memory = game.rules, game.rules.memory
+    rows = SEEN[rules.tier, rules.abilities == Abilities.AGENT]
     if game.agent == game.actor:
         before, after = AROUND_HAND[game.agent]
         hand = before + bytes(game.hand[game.agent]).ljust(MAX_HAND, b"\0") + after
@@ -244,14 +257,13 @@ def pack_seen(game: Position) -> bytes:
         _bits(game.played) if memory else NO_CARDS,
         _bits(game.out) if memory else NO_CARDS,
         hand,
+        *([bytes(game.stock[:2]).ljust(NUM_CARDS, NONE)] if "stock" in rows.fields else ()),
         bytes(game.table_card).ljust(MAX_PLAYERS, NONE),
         bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
         bytes(chain(*game.alliances)).ljust(4, NONE) if game.alliances else NO_ALLIANCES,
     ]
     if "known" in rows.fields:
         special.append(_bits(game.known) if game.jade_seen else NO_CARDS)
-    if "drawn" in rows.fields:
-        special.append(bytes(game.drawn).ljust(2, NONE))
     return rows.format.pack_as_is(*rows.values(game, special))  # of the right sizes, all of them
 
 
@@ -287,7 +299,6 @@ def load(position: Position, row: Any) -> None:
     position.table_mode = [*values[at["table_mode"]][:laid]]
     seats = values[at["alliances"]][: 2 * values[at["num_alliances"]]]
     position.alliances = [*zip(seats[::2], seats[1::2], strict=True)]
-    position.drawn = [*values[at["drawn"]].rstrip(NONE)]
 
 
 def _bits(cards: set[int]) -> bytes:

@@ -242,13 +242,18 @@ class SkullKing(Position):
         deals = Rng(self.deal_seed) if rules.duplicate_deals else self.rng
         self.first_leader = deals.bounded(rules.num_players)
 
+    def has_goal(self) -> bool:
+        """Tell whether the agent's bid is given as its goal: a Worker's, but not at a table."""
+        rules = self.rules
+        return rules.tier in (Tier.WORKER, Tier.ABILITY) and not rules.all_seats
+
     def start_round(self) -> None:
         """Deal and let everybody bid; a Worker's bid is its goal (docs/skullking.md, 10.5)."""
         self.clear_round()
         self.cards = self.rules.schedule[self.round_idx]
         self.deal()
         self.leader = self.human_leader = self.turn = self.first_leader
-        if self.rules.tier in (Tier.WORKER, Tier.ABILITY):
+        if self.has_goal():
             self.bid[self.agent] = self.draw_goal()
         for seat in range(self.rules.num_players):
             # nobody sees a bid: views hide them while bids are asked for
@@ -261,8 +266,8 @@ class SkullKing(Position):
 
     def bidders(self) -> list[int]:
         """Return who is asked for a bid: the agent, unless it has a goal, then external seats."""
-        players, first = self.rules.num_players, self.rules.tier in (Tier.WORKER, Tier.ABILITY)
-        seats = [(self.agent + j) % players for j in range(int(first), players)]
+        players, first = self.rules.num_players, int(self.has_goal())
+        seats = [(self.agent + j) % players for j in range(first, players)]
         return [s for s in seats if s == self.agent or self.bots[s] == Bot.EXTERNAL]
 
     def ask(self, phase: Phase, seats: list[int]) -> None:
@@ -275,8 +280,10 @@ class SkullKing(Position):
         """Make a seat the actor; what counts as known is what that seat has seen."""
         if seat != self.actor:
             self.actor = seat
+            jade = self.stock[self.jade_pos :] if seat == self.jade_seat else []
+            self.out = {*jade, *(self.discard if seat == self.bendt_seat else [])}
             self.known, self.specials_known = set(), 0
-            for card in {*self.hand[seat], *self.played}:
+            for card in {*self.hand[seat], *self.played, *self.out}:
                 self.learn(card)
 
     def deal(self) -> None:
@@ -330,13 +337,12 @@ class SkullKing(Position):
     def next_turn(self) -> None:
         """Let the next seat play a card, or ask it for one."""
         self.turn = seat = self.seat_order()[len(self.table_card)]
-        asked = seat == self.agent and self.rules.tier != Tier.MANAGER
-        if asked or self.bots[seat] == Bot.EXTERNAL:
+        if self.rules.tier != Tier.MANAGER and self.is_outside(seat):
             self.ask(Phase.PLAY, [seat])
         elif self.is_graybeard(seat):
             self.lay(seat, self.hand[seat][0], 0)  # the top of his pile, whatever the suit
         else:
-            card = bots.choose_card(self.bots[seat], self.view(seat), self.rng)
+            card = bots.choose_card(self.bot_of(seat), self.view(seat), self.rng)
             self.lay(seat, card, self.auto_mode(seat, card))
 
     def seat_order(self) -> list[int]:
@@ -348,6 +354,14 @@ class SkullKing(Position):
         if self.leader == GRAYBEARD:
             return [GRAYBEARD, self.human_leader, other]
         return [self.human_leader, GRAYBEARD, other]
+
+    def is_outside(self, seat: int) -> bool:
+        """Tell whether a seat is played from outside: the agent's, or an external one."""
+        return seat == self.agent or self.bots[seat] == Bot.EXTERNAL
+
+    def bot_of(self, seat: int) -> int:
+        """Return the bot that decides for a seat what is not asked of it."""
+        return Bot.RULE_HARD if self.bots[seat] == Bot.EXTERNAL else self.bots[seat]
 
     def is_graybeard(self, seat: int) -> bool:
         """Tell whether a seat is the ghost's."""
@@ -449,20 +463,21 @@ class SkullKing(Position):
             self.use_jade(seat)
         elif pirate == BENDT and not self.draw(seat):
             return  # no stock left: nothing to draw, nothing to discard
-        elif self.agent_decides(seat, pirate):
+        elif self.decides(seat, pirate):
             phases = {ROSIE: Phase.ROSIE, BENDT: Phase.BENDT_1, RASCAL: Phase.RASCAL}
-            self.phase, self.turn = phases[pirate], self.agent
+            self.turn = seat
+            self.ask(phases[pirate], [seat])
         else:
             self.bot_ability(seat, pirate)
 
-    def agent_decides(self, seat: int, pirate: int) -> bool:
-        """Tell whether the agent is asked about a pirate, instead of a bot's rule."""
-        asked = self.abilities == Abilities.AGENT and self.rules.tier != Tier.MANAGER
-        return asked and seat == self.agent and bool(self.pirates >> (pirate - ROSIE) & 1)
+    def decides(self, seat: int, pirate: int) -> bool:
+        """Tell whether a seat is asked about a pirate, instead of a bot's rule."""
+        asked = self.abilities == Abilities.AGENT and self.is_outside(seat)
+        return asked and bool(self.pirates >> (pirate - ROSIE) & 1)
 
     def bot_ability(self, seat: int, pirate: int) -> None:
         """Let the bot of a seat decide about Rosie, Bendt or Rascal."""
-        kind, view = self.bots[seat], self.view(seat)
+        kind, view = self.bot_of(seat), self.view(seat)
         if pirate == ROSIE:
             self.use_rosie(bots.choose_leader(kind, view, self.rng))
         elif pirate == RASCAL:
@@ -474,10 +489,10 @@ class SkullKing(Position):
             self.use_bendt(seat, slots)
 
     def use_jade(self, seat: int) -> None:
-        """Jade: look at the stock; only what the agent sees is recorded."""
+        """Jade: look at the stock, as it is then."""
         self.abilities_used += 1
-        if seat == self.agent:
-            self.jade_seen = 1
+        self.jade_seat, self.jade_pos = seat, self.stock_pos
+        if seat == self.actor:
             for card in self.stock[self.stock_pos :]:
                 self.learn(card)
                 self.out.add(card)
@@ -489,16 +504,17 @@ class SkullKing(Position):
         self.abilities_used += 1
 
     def apply_rosie(self, action: int) -> None:
-        """Count the seats of Rosie's choice from the agent's own."""
-        self.use_rosie((self.agent + action) % self.rules.num_players)
+        """Count the seats of Rosie's choice from the actor's own."""
+        self.use_rosie((self.actor + action) % self.rules.num_players)
 
     def draw(self, seat: int) -> int:
         """Bendt, first half: draw up to two cards to the end of the hand; return how many."""
         cards = self.stock[self.stock_pos : self.stock_pos + 2]
+        if cards:
+            self.bendt_seat = seat
         self.stock_pos += len(cards)
         self.hand[seat] += cards
-        if seat == self.agent:
-            self.drawn = cards
+        if seat == self.actor:
             for card in cards:
                 self.learn(card)
         return len(cards)
@@ -512,18 +528,20 @@ class SkullKing(Position):
         hand = self.hand[seat]
         self.discard = [hand[slot] for slot in slots]
         self.hand[seat] = sorted(card for card in hand if card not in self.discard)
-        if seat == self.agent:
+        if seat == self.actor:
             self.out.update(self.discard)
         self.abilities_used += 1
 
     def apply_discard(self, slot: int) -> None:
         """Choose a discard; both leave the hand together."""
-        self.ev_card = self.hand[self.agent][slot]
+        seat = self.actor
+        if seat == self.agent:
+            self.ev_card = self.hand[seat][slot]
         first, self.first_discard = self.first_discard, -1
         if first >= 0:
-            self.use_bendt(self.agent, [first, slot])
-        elif self.surplus(self.agent) == 1:
-            self.use_bendt(self.agent, [slot])
+            self.use_bendt(seat, [first, slot])
+        elif self.surplus(seat) == 1:
+            self.use_bendt(seat, [slot])
         else:
             self.first_discard, self.phase = slot, Phase.BENDT_2
 
@@ -534,7 +552,7 @@ class SkullKing(Position):
 
     def apply_bet(self, action: int) -> None:
         """Bet 0, 10 or 20."""
-        self.use_rascal(self.agent, BETS[action])
+        self.use_rascal(self.actor, BETS[action])
 
     def use_harry(self, change: int) -> None:
         """Harry: change the bid of who won a trick with him."""
@@ -543,7 +561,7 @@ class SkullKing(Position):
         self.harry_seat = -1
 
     def apply_change(self, action: int) -> None:
-        """Change the agent's bid by -1, 0 or +1 and close the round."""
+        """Change the actor's bid by -1, 0 or +1 and close the round."""
         self.use_harry(action - 1)
         self.score()
 
@@ -552,11 +570,12 @@ class SkullKing(Position):
     def finish_round(self) -> None:
         """After the last trick: Harry's change of a bid, then the scores."""
         if self.harry_seat >= 0:
-            if self.agent_decides(self.harry_seat, HARRY):
-                self.phase, self.turn = Phase.HARRY, self.agent
+            seat = self.harry_seat
+            if self.decides(seat, HARRY):
+                self.turn = seat
+                self.ask(Phase.HARRY, [seat])
                 return
-            kind, view = self.bots[self.harry_seat], self.view(self.harry_seat)
-            self.use_harry(bots.choose_change(kind, view, self.rng))
+            self.use_harry(bots.choose_change(self.bot_of(seat), self.view(seat), self.rng))
         self.score()
 
     def score(self) -> None:

@@ -15,9 +15,9 @@ INVALID_REWARD = -0.5
 TRUNCATION_REWARD = -5.0
 
 
-def rank_reward(g: Position) -> float:
-    """Return the reward for the rank at the end of a game (docs/skullking.md, 10.3)."""
-    return RANK_REWARD[g.ev_rank] if g.ev_rank < len(RANK_REWARD) else LOW_RANK_REWARD
+def rank_reward(rank: int) -> float:
+    """Return the reward for a rank at the end of a game (docs/skullking.md, 10.3)."""
+    return RANK_REWARD[rank] if rank < len(RANK_REWARD) else LOW_RANK_REWARD
 
 
 def flat_shaped(g: Position) -> float:
@@ -38,7 +38,7 @@ def flat_shaped(g: Position) -> float:
     if g.ev_round:
         reward += (5.0, 2.0, -1.0, -5.0)[min(abs(g.ev_bid - g.ev_won), 3)]
         reward += 2.0 * g.ev_alliances
-    return reward + rank_reward(g)
+    return reward + rank_reward(g.ev_rank)
 
 
 def card_quality(strength: float, wanted: int) -> float:
@@ -160,4 +160,4 @@ def rewards(game: Position) -> tuple[float, float, float]:
         reward = INVALID_REWARD + (TRUNCATION_REWARD if game.ev_invalid == 2 else 0.0)
         return reward, reward, reward
     points = game.ev_points / 10 if game.ev_round else 0.0
-    return SHAPED[Tier(game.rules.tier)](game), points, points + rank_reward(game)
+    return SHAPED[Tier(game.rules.tier)](game), points, points + rank_reward(game.ev_rank)

@@ -27,7 +27,7 @@ STATE_DTYPE = np.dtype(
         ("deal_seed", "u8"),  # deals="duplicate": seed of this episode's deals, else 0
         ("played", "u8", (2,)),  # cards laid on the table this round, current trick included
         ("known", "u8", (2,)),  # cards the actor has seen this round: own hand, played, Jade's
-        ("out", "u8", (2,)),  # stock as Jade showed it to the agent, and his own Bendt discards
+        ("out", "u8", (2,)),  # stock as Jade showed it to the actor, and his own Bendt discards
         ("seen_strength", "f8"),  # sum of STRENGTH of the cards in `played`, in play order
         ("ep_return", "f8"),  # running sums of the episode, written by the reward functions
         ("ep_length", "i4"),
@@ -79,14 +79,15 @@ STATE_DTYPE = np.dtype(
         ("specials_known", "i1"),  # of `known`: specials
         # -- abilities --
         ("abilities", "i1"),  # Abilities of this episode
-        ("pirates", "u1"),  # bit k: pirate card 5 + k is decided by the agent (with AGENT)
+        ("pirates", "u1"),  # bit k: pirate card 5 + k is decided by who won with it (with AGENT)
         ("harry_seat", "i1"),  # who holds Harry's change until the round's end, -1
         ("rascal_seat", "i1"),  # who bet with Rascal, -1
         ("rascal_bet", "i1"),  # 0, 10 or 20
         ("rosie_lead", "i1"),  # 1: the current trick's leader was chosen with Rosie
-        ("jade_seen", "i1"),  # 1: the agent has seen the stock this round
+        ("jade_seat", "i1"),  # who has seen the stock with Jade this round, -1
+        ("jade_pos", "i1"),  # `stock_pos` then
         ("abilities_used", "i1"),  # this round, all players
-        ("drawn", "i1", (2,)),  # cards the agent drew with Bendt this round, -1
+        ("bendt_seat", "i1"),  # who drew the stock's first `stock_pos` cards with Bendt, -1
         ("first_discard", "i1"),  # BENDT_2: hand slot of the first discard, else -1
         ("invalid_count", "i1"),  # invalid actions of this episode
         # -- events since the agent's last decision: what reward and info are computed from --
@@ -141,6 +142,7 @@ RULES_DTYPE = np.dtype(
         ("opponent_slots", "i1"),  # max(3, num_players - 1)
         ("table_slots", "i1"),  # max(4, num_players)
         ("external", "i1"),  # 1: seats may be played from outside (Bot.EXTERNAL)
+        ("all_seats", "i1"),  # 1: everybody bids, whatever the tier, and `info` tells of all
         ("obs_dim", "i4"),
     ],
     align=True,

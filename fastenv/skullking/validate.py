@@ -90,7 +90,6 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("stock_len", 0, t.NUM_CARDS),
         ("stock_pos", 0, 2),
         ("discard", -1, t.NUM_CARDS - 1),
-        ("drawn", -1, t.NUM_CARDS - 1),
         ("bid", -1, t.MAX_CARDS),
         ("won", 0, t.MAX_CARDS),
         ("cannon", 0, 1),
@@ -100,7 +99,9 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("harry_seat", -1, players - 1),
         ("rascal_seat", -1, players - 1),
         ("rosie_lead", 0, 1),
-        ("jade_seen", 0, 1),
+        ("jade_seat", -1, players - 1),
+        ("jade_pos", 0, 2),
+        ("bendt_seat", -1, players - 1),
         ("abilities_used", 0, 5),
         ("first_discard", -1, t.MAX_HAND - 1),
         ("invalid_count", 0, t.INVALID_LIMIT),
@@ -175,8 +176,6 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "stock_pos", rows["stock_pos"] > rows["stock_len"], "it must not pass stock_len"
     dealt = rows["cards"].astype(np.int64) * int(rule["num_hands"])
     yield "stock_len", rows["stock_len"] != int(rule["deck_len"]) - dealt, "the rest of the deck"
-    drawn = _members(rows["drawn"], rows["drawn"] >= 0)
-    yield "drawn", (drawn > stock - left).any(axis=1), "cards that were drawn from the stock"
     table = _members(rows["table_card"], rows["table_card"] >= 0)
     yield "table_card", (table > played).any(axis=1), "cards that were played, each once"
     known = _bits(rows["known"])
@@ -185,11 +184,14 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     own += _members(rows["hand"], in_hand & seat[:, :, None])
     seen = (own > 0) | played
     out = _bits(rows["out"])
-    yield "known", (seen & ~known).any(axis=1) | (known & ~deck).any(axis=1), "what he has seen"
-    yield "out", (out & ~known).any(axis=1), "cards the actor knows"
-    yield "known", (known & ~(seen | out)).any(axis=1), "nothing he has not seen"
-    jade = (rows["jade_seen"] != 0) & ((left > 0) & ~out).any(axis=1)
-    yield "jade_seen", jade, "he then knows the stock"
+    actor = rows["actor"]
+    after = in_stock & (slot >= rows["jade_pos"][:, None]) & (rows["stock"] >= 0)
+    shown = _members(rows["stock"], after & (rows["jade_seat"] == actor)[:, None]) > 0
+    shown |= (discards > 0) & (rows["bendt_seat"] == actor)[:, None]
+    yield "out", (out != shown).any(axis=1), "what Jade showed the actor, and his own discards"
+    yield "known", (known != (seen | out)).any(axis=1), "what he has seen, and nothing else"
+    early = (rows["jade_seat"] < 0) & (rows["jade_pos"] != 0)
+    yield "jade_pos", early | (rows["jade_pos"] > rows["stock_pos"]), "stock_pos at Jade's look"
     specials = (known & _IS_SPECIAL).sum(axis=1)
     yield "specials_known", rows["specials_known"] != specials, "the specials among `known`"
     counts = played.astype(np.int64) @ _CATEGORY.T
@@ -200,7 +202,8 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     for field, unused, pirate in (
         ("stock_pos", 0, t.BENDT),
         ("rascal_seat", -1, t.RASCAL),
-        ("jade_seen", 0, t.JADE),
+        ("jade_seat", -1, t.JADE),
+        ("bendt_seat", -1, t.BENDT),
         ("harry_seat", -1, t.HARRY),
     ):
         used = rows[field] != unused
@@ -220,24 +223,22 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
 def _order(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     """Hands are sorted, but Graybeard's and what Bendt has just drawn."""
     lanes, place = np.arange(len(rows)), np.arange(t.MAX_HAND)
-    drawn, position = rows["drawn"], rows["stock_pos"]
-    expected = np.where(np.arange(2) < position[:, None], rows["stock"][:, :2], -1)
-    wrong = (drawn != expected).any(axis=1) & (drawn != -1).any(axis=1)
-    yield "drawn", wrong, "all that Bendt took from the stock, if the agent took it"
+    position = rows["stock_pos"].astype(np.int64)
+    yield "bendt_seat", (rows["bendt_seat"] >= 0) != (position > 0), "who drew, if cards are drawn"
     discarding = np.isin(rows["phase"], (t.Phase.BENDT_1, t.Phase.BENDT_2))
-    size = (drawn >= 0).sum(axis=1) * discarding
+    size = position * discarding
     gone = (rows["discard"] >= 0).sum(axis=1)
     gap = (rows["discard"][:, 0] < 0) & (gone > 0)
     yield "discard", gap | (gone + size != position), "as many cards as Bendt has drawn"
     sizes = rows["hand_len"].astype(np.int64)
-    sizes[lanes, rows["agent"]] -= size
+    sizes[lanes, rows["actor"]] -= size
     hand = rows["hand"].astype(np.int64)
     falls = (hand[:, :, 1:] <= hand[:, :, :-1]) & (place[1:] < sizes[:, :, None])
     players = int(rule["num_players"])
     yield "hand", falls[:, :players].any(axis=(1, 2)), "hands are sorted"
-    last = np.arange(2) + sizes[lanes, rows["agent"]][:, None]
-    own = hand[lanes[:, None], rows["agent"][:, None], last % t.MAX_HAND]
-    new = (own != drawn) & (np.arange(2) < size[:, None])
+    last = np.arange(2) + sizes[lanes, rows["actor"]][:, None]
+    own = hand[lanes[:, None], rows["actor"][:, None], last % t.MAX_HAND]
+    new = (own != rows["stock"][:, :2]) & (np.arange(2) < size[:, None])
     yield "hand", new.any(axis=1), "cards that were drawn are its last"
 
 
@@ -261,8 +262,8 @@ def _table_and_hands(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     rest = (rows["cards"].astype(np.int64) - rows["tricks"])[:, None]
     expected = np.where(place < hands, rest - has_played, 0)
     discarding = np.isin(rows["phase"], (t.Phase.BENDT_1, t.Phase.BENDT_2))
-    drawn = (rows["drawn"] >= 0).sum(axis=1)
-    expected[np.arange(len(rows)), rows["agent"]] += np.where(discarding, drawn, 0)
+    drawn = np.where(discarding, rows["stock_pos"], 0)
+    expected[np.arange(len(rows)), rows["actor"]] += drawn
     yield (
         "hand_len",
         (rows["hand_len"] != expected).any(axis=1),
@@ -328,7 +329,7 @@ def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "bots", external[lanes, agent], "the agent decides for its own seat"
     yield "actor", ~own & ~external[lanes, actor], "the agent or a seat played from outside"
     bids = np.isin(phase, (t.Phase.BID, t.Phase.CANNON))
-    has_goal = np.isin(rule["tier"], (t.Tier.WORKER, t.Tier.ABILITY))
+    has_goal = rule["tier"] in (t.Tier.WORKER, t.Tier.ABILITY) and not rule["all_seats"]
     bad = bids & (own & has_goal | (rows["tricks"] > 0))
     yield "phase", bad | (bids & (rows["table_len"] > 0)), "bids come first, in flat and Manager"
     cannon = (phase == t.Phase.CANNON) & (rule["scoring"] != t.Scoring.RASCAL_CANNON)
@@ -363,15 +364,15 @@ def _phases(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     ability = np.isin(
         phase, (t.Phase.ROSIE, t.Phase.BENDT_1, t.Phase.BENDT_2, t.Phase.RASCAL, t.Phase.HARRY)
     )
-    allowed = (rows["abilities"] == t.Abilities.AGENT) & (rule["tier"] == t.Tier.ABILITY)
+    allowed = rows["abilities"] == t.Abilities.AGENT
     yield "phase", ability & ~allowed, "ability decisions need abilities='agent'"
     yield "phase", ability & (rows["table_len"] > 0), "abilities are used between tricks"
     drawing = np.isin(phase, (t.Phase.BENDT_1, t.Phase.BENDT_2))
-    yield "drawn", drawing & ~(rows["drawn"] >= 0).any(axis=1), "BENDT needs drawn cards"
+    yield "bendt_seat", drawing & (rows["bendt_seat"] != actor), "BENDT needs cards he has drawn"
     second = phase == t.Phase.BENDT_2
-    two = (rows["drawn"] >= 0).all(axis=1)
+    two = rows["stock_pos"] == 2
     slot = rows["first_discard"]
-    bad = np.where(second, (slot < 0) | (slot >= rows["hand_len"][lanes, agent]) | ~two, slot != -1)
+    bad = np.where(second, (slot < 0) | (slot >= rows["hand_len"][lanes, actor]) | ~two, slot != -1)
     yield "first_discard", bad, "a hand slot in BENDT_2, -1 otherwise"
-    harry = (phase == t.Phase.HARRY) & (rows["harry_seat"] != agent)
-    yield "harry_seat", harry, "the agent must hold Harry in phase HARRY"
+    harry = (phase == t.Phase.HARRY) & (rows["harry_seat"] != actor)
+    yield "harry_seat", harry, "the actor must hold Harry in phase HARRY"

@@ -158,13 +158,18 @@ def table_view(row: Any, rules: Any, names: Sequence[str] | None = None) -> Tabl
         winning=None if best is None else plays.index(best),
         follow=_follow(plays, bool(rules["late_suit"])),
         hand=hand,
-        drawn=tuple(int(c) for c in row["drawn"] if c in hand),
+        drawn=tuple(int(c) for c in _drawn(row) if c in hand),
         discarded=int(row["first_discard"]),
         legal_slots=_legal_slots(row, rules, phase, hand, plays),
         choices=tuple(_choices(row, rules, phase)),
         prompt=PROMPTS[phase],
         news=tuple(_news(row, rules)),
     )
+
+
+def _drawn(row: Any) -> Any:
+    """Return the cards that the actor drew with Bendt."""
+    return row["stock"][: int(row["stock_pos"]) if row["bendt_seat"] == row["actor"] else 0]
 
 
 def _title(row: Any, rules: Any, phase: t.Phase) -> tuple[str, ...]:

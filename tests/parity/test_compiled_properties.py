@@ -140,7 +140,8 @@ def test_jades_stock_is_seen_and_kept_apart():
     other = engine_of("ability", 512, 0, num_players=3)
     for _ in range(60):
         random_step(engine, rng)
-        lanes = np.flatnonzero(engine.get_states()["jade_seen"])
+        rows = engine.get_states()
+        lanes = np.flatnonzero(rows["jade_seat"] == rows["actor"])
         rows = engine.get_states(lanes)
         seen += len(rows)
         for row in rows:

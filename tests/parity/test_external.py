@@ -27,16 +27,19 @@ SWITCHES = {  # of the game of so many players
 }
 TIERS = {
     "flat": {"schedule": (1, 3, 5, 2)},
-    "worker": {"goal_mode": "estimate"},
-    "ability": {"abilities": "off"},
+    "flat, abilities": {"schedule": (2, 6, 5), "abilities": "agent"},
+    "manager": {"schedule": (1, 3, 5, 2), "mode": "game", "abilities": "auto"},
+    "worker": {"goal_mode": "estimate", "abilities": "auto"},
+    "ability": {},
 }
+ID = "SkullKing{}-v0"
 LANES = 3
 
 
 def engine_of(tier, players, opponents, backend=RUNNABLE[-1], lanes=LANES, **changes):
     options = {"num_players": players, "deals": "duplicate", "invalid_action": "raise"}
     options |= TIERS[tier] | SWITCHES[players] | changes
-    name = f"SkullKing{tier.title()}-v0"
+    name = ID.format(tier.split(",")[0].title())
     return fastenv.make_engine(name, lanes, backend=backend, opponents=opponents, **options)
 
 
@@ -50,8 +53,8 @@ def numbers_of(terms):
     return terms.view(np.float32).reshape(len(terms), -1)
 
 
-def answer(outside, inside, kind, streams):
-    """Decide for the external seats as bots do, with the bids of the bots in ``inside``.
+def answer(outside, bids, kind, streams):
+    """Decide for the external seats as bots do, with these bids of all seats.
 
     Yield after every step, the agent's before this one included, what the step has paid.
     """
@@ -61,8 +64,8 @@ def answer(outside, inside, kind, streams):
         assert not outside.reward[waiting].any()
         assert not terms[waiting].any()
         rows = outside.get_states()
-        bids = inside.get_states()["bid"][np.arange(len(rows)), rows["actor"]]
-        actions = np.where(rows["phase"] == Phase.BID, bids, outside.bot_actions(kind, streams))
+        bid = bids[np.arange(len(rows)), rows["actor"]]
+        actions = np.where(rows["phase"] == Phase.BID, bid, outside.bot_actions(kind, streams))
         assert np.abs(outside.obs).max() <= 1
         outside.step_many(actions, select=waiting, autoreset=False)
         yield outside.reward.copy(), terms.copy()
@@ -86,21 +89,22 @@ def assert_same_position(outside, inside):
 @pytest.mark.parametrize("tier", TIERS)
 def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backend):
     seed = 1000 * players + len(tier)
-    kind = ("rule_hard", "heuristic")[players % 2]
+    kind = ("rule_hard", "heuristic")[players % 2 and tier != "manager"]
     inside = engine_of(tier, players, kind, backend)
     outside = engine_of(tier, players, "external", backend)
     rng, streams = np.random.default_rng(seed), rng_streams(seed, LANES)
     for engine in (inside, outside):
         engine.reset_many(seeds=seed)
-    for reward, _ in answer(outside, inside, kind, streams):
+    for reward, _ in answer(outside, inside.get_states()["bid"], kind, streams):
         assert not reward.any()  # nothing is paid before the agent's first decision
     assert_same_position(outside, inside)
     while not inside.ended.all():
         actions, running = fastenv.sample_legal(inside.mask, rng), ~inside.ended
+        bids = inside.get_states()["bid"]  # bots bid when the cards are dealt
         for engine in (inside, outside):
             engine.step_many(actions, select=running, autoreset=False)
         reward, terms = inside.reward.copy(), numbers_of(inside.terms).copy()
-        paid = zip(*answer(outside, inside, kind, streams), strict=True)
+        paid = zip(*answer(outside, bids, kind, streams), strict=True)
         rewards, sums = (np.sum(part, axis=0, dtype=np.float32) for part in paid)
         assert rewards.tobytes() == reward.tobytes(), f"seed {seed}"
         assert sums.tobytes() == terms.tobytes(), f"seed {seed}"
@@ -112,17 +116,18 @@ def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backe
             np.testing.assert_array_equal(outside.final_info[name], column, err_msg=name)
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", [tier for tier in TIERS if tier != "manager"])
 def test_external_seats_see_what_the_agent_would_see_in_their_place(tier):
     seed = 40
-    engine = engine_of(tier, 4, "external", tigress="agent")
-    other = engine_of(tier, 4, "external", tigress="agent")
+    engine = engine_of(tier, 4, "external", tigress="agent", obs_ext="memory")
+    other = engine_of(tier, 4, "external", tigress="agent", obs_ext="memory")
     engine.reset_many(seeds=seed)
     rng, seen = np.random.default_rng(seed), 0
-    lanes = np.arange(LANES)
-    for _ in range(150):
-        playing = np.isin(engine.info["decision_phase"], (Phase.PLAY, Phase.TIGRESS))
+    lanes, phases = np.arange(LANES), set()
+    for _ in range(800 if "abilit" in tier else 150):
+        playing = ~np.isin(engine.info["decision_phase"], (Phase.BID, Phase.CANNON))
         chosen = np.flatnonzero(playing & waiting_for_others(engine))
+        phases |= set(engine.info["decision_phase"][chosen].tolist())
         rows = engine.get_states()
         rows["bots"][lanes, rows["agent"]] = Bot.EXTERNAL
         rows["bots"][lanes, rows["actor"]] = Bot.RULE_HARD
@@ -134,6 +139,8 @@ def test_external_seats_see_what_the_agent_would_see_in_their_place(tier):
             seen += chosen.size
         engine.step_many(fastenv.sample_legal(engine.mask, rng))
     assert seen > 50
+    decided = {*Phase} - {Phase.BID, Phase.CANNON, Phase.END}
+    assert phases == (decided if "abilit" in tier else {Phase.PLAY, Phase.TIGRESS})
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -181,14 +188,17 @@ def options_of(draw, tier):
         "deals": draw(st.sampled_from(["stream", "duplicate"])),
         "schedule": draw(st.sampled_from(["classic", (1, 2), (3, 1)])),
     }
-    return {"num_players": players, "abilities": "off", "invalid_action": "raise"} | given_
+    abilities = ["off", "auto", *(["agent"] if tier in ("flat", "ability") else [])]
+    given_ |= {"abilities": draw(st.sampled_from(abilities)), "reward": "points_rank"}
+    given_ |= {"seats": draw(st.sampled_from(["agent", "all"])), "invalid_action": "raise"}
+    return {"num_players": players} | given_
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", ["flat", "manager", "worker", "ability"])
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 def test_backends_agree_whoever_sits_outside(tier, data, seed):
     options = data.draw(options_of(tier))
-    game = fastenv.make_game(f"SkullKing{tier.title()}-v0", **options)
+    game = fastenv.make_game(ID.format(tier.title()), **options)
     case = Case(game, seed, 2, {name: (name, 1) for name in RUNNABLE}, options)
     difference = case.check()
     for _ in range(25):
@@ -200,7 +210,7 @@ def test_backends_agree_whoever_sits_outside(tier, data, seed):
 @pytest.mark.parametrize("backend", RUNNABLE)
 def test_bids_of_a_workers_opponents_can_be_seen_as_in_the_flat_tier(backend):
     worker = engine_of("worker", 4, "external", backend, round_weights="uniform")
-    flat = engine_of("flat", 4, "external", backend, schedule="classic")
+    flat = engine_of("flat", 4, "external", backend, schedule="classic", abilities="auto")
     worker.reset_many(seeds=6)
     rows = worker.get_states()
     assert (rows["phase"] == Phase.BID).all()
@@ -212,23 +222,58 @@ def test_bids_of_a_workers_opponents_can_be_seen_as_in_the_flat_tier(backend):
     assert seen[:, bidding.offset :][:, : bidding.length].argmax(axis=1).tolist() == [1] * LANES
 
 
+# -- a table of seats from outside -----------------------------------------------------------------
+
+
+def table_of(tier, lanes=LANES, **options):
+    return fastenv.make_engine(ID.format(tier), lanes, seats="all", **options)
+
+
+@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
+def test_everybody_bids_at_a_table_and_sees_what_to_bid_on(tier):
+    engine = table_of(tier, lanes=1, agent_seat=2, scoring="rascal_cannon")
+    engine.reset_many(seeds=1)
+    asked, hands = [], set()
+    for _ in range(8):
+        row = engine.get_states()[0]
+        asked.append((Phase(row["phase"]).name, int(row["actor"])))
+        assert engine.info["actor"][0] == row["actor"]
+        hands.add(engine.obs.tobytes())
+        engine.step_many(np.ones(1, np.int32))
+    assert asked == [(phase, seat) for phase in ("BID", "CANNON") for seat in (2, 3, 0, 1)]
+    assert len(hands) == 8
+
+
+@pytest.mark.parametrize("reward", ["points", "points_rank"])
+@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
+def test_scores_of_the_agent_are_ten_times_what_it_is_paid(tier, reward):
+    options = {"reward": reward, "agent_seat": 1, "round_weights": "uniform"}
+    engine = table_of(tier, lanes=16, **options)
+    engine.reset_many(seeds=3)
+    rng, ended = np.random.default_rng(3), 0
+    for _ in range(300):
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+        done = engine.terminated != 0
+        scores = engine.final_info["scores"][done]
+        np.testing.assert_allclose(scores[:, 1], 10 * engine.ep_return[done], atol=1e-3)
+        if reward == "points_rank" and tier == "Flat":
+            ranks = (scores[:, None, :4] > scores[:, :4, None]).sum(2)
+            best = engine.get_states()["total"][done]  # of the next game: nothing yet
+            assert not best.any()
+            assert (ranks.min(axis=1, initial=0) == 0).all()
+        ended += done.sum()
+    assert ended >= 16
+
+
 # -- refusals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("SkullKingFlat-v0", {"invalid_action": "penalty"}),
-        ("SkullKingFlat-v0", {"abilities": "auto"}),
-        ("SkullKingAbility-v0", {}),
-        ("SkullKingManager-v0", {}),
-    ],
-)
-def test_external_is_refused_where_it_cannot_be_played(name, options):
-    options = {"invalid_action": "raise", **options}
+@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
+def test_external_is_refused_where_it_cannot_be_played(tier):
+    name = ID.format(tier)
     with pytest.raises(fastenv.ConfigError, match="opponents='external' is not possible"):
-        fastenv.make_game(name, opponents="external", **options)
-    engine = fastenv.make_engine(name, 1, **options)
+        fastenv.make_game(name, opponents="external")
+    engine = fastenv.make_engine(name, 1)
     with pytest.raises(fastenv.ConfigError, match="'external' needs"):
         engine.configure("opponents", ["external", "rule_easy", "rule_easy"])
     engine.reset_many(seeds=1)
@@ -236,6 +281,14 @@ def test_external_is_refused_where_it_cannot_be_played(name, options):
     row["bots"][0, 1] = Bot.EXTERNAL
     with pytest.raises(fastenv.StateError, match="lane 0: bots="):
         engine.set_states(row)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("invalid_action", "penalty"), ("reward", "shaped"), ("seats", "none")]
+)
+def test_a_table_is_refused_where_it_cannot_be_played(field, value):
+    with pytest.raises(fastenv.ConfigError, match=f"{field}='{value}' is not possible: {field}"):
+        fastenv.make_game("SkullKingWorker-v0", **{"seats": "all", field: value})
 
 
 def test_external_is_not_a_scripted_player():

@@ -39,7 +39,7 @@ def make(tier, rules=None, hand=(), table=(), **fields):
     game = SkullKing(config.rules_record(), config.default_knobs(1))
     game.cards = 5
     for name, value in fields.items():
-        seats = isinstance(getattr(game, name), list) and name not in ("alliances", "drawn")
+        seats = isinstance(getattr(game, name), list) and name not in ("alliances", "stock")
         setattr(game, name, [*value, *[0] * (8 - len(value))] if seats else value)
     if "counts" in fields:
         game.counts = list(fields["counts"])
@@ -75,6 +75,11 @@ def flat_game(**changes):
         "alliances": [(1, 3)],
     } | changes
     return make("flat", **fields)
+
+
+def drawn(*cards, seat=0):
+    """Return the fields of a game in which a seat has drawn cards with Bendt."""
+    return {"stock": list(cards), "stock_pos": len(cards), "bendt_seat": seat}
 
 
 def worker_game(tier="worker", rules=None, **changes):

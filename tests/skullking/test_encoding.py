@@ -21,6 +21,7 @@ from tests.skullking.states import (
     TIGRESS,
     WHALE,
     chest,
+    drawn,
     flat_game,
     make,
     parrot,
@@ -95,7 +96,7 @@ def test_tigress_on_the_table_is_what_she_is_played_as():
 
 def test_an_eleventh_card_is_not_among_the_ten_slots():
     hand = [parrot(k) for k in range(1, 10)] + [KING, ROSIE]
-    game = make("ability", hand=hand, cards=10, tricks=1, phase=Phase.BENDT_1, drawn=[KING, ROSIE])
+    game = make("ability", hand=hand, cards=10, tricks=1, phase=Phase.BENDT_1, **drawn(KING, ROSIE))
     got = blocks(game)
     assert got["hand"][81:] == [0, 0, 0, 0, 0, 0, 1, 0, 0]
     assert got["bendt_cards"] == [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]
@@ -480,7 +481,7 @@ def test_worker_ability_state():
         rascal_seat=0,
         rascal_bet=10,
         rosie_lead=1,
-        drawn=[5, 6],
+        **drawn(5, 6),
     )
     check(game, {"ability_state": [0, 0.5, 0, 1, 1, 0.4]})
     game.rascal_seat = 3
@@ -537,14 +538,14 @@ def test_rosie_shows_how_much_each_seat_wants_to_lead():
 )
 def test_bendt_shows_the_drawn_cards(phase, first, flags):
     hand = [parrot(2), ROSIE, chest(7), KRAKEN]
-    game = ability_game(phase, hand=hand, drawn=[chest(7), KRAKEN], first_discard=first)
+    game = ability_game(phase, hand=hand, **drawn(chest(7), KRAKEN), first_discard=first)
     cards = [0, 0, 1, 0, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     check(game, {"decision": hot(phase - 2, 6), "bendt_cards": cards, "bendt": flags})
     assert blocks(game)["ability_state"][4] == 1
 
 
 def test_drawn_cards_are_shown_only_while_discarding():
-    game = ability_game(Phase.PLAY, drawn=[chest(7), KRAKEN])
+    game = ability_game(Phase.PLAY, **drawn(chest(7), KRAKEN))
     check(game, {"bendt_cards": [0] * 18, "decision": hot(0, 6)})
 
 
@@ -568,7 +569,7 @@ def test_tigress_mode_is_flagged():
 
 def test_jade_tells_which_specials_are_in_other_hands():
     known = set(range(30))
-    game = ability_game(Phase.PLAY, jade_seen=1, known=known, specials_known=10)
+    game = ability_game(Phase.PLAY, jade_seat=0, known=known, specials_known=10)
     check(game, {"hidden_specials": [8 / 44]})
     game.known, game.specials_known = set(range(NUM_CARDS)), 18
     check(game, {"hidden_specials": [0]})
@@ -629,7 +630,7 @@ def test_mask_of_other_decisions(phase, legal):
 
 def test_mask_of_bendt():
     hand = [*range(10, 20), KING]
-    game = ability_game(Phase.BENDT_1, cards=10, tricks=1, hand=hand, drawn=[19, KING])
+    game = ability_game(Phase.BENDT_1, cards=10, tricks=1, hand=hand, **drawn(19, KING))
     assert mask(game) == list(range(11))
     game.phase, game.first_discard = Phase.BENDT_2, 10
     assert mask(game) == list(range(10))

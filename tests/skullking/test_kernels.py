@@ -132,7 +132,9 @@ def _tricks(row, rng, rules):
     row["counts"] = [rng.randint(0, 10) for _ in range(5)]
     row["harry_seat"], row["rascal_seat"] = (rng.randrange(-1, players) for _ in range(2))
     row["rascal_bet"] = rng.choice((0, 10, 20))
-    row["rosie_lead"], row["jade_seen"] = rng.randrange(2), rng.randrange(2)
+    row["rosie_lead"], row["jade_seat"] = rng.randrange(2), rng.randrange(-1, players)
+    if row["phase"] not in (Phase.BENDT_1, Phase.BENDT_2):
+        row["bendt_seat"] = rng.randrange(-1, players)
     row["abilities_used"] = rng.randrange(6)
     row["first_leader"] = rng.randrange(players)
 
@@ -197,7 +199,7 @@ def test_unseen_cards_and_secret_bids_do_not_show(tier, variant):
         # the stock is known after Jade: then only the other hands are exchanged
         hidden = [("hand", s, k) for s in range(players) for k in range(row["hand_len"][s])]
         hidden = [place for place in hidden if place[1] != row["agent"]]
-        if not row["jade_seen"]:
+        if row["jade_seat"] != row["actor"]:
             hidden += [("stock", k) for k in range(row["stock_pos"], row["stock_len"])]
         cards = [row[name][tuple(index)] for name, *index in hidden]
         rng.shuffle(cards)

@@ -141,10 +141,22 @@ def test_larger_tables_have_a_slot_for_everybody(tier, players, dim):
     assert lay.obs_dim(tier, players) == dim
 
 
+@pytest.mark.parametrize("players", range(2, 9))
+def test_the_flat_tier_shows_decisions_about_abilities_as_the_ability_tier_does(players):
+    flat = lay.layout(Tier.FLAT, players, decisions=True)
+    ability = lay.layout(Tier.ABILITY, players)
+    first = next(k for k, block in enumerate(ability) if block.name == "decision")
+    meanings = {block.name: block.meaning for block in ability}
+    added = flat[len(lay.layout(Tier.FLAT, players)) :]
+    assert [b.name for b in added] == ["ability_state", *(b.name for b in ability[first:])]
+    assert all(block.meaning == meanings[block.name] for block in added)
+    assert lay.layout(Tier.ABILITY, players, decisions=True) == ability
+
+
 @pytest.mark.parametrize("tier", Tier)
 @pytest.mark.parametrize("players", range(2, 9))
 def test_blocks_lie_end_to_end_and_each_has_a_function(tier, players):
-    blocks = lay.layout(tier, players, memory=True)
+    blocks = lay.layout(tier, players, memory=True, decisions=True)
     assert blocks[0].offset == 0
     for block, following in itertools.pairwise(blocks):
         assert block.stop == following.offset
@@ -175,7 +187,7 @@ def test_kernels_repeat_the_constants_of_the_tables():
     assert k.HAND_SLOTS == lay.HAND_SLOTS
     assert len(lay.REWARD_COLUMNS) == k.NUM_REWARDS
     assert len(lay.INFO_COLUMNS) == k.NUM_INFO
-    assert max(lay.obs_dim(tier, 8, memory=True) for tier in Tier) <= k.MAX_OBS
+    assert max(lay.obs_dim(tier, 8, memory=True, decisions=True) for tier in Tier) <= k.MAX_OBS
 
 
 def _counts(card):

@@ -31,7 +31,7 @@ GAMES = {
         "invalid_action": "raise",
     },
 }
-MINUS_PADDED = ("stock", "discard", "table_card", "table_seat", "drawn")
+MINUS_PADDED = ("stock", "discard", "table_card", "table_seat")
 LENGTHS = {
     "hand": "hand_len",
     "stock": "stock_len",
@@ -151,7 +151,7 @@ def test_unpacked_games_go_on_like_the_original(name):
 
 def test_played_games_reach_what_rows_can_hold():
     games = [unpack(pack(g), g.rules, g.knobs) for name in GAMES for g in played(name, 1, 300)]
-    for name in ("alliances", "discard", "drawn", "out", "table_card", "deal_seed", "rascal_bet"):
+    for name in ("alliances", "discard", "out", "table_card", "deal_seed", "rascal_bet"):
         assert any(getattr(game, name) for game in games), name
     assert {game.phase for game in games} >= {*Phase}
     assert any(min(game.total) < 0 for game in games)
@@ -189,7 +189,7 @@ def test_load_overwrites_a_game():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("hand", [list(range(12)), *[[]] * 7]), ("drawn", [1, 2, 3])]
+    ("name", "value"), [("hand", [list(range(12)), *[[]] * 7]), ("discard", [1, 2, 3])]
 )
 def test_lists_that_are_too_long_are_refused(name, value):
     game = start("worker", 1)

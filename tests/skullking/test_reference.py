@@ -113,7 +113,7 @@ def test_jade_shows_the_stock():
     rows, stepper = ability_row("Jade P1 C1")
     stock = set(rows[0]["stock"][: rows[0]["stock_len"]].tolist())
     row = sc.play(rows, [0], stepper)
-    assert (row["jade_seen"], row["abilities_used"], row["phase"]) == (1, 1, Phase.PLAY)
+    assert (row["jade_seat"], row["abilities_used"], row["phase"]) == (2, 1, Phase.PLAY)
     game = unpack(row, *sc.setup(tier="ability", num_players=3))
     assert game.out == stock
     assert game.known >= stock
@@ -131,7 +131,8 @@ def test_bendt_draws_what_is_left(stock, phase):
         card = int(row["hand"][2, 2])
         row = sc.play(rows, [2], stepper)
         assert (row["phase"], row["ev_card"], row["abilities_used"]) == (Phase.PLAY, card, 1)
-        assert row["discard"].tolist() == row["drawn"].tolist() == [card, -1]
+        assert row["discard"].tolist() == [card, -1]
+        assert (row["bendt_seat"], row["stock_pos"]) == (2, 1)
         assert row["first_discard"] == -1
 
 

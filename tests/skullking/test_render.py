@@ -57,7 +57,7 @@ def shuffle_unseen(row: np.void, seed: int) -> None:
         if seat != agent
         for i in range(int(row["hand_len"][seat]))
     ]
-    if not row["jade_seen"]:
+    if row["jade_seat"] != row["actor"]:
         places += [(row["stock"], i) for i in range(int(row["stock_pos"]), int(row["stock_len"]))]
     cards = [int(array[i]) for array, i in places]
     random.Random(seed).shuffle(cards)

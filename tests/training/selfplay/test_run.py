@@ -111,7 +111,6 @@ def test_a_run_without_its_snapshots_says_which_one(train, tmp_path, capsys, pla
     [
         ({"env": "SkullKingWorker-v0"}, "env='SkullKingWorker-v0'"),
         ({"env": "Prospector-v0", "schedules": "{}", "env_options": "{}"}, "env='Prospector-v0'"),
-        ({"env_options.abilities": "auto"}, "abilities='off'"),
         ({"env_options.invalid_action": "penalty"}, "invalid_action='raise'"),
         ({"trainer": "sb3"}, "trainer='sb3'"),
         ({"trackers": "{archive: {cell: round}}"}, "trackers=['archive']"),

@@ -29,12 +29,15 @@ class SkullKing(GameTraining):
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return where phase and card slots are, in tiers that show them."""
         from fastenv.skullking.layout import HAND_SLOTS, layout
+        from fastenv.skullking.tables import Abilities
 
         game: Any = engine.game
         rules = game.rules[0]
-        blocks = layout(int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"]))
+        decides = rules["abilities"] == Abilities.AGENT
+        shape = int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"])
+        blocks = layout(*shape, bool(decides))
         named = {block.name: block for block in blocks}
-        phase = named.get("decision") or named.get("phase")
+        phase = named.get("phase") or named.get("decision")
         width = named["hand"].length // HAND_SLOTS
         rows = [named[name] for name in ("hand", "table", "bendt_cards") if name in named]
         return ObservationParts(

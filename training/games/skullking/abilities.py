@@ -102,7 +102,8 @@ class Account:
         # With one card left in the stock there is one discard only.
         discards = np.isin(rows["ev_phase"], (Phase.BENDT_1, Phase.BENDT_2))
         done = discards & (rows["phase"] != Phase.BENDT_2)
-        change = _STRENGTH[rows["drawn"]].sum(1) - _STRENGTH[rows["discard"]].sum(1)
+        drawn = np.where(np.arange(2) < rows["stock_pos"][:, None], rows["stock"][:, :2], -1)
+        change = _STRENGTH[drawn].sum(1) - _STRENGTH[rows["discard"]].sum(1)
         needed = rows["ev_needed"] > 0
         self._count("bendt", lanes, change, done)
         self._count("bendt_needed", lanes, change, done & needed)
