@@ -187,9 +187,12 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     shipped = {name for name in names if name.parts[0] == "fastenv"}
     metadata = {name for name in names if name.parts[0].endswith(".dist-info")}
     assert shipped | metadata == set(names)
-    assert {name.suffix for name in shipped} == {".py", ".pyi", ".pxd", ".h", ".typed"}
+    roms = {name for name in shipped if name.is_relative_to("fastenv/gameboy/roms")}
+    assert {name.suffix for name in roms} == {".asm", ".gb", ".json"}
+    assert {name.suffix for name in shipped - roms} == {".py", ".pyi", ".pxd", ".h", ".typed"}
     wanted = {"py.typed", "_rng.pxd", "_batch.pxd", "_batch.pyi"}
     wanted |= {f"{game}/_core.pyi" for game in ("skullking", "prospector")}
+    wanted |= {f"gameboy/roms/lantern_walk.{suffix}" for suffix in ("asm", "gb", "json")}
     assert {Path("fastenv", name) for name in wanted} <= shipped
 
 

@@ -1,0 +1,42 @@
+; Registers of the machine, and the buttons as the programs here keep them.
+
+P1 equ $FF00
+SB equ $FF01
+SC equ $FF02
+DIV equ $FF04
+TIMA equ $FF05
+TMA equ $FF06
+TAC equ $FF07
+IF_FLAGS equ $FF0F
+NR10 equ $FF10
+NR11 equ $FF11
+NR12 equ $FF12
+NR13 equ $FF13
+NR14 equ $FF14
+LCDC equ $FF40
+STAT equ $FF41
+SCY equ $FF42
+SCX equ $FF43
+LY equ $FF44
+LYC equ $FF45
+DMA equ $FF46
+BGP equ $FF47
+OBP0 equ $FF48
+OBP1 equ $FF49
+WY equ $FF4A
+WX equ $FF4B
+IE equ $FFFF
+
+OAM equ $FE00
+TILES equ $8000
+SCREEN equ $9800
+WINDOW_SCREEN equ $9C00
+
+BUTTON_A equ %00000001
+BUTTON_B equ %00000010
+BUTTON_SELECT equ %00000100
+BUTTON_START equ %00001000
+BUTTON_RIGHT equ %00010000
+BUTTON_LEFT equ %00100000
+BUTTON_UP equ %01000000
+BUTTON_DOWN equ %10000000

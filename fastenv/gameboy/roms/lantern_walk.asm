@@ -1,0 +1,4 @@
+; Program: the game Lantern Walk
+
+HEAVY equ 0
+    include "game.asm"
