@@ -24,6 +24,9 @@ ASKED = {"worker": 2e6, "ability": 2e6, "flat": 1.5e6, "manager": 4e5}
 def env_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str, Any]]:
     """Return a row for each tier: one thread, steps and fills in turns.
 
+    In turns with the Worker is also the Worker in plain Python, a row of its own; its speed does
+    not depend on the number of lanes.
+
     Parameters
     ----------
     repeats : int
@@ -35,8 +38,14 @@ def env_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str,
     for tier, (batches, stagger) in RECORDING.items():
         play = Playback(TIERS[tier], lanes, batches, OPTIONS, stagger=stagger)
         fill, size = fill_work(play.engine, batches)
-        found = interleaved({"step": play.work(), "fill": fill}, repeats, seconds)
+        works = {"step": play.work(), "fill": fill}
+        if tier == "worker":
+            slow = Playback(TIERS[tier], 64, 32, OPTIONS, backend="reference", stagger=20)
+            works["reference"] = slow.work()
+        found = interleaved(works, repeats, seconds)
         step, filled = summary(found["step"]), summary(found["fill"])
+        speeds = (each["steps_per_cpu_s_all"] for each in (filled, step))
+        over_fill = [a / b for a, b in zip(*speeds, strict=True)]
         rows.append(
             {
                 **_env_fields(play, tier, 1),
@@ -44,9 +53,12 @@ def env_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str,
                 **size,
                 "fill_steps_per_cpu_s": filled["steps_per_cpu_s"],
                 "fill_steps_per_cpu_s_all": filled["steps_per_cpu_s_all"],
-                "step_over_fill": filled["steps_per_cpu_s"] / step["steps_per_cpu_s"],
+                "step_over_fill": statistics.median(over_fill),
+                "step_over_fill_all": over_fill,
             }
         )
+        if tier == "worker":
+            rows.append({**_env_fields(slow, tier, 1), **summary(found["reference"])})
     return rows
 
 
@@ -65,13 +77,6 @@ def thread_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[s
         {**_env_fields(play, "worker", threads), **summary(found[str(threads)], threads)}
         for threads, play in plays.items()
     ]
-
-
-def reference_rows(repeats: int, seconds: float, lanes: int = 64) -> list[dict[str, Any]]:
-    """Return the Worker tier in plain Python; its speed does not depend on the number of lanes."""
-    play = Playback(TIERS["worker"], lanes, 32, OPTIONS, backend="reference", stagger=20)
-    found = interleaved({"reference": play.work()}, repeats, seconds)["reference"]
-    return [{**_env_fields(play, "worker", 1), **summary(found)}]
 
 
 def single_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
@@ -107,6 +112,10 @@ def trainer_row(repeats: int, steps: int) -> dict[str, Any]:
     return {
         "kind": "trainer",
         "what": "stock MaskablePPO, 256 lanes, 256x256, 4 epochs, minibatches of 512",
+        "trainer": "sb3",
+        "env": flags.env,
+        "backend": flags.backend,
+        "precision": "fp32",
         "share_env": statistics.median(shares),
         "share_env_all": shares,
         "steps_per_s": statistics.median(run["steps_per_s"] for run in runs),
@@ -134,7 +143,6 @@ def all_rows(repeats: int, seconds: float, trainer_steps: int, lanes: int) -> li
     return [
         *env_rows(repeats, seconds, lanes),
         *thread_rows(repeats, seconds, lanes),
-        *reference_rows(repeats, seconds),
         *single_rows(repeats, seconds),
         trainer_row(repeats, trainer_steps),
     ]
@@ -161,11 +169,10 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for tier, asked in ASKED.items()
     ]
     found += [_fill_bar(tier, first[tier]) for tier in ("worker", "ability")]
-    fast = first["worker"]["steps_per_cpu_s"]
     return [
         *found,
         ratio_bar("2 threads over 1, wall", 1.8, two, one, "steps_per_s"),
-        bar("worker: fast over reference", 150, fast / slow["steps_per_cpu_s"]),
+        ratio_bar("worker: fast over reference", 150, first["worker"], slow, "steps_per_cpu_s"),
         bar("state row of 4 players, bytes", 512, state_bytes, most=True),
         ratio_bar(
             "one env through Gymnasium: fast over reference",
@@ -182,13 +189,11 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _fill_bar(tier: str, row: dict[str, Any]) -> dict[str, Any]:
-    fill, step = row["fill_steps_per_cpu_s_all"], row["steps_per_cpu_s_all"]
-    every = [a / b for a, b in zip(fill, step, strict=True)]
     return bar(
         f"{tier}: step over fill",
         *(FILL_TIMES, row["step_over_fill"]),
         most=True,
-        every=every,
+        every=row["step_over_fill_all"],
         noisy=row["noisy"],
     )
 

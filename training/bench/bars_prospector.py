@@ -23,6 +23,7 @@ SINGLE = 1.5e5
 ENV_SHARE = 0.05
 TRAINING = {
     "env": ENV,
+    "trainer": "sb3",
     "num_envs": 512,
     "torch_threads": 2,
     "ppo": {"n_steps": 32, "batch_size": 2048, "net_arch": [64, 64]},
@@ -74,13 +75,17 @@ def row(entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry of ``modes`` as a row of a record."""
     env_only_entry = entry["mode"] == "env_only"
     kept: tuple[str, ...] = ("env", "options", "workload", "single", "num_envs", "num_threads")
-    kept += ("info_columns", "torch_threads", "rollout_steps", "minibatch", "epochs", "net_arch")
+    kept += ("info_columns", "trainer", "precision", "torch_threads", "rollout_steps")
+    kept += ("minibatch", "epochs", "net_arch")
     kept += ("method", "ticks_per_step", "noisy")
     repeats = entry["repeats"]
-    what = "gymnasium step" if entry.get("single") else "batch"
+    if env_only_entry:
+        what = "gymnasium step" if entry.get("single") else "batch"
+    else:
+        what = {"sb3": "stock MaskablePPO"}.get(entry["trainer"], entry["trainer"])
     found = {
         "kind": "env" if env_only_entry else "trainer",
-        "what": what if env_only_entry else "stock MaskablePPO",
+        "what": what,
         "tier": "prospector",
         "backend": entry["backend_selected"],
         **{name: entry[name] for name in kept if name in entry},
@@ -132,7 +137,7 @@ def bars(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ),
         speed_bar("prospector: one env through Gymnasium, steps a CPU second", SINGLE, single),
         bar(
-            "prospector: stock MaskablePPO, 512 lanes, 64x64: env share of wall time",
+            f"prospector: {training['what']}, 512 lanes, 64x64: env share of wall time",
             *(ENV_SHARE, training["share_env"]),
             most=True,
             every=training["share_env_all"],

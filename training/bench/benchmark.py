@@ -134,7 +134,9 @@ def _trainers(args: argparse.Namespace, console: Console) -> list[dict[str, Any]
     seconds = args.seconds or (1.0 if args.short else 4.0)
     beside = trainers.rows(trainers.setting(128 if args.short else 512), args.repeats, seconds)
     console.print(tables.trainer_table(beside))
-    return beside
+    judged = bars_training.trainer_bars(beside)
+    console.print(tables.bar_table(judged, f"Bars of the trainers; medians of {args.repeats}"))
+    return beside + judged
 
 
 def _training(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:

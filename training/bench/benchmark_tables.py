@@ -96,7 +96,7 @@ def trainer_table(rows: list[dict[str, Any]]) -> Table:
     for r in rows:
         every = r["ratio_per_cpu_s_all"]
         table.add_row(
-            *(r["trainer"], r["precision"] + (", noisy" if r["noisy"] else "")),
+            *(r["name"], r["precision"] + (", noisy" if r["noisy"] else "")),
             *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
             *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
         )
@@ -115,7 +115,7 @@ def timed_table(rows: list[dict[str, Any]]) -> Table:
         table.add_row(
             ", ".join([r["mode"], *([r["waiting"]] if "waiting" in r else [])])
             + (", noisy" if r["noisy"] else ""),
-            *(r["trainer"], r["env"], r["precision"]),
+            *(r.get("name", r["trainer"]), r["env"], r["precision"]),
             *(f"{r[key]:,}" for key in sizes),
             *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
             f"{r['share_env']:.1%}" if "share_env" in r else "",
@@ -150,7 +150,8 @@ def config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: in
         points = (r["points_before"], r["points_after"])
         table.add_row(
             r["config"],
-            *(f"{r[key]:,.0f}" for key in (*speeds, "env_only_steps_per_s")),
+            *(f"{r[key]:,.0f}" for key in speeds),
+            "-" if r["env_only_steps_per_s"] is None else f"{r['env_only_steps_per_s']:,.0f}",
             *(f"{r[key] * 100:.1f}" for key in shares),
             f"{r['cpu_seconds_per_step'] * 1e6:,.0f}",
             f"{r['peak_rss_mb']:,.0f}",

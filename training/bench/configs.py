@@ -11,7 +11,6 @@ from training.bench import hierarchical
 from training.bench.play import Playback
 from training.bench.timing import interleaved, summary
 from training.bench.trainer import Flags, measure
-from training.run.envs import make_engine
 
 CONFIGS: dict[str, Flags] = {
     "baseline": Flags(),
@@ -23,8 +22,8 @@ CONFIGS: dict[str, Flags] = {
 }
 MEASURED = (
     *("steps_per_s", "collect_steps_per_s", "update_steps_per_s", "env_only_steps_per_s"),
-    *("share_env", "share_forward", "share_update", "share_transfer", "share_other"),
-    *("cpu_seconds_per_step", "gpu_utilisation", "peak_rss_mb", "bytes_per_env"),
+    *("share_env", "share_forward", "share_update", "share_other"),
+    *("cpu_seconds_per_step", "peak_rss_mb"),
     *("points_before", "points_after", "points_per_hour", "time_to_m1_s"),
     *("sample_efficiency", "trained_steps", "noisy"),
 )
@@ -43,11 +42,12 @@ def row(name: str, flags: Flags, steps: int, repeats: int, games: int) -> dict[s
         except ConfigError as error:
             return {**fields, "status": str(error), **dict.fromkeys(MEASURED)}
         runs = [hierarchical.measure(config, steps, games) for config in configs]
+        alone = None  # two environments in turns: there is no such thing as the one
     else:
         runs = [measure(each, steps, games) for each in seeded]
+        alone = env_only(flags, repeats)
     found = {key: _median([run[key] for run in runs]) for key in runs[0]}
-    found["env_only_steps_per_s"] = env_only(flags, repeats)
-    found["bytes_per_env"] = bytes_per_env(flags)
+    found["env_only_steps_per_s"] = alone
     measured = {key: found.get(key) for key in MEASURED}
     return {**fields, "status": "measured", **measured, "all": runs}
 
@@ -64,17 +64,6 @@ def env_only(flags: Flags, repeats: int) -> float:
         num_threads=flags.threads,
     )
     return summary(interleaved({"env": play.work()}, repeats, 0.2)["env"])["steps_per_s"]
-
-
-def bytes_per_env(flags: Flags) -> int:
-    """Return the bytes the batch engine keeps for one lane: state row, knobs, output."""
-    engine = make_engine(flags.env, 1, backend=flags.backend)
-    spec = engine.spec
-    info = engine.info_records().nbytes
-    columns = info + engine.terms.nbytes
-    twice = engine.obs.nbytes + info  # current and final
-    rest = engine.mask.nbytes + engine.reward.nbytes + 2 + 12
-    return spec.state_dtype.itemsize + spec.knobs_dtype.itemsize + columns + twice + rest
 
 
 def _median(values: list[Any]) -> Any:

@@ -79,7 +79,7 @@ def lines(
 def trainer_mode(row: dict[str, Any]) -> str:
     """Return what a timed trainer is called: what was timed of it, who it is, and its epochs."""
     how = " awake" if row.get("waiting") == "awake" else ""
-    return f"{row['mode']}{how} {row['trainer']} epochs={row['epochs']}"
+    return f"{row['mode']}{how} {row.get('name', row['trainer'])} epochs={row['epochs']}"
 
 
 def env_mode(row: dict[str, Any], single: bool) -> str:

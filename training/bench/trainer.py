@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
@@ -176,9 +175,7 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
         "collect_steps_per_s": timed / collect,
         "update_steps_per_s": timed / (wall - collect),
         **{f"share_{name}": seconds / wall for name, seconds in share.items()},
-        "share_transfer": 0.0 if flags.device == "cpu" else None,
         "cpu_seconds_per_step": cpu / timed,
-        "gpu_utilisation": _gpu_utilisation(),
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_before": before["points"] if games else None,
         "points_after": after["points"] if games else None,
@@ -204,12 +201,3 @@ def game_means(engine: BatchEngine, policy: Policy) -> dict[str, float]:
     """Return the mean of every measure of a match that a policy plays."""
     sums = matches.measures(matches.play(engine, policy, 1 << 40))
     return {name: float(a.sum() / b.sum()) for name, (a, b) in sums.items() if b.sum()}
-
-
-def _gpu_utilisation() -> float | None:
-    if not torch.cuda.is_available():
-        return None
-    try:
-        return float(np.round(torch.cuda.utilization(), 1))
-    except (ModuleNotFoundError, RuntimeError):  # needs NVIDIA's management library
-        return None

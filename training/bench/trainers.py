@@ -17,11 +17,12 @@ from training.run.options.ppo import PPOConfig
 from training.sb3.run import SB3Learner
 
 BASE = "sb3"
-# Name of a row: trainer and precision.
+# Name of a row: trainer, precision, and whether policy and value have hidden layers of their own.
 TRAINERS = {
-    BASE: ("sb3", "fp32"),
-    "native fp32": ("native", "fp32"),
-    "native auto": ("native", "auto"),
+    BASE: ("sb3", "fp32", "separate"),
+    "native fp32": ("native", "fp32", "separate"),
+    "native auto": ("native", "auto", "separate"),
+    "native auto, shared trunk": ("native", "auto", "shared"),
 }
 METHOD = (
     "whole iterations behind the first, in turns; no log, no checkpoint; one process, in which "
@@ -56,9 +57,9 @@ def rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]
     torch.set_num_threads(config.torch_threads or 1)
     learners: dict[str, NativeLearner | SB3Learner] = {}
     works = {}
-    for name, (trainer, precision) in TRAINERS.items():
-        own = replace(config, trainer=trainer, ppo=replace(config.ppo, precision=precision))
-        if trainer == "native":
+    configs = {name: _config_of(config, *chosen) for name, chosen in TRAINERS.items()}
+    for name, own in configs.items():
+        if own.trainer == "native":
             learners[name] = native = NativeLearner(own)
             run: Callable[[], object] = native.trainer.iterate
         else:
@@ -68,7 +69,8 @@ def rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]
     samples = interleaved(works, repeats, seconds)
     found = []
     for name, learner in learners.items():
-        made = row(name, config, learner.engines[0].backend, learner.precision, samples[name])
+        chosen = learner.engines[0].backend, learner.precision
+        made = row(TRAINERS[name][0], configs[name], *chosen, samples[name]) | {"name": name}
         ratios = [
             a.per_cpu_s / b.per_cpu_s for a, b in zip(samples[name], samples[BASE], strict=True)
         ]
@@ -78,8 +80,13 @@ def rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]
     return found
 
 
+def _config_of(config: RunConfig, trainer: str, precision: str, trunk: str) -> RunConfig:
+    ppo, native = replace(config.ppo, precision=precision), replace(config.native, trunk=trunk)
+    return replace(config, trainer=trainer, ppo=ppo, native=native)
+
+
 def row(
-    name: str,
+    trainer: str,
     config: RunConfig,
     backend: str,
     precision: str,
@@ -90,8 +97,7 @@ def row(
 
     Parameters
     ----------
-    name : str
-        Of the trainer.
+    trainer : {"sb3", "native"}
     config : RunConfig
         What it trained.
     backend, precision : str
@@ -103,7 +109,7 @@ def row(
     threads = config.torch_threads or 1
     return {
         "kind": "trainer",
-        "trainer": name,
+        "trainer": trainer,
         "mode": mode,
         "env": config.env,
         "options": dict(config.env_options),
@@ -116,6 +122,8 @@ def row(
         "epochs": config.ppo.n_epochs,
         "net_arch": list(config.ppo.net_arch),
         "activation": config.ppo.activation,
+        "trunk": config.native.trunk,
+        "precision_asked": config.ppo.precision_asked(chooses=trainer == "native"),
         "precision": precision,
         "method": METHOD,
         **summary(samples, threads),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,7 +60,7 @@ def speed_bar(what: str, asked: float, row: dict[str, Any]) -> dict[str, Any]:
 def ratio_bar(
     what: str, asked: float, over: dict[str, Any], under: dict[str, Any], figure: str
 ) -> dict[str, Any]:
-    """Return the bar of a ratio between two things that were timed in turns."""
+    """Return the bar of a ratio between two things that were timed in turns, turn by turn."""
     pairs = zip(over[f"{figure}_all"], under[f"{figure}_all"], strict=True)
     every, noisy = [a / b for a, b in pairs], over["noisy"] or under["noisy"]
-    return bar(what, asked, over[figure] / under[figure], every=every, noisy=noisy)
+    return bar(what, asked, statistics.median(every), every=every, noisy=noisy)

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 from fastenv.errors import ConfigError
 from fastenv.skullking.layout import INFO_COLUMNS
-from tests.needs import needs_core, needs_speed
+from tests.needs import HAS_CORE, needs_core, needs_speed
 from training import benchmark_v9, milestones, runs_md
 from training.bench import (
     bars,
@@ -21,11 +23,14 @@ from training.bench import (
     hierarchical,
     play,
     trainers,
+    verdicts,
 )
 from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
+from training.nets import precision
+from training.ppo import PPOTrainer
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.options.ppo import NativeConfig, PPOConfig
@@ -50,6 +55,8 @@ def test_configurations_write_a_row_each(tmp_path, capsys):
     assert [row["backend"] for row in rows] == backends
     for row in rows:
         assert set(MEASURED) <= set(row)
+        # Manager and Worker in turns have no speed of the one environment alone.
+        assert (row["env_only_steps_per_s"] is None) == (row["config"] == "hierarchical")
     shown = capsys.readouterr().out
     assert all(name in shown for name in names)
 
@@ -92,7 +99,6 @@ def test_shares_of_a_row_add_up(tmp_path):
     shares = sum(row[f"share_{name}"] for name in ("env", "forward", "update", "other"))
     assert shares == pytest.approx(1)
     assert row["trained_steps"] >= 128
-    assert row["bytes_per_env"] > 504
     assert len(row["all"]) == 1
 
 
@@ -120,19 +126,62 @@ def test_bad_flag_is_refused(capsys, tmp_path, flags, says):
     assert not (tmp_path / "none").exists()
 
 
+def updates(patch):
+    """Return a list in which every update from now on says who trained what how."""
+    seen = []
+
+    def watch(kind, method, describe):
+        original = getattr(kind, method)
+
+        def spy(self, *args):
+            seen.append(describe(self))
+            return original(self, *args)
+
+        patch.setattr(kind, method, spy)
+
+    def stock(model):
+        assert type(model) is MaskablePPO
+        assert type(model.policy) is MaskableActorCriticPolicy  # separate layers, in float32
+        return "sb3", "separate", "fp32"
+
+    def native(trainer):
+        return "native", trainer.native.trunk, trainer.precision.name
+
+    watch(MaskablePPO, "train", stock)
+    watch(PPOTrainer, "update", native)
+    return seen
+
+
 def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
+    seen = updates(monkeypatch)
+    monkeypatch.setattr(precision, "TURN_S", 0.0)
     small = trainers.setting(8)
     monkeypatch.setattr(trainers, "setting", lambda _lanes: small)
     out = tmp_path / "rows.jsonl"
     flags = ["--only", "trainers", "--repeats", "2", "--seconds", "0.001", "--out", str(out)]
     assert benchmark_v9.main(flags) == 0
     _, *rows = read(out)
-    assert [row["trainer"] for row in rows] == list(trainers.TRAINERS)
-    assert rows[0]["ratio_per_cpu_s"] == 1
+    judged = [rows.pop() for _ in range(3)][::-1]
+    assert [row["name"] for row in rows] == list(trainers.TRAINERS)
+    ran = [(row["trainer"], row["trunk"], row["precision"]) for row in rows]
+    assert seen == ran + 2 * ran  # once to warm up, then in turns
+    assert [row["precision_asked"] for row in rows] == ["fp32", "fp32", "auto", "auto"]
     for row in rows:
+        assert row["backend"] == ("fast" if HAS_CORE else "numba")
         assert len(row["ratio_per_cpu_s_all"]) == 2
-        assert row["precision"] in ("fp32", "bf16")
-    assert "native auto" in capsys.readouterr().out
+        assert row["ratio_per_cpu_s"] == pytest.approx(sum(row["ratio_per_cpu_s_all"]) / 2)
+    assert rows[0]["ratio_per_cpu_s"] == 1
+    for row, bar in zip(rows[1:], judged, strict=True):
+        assert bar["what"].startswith(f"{row['name']} over stock MaskablePPO, 8 lanes")
+        assert bar["measured"] in (None, row["ratio_per_cpu_s"])
+    assert "native auto, shared trunk" in capsys.readouterr().out
+
+
+def test_ratios_are_medians_of_pairs():
+    """Each turn is compared with its own: in the second turn the machine was half as fast."""
+    fast, slow = ({"s_all": s, "s": 9.0, "noisy": False} for s in ([8, 4, 8], [4, 2, 2]))
+    found = verdicts.ratio_bar("x", 1.5, fast, slow, "s")
+    assert (found["measured"], found["all"]) == (2, [2, 2, 4])
 
 
 # -- the bars of training --------------------------------------------------------------------------
@@ -141,18 +190,21 @@ def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
 @pytest.fixture(scope="module")
 def training_rows():
     small = replace(trainers.setting(64), ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
-    return bars_training.all_rows(repeats=1, seconds=1e-9, config=small)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(precision, "TURN_S", 0.0)  # a dozen trainers choose
+        return bars_training.all_rows(repeats=1, seconds=1e-9, config=small)
 
 
 @needs_core
 def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     judged = bars_training.bars(training_rows)
     asked = [bar["asked"] for bar in judged]
-    assert asked[:4] == ["at least 1.12", "at least 2.6", "at least 6", "at least 150,000"]
-    assert asked[4:9] == ["at most 0.03"] * 5
+    assert asked[:3] == ["at least 1.2", "at least 2.6", "at least 4.2"]
+    assert asked[3:5] == ["at least 6", "at least 150,000"]
+    assert asked[5:10] == ["at most 0.03", "at most 0.06", *["at most 0.03"] * 3]
     assert asked[-3:] == ["at least 500,000", "at least 1e+06", "at least 80"]
     ways = 1 if machine.physical_cores() < 2 else len(bars_training.WAITING)
-    assert asked[9:-3] == ["at least 1.6"] * ways
+    assert asked[10:-3] == ["at least 1.6"] * ways
     for bar in judged:
         if bar["measured"] is None:
             assert bar["pass"] is None
@@ -296,10 +348,15 @@ def test_bars_are_all_judged(bar_rows):
 def prospector_rows():
     small = {"num_envs": 8, "torch_threads": 1}
     small["ppo"] = {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "net_arch": [8]}
+    with pytest.MonkeyPatch.context() as patch:
+        seen = updates(patch)
+        trained = bars_prospector.trainer_row(1, 0.001, small)
+    assert trained["what"] == "stock MaskablePPO"
+    assert set(seen) == {(trained["trainer"], "separate", trained["precision"])}
     return [
         *bars_prospector.env_rows(repeats=1, seconds=0.001, lanes=8),
         *bars_prospector.thread_rows(repeats=1, seconds=0.001, lanes=8),
-        bars_prospector.trainer_row(1, 0.001, small),
+        trained,
     ]
 
 

@@ -241,6 +241,8 @@ def test_floor_of_training_is_a_record_of_whole_iterations_of_the_same_trainer(t
     committed(tmp_path, "b.jsonl", "2026-02-01T00:00:00Z", 9000.0, **whole, mode="rollout")
     committed(tmp_path, "c.jsonl", "2026-02-01T00:00:00Z", 9000.0, **whole | {"trainer": "sb3"})
     committed(tmp_path, "d.jsonl", "2026-02-01T00:00:00Z", 9000.0, **trained)  # too little is known
+    unnamed = {name: value for name, value in whole.items() if name != "trainer"}
+    committed(tmp_path, "e.jsonl", "2026-03-01T00:00:00Z", 9000.0, **unnamed)
     wanted = entry(backend_selected="fast", **whole | {"mode": "trainer"})
     assert floors.find(wanted, tmp_path).recorded == 1000.0
     assert floors.find(wanted | {"trainer": "sb3"}, tmp_path).recorded == 9000.0
