@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,13 +37,18 @@ SIZE = 16
 def sources() -> list[Path]:
     """Return the sources of programs: those that say where a machine starts."""
     files = sorted([*ROMS.glob("*.asm"), *ROMS.glob("micro/*.asm")])
-    return [file for file in files if is_program(file)]
+    return [file for file in files if notes(file)]
 
 
-def is_program(file: Path) -> bool:
-    """Say whether a source is a program, and not made to be included."""
-    first = file.read_text(encoding="ascii").splitlines()[0]
-    return first.startswith("; Program: ")
+def notes(file: Path) -> dict[str, str]:
+    """Return what the first comment of a source says: ``; Program: ...`` and further such lines."""
+    found: dict[str, str] = {}
+    for line in file.read_text(encoding="ascii").splitlines():
+        match = re.fullmatch(r"; (Program|Keys|PyBoy): (.+)", line)
+        if match is None:
+            break
+        found[match[1].lower()] = match[2]
+    return found
 
 
 def table(program: Program, name: str, width: int) -> Iterator[bytes]:
@@ -93,9 +99,8 @@ def build(logo: bytes = b"") -> dict[str, bytes]:
     for source in sources():
         program = assemble(source, logo)
         name = source.relative_to(ROMS).with_suffix(".gb").as_posix()
-        title = source.read_text(encoding="ascii").splitlines()[0].removeprefix("; Program: ")
         files[name] = program.rom
-        manifest[name] = {"what": title, "sha256": hashlib.sha256(program.rom).hexdigest()}
+        manifest[name] = notes(source) | {"sha256": hashlib.sha256(program.rom).hexdigest()}
         if source.stem == GAME:
             files[f"{GAME}.json"] = as_json(world(program))
     files["manifest.json"] = as_json(manifest)

@@ -28,7 +28,7 @@ def test_the_manifest_names_every_rom_with_its_hash() -> None:
     assert sorted(manifest) == NAMES
     for name, entry in manifest.items():
         assert entry["sha256"] == hashlib.sha256((roms.ROMS / name).read_bytes()).hexdigest()
-        assert entry["what"]
+        assert entry["program"]
 
 
 @pytest.mark.parametrize("name", NAMES)
