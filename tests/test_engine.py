@@ -393,7 +393,7 @@ def test_nothing_heavy_is_imported_with_the_package():
     import subprocess
 
     code = "import sys, fastenv; print(sorted({'numba', 'torch', 'PIL', 'matplotlib', 'rich', "
-    code += "'stable_baselines3', 'fastenv.skullking'} & set(sys.modules)))"
+    code += "'stable_baselines3', 'pettingzoo', 'fastenv.skullking'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -1,0 +1,355 @@
+"""PettingZoo's own suites over every game that several play, and what its users rely on."""
+
+import contextlib
+import pickle
+import runpy
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fastenv
+from tests.toy import RaceGame, WalkGame
+
+pettingzoo = pytest.importorskip("pettingzoo")
+suites = pytest.importorskip("pettingzoo.test")
+
+from fastenv.adapters.pettingzoo import aec_env, parallel_env  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLES = {
+    "flat": ("SkullKingFlat-v0", {"schedule": (1, 3, 2)}),
+    "flat, abilities": ("SkullKingFlat-v0", {"schedule": (5, 6), "abilities": "agent"}),
+    "manager": ("SkullKingManager-v0", {"mode": "game", "num_players": 3}),
+    "worker": ("SkullKingWorker-v0", {"num_players": 2, "scoring": "rascal_cannon"}),
+    "ability": ("SkullKingAbility-v0", {"num_players": 6, "tigress": "agent"}),
+    "bots in two seats": (
+        "SkullKingFlat-v0",
+        {"schedule": (2,), "agent_seat": 1, "opponents": ["rule_hard", "external", "random"]},
+    ),
+}
+# Of several agents at once: the race of the tests, and every id of the registry that is one.
+SEVERAL = {"race": RaceGame(raise_illegal=True), "race that plays on": RaceGame()} | {
+    name: name for name in fastenv.list_envs() if fastenv.make_game(name).spec.num_agents > 1
+}
+each_table = pytest.mark.parametrize("table", TABLES)
+each_game = pytest.mark.parametrize("game", SEVERAL.values(), ids=SEVERAL)
+
+
+def table_of(name, **options):
+    env_id, fixed = TABLES[name]
+    return aec_env(env_id, **(fixed | options))
+
+
+@contextlib.contextmanager
+def only_dict_observations():
+    """Nothing may be said but that observations are dicts, which the suite calls unusual."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        yield
+    unusual = ("Observation is not a NumPy array", "Observation space for each agent probably")
+    others = {str(w.message) for w in said if not str(w.message).startswith(unusual)}
+    assert not others
+
+
+def play(env, rng, steps=10_000):
+    """Yield agent and observation of every decision, and take a random legal one."""
+    for agent in env.agent_iter(steps):
+        seen, _, terminated, truncated, _ = env.last()
+        if terminated or truncated:
+            env.step(None)
+            continue
+        yield agent, seen
+        env.step(int(rng.choice(np.flatnonzero(seen["action_mask"]))))
+
+
+@each_table
+def test_api(table, capsys):
+    with only_dict_observations():
+        suites.api_test(table_of(table), num_cycles=100)
+    assert "Passed" in capsys.readouterr().out
+
+
+@each_table
+def test_seeds(table):
+    suites.seed_test(lambda: table_of(table), num_cycles=30)
+
+
+@each_game
+def test_parallel_api(game, capsys):
+    with only_dict_observations():
+        suites.parallel_api_test(parallel_env(game), num_cycles=100)
+    assert "Passed" in capsys.readouterr().out
+
+
+@each_game
+def test_parallel_seeds(game):
+    suites.parallel_seed_test(lambda: parallel_env(game), num_cycles=30)
+
+
+# -- in turns ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["reference", "numba", "cython", "fast"])
+@each_table
+def test_all_backends_show_the_same_table(table, backend):
+    envs = [table_of(table), table_of(table, backend=backend)]
+    for env in envs:
+        env.reset(seed=3)
+    rngs = [np.random.default_rng(1) for _ in envs]
+    decisions = 0
+    for (a, x), (b, y) in zip(*map(play, envs, rngs), strict=True):
+        assert a == b
+        for part in ("observation", "action_mask"):
+            assert x[part].tobytes() == y[part].tobytes()
+            assert x[part].dtype == y[part].dtype
+        assert envs[0]._cumulative_rewards == envs[1]._cumulative_rewards
+        decisions += 1
+    assert decisions >= 4
+
+
+@pytest.mark.parametrize("reward", ["points", "points_rank"])
+def test_every_seat_is_paid_what_the_agent_in_it_is_paid(reward):
+    """The row's agent is in each seat once; deals and moves are the same, so all must agree."""
+    shared = {"reward": reward, "deals": "duplicate", "abilities": "agent", "schedule": (6, 8)}
+    env = aec_env("SkullKingFlat-v0", **shared)
+    rng = np.random.default_rng(2)
+    for seed in range(2):
+        moves = {agent: [] for agent in env.possible_agents}
+        paid = dict.fromkeys(moves, 0.0)
+        env.reset(seed=seed)
+        for agent in env.agent_iter():
+            seen, gain, terminated, _, _ = env.last()
+            paid[agent] += gain
+            action = None if terminated else int(rng.choice(np.flatnonzero(seen["action_mask"])))
+            moves[agent] += [] if terminated else [action]
+            env.step(action)
+        for seat in range(4):
+            engine = fastenv.make_engine(
+                "SkullKingFlat-v0", 1, seats="all", agent_seat=seat, **shared
+            )
+            engine.reset_many(seeds=seed)
+            left = [list(moves[f"player_{k}"]) for k in range(4)]
+            while not engine.ended[0]:
+                actor = int(engine.info["actor"][0])
+                engine.step_many(np.array([left[actor].pop(0)]), autoreset=False)
+            assert not any(left)
+            assert engine.ep_return[0] == pytest.approx(paid[f"player_{seat}"], abs=1e-4)
+
+
+def test_a_seat_sees_its_own_cards_alone():
+    """Exchanging what a seat has not seen changes nothing that it is shown."""
+    env = table_of("flat, abilities", obs_ext="memory")
+    other = table_of("flat, abilities", obs_ext="memory")
+    other.reset(seed=0)
+    env.reset(seed=5)
+    rng, decisions = np.random.default_rng(5), 0
+    for agent, seen in play(env, rng):
+        row = env.engine.get_states()
+        known = int(row["known"][0, 0]) | int(row["known"][0, 1]) << 64
+        unseen = [card for card in range(74) if not known >> card & 1]
+        renamed = np.append(np.arange(74), -1)
+        renamed[unseen] = rng.permutation(unseen)
+        for name in ("stock", "discard"):
+            row[name] = renamed[row[name]]
+        for seat in range(4):
+            hand = row["hand"][0, seat, : row["hand_len"][0, seat]]
+            if f"player_{seat}" != agent:
+                hand[:] = np.sort(renamed[hand])
+        other.engine.set_states(row)
+        shown = other.engine.obs[0]
+        assert shown.tobytes() == seen["observation"].tobytes()
+        decisions += 1
+    assert decisions > 40
+
+
+def test_others_are_shown_what_they_saw_at_their_own_decision():
+    env = table_of("flat")
+    env.reset(seed=1)
+    assert not env.observe("player_3")["observation"].any()
+    last = {}
+    for agent, seen in play(env, np.random.default_rng(1)):
+        for name, before in last.items():
+            shown = env.observe(name)
+            if name != agent:
+                assert shown["observation"].tobytes() == before
+                assert not shown["action_mask"].any()
+        assert seen["action_mask"].dtype == np.int8
+        assert seen["action_mask"].any()
+        last[agent] = seen["observation"].tobytes()
+    assert len(last) == 4
+
+
+def test_seats_of_bots_are_no_agents():
+    env = table_of("bots in two seats")
+    assert env.possible_agents == ["player_1", "player_3"]
+    env.reset(seed=1)
+    assert {agent for agent, _ in play(env, np.random.default_rng(1))} == {"player_1", "player_3"}
+
+
+def test_a_copy_goes_on_where_the_original_stood():
+    env = table_of("ability")
+    env.reset(seed=2)
+    rng = np.random.default_rng(0)
+    for _, (agent, seen) in zip(range(5), play(env, rng), strict=False):
+        assert agent
+        assert seen
+    copy = pickle.loads(pickle.dumps(env))
+    same = zip(*(play(e, np.random.default_rng(4)) for e in (env, copy)), strict=True)
+    for (a, x), (b, y) in same:
+        assert (a, x["observation"].tobytes()) == (b, y["observation"].tobytes())
+
+
+@pytest.mark.parametrize("action", [None, 1.0, True, "0", 11, -1, [0], 3])
+def test_what_is_no_legal_action_is_refused_and_nothing_moves(action):
+    env = table_of("flat")  # one card is dealt: bids 0 and 1 are legal
+    env.reset(seed=1)
+    before, agent = env.engine.get_states().tobytes(), env.agent_selection
+    with pytest.raises(fastenv.InvalidActionError):
+        env.step(action)
+    assert env.engine.get_states().tobytes() == before
+    assert env.agent_selection == agent
+    assert env.rewards == dict.fromkeys(env.agents, 0.0)
+
+
+def test_the_end_is_told_to_everybody_once():
+    env = table_of("worker")
+    with pytest.raises(fastenv.ResetNeededError, match="call reset"):
+        env.step(0)
+    env.reset(seed=1)
+    for _ in play(env, np.random.default_rng(0)):
+        pass
+    assert env.agents == []
+    with pytest.raises(fastenv.ResetNeededError):
+        env.step(None)
+    env.reset()
+    while not any(env.terminations.values()):
+        env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
+    with pytest.raises(ValueError, match="the only valid action is None"):
+        env.step(0)
+    env.close()
+    env.close()
+    with pytest.raises(fastenv.ResetNeededError):
+        env.step(None)
+
+
+def test_pictures_are_those_of_the_game():
+    env = table_of("flat", render_mode="ansi")
+    with pytest.raises(fastenv.ResetNeededError, match="nothing to render"):
+        env.render()
+    env.reset(seed=1)
+    assert "player" in env.render() or "you" in env.render()
+    assert table_of("flat").render() is None
+
+
+@pytest.mark.parametrize(
+    ("make", "game", "says"),
+    [
+        (aec_env, "Prospector-v0", "id 'Prospector-v0': its game has no option seats='all'"),
+        (aec_env, "Nothing-v0", "id 'Nothing-v0': must be one of"),
+        (aec_env, RaceGame(), "seats='all'"),
+        (parallel_env, "SkullKingFlat-v0", "num_agents is 1"),
+        (parallel_env, WalkGame(), "num_agents is 1"),
+    ],
+)
+def test_games_that_cannot_be_shown_are_refused(make, game, says):
+    with pytest.raises(fastenv.ConfigError, match=says):
+        make(game)
+
+
+def test_unknown_options_and_values_are_refused():
+    with pytest.raises(fastenv.ConfigError, match="num_players=9 is not possible"):
+        aec_env("SkullKingFlat-v0", num_players=9)
+    with pytest.raises(fastenv.ConfigError, match="render_mode='movie'"):
+        aec_env("SkullKingFlat-v0", render_mode="movie")
+
+
+# -- all at once ---------------------------------------------------------------------------------
+
+
+def race():
+    env = parallel_env(RaceGame(raise_illegal=True))
+    env.reset(seed=4)
+    return env
+
+
+def test_a_race_is_that_of_the_engine():
+    env, rng = race(), np.random.default_rng(0)
+    engine = fastenv.BatchEngine(RaceGame(raise_illegal=True), 1)
+    engine.reset_many(seeds=4)
+    steps = 0
+    while env.agents:
+        actions = fastenv.sample_legal(engine.mask, rng)
+        given = {f"player_{k}": int(actions[0, k]) for k in range(2)}
+        seen, rewards, terminated, truncated, infos = env.step(given)
+        engine.step_many(actions, autoreset=False)
+        for k in range(2):
+            name = f"player_{k}"
+            for field in engine.obs.dtype.names:
+                shown = seen[name]["observation"][field]
+                assert shown.tobytes() == engine.obs[field][0, k].tobytes()
+            assert seen[name]["action_mask"].tobytes() == engine.mask[0, k].tobytes()
+            assert rewards[name] == engine.reward[0, k]
+            assert infos[name] == {"tau": engine.tau[0, k]}
+            assert (terminated[name], truncated[name]) == (
+                engine.terminated[0],
+                engine.truncated[0],
+            )
+            assert env.observation_space(name).contains(seen[name])
+        steps += 1
+    assert steps > 5
+    with pytest.raises(fastenv.ResetNeededError):
+        env.step(given)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"player_2": 0}, "'player_2' must be one of player_0, player_1"),
+        ({"who": None}, "that of 'who' is missing, it must act"),
+        ({"who": 1.5}, "must be an integer"),
+        ({"who": 4}, "action 4 is out of range"),
+        ({"who": -1}, "action -1 is out of range"),
+        ({"who": 3}, "action 3 is illegal"),
+    ],
+)
+def test_actions_that_do_not_fit_are_refused_and_nothing_moves(change, says):
+    env = race()
+    seen = env.reset(seed=next(s for s in range(99) if _blocked(env, s) is not None))[0]
+    who = _blocked(env, None)
+    actions = {name: int(part["action_mask"].nonzero()[0][-1]) for name, part in seen.items()}
+    for name, action in change.items():
+        name = who if name == "who" else name
+        if action is None:
+            del actions[name]
+        else:
+            actions[name] = action
+    before = env.engine.get_states().tobytes()
+    with pytest.raises(fastenv.InvalidActionError, match=says.replace("'who'", f"'{who}'")):
+        env.step(actions)
+    assert env.engine.get_states().tobytes() == before
+    assert env.agents == ["player_0", "player_1"]
+
+
+def _blocked(env, seed):
+    """Return who must act and has an illegal action, after a reset if there is a seed."""
+    if seed is not None:
+        env.reset(seed=seed)
+    needs, masks = env.engine.needs_action()[0], env.engine.mask[0]
+    return next((f"player_{k}" for k in range(2) if needs[k] and not masks[k, 3]), None)
+
+
+def test_what_maps_no_agents_is_refused():
+    with pytest.raises(fastenv.InvalidActionError, match="must map agents to integers"):
+        race().step([0, 0])
+
+
+# -- the example ---------------------------------------------------------------------------------
+
+
+def test_four_players_meet_at_one_table(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    points = runpy.run_path(str(ROOT / "docs" / "examples" / "table.py"))["play"](3)
+    assert list(points) == [f"player_{seat}" for seat in range(4)]
+    assert points["player_0"] > points["player_3"]
