@@ -75,6 +75,7 @@ def world(program: Program) -> dict[str, Any]:
     return {
         "version": 1,
         "memory": {name: symbols[name] for name in MEMORY},
+        "events": {"address": symbols["quest"], "bits": len(QUEST_BITS)},
         "quest_bits": {name: symbols[symbol] for name, symbol in QUEST_BITS.items()},
         "candles_needed": symbols["CANDLES_NEEDED"],
         "people": {name: place(*talkers[symbols[s]][:2]) for name, s in PEOPLE.items()},

@@ -40,4 +40,5 @@ def shades(machine: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
     table = np.zeros(256, np.uint8)
     for colour, shade in SHADES.items():
         table[colour] = shade
-    return table[machine.screen.ndarray[:, :, 0]]
+    picture: np.ndarray[Any, np.dtype[np.uint8]] = table[machine.screen.ndarray[:, :, 0]]
+    return picture

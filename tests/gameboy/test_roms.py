@@ -2,11 +2,12 @@
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from fastenv.gameboy.lantern_walk import load_world
+from fastenv.gameboy.lantern_walk import Cell, load_world
 from tools import roms
 
 FILES = roms.build()
@@ -76,3 +77,30 @@ def test_a_source_that_is_wrong_is_reported(
     monkeypatch.setattr(roms, "ROMS", tmp_path)
     assert roms.main(["--out", str(tmp_path)]) == 2
     assert "error: bad.asm:2: 'fly'" in capsys.readouterr().err
+
+
+# -- docs/lantern_walk.md --------------------------------------------------------------------------
+
+PAGE = (roms.ROMS.parents[2] / "docs" / "lantern_walk.md").read_text(encoding="utf-8")
+
+
+def test_every_address_is_documented() -> None:
+    listed = re.findall(r"^\| `\$([0-9A-F]{4})` \| `(\w+)` \|", PAGE, flags=re.MULTILINE)
+    assert {name: int(address, 16) for address, name in listed} == load_world().memory
+
+
+def test_every_rom_is_documented() -> None:
+    text = PAGE.split("## 6 ")[1].split("## 7 ")[0]
+    listed = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", text, re.MULTILINE))))
+    assert listed == {Path(name).stem for name in NAMES}
+
+
+def test_doors_people_and_candles_are_documented() -> None:
+    world = load_world()
+    doors = re.findall(
+        r"^\| (\d), (\d+), (\d+) \(.*?\) \| (\d), (\d+), (\d+) \|", PAGE, re.MULTILINE
+    )
+    numbers = [tuple(map(int, door)) for door in doors]
+    assert {Cell(*door[:3]): Cell(*door[3:]) for door in numbers} == world.doors
+    for place in (*world.people.values(), *world.candles()):
+        assert f"{place.map}, {place.x}, {place.y}" in PAGE
