@@ -36,7 +36,11 @@ NO_OPENMP = switch("NO_OPENMP")
 REQUIRED = switch("REQUIRE_EXTENSION")
 REQUIRED_IF_ABLE = switch("REQUIRE_IF_ABLE")
 
-MODULES = ["fastenv._batch", *(f"fastenv.{game}._core" for game in ("skullking", "prospector"))]
+MODULES = [
+    "fastenv._batch",
+    *(f"fastenv.{game}._core" for game in ("skullking", "prospector")),
+    "fastenv.drmario._reachability",
+]
 if switch("NO_EXTENSION"):
     MODULES = []
 

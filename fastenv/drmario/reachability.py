@@ -161,7 +161,7 @@ def exhaustive(
 
     Seconds to a minute for an empty board: the truth for tests, nothing else.
     """
-    bottle, root = _checked(board, parity, gravity, root)
+    bottle, root = checked(board, parity, gravity, root)
     costs = np.full(NUM_ACTIONS, INFEASIBLE, np.uint16)
     # The stages see little of a state each, so their answers are kept.
     move = cache(lambda *args: shift(bottle, *args))
@@ -428,7 +428,7 @@ def plan(
     ConfigError
         If an argument is out of range.
     """
-    bottle, root = _checked(board, parity, gravity, root)
+    bottle, root = checked(board, parity, gravity, root)
     costs = np.full(NUM_ACTIONS, INFEASIBLE, np.uint16)
     missing = lockable(bottle, root)
 
@@ -462,7 +462,7 @@ def script(
     InvalidActionError
         If the action is infeasible.
     """
-    bottle, root = _checked(board, parity, gravity, root)
+    bottle, root = checked(board, parity, gravity, root)
     targets: list[tuple[int, int, int]] = []
 
     def lock(_depth: int, y: int, states: Step) -> bool:
@@ -506,7 +506,7 @@ def _states(layer: Layer, y: int) -> Iterator[Root]:
                     yield Root(x, row, rot, counter, velocity, direction, lane % 4)
 
 
-def _checked(board: npt.ArrayLike, parity: int, gravity: int, root: Root) -> tuple[Bottle, Root]:
+def checked(board: npt.ArrayLike, parity: int, gravity: int, root: Root) -> tuple[Bottle, Root]:
     """Check the arguments of a search; return the bottle and the root, its dead velocity at 0."""
     cells = np.asarray(board)
     if cells.shape != (ROWS * COLUMNS,) or cells.dtype != np.uint8:

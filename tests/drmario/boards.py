@@ -1,24 +1,25 @@
 """Boards and questions for the planner's tests."""
 
-from pathlib import Path
-
 import numpy as np
 
 from fastenv.drmario.reachability import Root
+from tests.drmario import golden
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "drmario"
 INPUT_SETS = {False: "cost", True: "cost_with_ab"}
 
 
 def recorded_questions():
     """Return the arguments of every recorded query, and its costs by input set."""
-    with np.load(DATA / "reachability.npz") as file:
-        questions = []
+    questions, costs = [], {extended: [] for extended in INPUT_SETS}
+    for path in golden.files("reachability"):
+        file = golden.load(path, "reachability")
         for board, row in zip(file["board"], file["root"].tolist(), strict=True):
             x, top, rot, counter, velocity, direction, parity, held, gravity = row
             root = Root(x, 15 - top, rot, counter, velocity, direction, held)
             questions.append((board, parity, gravity, root))
-        return questions, {extended: file[name] for extended, name in INPUT_SETS.items()}
+        for extended, name in INPUT_SETS.items():
+            costs[extended].extend(file[name])
+    return questions, costs
 
 
 def random_boards(rng, n):

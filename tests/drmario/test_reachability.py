@@ -31,7 +31,7 @@ def replay(buttons, board, parity, gravity, root=SPAWN):
 
 @pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize(
-    "cases", [range(0, 400, 10), pytest.param(range(400), marks=pytest.mark.slow)]
+    "cases", [range(0, 400, 10), pytest.param(range(len(QUESTIONS)), marks=pytest.mark.slow)]
 )
 def test_recorded_costs(cases, extended):
     for case in cases:
