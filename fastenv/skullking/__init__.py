@@ -21,7 +21,13 @@ from fastenv.game import Compiled, Game, GameSpec, Seats
 from fastenv.rng import Rng
 from fastenv.skullking import bots, encoding, position, reference, render, view
 from fastenv.skullking import tables as t
-from fastenv.skullking.config import ABILITY_PIRATES, PHASE_ROUNDS, SkullKingConfig
+from fastenv.skullking.config import (
+    ABILITY_PIRATES,
+    PHASE_ROUNDS,
+    SkullKingConfig,
+    phase_names,
+    weight_names,
+)
 from fastenv.skullking.layout import INFO_DTYPE, SEATS_DTYPE, TERMS_DTYPE
 from fastenv.skullking.state import BOT_DTYPE, KNOBS_DTYPE, SHARED_DTYPE, STATE_DTYPE, TABLES
 from fastenv.skullking.validate import validate_rows
@@ -141,30 +147,31 @@ class SkullKingGame(Game):
         self.config.set_knob(knobs, _KNOB_ALIASES.get(name, name), value)
 
     def get_knob(self, knobs: np.void, name: str) -> Any:
-        """Return a knob as :meth:`set_knob` takes it; the sampling of rounds cannot be read back.
+        """Return a knob as :meth:`set_knob` takes it; weights by their name if they have one.
 
         Raises
         ------
         AttributeError
             For any other name.
         """
+        bits, rounds = int(knobs["pirates"]), len(self.config.hand_sizes())
+        values: dict[str, Any] = {
+            "opponents": [
+                t.Bot(kind).name.lower() for kind in knobs["opponents"][1 : self.config.num_players]
+            ],
+            "agent_seat": "rotate" if knobs["agent_seat"] < 0 else int(knobs["agent_seat"]),
+            "goal_mode": t.GoalMode(knobs["goal_mode"]).name.lower(),
+            "goal": int(knobs["goal"]),
+            "enable_abilities": bool(knobs["abilities"]),
+            "pirates": tuple(pirate for k, pirate in enumerate(ABILITY_PIRATES) if bits >> k & 1),
+            "round_weights": weight_names(knobs["round_weights"], rounds),
+            "allowed_phases": phase_names(int(knobs["allowed_phases"])),
+        }
+        values["round_sampling"] = values["round_weights"], values["allowed_phases"]
         name = _KNOB_ALIASES.get(name, name)
-        if name == "opponents":
-            kinds = knobs["opponents"][1 : self.config.num_players]
-            return [t.Bot(kind).name.lower() for kind in kinds]
-        if name == "agent_seat":
-            seat = int(knobs["agent_seat"])
-            return "rotate" if seat < 0 else seat
-        if name == "goal_mode":
-            return t.GoalMode(knobs["goal_mode"]).name.lower()
-        if name == "goal":
-            return int(knobs["goal"])
-        if name == "enable_abilities":
-            return bool(knobs["abilities"])
-        if name == "pirates":
-            bits = int(knobs["pirates"])
-            return tuple(pirate for k, pirate in enumerate(ABILITY_PIRATES) if bits >> k & 1)
-        raise AttributeError(f"Skull King has no readable knob {name!r}")
+        if name not in values:
+            raise AttributeError(f"Skull King has no knob {name!r}")
+        return values[name]
 
     def validate(self, rows: Array) -> None:
         validate_rows(rows, self.rules)

@@ -238,21 +238,25 @@ FASTENV_AT(Rules, obs_dim, 128);
 
 typedef struct Knobs {
     double round_cdf[20];
+    double round_weights[20];
     int8_t opponents[8];
     int8_t agent_seat;
     int8_t goal_mode;
     int8_t goal;
     int8_t abilities;
     uint8_t pirates;
+    uint8_t allowed_phases;
 } Knobs;
-FASTENV_SIZE(Knobs, 176);
+FASTENV_SIZE(Knobs, 336);
 FASTENV_AT(Knobs, round_cdf, 0);
-FASTENV_AT(Knobs, opponents, 160);
-FASTENV_AT(Knobs, agent_seat, 168);
-FASTENV_AT(Knobs, goal_mode, 169);
-FASTENV_AT(Knobs, goal, 170);
-FASTENV_AT(Knobs, abilities, 171);
-FASTENV_AT(Knobs, pirates, 172);
+FASTENV_AT(Knobs, round_weights, 160);
+FASTENV_AT(Knobs, opponents, 320);
+FASTENV_AT(Knobs, agent_seat, 328);
+FASTENV_AT(Knobs, goal_mode, 329);
+FASTENV_AT(Knobs, goal, 330);
+FASTENV_AT(Knobs, abilities, 331);
+FASTENV_AT(Knobs, pirates, 332);
+FASTENV_AT(Knobs, allowed_phases, 333);
 
 typedef struct Tables {
     double strength[74];

@@ -203,12 +203,14 @@ cdef extern from "_state.h":
 
     ctypedef struct Knobs:
         double round_cdf[20]
+        double round_weights[20]
         int8_t opponents[8]
         int8_t agent_seat
         int8_t goal_mode
         int8_t goal
         int8_t abilities
         uint8_t pirates
+        uint8_t allowed_phases
 
     ctypedef struct Tables:
         double strength[74]

@@ -327,15 +327,14 @@ class SkullKingConfig:
         knobs = np.zeros(n, KNOBS_DTYPE)
         for name in ("opponents", "agent_seat", "goal_mode", "goal", "enable_abilities", "pirates"):
             self.set_knob(knobs, name, getattr(self, name))
-        knobs["round_cdf"] = self._round_cdf(self.round_weights, self.allowed_phases)
+        self.set_knob(knobs, "round_sampling", (self.round_weights, self.allowed_phases))
         return knobs
 
     def set_knob(self, knobs: np.ndarray, name: str, value: Any) -> None:
         """Write one knob into rows of ``KNOBS_DTYPE``; lanes take it at their next reset.
 
-        ``round_weights`` and ``allowed_phases`` share one field: setting either starts from the
-        configured value of the other. Pass ``("weights", "phases")`` as ``round_sampling`` to set
-        both.
+        ``round_sampling`` sets ``(round_weights, allowed_phases)`` at once, where no round would be
+        left between the two.
 
         Raises
         ------
@@ -352,12 +351,14 @@ class SkullKingConfig:
             "goal": lambda: ("goal", _integer("goal", value, 0, t.MAX_CARDS)),
             "enable_abilities": lambda: ("abilities", _boolean("enable_abilities", value)),
             "pirates": lambda: ("pirates", self._pirates(value)),
-            "round_weights": lambda: ("round_cdf", self._round_cdf(value, self.allowed_phases)),
-            "allowed_phases": lambda: ("round_cdf", self._round_cdf(self.round_weights, value)),
-            "round_sampling": lambda: ("round_cdf", self._round_cdf(*value)),
         }
+        sampling = ("round_weights", "allowed_phases", "round_sampling")
+        if name in sampling:
+            self._sample(knobs, name, value)
+            return
         if name not in setters:
-            raise ConfigError(f"{name!r} is not a knob of Skull King; knobs: {', '.join(setters)}.")
+            known = ", ".join((*setters, *sampling))
+            raise ConfigError(f"{name!r} is not a knob of Skull King; knobs: {known}.")
         field, new = setters[name]()
         knobs[field] = new
 
@@ -392,36 +393,59 @@ class SkullKingConfig:
         names = _names("pirates", value, ABILITY_PIRATES)
         return sum(1 << ABILITY_PIRATES.index(name) for name in set(names))
 
-    def _round_cdf(
-        self, weights: str | Sequence[float], allowed_phases: Sequence[str]
-    ) -> np.ndarray:
-        """Return the cumulative distribution over rounds, shape (MAX_ROUNDS,).
+    def _sample(self, knobs: np.ndarray, name: str, value: Any) -> None:
+        """Write which rounds are sampled, and the distribution that follows, or nothing."""
+        weights, phases = knobs["round_weights"].copy(), knobs["allowed_phases"].copy()
+        if name == "round_weights":
+            weights[:] = self._round_weights(value)
+        elif name == "allowed_phases":
+            phases[:] = _phases(value)
+        elif isinstance(value, (tuple, list)) and len(value) == 2:
+            weights[:], phases[:] = self._round_weights(value[0]), _phases(value[1])
+        else:
+            raise _refuse(name, value, "a pair of round_weights and allowed_phases")
+        cdfs: dict[tuple[bytes, int], np.ndarray] = {}
+        for row, bits in zip(weights, phases.tolist(), strict=True):
+            if (row.tobytes(), bits) not in cdfs:
+                cdf = cdfs[row.tobytes(), bits] = self._round_cdf(row, bits)
+                if cdf[-1] == 0.0:
+                    raise _refuse(name, value, self._some_round(name, row, bits))
+        knobs["round_weights"], knobs["allowed_phases"] = weights, phases
+        for k, (row, bits) in enumerate(zip(weights, phases.tolist(), strict=True)):
+            knobs["round_cdf"][k] = cdfs[row.tobytes(), bits]
 
-        See docs/skullking.md, 11.1, 11.2.
-        """
-        rounds = len(self.hand_sizes())
+    def _round_weights(self, weights: str | Sequence[float]) -> np.ndarray:
+        """Return the weights of the rounds (docs/skullking.md, 11.1), shape (MAX_ROUNDS,)."""
+        rounds, row = len(self.hand_sizes()), np.zeros(t.MAX_ROUNDS)
         if isinstance(weights, str):
             _choice("round_weights", weights, t.ROUND_WEIGHTS)
             table = t.ROUND_WEIGHTS[weights]
-            w = [table[min(r, len(table) - 1)] for r in range(rounds)]
-        else:
-            w = [_number("round_weights", x) for x in weights]
-            if len(w) != rounds or min(w) < 0:
-                raise _refuse("round_weights", weights, f"{rounds} weights, none negative")
-        phases = _names("allowed_phases", allowed_phases, tuple(PHASE_ROUNDS))
-        if phases:
-            spans = [PHASE_ROUNDS[p] for p in phases]
-            w = [
-                x if any(low <= r + 1 <= high for low, high in spans) else 0.0
-                for r, x in enumerate(w)
-            ]
+            row[:rounds] = [table[min(r, len(table) - 1)] for r in range(rounds)]
+            return row
+        if not isinstance(weights, Iterable):
+            raise _refuse("round_weights", weights, "a name or one weight a round")
+        numbers = [_number("round_weights", x) for x in weights]
+        if len(numbers) != rounds or min(numbers) < 0:
+            raise _refuse("round_weights", weights, f"{rounds} weights, none negative")
+        if not any(numbers):
+            raise _refuse("round_weights", weights, "weights of which one is above 0")
+        row[:rounds] = numbers
+        return row
+
+    def _round_cdf(self, weights: np.ndarray, phases: int) -> np.ndarray:
+        """Return the cumulative distribution over rounds, shape (MAX_ROUNDS,).
+
+        All 0 if no round is left. See docs/skullking.md, 11.1, 11.2.
+        """
+        rounds = len(self.hand_sizes())
+        spans = [span for k, span in enumerate(PHASE_ROUNDS.values()) if phases >> k & 1]
+        w = [
+            x if not spans or any(low <= r + 1 <= high for low, high in spans) else 0.0
+            for r, x in enumerate(weights[:rounds].tolist())
+        ]
         total = math.fsum(w)
         if total <= 0:
-            raise _refuse(
-                "allowed_phases" if phases else "round_weights",
-                allowed_phases if phases else weights,
-                f"such that at least one of the {rounds} rounds of the schedule can be sampled",
-            )
+            return np.zeros(t.MAX_ROUNDS)
         cdf, running = np.ones(t.MAX_ROUNDS), 0.0
         for r in range(rounds):
             running += w[r]
@@ -429,3 +453,33 @@ class SkullKingConfig:
         last = max(r for r in range(rounds) if w[r] > 0)
         cdf[last:] = 1.0  # rounding must not let the sample fall behind the last allowed round
         return cdf
+
+    def _some_round(self, name: str, weights: np.ndarray, phases: int) -> str:
+        """Say what is allowed where no round is left."""
+        rounds = len(self.hand_sizes())
+        text = f"such that at least one of the {rounds} rounds of the schedule can be sampled"
+        if name == "round_weights":
+            return f"{text} with allowed_phases={phase_names(phases)!r}"
+        if name == "allowed_phases":
+            return f"{text} with round_weights={weight_names(weights, rounds)!r}"
+        return text
+
+
+def _phases(names: Sequence[str]) -> int:
+    """Return phases of the game as bits."""
+    known = tuple(PHASE_ROUNDS)
+    return sum(1 << known.index(name) for name in set(_names("allowed_phases", names, known)))
+
+
+def phase_names(bits: int) -> tuple[str, ...]:
+    """Return the names of phases that are kept as bits."""
+    return tuple(name for k, name in enumerate(PHASE_ROUNDS) if bits >> k & 1)
+
+
+def weight_names(weights: np.ndarray, rounds: int) -> str | tuple[float, ...]:
+    """Return the name of weights as they are kept, or one number a round if they have none."""
+    kept: list[float] = weights[:rounds].tolist()
+    for name, table in t.ROUND_WEIGHTS.items():
+        if kept == [table[min(r, len(table) - 1)] for r in range(rounds)]:
+            return name
+    return tuple(kept)

@@ -152,13 +152,15 @@ RULES_DTYPE = np.dtype(
 KNOBS_DTYPE = np.dtype(
     [
         ("round_cdf", "f8", (t.MAX_ROUNDS,)),  # cumulative probabilities; the sampled round is the
-        #   first r with u < round_cdf[r]
+        #   first r with u < round_cdf[r]. It follows from the next field and allowed_phases
+        ("round_weights", "f8", (t.MAX_ROUNDS,)),  # 0 behind the schedule's end
         ("opponents", "i1", (P,)),  # Bot of the j-th seat after the agent, j = 1..; entry 0 unused
         ("agent_seat", "i1"),  # absolute seat, or -1: the next seat in every new episode
         ("goal_mode", "i1"),
         ("goal", "i1"),  # FIXED: the goal, clamped to N
         ("abilities", "i1"),  # 0 switches them off
         ("pirates", "u1"),  # see STATE_DTYPE
+        ("allowed_phases", "u1"),  # bit k: phase k of config.PHASE_ROUNDS; 0: all
     ],
     align=True,
 )
