@@ -54,6 +54,6 @@ table.reset, table.step, table.is_legal = reset, step, is_legal
 table.look_ahead, table.bot = look_ahead, bot
 table.state_size, table.shared_size = sizeof(State), sizeof(Shared)
 table.knobs_size, table.bot_size = sizeof(Knobs), sizeof(Params)
-table.fetch = sizeof(State)
+table.fetch = <size_t>&(<State*>NULL).last_card  # what is behind it no step reads
 
 TABLE = _batch.export(&table)

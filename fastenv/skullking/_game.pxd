@@ -219,6 +219,8 @@ cdef inline void reset_row(
         s.first_leader = rng_bounded(rng, r.num_players)
     else:
         s.first_leader = rng_bounded(s.rng, r.num_players)
+    memset(s.last_card, -1, sizeof(s.last_card))
+    memset(s.last_seat, -1, sizeof(s.last_seat))
     clear_events(s)
     start_round(s, r, tb, k)
     if has_goal(r):
@@ -319,6 +321,9 @@ cdef inline bint finish_trick(State* s, const Rules* r, const Tables* tb) noexce
         s.ev_trick = 1 if winner == s.agent else 2
     s.played_last[s.table_seat[s.table_len - 1]] += 1
     s.tricks += 1
+    memcpy(s.last_seat, s.table_seat, sizeof(s.last_seat))
+    for i in range(s.table_len):
+        s.last_card[i] = face(s.table_card[i], s.table_mode[i])
     clear_table(s)
     s.rosie_lead = 0
     set_leader(s, r, leader)

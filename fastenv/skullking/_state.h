@@ -96,8 +96,10 @@ typedef struct State {
     int8_t ev_rank;
     int16_t ev_points;
     int16_t ev_bonus;
+    int8_t last_card[8];
+    int8_t last_seat[8];
 } State;
-FASTENV_SIZE(State, 512);
+FASTENV_SIZE(State, 528);
 FASTENV_AT(State, rng, 0);
 FASTENV_AT(State, deal_seed, 32);
 FASTENV_AT(State, played, 40);
@@ -177,6 +179,8 @@ FASTENV_AT(State, ev_bet, 505);
 FASTENV_AT(State, ev_rank, 506);
 FASTENV_AT(State, ev_points, 508);
 FASTENV_AT(State, ev_bonus, 510);
+FASTENV_AT(State, last_card, 512);
+FASTENV_AT(State, last_seat, 520);
 
 typedef struct Rules {
     double goal_bonus;

@@ -171,6 +171,8 @@ cdef extern from "_state.h":
         int8_t ev_rank
         int16_t ev_points
         int16_t ev_bonus
+        int8_t last_card[8]
+        int8_t last_seat[8]
 
     ctypedef struct Rules:
         double goal_bonus

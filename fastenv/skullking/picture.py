@@ -33,6 +33,7 @@ AGENT_SIGN = (200, 50)
 RING = (480, 236, 372, 150)  # ellipse of the opponents' signs: center, radii
 TRICK_TOP, AGENT_TOP, PROMPT_Y, CHIPS_TOP, HAND_TOP = 166, 306, 382, 400, 454
 CHIP = 32
+LAST = (34, 334)  # top left of the last trick
 
 
 def draw(view: TableView) -> np.ndarray:
@@ -41,6 +42,7 @@ def draw(view: TableView) -> np.ndarray:
     picture.title()
     picture.seats()
     picture.trick()
+    picture.last_trick()
     picture.choices()
     picture.hand()
     return np.array(picture.image)
@@ -153,8 +155,31 @@ class _Picture:
                 self.paste(panel(width + 8, height + 8, 10, GOLD), x - 4, TRICK_TOP - 4)
             mode = play.mode if play.card == t.TIGRESS else -1
             self.paste(card_face(play.card, mode, width), x, TRICK_TOP)
-            who = "you" if play.seat == view.agent else f"seat {play.seat}"
+            who = self.who(play.seat)
             self.text(x + width / 2, TRICK_TOP + height + 19, who, color, 13, "ms")
+
+    def last_trick(self) -> None:
+        """Draw the complete trick before this one, small, with the card that won in gold."""
+        view = self.view
+        if not view.last:
+            return
+        winner = None if view.last_winner is None else view.last[view.last_winner]
+        won = "nobody" if winner is None else self.who(winner.seat)
+        width = 36 if len(view.last) <= 5 else 28
+        (x, y), step = LAST, width + 4
+        self.text(x, y - 8, f"last trick: {won} won", PALE, 13, "ls")
+        for i, play in enumerate(view.last):
+            left, height = x + step * i, card_height(width)
+            if play is winner:
+                self.paste(panel(width + 4, height + 4, 5, GOLD), left - 2, y - 2)
+            mode = play.mode if play.card == t.TIGRESS else -1
+            self.paste(card_face(play.card, mode, width), left, y)
+            label = "you" if play.seat == view.agent else str(play.seat)
+            self.text(left + width / 2, y + height + 13, label, PALE, 11, "ms")
+
+    def who(self, seat: int) -> str:
+        """Return how a player is called on the table."""
+        return "you" if seat == self.view.agent else f"seat {seat}"
 
     def choices(self) -> None:
         """Ask; draw a chip for every action that is not a card: number and meaning."""

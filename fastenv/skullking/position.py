@@ -51,6 +51,8 @@ class Position:
         self.hits, self.zero_bids, self.last_bid = ([0] * MAX_PLAYERS for _ in range(3))
         self.done = self.round_idx = self.rounds_done = self.first_leader = 0
         self.abilities = self.pirates = self.invalid_count = 0
+        self.last_card: list[int] = []
+        self.last_seat: list[int] = []
         self.clear_events()
         self.clear_round()
 
@@ -143,14 +145,14 @@ NO_ALLIANCES = 4 * NONE
 AROUND_HAND = [(k * NO_HAND, (MAX_PLAYERS - 1 - k) * NO_HAND) for k in range(MAX_PLAYERS)]
 RAW = (  # sets of cards and lists of their natural length, which are easily filled up as bytes
     "played", "out", "hand", "stock", "discard", "table_card", "table_seat", "table_mode",
-    "alliances", "known",
+    "alliances", "known", "last_card", "last_seat",
 )  # fmt: skip
 LENGTHS = ("hand_len", "stock_len", "table_len", "num_alliances")  # of such lists; properties here
 # What the kernels of any tier, and of one, do not read: rows made for them alone go without.
 UNSEEN = {
     "rng", "deal_seed", "ep_return", "ep_length", "bonus", "stock_len", "discard", "table_seat",
     "cannon", "bots", "destroyed", "leader", "human_leader", "turn", "abilities", "pirates",
-    "jade_pos", "invalid_count",
+    "jade_pos", "invalid_count", "last_card", "last_seat",
 }  # fmt: skip
 _OF_GAMES = {
     "seen_strength", "bid_share", "error", "bid_sum", "abs_error", "hits", "zero_bids", "last_bid",
@@ -234,6 +236,8 @@ def pack(game: Position) -> bytes:
         bytes(game.table_mode).ljust(MAX_PLAYERS, b"\0"),
         bytes(chain.from_iterable(game.alliances)).ljust(4, NONE),
         _bits(game.known),
+        bytes(game.last_card).ljust(MAX_PLAYERS, NONE),
+        bytes(game.last_seat).ljust(MAX_PLAYERS, NONE),
     )
     return ROW.format.pack(*ROW.values(game, special))
 
@@ -299,6 +303,8 @@ def load(position: Position, row: Any) -> None:
     position.table_mode = [*values[at["table_mode"]][:laid]]
     seats = values[at["alliances"]][: 2 * values[at["num_alliances"]]]
     position.alliances = [*zip(seats[::2], seats[1::2], strict=True)]
+    position.last_card = [*values[at["last_card"]].rstrip(NONE)]
+    position.last_seat = [*values[at["last_seat"]].rstrip(NONE)]
 
 
 def _bits(cards: set[int]) -> bytes:

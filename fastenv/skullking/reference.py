@@ -59,6 +59,7 @@ from fastenv.skullking.tables import (
     STRENGTH,
     SUIT,
     TIGRESS,
+    TIGRESS_AS_PIRATE,
     TRUMP,
     Abilities,
     Bot,
@@ -431,6 +432,8 @@ class SkullKing(Position):
         ]
         self.played_last[plays[-1].seat] += 1
         self.tricks += 1
+        self.last_seat = self.table_seat
+        self.last_card = [TIGRESS_AS_PIRATE if play.mode else play.card for play in plays]
         self.table_card, self.table_seat, self.table_mode = [], [], []
         self.rosie_lead = 0
         self.set_leader(trick.next_leader)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.skullking import tables as t
+from fastenv.skullking.rules import Play
 from fastenv.skullking.view import SLOT_PHASES, TableView, card_name, table_view
 
 __all__ = ["card_name", "render_ansi", "render_rgb"]
@@ -61,13 +62,22 @@ def render_ansi(
     view = table_view(row, rules, names)
     title = _paint("Skull King", BOLD, color) + "  " + " · ".join(view.title)
     lines = [title, "", *_score_lines(view, color)]
+    if view.last:
+        lines += [
+            "",
+            "The last trick",
+            *_play_lines(view, view.last, view.last_winner, "won", color),
+        ]
     if view.plays:
-        lines += ["", *_trick_lines(view, color)]
+        lines += ["", f"On the table ({view.follow})"]
+        lines += _play_lines(view, view.plays, view.winning, "wins so far", color)
     if view.hand:
         lines += ["", "Your hand", *_hand_lines(view, color)]
     lines += ["", *(_paint(text, BOLD, color) for text in view.news), view.prompt]
     if view.choices:
-        lines.append("  " + "   ".join(f"[{a}] {text}" for a, text in view.choices))
+        plain = view.phase == t.Phase.BID  # the number says it all
+        texts = [f"[{a}]" if plain else f"[{a}] {text}" for a, text in view.choices]
+        lines.append("  " + "   ".join(texts))
     return "\n".join(lines)
 
 
@@ -89,14 +99,17 @@ def _score_lines(view: TableView, color: bool) -> list[str]:
     return lines
 
 
-def _trick_lines(view: TableView, color: bool) -> list[str]:
-    lines = [f"On the table ({view.follow})"]
-    for i, play in enumerate(view.plays):
-        mark = "  wins so far" if i == view.winning else ""
+def _play_lines(
+    view: TableView, plays: Sequence[Play], winner: int | None, wins: str, color: bool
+) -> list[str]:
+    """Return a trick, one line a card; ``wins`` says what the best card does."""
+    lines = []
+    for i, play in enumerate(plays):
+        mark = f"  {wins}" if i == winner else ""
         who = "you" if play.seat == view.agent else f"seat {play.seat}"
         lines.append(f"  {i + 1}. {who}: {_card_text(play.card, play.mode, color)}{mark}")
-    if view.winning is None:
-        lines.append("  nobody wins so far")
+    if winner is None:
+        lines.append(f"  nobody {wins}")
     return lines
 
 

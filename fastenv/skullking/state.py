@@ -110,6 +110,10 @@ STATE_DTYPE = np.dtype(
         ("ev_rank", "i1"),  # rank by total at the end of a full game (1 is best), 0: no game ended
         ("ev_points", "i2"),  # the agent's official points of that round
         ("ev_bonus", "i2"),  # of these, capture bonuses
+        # -- for people: no step reads it --
+        ("last_card", "i1", (P,)),  # the last complete trick of the episode as `table_card`, the
+        #   Tigress as a pirate is TIGRESS_AS_PIRATE; -1 before the first
+        ("last_seat", "i1", (P,)),
     ],
     align=True,
 )

@@ -45,7 +45,7 @@ def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
     if rows.dtype != STATE_DTYPE:
         raise StateError(f"state rows must have dtype STATE_DTYPE, got {rows.dtype}.")
     rule = rules[0]
-    for section in (_ranges, _cards, _table_and_hands, _order, _sums, _phases):
+    for section in (_ranges, _cards, _table_and_hands, _last_trick, _order, _sums, _phases):
         for field, bad, allowed in section(rows, rule):
             lanes = np.flatnonzero(bad)
             if lanes.size:
@@ -84,6 +84,8 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("table_card", -1, t.NUM_CARDS - 1),
         ("table_seat", -1, hands - 1),
         ("table_mode", 0, 1),
+        ("last_card", -1, t.TIGRESS_AS_PIRATE),
+        ("last_seat", -1, hands - 1),
         ("hand", 0, t.NUM_CARDS - 1),
         ("hand_len", 0, t.MAX_HAND),
         ("stock", -1, t.NUM_CARDS - 1),
@@ -240,6 +242,22 @@ def _order(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     own = hand[lanes[:, None], rows["actor"][:, None], last % t.MAX_HAND]
     new = (own != rows["stock"][:, :2]) & (np.arange(2) < size[:, None])
     yield "hand", new.any(axis=1), "cards that were drawn are its last"
+
+
+def _last_trick(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    hands = int(rule["num_hands"])
+    seats, cards = rows["last_seat"], rows["last_card"]
+    none = (seats == -1).all(axis=1) & (cards == -1).all(axis=1)
+    sat = (np.sort(seats[:, :hands], axis=1) == np.arange(hands)).all(axis=1)
+    yield "last_seat", ~none & ~sat, "every seat once, or none"
+    yield "last_seat", (seats[:, hands:] != -1).any(axis=1), "absent seats have no card"
+    laid = np.where(cards == t.TIGRESS_AS_PIRATE, t.TIGRESS, cards)
+    in_deck = (laid >= 0) & np.isin(laid, rule["deck"])
+    order = np.sort(laid, axis=1)
+    twice = ((order[:, 1:] == order[:, :-1]) & (order[:, 1:] >= 0)).any(axis=1)
+    yield "last_card", ~none & ~in_deck[:, :hands].all(axis=1), "a card of every seat, or none"
+    yield "last_card", (cards[:, hands:] != -1).any(axis=1), "absent seats have no card"
+    yield "last_card", twice, "cards of the deck, each once"
 
 
 def _table_and_hands(rows: np.ndarray, rule: np.void) -> Iterator[Check]:

@@ -77,6 +77,8 @@ class TableView:
     plays: tuple[Play, ...]  # the trick on the table, in play order
     winning: int | None  # index in `plays` of the card that wins so far
     follow: str  # what the trick demands, "" before its first card
+    last: tuple[Play, ...]  # the complete trick before it, of this round or one that just ended
+    last_winner: int | None  # index in `last` of the card that won
     hand: tuple[int, ...]
     drawn: tuple[int, ...]  # cards of the hand that were drawn with Bendt
     discarded: int  # slot of Bendt's first discard while the second is to be chosen, else -1
@@ -122,6 +124,8 @@ def action_name(action: int, row: Any, rules: Any) -> str:
     """
     view = table_view(row, rules)
     meanings = dict(view.choices)
+    if view.phase == t.Phase.BID:
+        meanings = {bid: f"bid {bid}" for bid in meanings}
     if view.phase in SLOT_PHASES:
         meanings = {slot: card_name(card) for slot, card in enumerate(view.hand)}
     return meanings.get(action, str(action))
@@ -146,7 +150,7 @@ def table_view(row: Any, rules: Any, names: Sequence[str] | None = None) -> Tabl
         for i in range(int(row["table_len"]))
     )
     hand = tuple(int(c) for c in row["hand"][agent, : int(row["hand_len"][agent])])
-    best = winning_play(plays) if plays else None
+    last = _last_trick(row)
     return TableView(
         title=_title(row, rules, phase),
         phase=phase,
@@ -155,8 +159,10 @@ def table_view(row: Any, rules: Any, names: Sequence[str] | None = None) -> Tabl
             _seat(row, rules, phase, seat, names) for seat in range(int(rules["num_hands"]))
         ),
         plays=plays,
-        winning=None if best is None else plays.index(best),
+        winning=_winner(plays),
         follow=_follow(plays, bool(rules["late_suit"])),
+        last=last,
+        last_winner=_winner(last),
         hand=hand,
         drawn=tuple(int(c) for c in _drawn(row) if c in hand),
         discarded=int(row["first_discard"]),
@@ -170,6 +176,24 @@ def table_view(row: Any, rules: Any, names: Sequence[str] | None = None) -> Tabl
 def _drawn(row: Any) -> Any:
     """Return the cards that the actor drew with Bendt."""
     return row["stock"][: int(row["stock_pos"]) if row["bendt_seat"] == row["actor"] else 0]
+
+
+def _last_trick(row: Any) -> tuple[Play, ...]:
+    """Return the last complete trick: none at the start of a round that was looked at already."""
+    if not row["tricks"] and not row["ev_round"]:
+        return ()
+    plays = []
+    for seat, card in zip(row["last_seat"].tolist(), row["last_card"].tolist(), strict=True):
+        pirate = card == t.TIGRESS_AS_PIRATE
+        if card >= 0:
+            plays.append(Play(seat, t.TIGRESS if pirate else card, int(pirate)))
+    return tuple(plays)
+
+
+def _winner(plays: tuple[Play, ...]) -> int | None:
+    """Return the index of the card that wins, so far or at all."""
+    best = winning_play(plays) if plays else None
+    return None if best is None else plays.index(best)
 
 
 def _title(row: Any, rules: Any, phase: t.Phase) -> tuple[str, ...]:

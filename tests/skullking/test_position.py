@@ -31,7 +31,7 @@ GAMES = {
         "invalid_action": "raise",
     },
 }
-MINUS_PADDED = ("stock", "discard", "table_card", "table_seat")
+MINUS_PADDED = ("stock", "discard", "table_card", "table_seat", "last_card", "last_seat")
 LENGTHS = {
     "hand": "hand_len",
     "stock": "stock_len",

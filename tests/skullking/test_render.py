@@ -13,6 +13,7 @@ import fastenv.skullking
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.render import card_name, render_ansi, render_rgb
+from fastenv.skullking.rules import Play
 from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import table_view
 from tests.skullking.states import rows_of
@@ -207,7 +208,65 @@ def test_env_renders_where_it_stands(mode: str) -> None:
     env.reset(seed=5)
     drawn = env.render()
     if mode == "ansi":
-        assert drawn.splitlines()[-1].startswith("  [0] 0")
+        assert drawn.splitlines()[-1].startswith("  [0]   [1]")
     else:
         assert drawn.shape == (640, 960, 3)
     env.close()
+
+
+# -- the last trick ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"tier": "flat"},
+        {"tier": "worker", "num_players": 6, "tigress": "agent"},
+        {"tier": "flat", "num_players": 2, "scoring": "rascal_cannon"},
+        {"tier": "manager", "mode": "game"},
+        {"tier": "ability", "num_players": 8},
+    ],
+    ids=lambda options: options["tier"],
+)
+def test_the_last_trick_is_shown_whole_with_who_won_it(
+    options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tricks: list[tuple[list[Play], int]] = []
+    finish = SkullKing.finish_trick
+
+    def finish_and_tell(game: SkullKing) -> None:
+        plays, before = game.plays(), list(game.won)
+        finish(game)
+        won = [seat for seat in range(8) if game.won[seat] > before[seat]]
+        tricks.append((plays, won[0] if won else -1))
+
+    monkeypatch.setattr(SkullKing, "finish_trick", finish_and_tell)
+    shown = 0
+    for game, row, rules in positions(steps=300, **options):
+        view = table_view(row, rules)
+        if not game.tricks and not game.ev_round:
+            assert view.last == ()
+            continue
+        plays, winner = tricks[-1]
+        assert list(view.last) == plays
+        assert (-1 if view.last_winner is None else view.last[view.last_winner].seat) == winner
+        text = render_ansi(row, rules, color=False).split("The last trick\n")[1]
+        for line, play in zip(text.splitlines(), plays, strict=False):
+            who = "you" if play.seat == game.actor else f"seat {play.seat}"
+            mode = play.mode if play.card == TIGRESS else None
+            won = "  won" if play.seat == winner else ""
+            assert line[5:] == f"{who}: {card_name(play.card, mode)}{won}"
+        assert ("nobody won" in text) == (winner < 0)
+        shown += 1
+    assert shown > 10
+
+
+def test_the_picture_shows_the_last_trick() -> None:
+    _, row, rules = next(p for p in positions(tier="flat") if p[0].ev_round and not p[0].done)
+    whole = render_rgb(row, rules)
+    without = row.copy()
+    without["last_card"] = without["last_seat"] = -1
+    changed = np.argwhere((whole != render_rgb(without, rules)).any(axis=2))
+    assert changed.size
+    assert changed.min(axis=0).tolist() >= [300, 14]  # in its own corner
+    assert (changed.max(axis=0) < [420, 300]).all()
