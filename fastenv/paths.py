@@ -22,6 +22,7 @@ import numpy.typing as npt
 from fastenv.backend import Backend
 from fastenv.errors import ConfigError
 from fastenv.game import Compiled, Game
+from fastenv.notice import compile_notice
 from fastenv.rng import Rng
 
 Array = npt.NDArray[Any]
@@ -539,7 +540,9 @@ def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:
 
 def _kernels(game: Game) -> Compiled:
     needed = ("observe", "reward", *(("info",) if game.spec.info_columns else ()))
-    return as_compiled(game, game.kernels(), *needed)
+    with compile_notice(game.env_id or type(game).__name__):
+        kernels = game.kernels()
+    return as_compiled(game, kernels, *needed)
 
 
 def _check_derive(game: Game, *functions: Compiled) -> None:
