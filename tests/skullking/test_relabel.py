@@ -82,6 +82,35 @@ def test_a_round_dealt_with_the_achieved_goal_is_the_relabelled_one(table):
             assert bits(new) == bits(expected)
 
 
+def test_a_bet_of_the_rule_is_paid_by_the_table_and_in_hindsight():
+    """`abilities="auto"`: the last card pays 0.01 of Rascal's bet, with either goal."""
+    table = {"abilities": "auto", "opponents": "random", "schedule": (10,)}
+    table["round_weights"] = (1.0,)
+    place = {block.name: block for block in layout(Tier.WORKER, 4)}["ability_state"].offset + 1
+    bets = set()
+    for steps in finished_rounds(play(engine_of(256, table), 40, seed=6), **table):
+        last, won, goal = steps[-1], won_of(steps), goal_of(steps[0])
+        bet = round(20 * float(last.obs[place]))
+        if not bet:
+            continue
+        for achieved in (goal, won):
+            paid = relabel_round(steps, achieved)[-1]
+            exact = won == paid.ended_bid
+            needed = achieved - (won - bool(last.trick_won))
+            card = (
+                (3.0 if needed > 0 else -1.5 if needed == 0 else -2.0)
+                if last.trick_won
+                else (0.5 if needed <= 0 else 0.0 if needed == 1 else -1.0)
+            )
+            expected = card + (5.0 if exact else 0.0) + 0.01 * (bet if exact else -bet)
+            assert paid.reward == float(np.float32(expected))
+            if achieved == goal:
+                assert paid.reward == last.reward  # what the engine paid
+            bets.add((bet, exact))
+    assert {exact for _, exact in bets} == {False, True}
+    assert {bet for bet, _ in bets} >= {10}
+
+
 def test_what_is_no_finished_round_or_no_goal_of_it_is_refused():
     steps = finished_rounds(play(engine_of(8, {}), 20, seed=1))[0]
     with pytest.raises(ValueError, match="not finished"):

@@ -222,9 +222,10 @@ def test_rascal_reward(action, needed, left, expected):
 
 
 @pytest.mark.parametrize(("bet", "won", "paid"), [(20, 2, 0.2), (10, 2, 0.1), (20, 3, -0.2)])
-def test_rascal_bet_is_paid_when_the_round_ends(bet, won, paid):
+@pytest.mark.parametrize("tier", ["ability", "worker"])
+def test_rascal_bet_is_paid_when_the_round_ends(tier, bet, won, paid):
     end = {"ev_round": 5, "ev_bid": 2, "ev_won": won, "ev_bet": bet}
-    shaped = reward("ability", **card(0.95, 1, 1, 1), **end)[0]
+    shaped = reward(tier, **card(0.95, 1, 1, 1), **end)[0]
     assert shaped == pytest.approx(3 + 5 * (won == 2) + paid)
 
 
