@@ -36,9 +36,10 @@ NO_OPENMP = switch("NO_OPENMP")
 REQUIRED = switch("REQUIRE_EXTENSION")
 REQUIRED_IF_ABLE = switch("REQUIRE_IF_ABLE")
 
+GAMES = ("skullking", "prospector", "drmario")
 MODULES = [
     "fastenv._batch",
-    *(f"fastenv.{game}._core" for game in ("skullking", "prospector")),
+    *(f"fastenv.{game}._core" for game in GAMES),
     "fastenv.drmario._reachability",
 ]
 if switch("NO_EXTENSION"):

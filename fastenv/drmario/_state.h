@@ -402,13 +402,31 @@ FASTENV_AT(Demo, board, 0);
 FASTENV_AT(Demo, pills, 128);
 FASTENV_AT(Demo, inputs, 256);
 
+typedef struct Tables {
+    uint8_t gravity[81];
+    uint8_t speed_bases[3];
+    uint8_t virus_colors[16];
+    uint8_t virus_heights[21];
+    uint8_t canonical[3];
+    int32_t scores[3];
+} Tables;
+FASTENV_SIZE(Tables, 136);
+FASTENV_AT(Tables, gravity, 0);
+FASTENV_AT(Tables, speed_bases, 81);
+FASTENV_AT(Tables, virus_colors, 84);
+FASTENV_AT(Tables, virus_heights, 100);
+FASTENV_AT(Tables, canonical, 121);
+FASTENV_AT(Tables, scores, 124);
+
 typedef struct Shared {
     Rules rules;
+    Tables tables;
     Demo demo;
 } Shared;
-FASTENV_SIZE(Shared, 920);
+FASTENV_SIZE(Shared, 1056);
 FASTENV_AT(Shared, rules, 0);
-FASTENV_AT(Shared, demo, 152);
+FASTENV_AT(Shared, tables, 152);
+FASTENV_AT(Shared, demo, 288);
 
 #undef FASTENV_AT
 #undef FASTENV_SIZE

@@ -16,6 +16,7 @@ cdef enum:
     ORBIT = 32767
     LAST_VIRUS_LEVEL = 20
     FEWEST_VIRUSES_LEVEL = -3
+    LOWEST_LEVEL = -15
     IDLE = 255
     MAX_SPEED_UPS = 49
     FIRST_REPEAT = 16
@@ -24,6 +25,7 @@ cdef enum:
     MATCH = 4
     LAST_THROW = 24
     MAX_DOUBLINGS = 5
+    MAX_HEIGHT = 40
     MIN_ATTACK = 2
     MAX_ATTACK = 4
     DEMO_LEVEL = 10
@@ -38,11 +40,6 @@ cdef enum:
     NO_SPAWN = 255
     STACKED = 3
 
-cdef enum Color:
-    YELLOW = 0
-    RED = 1
-    BLUE = 2
-
 cdef enum Tile:
     TILE_TOP = 64
     TILE_BOTTOM = 80
@@ -52,6 +49,16 @@ cdef enum Tile:
     TILE_CLEARING = 176
     TILE_VIRUS = 208
     TILE_EMPTIED = 240
+
+cdef enum Button:
+    BUTTON_RIGHT = 1
+    BUTTON_LEFT = 2
+    BUTTON_DOWN = 4
+    BUTTON_UP = 8
+    BUTTON_START = 16
+    BUTTON_SELECT = 32
+    BUTTON_B = 64
+    BUTTON_A = 128
 
 cdef enum Mode:
     MODE_DEMO = 0
@@ -272,6 +279,15 @@ cdef extern from "_state.h":
         uint8_t pills[128]
         uint8_t inputs[256][2]
 
+    ctypedef struct Tables:
+        uint8_t gravity[81]
+        uint8_t speed_bases[3]
+        uint8_t virus_colors[16]
+        uint8_t virus_heights[21]
+        uint8_t canonical[3]
+        int32_t scores[3]
+
     ctypedef struct Shared:
         Rules rules
+        Tables tables
         Demo demo

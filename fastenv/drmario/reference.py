@@ -421,7 +421,7 @@ class Player:
         if not self.game.versus:
             return
         if self.combo_counter >= t.MIN_ATTACK:
-            self.attack_size += self.combo_counter
+            self.attack_size = (self.attack_size + self.combo_counter) & 0xFF
         self.combo_counter = 0
         opponent = self.game.players[self is self.game.players[0]]
         if opponent.attack_size < t.MIN_ATTACK:

@@ -255,7 +255,30 @@ DEMO_DTYPE = np.dtype(
     ],
     align=True,
 )
-SHARED_DTYPE = np.dtype([("rules", RULES_DTYPE), ("demo", DEMO_DTYPE)], align=True)
+TABLES_DTYPE = np.dtype(
+    [
+        ("gravity", "u1", (len(t.GRAVITY),)),
+        ("speed_bases", "u1", (len(t.SPEED_BASES),)),
+        ("virus_colors", "u1", (len(t.VIRUS_COLORS),)),
+        ("virus_heights", "u1", (len(t.VIRUS_HEIGHTS),)),
+        ("canonical", "u1", (t.NUM_COLORS,)),
+        ("scores", "i4", (len(t.SCORES),)),
+    ],
+    align=True,
+)
+SHARED_DTYPE = np.dtype(
+    [("rules", RULES_DTYPE), ("tables", TABLES_DTYPE), ("demo", DEMO_DTYPE)], align=True
+)
+
+
+def shared_record(rules: np.ndarray, demo: np.ndarray) -> np.ndarray:
+    """Return what all lanes of an engine read, shape (1,)."""
+    row = np.zeros(1, SHARED_DTYPE)
+    row["rules"], row["demo"] = rules, demo
+    for name in TABLES_DTYPE.names or ():
+        row["tables"][name] = getattr(t, name.upper())
+    return row
+
 
 # What the compiled code is given; see tools/structs.py.
 STRUCTS = {
@@ -268,20 +291,25 @@ STRUCTS = {
     "Costs": COSTS_DTYPE,
     "Rules": RULES_DTYPE,
     "Demo": DEMO_DTYPE,
+    "Tables": TABLES_DTYPE,
     "Shared": SHARED_DTYPE,
 }
 CONSTANTS = {
     name: getattr(t, name)
     for name in (
         "ROWS", "COLUMNS", "CELLS", "SPAWN_ROW", "SPAWN_COLUMN", "NUM_COLORS", "NUM_PILLS", "FREE",
-        "EMPTY", "DPAD", "RESERVE", "ORBIT", "LAST_VIRUS_LEVEL", "FEWEST_VIRUSES_LEVEL", "IDLE",
-        "MAX_SPEED_UPS", "FIRST_REPEAT", "NEXT_REPEAT", "BLOCKED_REPEAT", "MATCH", "LAST_THROW",
-        "MAX_DOUBLINGS", "MIN_ATTACK", "MAX_ATTACK", "DEMO_LEVEL", "DEMO_SPEED", "DEMO_INTRO",
-        "DEMO_FRAME", "DEMO_PREROLL", "DEMO_INPUTS", "NUM_PLACEMENTS", "INFEASIBLE", "NO_ACTION",
-        "NO_SPAWN",
+        "EMPTY", "DPAD", "RESERVE", "ORBIT", "LAST_VIRUS_LEVEL", "FEWEST_VIRUSES_LEVEL",
+        "LOWEST_LEVEL", "IDLE", "MAX_SPEED_UPS", "FIRST_REPEAT", "NEXT_REPEAT", "BLOCKED_REPEAT",
+        "MATCH", "LAST_THROW", "MAX_DOUBLINGS", "MAX_HEIGHT", "MIN_ATTACK", "MAX_ATTACK",
+        "DEMO_LEVEL", "DEMO_SPEED", "DEMO_INTRO", "DEMO_FRAME", "DEMO_PREROLL", "DEMO_INPUTS",
+        "NUM_PLACEMENTS", "INFEASIBLE", "NO_ACTION", "NO_SPAWN",
     )
 } | {"STACKED": STACKED}  # fmt: skip
 ENUMS: dict[type[IntEnum], str] = {
-    t.Color: "", t.Tile: "TILE_", t.Mode: "MODE_", t.Next: "NEXT_", t.Reason: "REASON_",
+    t.Tile: "TILE_",
+    t.Button: "BUTTON_",
+    t.Mode: "MODE_",
+    t.Next: "NEXT_",
+    t.Reason: "REASON_",
     Actions: "ACTIONS_",
-}  # fmt: skip
+}

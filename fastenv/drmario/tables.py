@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
+from enum import IntEnum
 
 ROWS, COLUMNS = 16, 8
 CELLS = ROWS * COLUMNS
@@ -58,7 +58,7 @@ HALVES = (
 )
 
 
-class Button(IntFlag):
+class Button(IntEnum):
     """One byte of buttons."""
 
     RIGHT = 0x01

@@ -1,0 +1,1 @@
+FRAMES: dict[int, object]

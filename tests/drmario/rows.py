@@ -1,0 +1,85 @@
+"""Rows that compiled functions move, and the reference's rows of the same games."""
+
+import numpy as np
+
+from fastenv.drmario import position, state
+from fastenv.drmario.reference import DrMario
+from fastenv.engine import aligned
+from fastenv.game import GameSpec
+
+
+class CompiledRows:
+    """Rows of frame environments, one a configuration's lane, without observations.
+
+    Parameters
+    ----------
+    config : DrMarioConfig
+    knobs : sequence of records, optional
+        One a lane; default one lane with the knobs of the configuration.
+    """
+
+    def __init__(self, config, knobs=None):
+        from fastenv._batch import BatchLoop
+        from fastenv.drmario._core import FRAMES
+        from fastenv.paths import as_compiled
+
+        knobs = config.knobs_record() if knobs is None else knobs
+        n, agents = len(knobs), config.agents
+        self.shared = state.shared_record(config.rules_record(), config.demo_record())
+        dtype = state.state_dtype(agents, config.stack)
+        spec = GameSpec(
+            num_actions=256,
+            num_agents=agents,
+            state_dtype=dtype,
+            tail=("stack",) if config.stack > 1 else (),
+            knobs_dtype=state.KNOBS_DTYPE,
+        )
+        spec.check()
+
+        class Shown:
+            def __init__(self, shared):
+                self.spec, self.shared = spec, shared
+
+        core = as_compiled(Shown(self.shared), FRAMES[agents], "reset", "step")
+        self.rows, self.actions = aligned(n, dtype), np.zeros((n, agents), np.int32)
+        self.all = np.ones(n, np.uint8)
+        self.loop = BatchLoop(spec, core, None, self.rows, knobs, None, self.shared)
+
+    def reset(self, seeds=None):
+        """Start an episode in every lane."""
+        self.loop.reset(self.all, None if seeds is None else np.asarray(seeds, np.uint64))
+
+    def step(self, actions):
+        """Take a frame in every lane."""
+        self.actions[:] = np.reshape(actions, self.actions.shape)
+        self.loop.step(self.actions, self.all)
+
+
+def reference_row(game):
+    """Return the row of a reference game."""
+    agents = len(game.players)
+    return np.frombuffer(position.pack(game), state.state_dtype(agents, game.config.stack))[0]
+
+
+def assert_same_row(got, game, where=""):
+    """Compare a row with that of a reference game, field by field, then as bytes."""
+    wanted = reference_row(game)
+    if got.tobytes() == wanted.tobytes():
+        return
+    for name in wanted.dtype.names:
+        if name == "players":
+            for k, (ours, theirs) in enumerate(zip(got[name], wanted[name], strict=True)):
+                for field in theirs.dtype.names:
+                    np.testing.assert_array_equal(
+                        ours[field], theirs[field], err_msg=f"{where}: player {k}: {field}"
+                    )
+        else:
+            np.testing.assert_array_equal(got[name], wanted[name], err_msg=f"{where}: {name}")
+    raise AssertionError(f"{where}: bytes between the fields differ")
+
+
+def played(config, knobs, seed):
+    """Return a reference game that has been reset."""
+    game = DrMario(config, config.demo_record() if config.demo is not None else None)
+    game.reset(knobs, seed)
+    return game
