@@ -9,12 +9,16 @@
 start:
     di
     ld sp, $FFFE
+    ldh a, [LCDC]
+    add a
+    jr nc, .off
 .wait:
     ldh a, [LY]
     cp 144
     jr nz, .wait
     xor a
     ldh [LCDC], a
+.off:
     ld hl, TILES + $20 * 16
     ld de, font
     ld bc, font_end - font
