@@ -1,5 +1,5 @@
-# The planner of the placement environment: from the spawn, with the standard inputs. A descent by
-# rows (docs/drmario.md, 11.5) answers nearly every query; what it cannot prove goes to the search.
+# The planner of the placement environment, from the spawn. A descent by rows (docs/drmario.md, 11.5)
+# answers nearly every query; what it cannot prove, and the extended inputs, go to the search.
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.string cimport memset
 
@@ -269,16 +269,19 @@ cdef inline Root spawn_root() noexcept nogil:
 
 
 cdef inline void plan(
-    const uint8_t* board, int parity, int gravity, uint16_t* costs
+    const uint8_t* board, int parity, int gravity, bint extended, uint16_t* costs
 ) noexcept nogil:
-    """Fill costs[512] for a pill at the spawn: frames to the lock by action, 0xFFFF if infeasible."""
+    """Fill costs[512] for a pill at the spawn: frames to the lock by action, 0xFFFF if infeasible.
+
+    `parity` is that of the frame counter before the first frame.
+    """
     cdef Bottle bottle = bottle_of(board)
     cdef Root root
     cdef Sets sets[2]
     cdef Span spans[ROWS]
-    if not descend(&bottle, parity, gravity, costs, sets, 2, spans):
+    if extended or not descend(&bottle, parity, gravity, costs, sets, 2, spans):
         root = spawn_root()
-        search(&bottle, parity, gravity, &root, False, -1, costs, NULL)
+        search(&bottle, parity, gravity, &root, extended, -1, costs, NULL)
 
 
 # -- scripts ------------------------------------------------------------------------------------
@@ -440,7 +443,7 @@ cdef inline void trace(
 
 
 cdef inline int script(
-    const uint8_t* board, int parity, int gravity, int action, uint8_t* buttons
+    const uint8_t* board, int parity, int gravity, bint extended, int action, uint8_t* buttons
 ) noexcept nogil:
     """Write the buttons of a shortest way to the action, one byte a frame, at most MAX_FRAMES.
 
@@ -453,9 +456,9 @@ cdef inline int script(
     cdef Root root
     cdef int orientation = action >> 7, y = ROWS - 1 - (action >> 3 & 15), x = action & 7
     cdef int rot = (4 - orientation) & 3
-    if not descend(&bottle, parity, gravity, costs, sets, HISTORY, spans):
+    if extended or not descend(&bottle, parity, gravity, costs, sets, HISTORY, spans):
         root = spawn_root()
-        return search_script(&bottle, parity, gravity, &root, False, action, buttons)
+        return search_script(&bottle, parity, gravity, &root, extended, action, buttons)
     if costs[action] == INFEASIBLE:
         return 0
     if rot == 3:

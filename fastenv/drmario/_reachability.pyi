@@ -4,13 +4,17 @@ import numpy.typing as npt
 from fastenv.drmario.reachability import Root
 
 def plan(
-    boards: npt.ArrayLike, parities: npt.ArrayLike, gravities: npt.ArrayLike
+    boards: npt.ArrayLike,
+    parities: npt.ArrayLike,
+    gravities: npt.ArrayLike,
+    extended: bool = False,
 ) -> npt.NDArray[np.uint16]: ...
 def script(
     boards: npt.ArrayLike,
     parities: npt.ArrayLike,
     gravities: npt.ArrayLike,
     actions: npt.ArrayLike,
+    extended: bool = False,
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int16]]: ...
 def search(
     board: npt.NDArray[np.uint8],

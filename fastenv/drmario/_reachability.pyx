@@ -36,7 +36,7 @@ def _same_length(boards, **columns):
     return found
 
 
-def plan(boards, parities, gravities):
+def plan(boards, parities, gravities, bint extended=False):
     """Find the least number of frames to every placement of a pill at the spawn.
 
     Parameters
@@ -47,6 +47,8 @@ def plan(boards, parities, gravities):
         Parity of the frame counter before the first frame.
     gravities : array_like of int, (n,) or scalar
         Frames a row takes, less one: 0 to 69.
+    extended : bool
+        Allow A and B in the same frame.
 
     Returns
     -------
@@ -66,16 +68,16 @@ def plan(boards, parities, gravities):
     cdef Py_ssize_t i
     with nogil:
         for i in range(board.shape[0]):
-            _plan(&board[i, 0], parity[i], gravity[i], &costs[i, 0])
+            _plan(&board[i, 0], parity[i], gravity[i], extended, &costs[i, 0])
     return out
 
 
-def script(boards, parities, gravities, actions):
+def script(boards, parities, gravities, actions, bint extended=False):
     """Write a shortest sequence of buttons to a placement for each board.
 
     Parameters
     ----------
-    boards, parities, gravities
+    boards, parities, gravities, extended
         As for :func:`plan`.
     actions : array_like of int, (n,) or scalar
         Placements, numbered as in docs/drmario.md, 11.3.
@@ -105,7 +107,7 @@ def script(boards, parities, gravities, actions):
     with nogil:
         for i in range(board.shape[0]):
             lengths[i] = _script(
-                &board[i, 0], parity[i], gravity[i], action[i], &buttons[i, 0]
+                &board[i, 0], parity[i], gravity[i], extended, action[i], &buttons[i, 0]
             )
     if counts.size and counts.min() < 0:
         raise MemoryError

@@ -9,6 +9,7 @@ from fastenv.drmario import reachability
 from fastenv.drmario.reachability import INFEASIBLE, SPAWN
 from fastenv.errors import ConfigError, InvalidActionError
 from tests.drmario.boards import random_boards, recorded_questions
+from tests.drmario.random_play import ask, random_play
 from tests.drmario.stepper import replay
 
 core = pytest.importorskip("fastenv.drmario._reachability")
@@ -28,12 +29,12 @@ def replayed(boards, parities, gravities, buttons, lengths, root=SPAWN):
     return replay(boards, parities, gravities, tuple(root), buttons, lengths)
 
 
-def every_script(boards, parities, gravities):
+def every_script(boards, parities, gravities, extended=False):
     """Replay the script of every feasible action; return how many there were."""
-    costs = core.plan(boards, parities, gravities)
+    costs = core.plan(boards, parities, gravities, extended)
     rows, actions = np.nonzero(costs != INFEASIBLE)
     asked = boards[rows], parities[rows], gravities[rows]
-    buttons, lengths = core.script(*asked, actions)
+    buttons, lengths = core.script(*asked, actions, extended)
     np.testing.assert_array_equal(lengths, costs[rows, actions])
     np.testing.assert_array_equal(replayed(*asked, buttons, lengths), actions)
     return len(rows)
@@ -47,14 +48,15 @@ def test_recorded_costs(extended):
         )
 
 
-def test_recorded_costs_from_the_spawn():
+@pytest.mark.parametrize("extended", [False, True])
+def test_recorded_costs_from_the_spawn(extended):
     cases = [case for case, question in enumerate(QUESTIONS) if question[3] == SPAWN]
     assert cases
     boards, parities, gravities = (
         np.array([QUESTIONS[case][part] for case in cases]) for part in range(3)
     )
-    expected = np.array([COSTS[False][case] for case in cases])
-    np.testing.assert_array_equal(core.plan(boards, parities, gravities), expected)
+    expected = np.array([COSTS[extended][case] for case in cases])
+    np.testing.assert_array_equal(core.plan(boards, parities, gravities, extended), expected)
 
 
 @pytest.mark.parametrize("extended", [False, True])
@@ -117,6 +119,33 @@ def test_every_script_locks_where_and_when_promised(seed, n):
     for _ in range(max(1, n // 2000)):
         assert every_script(*questions(rng, min(n, 2000), 3, 45)) > n // 100
     assert every_script(*questions(rng, 20, 0, 3)) > 20
+    assert every_script(*questions(rng, 20), extended=True) > 20
+
+
+@pytest.mark.parametrize(
+    ("level", "decisions"), [(0, 30), (10, 30), pytest.param(10, 1000, marks=pytest.mark.slow)]
+)
+def test_scripts_do_in_the_engine_what_they_promise(level, decisions):
+    """Played by its script, a pill locks in the frame of its cost, in the cells of its action."""
+    rng = np.random.default_rng(level)
+    for number, (game, player) in enumerate(random_play(level, "high", rng)):
+        question = ask(game, player)
+        costs = core.plan(*question)[0]
+        action = rng.choice(np.flatnonzero(costs != INFEASIBLE))
+        buttons, lengths = core.script(*question, action)
+        before = np.array(player.board)
+        for byte in buttons[0].tolist():
+            assert player.next_action == 0
+            game.play([byte])
+        assert player.next_action == 1
+        assert lengths[0] == costs[action]
+        first = action % 128
+        second = first + (1, 8, -1, -8)[action // 128]
+        changed = np.flatnonzero(before != player.board)
+        assert changed.tolist() == sorted([first, second])
+        assert player.board[first] & 0x0F == player.color_first
+        if number == decisions:
+            break
 
 
 def test_batch_is_many_singles():
