@@ -149,6 +149,15 @@ def test_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"{lanes * 100:,} decisions" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("of", "needs"), [("gymnasium.make", "PIL"), ("MaskablePPO", "sb3_contrib")]
+)
+def test_the_other_examples_of_the_readme_run(of: str, needs: str) -> None:
+    pytest.importorskip(needs)
+    (code,) = (b for b in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if f"{of}(" in b)
+    exec(compile(code, "README.md", "exec"), {})  # it is our own text
+
+
 def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
     assert re.search(r"^make train\b", README, flags=re.MULTILINE)
     assert re.search(r"^make test\b", README, flags=re.MULTILINE)
