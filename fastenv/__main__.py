@@ -7,6 +7,8 @@ import math
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import fastenv
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.game import Game
-from fastenv.registry import make_game
+from fastenv.registry import make_game, short_id
 from fastenv.vector import sample_legal
 from fastenv.verify import BACKENDS, Tally, available, verify
 
@@ -135,6 +137,8 @@ def play(args: argparse.Namespace) -> int:
     """Play in the terminal, or watch a bot."""
     env = fastenv.make(args.env, render_mode="ansi")
     env.reset(seed=args.seed)
+    if env.game.goal:
+        print(env.game.goal)
     streams = rng_streams(args.seed or 0, 1)
     total, done = 0.0, False
     while not done:
@@ -198,14 +202,30 @@ def _ranges(numbers: list[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
+def _what_there_is() -> str:
+    """Return the ids of environments, and the bots of each game, as text for ``--help``."""
+    of: dict[tuple[str, ...], list[str]] = {}
+    for env_id in fastenv.list_envs():
+        with suppress(FastEnvError):  # a game may need options
+            of.setdefault(make_game(env_id).bot_names, []).append(env_id)
+    lines = ["environments:", *(f"  {env_id}" for env_id in fastenv.list_envs())]
+    for names, env_ids in of.items():
+        if names:
+            lines += ["", f"bots of {', '.join(map(short_id, env_ids))}:"]
+            lines += wrap(", ".join(names), 78, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(lines)
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     root = argparse.ArgumentParser(prog="python -m fastenv", description=fastenv.__doc__)
     root.formatter_class = argparse.RawDescriptionHelpFormatter
+    root.epilog = _what_there_is()
     commands = root.add_subparsers(required=True, metavar="command")
 
     def command(name: str, run: Any, about: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=about, description=about)
+        sub = commands.add_parser(name, help=about, description=about, epilog=root.epilog)
+        sub.formatter_class = root.formatter_class
         sub.set_defaults(run=run)
         return sub
 

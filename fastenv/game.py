@@ -427,11 +427,17 @@ class Game(Reference):
         of a game that has it.
     env_id : str or None
         The id it was made by, without the namespace; None if it was made by hand.
+    bot_names : tuple of str
+        Names that :meth:`bot` knows.
+    goal : str
+        For people who play it: what it is about, and how to begin.
     """
 
     spec: GameSpec
     seats: Seats | None = None
     env_id: str | None = None
+    bot_names: tuple[str, ...] = ()
+    goal: str = ""
     shared: Array = np.zeros(1, NO_KNOBS)
 
     # -- the compiled twins ----------------------------------------------------------------------

@@ -107,3 +107,31 @@ def test_mistakes_are_one_line(capsys, args, message):
     shown = capsys.readouterr().err
     assert shown.startswith("error: ")
     assert message in shown
+
+
+@pytest.mark.parametrize("command", [["--help"], ["play", "--help"]])
+def test_help_lists_environments_and_bots(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(command)
+    shown = capsys.readouterr().out
+    for env_id in fastenv.list_envs():
+        assert env_id in shown
+        for name in fastenv.make_game(env_id).bot_names:
+            assert name in shown
+
+
+@pytest.mark.parametrize("env_id", fastenv.list_envs())
+def test_bot_names_are_those_that_a_game_knows(env_id):
+    game = fastenv.make_game(env_id)
+    for name in game.bot_names:
+        game.bot(name)
+
+
+@pytest.mark.parametrize("env_id", ["SkullKingFlat-v0", "Prospector-v0"])
+def test_play_begins_with_the_goal_and_names_what_can_be_done(env_id, capsys, monkeypatch):
+    answers = iter(["?", "q"])
+    monkeypatch.setattr("builtins.input", lambda _prompt: next(answers))
+    assert main(["play", "--env", env_id, "--seed", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(fastenv.make_game(env_id).goal)
+    assert ("1 (bid 1)" if "Skull" in env_id else "6 (hold)") in shown

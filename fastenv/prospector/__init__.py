@@ -42,6 +42,13 @@ class ProspectorGame(Game):
     config : ProspectorConfig
     """
 
+    bot_names = tuple(bot.name.lower() for bot in bots.Bot)
+    goal = (
+        "Bring home credits: mine asteroids, haul to the station (node 0), dock, sell, cash out.\n"
+        "To begin: go to a near cluster, wide scan, select an asteroid, mine conservative; keep "
+        "fuel for\nthe way home and rest when the tool is hot."
+    )
+
     def __init__(self, config: ProspectorConfig) -> None:
         self.config = config
         self.rules = config.rules_record()

@@ -51,6 +51,12 @@ class SkullKingGame(Game):
     config : SkullKingConfig
     """
 
+    bot_names = tuple(t.BOT_NAMES)
+    goal = (
+        "Say before each round how many tricks you will win, then win exactly as many: that is "
+        "what pays."
+    )
+
     def __init__(self, config: SkullKingConfig) -> None:
         self.config = config
         self.rules = config.rules_record()
