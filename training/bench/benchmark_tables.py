@@ -68,7 +68,7 @@ def bar_table(judged: list[dict[str, Any]], title: str) -> Table:
         if bar["measured"] is None:
             table.add_row(bar["what"], bar["asked"], bar["reason"], "-", "-", "not measured here")
             continue
-        every, wall, share = bar["all"], bar["wall"], "share" in bar["what"]
+        every, wall, share = bar["all"], bar["wall"], "env share" in bar["what"]
         table.add_row(
             *(bar["what"], bar["asked"], _shown(bar["measured"], share)),
             f"{_shown(min(every), share)}..{_shown(max(every), share)}" if every else "-",
