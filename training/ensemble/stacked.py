@@ -207,11 +207,13 @@ class StackedSampler:
     def __init__(self, seeds: Sequence[int], device: torch.device) -> None:
         self._members = [Sampler(seed, device) for seed in seeds]
 
-    def __call__(self, log_probs: Tensor, mask: Tensor) -> Tensor:
-        """Return one legal action a row, int64, shape (n,)."""
+    def draw(self, logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return actions and their log-probabilities; see :meth:`Sampler.draw`."""
         size = len(self._members)
-        blocks = zip(self._members, log_probs.chunk(size), mask.chunk(size), strict=True)
-        return torch.cat([draw(block, legal) for draw, block, legal in blocks])
+        blocks = zip(self._members, logits.chunk(size), mask.chunk(size), strict=True)
+        drawn = [sampler.draw(block, legal) for sampler, block, legal in blocks]
+        actions, logps = zip(*drawn, strict=True)
+        return torch.cat(actions), torch.cat(logps)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of each generator."""

@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from training.nets.draw_kernel import draw_rows
+
 # What an illegal action's logit becomes: sb3-contrib's constant. Only in float32: in half precision
 # it would be minus infinity, and 0 * -inf poisons the entropy.
 ILLEGAL = -1e8
@@ -54,6 +56,23 @@ class Sampler:
         self.generator = torch.Generator(device)
         self.generator.manual_seed(seed)
         self._on_host = device.type == "cpu"
+
+    def draw(self, logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Return one legal action a row, int64, and its log-probability, float32, shapes (n,).
+
+        Parameters
+        ----------
+        logits : Tensor of any float, shape (n, A)
+        mask : Tensor of bool, shape (n, A)
+        """
+        if self._on_host and logits.dtype == torch.bfloat16:
+            point = torch.rand(len(logits), generator=self.generator)
+            action, logp = torch.empty_like(point, dtype=torch.int64), torch.empty_like(point)
+            draw_rows(*(x.numpy() for x in (logits.float(), mask, point, action, logp)))
+            return action, logp
+        log_probs = masked_log_probs(logits, mask)
+        action = self(log_probs, mask)
+        return action, log_prob_of(log_probs, action)
 
     def __call__(self, log_probs: Tensor, mask: Tensor) -> Tensor:
         """Return one legal action a row, int64, shape (n,)."""

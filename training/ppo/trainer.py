@@ -14,7 +14,7 @@ from torch import Tensor
 from fastenv import BatchEngine
 from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
-from training.nets.distribution import Sampler, log_prob_of, masked_log_probs
+from training.nets.distribution import Sampler
 from training.nets.layout import obs_layout, without_padding
 from training.nets.precision import (
     Precision,
@@ -309,10 +309,9 @@ class PPOTrainer:
         # It is taken over behind the next call, for the other group: a captured graph has then
         # overwritten what it had returned.
         self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
-        log_probs = masked_log_probs(logits, mask)
-        action = self._sampler(log_probs, mask)
+        action, logp = self._sampler.draw(logits, mask)
         rollout.value[t, here] = value
-        rollout.logp[t, here] = log_prob_of(log_probs, action)
+        rollout.logp[t, here] = logp
         rollout.action[t, here] = action
         sent = self._actions[group]
         sent.copy_(action, non_blocking=self._pinned)

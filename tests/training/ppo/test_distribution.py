@@ -44,18 +44,45 @@ def test_a_row_without_legal_actions_is_uniform_as_in_sb3_contrib():
     torch.testing.assert_close(masked_log_probs(logits, mask), expected, rtol=0, atol=1e-6)
 
 
-def test_draws_follow_the_probabilities_and_the_mask(device):
+@given(st.integers(1, 80), st.integers(0, 10_000), st.sampled_from([0.01, 3.0, 50.0]))
+def test_draws_from_bf16_are_those_of_the_definition(actions, seed, scale):
+    """The same numbers, drawn from equal generators, lead to the same actions but for rounding."""
+    logits, mask, _ = some(64, actions, seed, scale)
+    logits = logits.bfloat16()
+    drawn, logp = Sampler(seed, torch.device("cpu")).draw(logits, mask)
+    log_probs = masked_log_probs(logits, mask)
+    expected = Sampler(seed, torch.device("cpu"))(log_probs, mask)
+    assert mask.gather(1, drawn.unsqueeze(1)).all()
+    assert (drawn != expected).sum() <= 2
+    torch.testing.assert_close(logp, log_prob_of(log_probs, drawn), rtol=3e-7, atol=2e-6)
+
+
+def test_draws_from_bf16_at_the_ends(monkeypatch):
+    logits, mask = torch.zeros(3, 6, dtype=torch.bfloat16), torch.ones(3, 6, dtype=torch.bool)
+    mask[:, 0] = mask[:, 5] = False
+    mask[2] = False  # no legal action
+    for value, action in ((0.0, 1), (1.0, 4)):  # behind the last by rounding
+        point = torch.full((3,), value)
+        monkeypatch.setattr(torch, "rand", lambda *_shape, generator, point=point: point)
+        drawn, logp = Sampler(1, torch.device("cpu")).draw(logits, mask)
+        assert drawn.tolist() == [action, action, 0]
+        torch.testing.assert_close(logp.exp(), torch.tensor([1 / 4, 1 / 4, 1 / 6]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_draws_follow_the_probabilities_and_the_mask(device, dtype):
     """A million draws: none illegal; chi-square of each row has p > 1e-4."""
     logits, mask, _ = some(8, 12, 3, 1.5)
     mask[0] = False
     mask[0, 11] = True  # one legal action, at the end
+    logits = logits.to(dtype)
     log_probs = masked_log_probs(logits, mask)
     sampler = Sampler(5, torch.device(device))
     block, counts = 12_500, torch.zeros(8, 12)
-    wide_logp = log_probs.repeat_interleave(block, 0).to(device)
+    wide_logits = logits.repeat_interleave(block, 0).to(device)
     wide_mask = mask.repeat_interleave(block, 0).to(device)
     for _ in range(10):
-        drawn = sampler(wide_logp, wide_mask).cpu().view(8, block)
+        drawn = sampler.draw(wide_logits, wide_mask)[0].cpu().view(8, block)
         counts += torch.stack([torch.bincount(row, minlength=12) for row in drawn])
     assert counts.sum() == 1_000_000
     assert (counts[~mask] == 0).all()

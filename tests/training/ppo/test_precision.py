@@ -11,6 +11,7 @@ from fastenv.errors import ConfigError
 from tests.training.ppo.engines import Bandit
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets import precision
+from training.nets.distribution import log_prob_of, masked_log_probs
 from training.run.envs import make_engine
 
 
@@ -165,7 +166,12 @@ def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
     theirs.start()
     ours.collect()
     actions = iter(ours.rollout.action)
-    theirs._sampler = lambda log_probs, mask: next(actions).cuda()
+
+    def draw(logits, mask):
+        action = next(actions).cuda()
+        return action, log_prob_of(masked_log_probs(logits, mask), action)
+
+    theirs._sampler.draw = draw
     theirs.collect()
     orders = [torch.randperm(256) for _ in range(2)]
     for trainer in (ours, theirs):
