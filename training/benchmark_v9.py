@@ -5,7 +5,8 @@ official points it brought. The trainers are timed in turns: the native one besi
 on the same work. The bars time the environment alone, beside a fill: what it costs this machine,
 in the same minute, only to write the same output bytes. The training bars hold our trainer to what
 was asked of it; they are measured when asked for (``--only training``), and so is what each of the
-flags ``use_numba`` and ``use_cython`` alone is worth (``--only flags``).
+flags ``use_numba`` and ``use_cython`` alone is worth (``--only flags``), and what the torch view
+costs beside the engine alone (``--only views``).
 """
 
 from __future__ import annotations

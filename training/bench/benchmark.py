@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 
 from fastenv.errors import ConfigError
-from training.bench import bars, bars_prospector, bars_training, flags, trainers
+from training.bench import bars, bars_prospector, bars_training, flags, trainers, views
 from training.bench import benchmark_tables as tables
 from training.bench.configs import CONFIGS, row
 from training.bench.trainer import Flags
@@ -28,7 +28,7 @@ from training.run.folder import RunFolder
 SCHEMA = 1
 STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
-PARTS = ("configs", "trainers", "bars", "training", "flags")
+PARTS = ("configs", "trainers", "bars", "training", "flags", "views")
 
 
 def with_flags(given: Flags, assignments: list[str]) -> Flags:
@@ -108,6 +108,8 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         rows += _training(args, console)
     if args.only == "flags":
         rows += _flags(args, console)
+    if args.only == "views":
+        rows += _views(args, console)
     for milestone in reached:
         console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
     rows += reached
@@ -155,6 +157,13 @@ def _flags(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     judged = flags.bars(found)
     console.print(tables.flag_table(found))
     console.print(tables.bar_table(judged, f"Bars of the flags; medians of {args.repeats}"))
+    return found + judged
+
+
+def _views(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    found = views.rows(args.repeats, args.seconds or (1.0 if args.short else 4.0))
+    judged = views.bars(found)
+    console.print(tables.bar_table(judged, "Bars of the views; CPU time, medians of paired turns"))
     return found + judged
 
 

@@ -1,4 +1,5 @@
 import json
+import runpy
 import shutil
 import time
 from dataclasses import replace
@@ -8,6 +9,8 @@ import torch
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
+import fastenv
+from fastenv.adapters.torch import TorchVecEnv
 from fastenv.errors import ConfigError
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
@@ -24,6 +27,7 @@ from training.bench import (
     play,
     trainers,
     verdicts,
+    views,
 )
 from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
@@ -482,3 +486,30 @@ def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch):
         what = f"SkullKingWorker-v0, {flag} alone, 3 lanes"
         assert (f"{what}: part of the limit", "at least 0.85") in asked
         assert (f"{what}: over the reference", "at least 1.1") in asked
+
+
+def test_rows_of_the_views_name_what_ran(monkeypatch, tmp_path, capsys):
+    for name, value in {"LANES": 8, "STEPS": 2, "TURNS": 2, "PPO_LANES": 16}.items():
+        monkeypatch.setattr(views, name, value)
+    out = tmp_path / "rows.jsonl"
+    options = ["--only", "views", "--repeats", "1", "--seconds", "0.001", "--out", str(out)]
+    assert benchmark_v9.main(options) == 0
+    _, *found = read(out)
+    bars_of_views = [row for row in found if row["kind"] == "bar"]
+    names = ["engine's step", "step as tensors", "PPO by hand", "PPO on tensors"]
+    assert [row["name"] for row in found if row["kind"] == "view"] == names
+    assert all(row["steps_per_cpu_s"] > 0 for row in found if row["kind"] == "view")
+    assert len(bars_of_views) == 2
+    assert "docs/examples/ppo.py over the same by hand" in capsys.readouterr().out
+
+
+def test_the_loop_by_hand_learns_the_same():
+    """Both views show the same numbers, so that what is compared is what they cost."""
+    ppo = runpy.run_path(str(views.PPO))
+    means = []
+    for view in (views.ByHand, TorchVecEnv):
+        vec = fastenv.make_vec(
+            "SkullKingFlat-v0", 8, autoreset_mode="same_step", **views.FOUR_ROUNDS
+        )
+        means.append(list(ppo["train"](view(vec), 400, ppo["Settings"]())))
+    assert means[0] == pytest.approx(means[1], rel=1e-6)
