@@ -199,15 +199,22 @@ def _check_records(spec: GameSpec) -> None:
     for name in ("terms_dtype", "info_dtype", "knobs_dtype", "derived_dtype", "bot_dtype"):
         dtype = getattr(spec, name)
         if dtype is not None and dtype != NOTHING:
-            _check_layout(name, dtype)
+            _check_layout(name, dtype, nested=name == "derived_dtype")
 
 
-def _check_layout(name: str, dtype: np.dtype[Any]) -> None:
-    """Refuse a record that C and torch cannot read field by field."""
+def _check_layout(name: str, dtype: np.dtype[Any], nested: bool = False) -> None:
+    """Refuse a record that C and torch cannot read field by field.
+
+    No view shows a derived record: it may hold records of its own (``nested``).
+    """
     if dtype.fields is None:
         raise ConfigError(f"{name}={dtype}: must be a structured dtype")
     largest = 1
     for part, (kind, offset, *_) in dtype.fields.items():
+        if nested and kind.base.isalignedstruct:
+            _check_layout(f"{name}.{part}", kind.base, nested)
+            largest = max(largest, kind.base.alignment)
+            continue
         if kind.base.kind not in "biuf":
             raise ConfigError(f"{name}: {part!r} is {kind}, must be of numbers")
         if offset % kind.base.itemsize:

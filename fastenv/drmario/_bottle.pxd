@@ -151,3 +151,14 @@ cdef inline int height_of(const uint8_t* board) noexcept nogil:
     cdef int tallest = first_row(board, False), virus = first_row(board, True)
     cdef int height = tallest + 2 * (tallest - virus if tallest > virus else 0)
     return height if height < MAX_HEIGHT else MAX_HEIGHT
+
+
+# -- what a falling pill meets -------------------------------------------------------------------------
+
+cdef inline uint8_t occupied_row(const uint8_t* cells) noexcept nogil:
+    # A bit a column, bit 0 the left one, for the cells that are not free.
+    cdef int col
+    cdef uint8_t bits = 0
+    for col in range(COLUMNS):
+        bits |= (cells[col] < FREE) << col
+    return bits

@@ -1,1 +1,2 @@
 FRAMES: dict[int, object]
+PLACEMENTS: dict[int, object]

@@ -1,19 +1,23 @@
 """Dr. Mario for the loop over lanes (``fastenv/_batch.pyx``): row functions and their tables.
 
-The rules are in ``_game.pxd``. There is a table for each kind of decision and number of players.
+The rules are in ``_game.pxd`` and, for placements, in ``_placement.pxd``. There is a table for each
+kind of decision and number of players.
 """
 from libc.stdint cimport int32_t, uint64_t
 
 from fastenv cimport _batch
-from fastenv.drmario cimport _game
-from fastenv.drmario._state cimport Head, Knobs, One, Shared, Two, View
+from fastenv.drmario._game cimport reset as start_episode, step_frame
+from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
+from fastenv.drmario._state cimport INFEASIBLE, Costs, Head, Knobs, One, Player, Shared, Two, View
+
+# -- frames ----------------------------------------------------------------------------------------
 
 
 cdef void reset_one(
     void* row, const void* shared, const void* knobs, const uint64_t* seed
 ) noexcept nogil:
     cdef One* s = <One*>row
-    _game.reset(
+    start_episode(
         <const Shared*>shared, <Head*>row, s.players, 1, <const Knobs*>knobs, seed, NULL,
         <View*>(s + 1),
     )
@@ -24,7 +28,7 @@ cdef void reset_two(
     void* row, const void* shared, const void* knobs, const uint64_t* seed
 ) noexcept nogil:
     cdef Two* s = <Two*>row
-    _game.reset(
+    start_episode(
         <const Shared*>shared, <Head*>row, s.players, 2, <const Knobs*>knobs, seed, s.bot_rng,
         <View*>(s + 1),
     )
@@ -37,7 +41,7 @@ cdef bint step_one(
     void* row, const void* derived, const void* shared, const void* knobs, const int32_t* actions
 ) noexcept nogil:
     cdef One* s = <One*>row
-    return _game.step_frame(
+    return step_frame(
         <const Shared*>shared, <Head*>row, s.players, 1, actions, &s.tau, <View*>(s + 1)
     )
 
@@ -46,7 +50,7 @@ cdef bint step_two(
     void* row, const void* derived, const void* shared, const void* knobs, const int32_t* actions
 ) noexcept nogil:
     cdef Two* s = <Two*>row
-    return _game.step_frame(
+    return step_frame(
         <const Shared*>shared, <Head*>row, s.players, 2, actions, s.tau, <View*>(s + 1)
     )
 
@@ -57,13 +61,85 @@ cdef bint always(
     return True
 
 
-cdef _batch.RowTable frames_one, frames_two
+# -- placements ------------------------------------------------------------------------------------
+
+cdef void reset_placement_one(
+    void* row, const void* shared, const void* knobs, const uint64_t* seed
+) noexcept nogil:
+    cdef One* s = <One*>row
+    reset_placement(
+        <const Shared*>shared, <Head*>row, s.players, 1, <const Knobs*>knobs, seed, NULL, NULL
+    )
+    s.ep_return, s.tau = 0.0, 0
+
+
+cdef void reset_placement_two(
+    void* row, const void* shared, const void* knobs, const uint64_t* seed
+) noexcept nogil:
+    cdef Two* s = <Two*>row
+    reset_placement(
+        <const Shared*>shared, <Head*>row, s.players, 2, <const Knobs*>knobs, seed, s.bot_rng,
+        s.needs_action,
+    )
+    s.ep_return[0] = s.ep_return[1] = 0.0
+    s.tau[0] = s.tau[1] = 0
+
+
+cdef bint step_placement_one(
+    void* row, const void* derived, const void* shared, const void* knobs, const int32_t* actions
+) noexcept nogil:
+    cdef One* s = <One*>row
+    return step_placement(
+        <const Shared*>shared, <Head*>row, s.players, 1, <const Costs*>derived, actions, &s.tau,
+        NULL,
+    )
+
+
+cdef bint step_placement_two(
+    void* row, const void* derived, const void* shared, const void* knobs, const int32_t* actions
+) noexcept nogil:
+    cdef Two* s = <Two*>row
+    return step_placement(
+        <const Shared*>shared, <Head*>row, s.players, 2, <const Costs*>derived, actions, s.tau,
+        s.needs_action,
+    )
+
+
+cdef bint is_feasible(
+    const void* row, const void* derived, const void* shared, int32_t agent, int32_t action
+) noexcept nogil:
+    cdef const Costs* costs = <const Costs*>derived + agent
+    return not costs.known or costs.costs[action] != INFEASIBLE
+
+
+cdef void derive(const void* row, void* derived, const void* shared) noexcept nogil:
+    # The costs of placements of each player, of as many as the rules have.
+    cdef const Shared* c = <const Shared*>shared
+    cdef const Player* players = <const Player*>(<const Head*>row + 1)
+    cdef int k
+    for k in range(c.rules.agents):
+        plan_costs(c, <const Head*>row, players + k, <Costs*>derived + k)
+
+
+cdef _batch.RowTable frames_one, frames_two, placements_one, placements_two
 frames_one.reset, frames_one.step, frames_one.is_legal = reset_one, step_one, always
 frames_two.reset, frames_two.step, frames_two.is_legal = reset_two, step_two, always
-frames_one.state_size = frames_one.fetch = sizeof(One)
-frames_two.state_size = frames_two.fetch = sizeof(Two)
-frames_one.knobs_size = frames_two.knobs_size = sizeof(Knobs)
-frames_one.shared_size = frames_two.shared_size = sizeof(Shared)
+placements_one.reset, placements_one.step = reset_placement_one, step_placement_one
+placements_two.reset, placements_two.step = reset_placement_two, step_placement_two
+placements_one.is_legal = placements_two.is_legal = is_feasible
+placements_one.derive = placements_two.derive = derive
+placements_one.derived_size, placements_two.derived_size = sizeof(Costs), 2 * sizeof(Costs)
+placements_one.chunk = placements_two.chunk = 8  # some pills take much longer to plan than others
+
+
+cdef object exported(_batch.RowTable* table, size_t row_size):
+    table.state_size = table.fetch = row_size
+    table.knobs_size, table.shared_size = sizeof(Knobs), sizeof(Shared)
+    return _batch.export(table)
+
 
 # by number of players
-FRAMES = {1: _batch.export(&frames_one), 2: _batch.export(&frames_two)}
+FRAMES = {1: exported(&frames_one, sizeof(One)), 2: exported(&frames_two, sizeof(Two))}
+PLACEMENTS = {
+    1: exported(&placements_one, sizeof(One)), 2: exported(&placements_two, sizeof(Two))
+}

@@ -360,14 +360,9 @@ cdef inline void demo_input(const Demo* demo, Head* h, Player* p) noexcept nogil
     press(p, raw)
 
 
-cdef inline void warp(const Tables* tb, Player* p) noexcept nogil:
-    # Wait for the frame in which the chosen placement locks (docs/drmario.md, 12.2).
+cdef inline void lock_plan(const Tables* tb, Player* p) noexcept nogil:
     cdef int orientation = p.plan_action // CELLS, cell = p.plan_action % CELLS
     cdef int row = ROWS - 1 - cell // COLUMNS, col = cell % COLUMNS
-    p.plan_left -= 1
-    if p.plan_left > 0:
-        return
-    p.plan_action = NO_ACTION
     p.speed_counter = 0
     if orientation == 0:
         lock(tb, p, row, col, 0)
@@ -379,12 +374,24 @@ cdef inline void warp(const Tables* tb, Player* p) noexcept nogil:
         lock(tb, p, row, col, 1)
 
 
+cdef inline void complete_plan(const Shared* c, const Head* h, Player* p) noexcept nogil:
+    # Lock the pill where it was to lie (docs/drmario.md, 12.2).
+    if c.rules.replay:
+        move_down(&c.tables, h, p)
+    else:
+        lock_plan(&c.tables, p)
+    p.row, p.col, p.rot = p.ev_lock_row, p.ev_lock_col, p.ev_lock_rot
+    p.hor_velocity, p.plan_action = 0, NO_ACTION
+
+
 cdef inline void fall(const Shared* c, const Head* h, Player* p) noexcept nogil:
     if p.plan_left > 0:
-        if not c.rules.replay:
-            warp(&c.tables, p)
-            return
         p.plan_left -= 1
+        if p.plan_left == 0:
+            complete_plan(c, h, p)
+            return
+        if not c.rules.replay:
+            return
     move_down(&c.tables, h, p)
     move_sideways(p)
     turn(p)
@@ -546,7 +553,7 @@ cdef inline void reset(
     if agents > 1:
         for i in range(4):
             bot_rng[i] = rng_next(h.rng)
-    if c.rules.stack > 1:
+    if stack != NULL and c.rules.stack > 1:
         for i in range(agents * STACKED):
             memcpy(stack + i, p + i // STACKED, sizeof(View))
 

@@ -77,7 +77,7 @@ class DrMarioConfig:
         Budgets of an episode, which goes on when they are exceeded (docs/drmario.md, 14.3).
     mode : {"warp", "replay"}
         Whether a placement is carried out at once, or played by its script (docs/drmario.md, 12.2).
-        Both lead to the same states.
+        Both lead to the same states. Two players warp.
     extended_inputs : bool
         Whether the planner may press A and B in one frame (docs/drmario.md, 11.6).
     max_wait_frames : int
@@ -135,7 +135,7 @@ class DrMarioConfig:
     def _check_kind(self) -> None:
         """Refuse what an environment of this kind does not have."""
         for name, used, default in (
-            ("mode", self.placement, "warp"),
+            ("mode", self.placement and self.agents == 1, "warp"),
             ("extended_inputs", self.placement, False),
             ("max_wait_frames", self.placement, t.MAX_WAIT),
             ("actions", not self.placement, "buttons"),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.drmario.config import DrMarioConfig
+from fastenv.drmario.placement import new_game
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import (
     HEAD_DTYPE,
@@ -88,7 +89,7 @@ def unpack(row: Any, config: DrMarioConfig, demo: Any = None) -> DrMario:
     demo : ndarray, optional
         Of ``DEMO_DTYPE``.
     """
-    game = DrMario(config, demo)
+    game = new_game(config, demo)
     parts = _Parts(bytes(row))
     _head.unpack(game, parts.take(_head.size))
     for player in game.players:

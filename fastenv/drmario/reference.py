@@ -153,11 +153,13 @@ class Player:
 
     def fall(self) -> None:
         """Move the pill: down, sideways, round; all three, even if the first one locks it."""
-        if self.plan_left and not self.game.replay:
-            self.warp()
-            return
         if self.plan_left:
             self.plan_left -= 1
+            if self.plan_left == 0:
+                self.complete_plan()
+                return
+            if not self.game.replay:
+                return
         self.move_down()
         self.move_sideways()
         self.turn()
@@ -446,13 +448,15 @@ class Player:
         there = self.mode == Mode.PLAYING and self.next_action == Next.FALLING
         return there and self.reserve_index != self.decided
 
-    def warp(self) -> None:
-        """Wait for the frame in which the chosen placement locks, and lock it there."""
-        self.plan_left -= 1
-        if self.plan_left == 0:
+    def complete_plan(self) -> None:
+        """Lock the pill where it was to lie; what sets it aside when it is there means nothing."""
+        if self.game.replay:
+            self.move_down()
+        else:
             self.speed_counter = 0
             self.lock(*pose_of(self.plan_action))
-            self.plan_action = t.NO_ACTION
+        self.row, self.col, self.rot = self.ev_lock_row, self.ev_lock_col, self.ev_lock_rot
+        self.hor_velocity, self.plan_action = 0, t.NO_ACTION
 
     # -- height (docs/drmario.md, 14.1) --------------------------------------------------------
 
@@ -613,9 +617,9 @@ class DrMario:
         self.end_step()
 
     def play(self, raw: list[int]) -> None:
-        """Let one frame pass: the first player acts, then the second."""
+        """Let one frame pass: the first player acts, then the second, if there is one."""
         self.frame = (self.frame + 1) & MASK32
-        for player, buttons in zip(self.players, raw, strict=True):
+        for player, buttons in zip(self.players, raw, strict=False):
             player.frame(buttons)
 
     def end_step(self) -> None:

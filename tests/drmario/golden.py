@@ -122,3 +122,32 @@ def traces(path):
             np.concatenate([file["board0"][number][None], boards]),
             file["reserve"][number], file["state0"][number], fields,
         )  # fmt: skip
+
+
+class Episode:
+    """One recorded episode of placements: rows by name, masks before and boards around them."""
+
+    def __init__(self, number, level, speed, seed, rows, boards, masks):
+        self.number, self.level, self.speed, self.seed = number, level, speed, seed
+        self.rows, self.boards, self.masks = rows, boards, masks
+
+    def __str__(self):
+        return f"episode {self.number}: level {self.level}, speed {self.speed}, seed {self.seed}"
+
+
+def episodes(path):
+    """Yield the episodes of a file of placements."""
+    file = load(path, "placement_episodes")
+    columns = file["row_cols"].tolist()
+    masks = np.unpackbits(file["mask_before_packed"], axis=1).astype(bool)
+    for number in range(len(file["episode_level"])):
+        here = file["rows"][:, columns.index("episode")] == number
+        yield Episode(
+            number,
+            int(file["episode_level"][number]),
+            int(file["episode_speed"][number]),
+            int(file["episode_seed"][number].astype(int) @ [256, 1]),
+            [dict(zip(columns, row, strict=True)) for row in file["rows"][here].tolist()],
+            np.concatenate([file["episode_board0"][number][None], file["board_after"][here]]),
+            masks[here],
+        )

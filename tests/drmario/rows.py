@@ -3,13 +3,14 @@
 import numpy as np
 
 from fastenv.drmario import position, state
-from fastenv.drmario.reference import DrMario
+from fastenv.drmario import tables as t
+from fastenv.drmario.placement import new_game
 from fastenv.engine import aligned
 from fastenv.game import GameSpec
 
 
 class CompiledRows:
-    """Rows of frame environments, one a configuration's lane, without observations.
+    """Rows of a configuration, without observations.
 
     Parameters
     ----------
@@ -20,7 +21,7 @@ class CompiledRows:
 
     def __init__(self, config, knobs=None):
         from fastenv._batch import BatchLoop
-        from fastenv.drmario._core import FRAMES
+        from fastenv.drmario._core import FRAMES, PLACEMENTS
         from fastenv.paths import as_compiled
 
         knobs = config.knobs_record() if knobs is None else knobs
@@ -28,11 +29,12 @@ class CompiledRows:
         self.shared = state.shared_record(config.rules_record(), config.demo_record())
         dtype = state.state_dtype(agents, config.stack)
         spec = GameSpec(
-            num_actions=256,
+            num_actions=t.NUM_PLACEMENTS if config.placement else t.NUM_BUTTONS,
             num_agents=agents,
             state_dtype=dtype,
             tail=("stack",) if config.stack > 1 else (),
             knobs_dtype=state.KNOBS_DTYPE,
+            derived_dtype=state.derived_dtype(agents) if config.placement else None,
         )
         spec.check()
 
@@ -40,17 +42,27 @@ class CompiledRows:
             def __init__(self, shared):
                 self.spec, self.shared = spec, shared
 
-        core = as_compiled(Shown(self.shared), FRAMES[agents], "reset", "step")
+        table = PLACEMENTS[agents] if config.placement else FRAMES[agents]
+        core = as_compiled(Shown(self.shared), table, "reset", "step")
         self.rows, self.actions = aligned(n, dtype), np.zeros((n, agents), np.int32)
         self.all = np.ones(n, np.uint8)
-        self.loop = BatchLoop(spec, core, None, self.rows, knobs, None, self.shared)
+        self.derived = aligned(n, spec.derived_dtype) if config.placement else None
+        self.loop = BatchLoop(spec, core, None, self.rows, knobs, self.derived, self.shared)
 
     def reset(self, seeds=None):
         """Start an episode in every lane."""
         self.loop.reset(self.all, None if seeds is None else np.asarray(seeds, np.uint64))
 
+    def costs(self, player=0):
+        """Return the costs of placements of a player, shape (n, 512)."""
+        return self.derived["players"]["costs"][:, player]
+
+    def load(self):
+        """Compute what follows from rows that were written from outside."""
+        self.loop.derive(self.all)
+
     def step(self, actions):
-        """Take a frame in every lane."""
+        """Take a step in every lane."""
         self.actions[:] = np.reshape(actions, self.actions.shape)
         self.loop.step(self.actions, self.all)
 
@@ -80,6 +92,6 @@ def assert_same_row(got, game, where=""):
 
 def played(config, knobs, seed):
     """Return a reference game that has been reset."""
-    game = DrMario(config, config.demo_record() if config.demo is not None else None)
+    game = new_game(config, config.demo_record() if config.demo is not None else None)
     game.reset(knobs, seed)
     return game
