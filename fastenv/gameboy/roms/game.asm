@@ -49,6 +49,7 @@ LIGHT_NIGHT equ 2
 NONE equ $FF
 LINE_LENGTH equ 18
 TEXT_TOP equ WINDOW_SCREEN + 32 + 1
+TEXT_MARK equ TEXT_TOP + 3 * 32 + LINE_LENGTH - 1
 
 ; ---- start and main loop -------------------------------------------------------------------------
 
@@ -1304,6 +1305,8 @@ clear_text:
     add hl, de
     dec c
     jr nz, .row
+    ld a, '_'
+    ld [TEXT_MARK], a
     xor a               ; TEXT_TYPING
     ld [text_state], a
     ld hl, quest
@@ -1314,15 +1317,15 @@ clear_text:
     ld bc, 32
     jp copy
 
-; Blink the mark that more follows.
+; Blink the mark that more follows, in the frame of the box.
 draw_mark:
     ld a, [frame]
     and %00010000
     ld a, '~'
     jr z, .put
-    ld a, ' '
+    ld a, '_'
 .put:
-    ld [TEXT_TOP + 2 * 32 + LINE_LENGTH - 1], a
+    ld [TEXT_MARK], a
     ret
 
 ; ---- objects -------------------------------------------------------------------------------------
