@@ -1156,6 +1156,9 @@ text_buttons:
 
 ; ---- video memory, in VBlank ---------------------------------------------------------------------
 
+DARK_FLY equ $E0    ; palettes of what drifts
+BRIGHT_FLY equ $C0
+
 draw:
     ld a, [mode]
     and a
@@ -1182,17 +1185,13 @@ draw:
 ; Every 16 frames fireflies go on or off, and the water has its next picture.
     ld a, b
     and %00110000
-    ld hl, glow
-    jr z, .glow
-    inc hl
-.glow:
-    ld c, [hl]
-    ld b, a
-    ld a, c
-    ldh [OBP1], a
-    ld a, b
     ld e, a
     ld d, 0
+    ld a, DARK_FLY
+    jr nz, .fly
+    ld a, BRIGHT_FLY
+.fly:
+    ldh [OBP1], a
     ld hl, water_pictures
     add hl, de
     ld d, h
@@ -1200,9 +1199,6 @@ draw:
     ld hl, TILES + WATER * 16
     ld bc, 16
     jp copy
-
-glow:
-    db $C0, $E0
 
 draw_night:
     ld a, [done]
@@ -1307,7 +1303,7 @@ clear_text:
     jr nz, .row
     ld a, '_'
     ld [TEXT_MARK], a
-    xor a               ; TEXT_TYPING
+    ld a, TEXT_TYPING
     ld [text_state], a
     ld hl, quest
     bit QUEST_LIT, [hl]
