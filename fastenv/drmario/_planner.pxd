@@ -113,6 +113,12 @@ cdef inline void stay(const Room* room, const Sets* sets, Sets* out) noexcept no
         out.left[v] = turns(room, aged[v], True)
 
 
+cdef inline void wait(const Sets* sets, Sets* out) noexcept nogil:
+    """Let one frame pass without buttons."""
+    memset(out, 0, sizeof(Sets))
+    out.neutral = unturned(all_of(sets))
+
+
 cdef inline void spread(const Bottle* bottle, int y, Reach* reach) noexcept nogil:
     """Flood one row, from what the row above had, as if there were no time."""
     cdef int flat = bottle.fits[0][y + 1], tall = bottle.fits[1][y + 1], old
@@ -203,6 +209,7 @@ cdef inline bint descend(
     cdef Sets* now
     cdef Sets* following
     cdef uint32_t missing, new
+    cdef bint done
     cdef int y, time, start = 0, last, limit = NO_LIMIT
     if gravity < 3:
         return False
@@ -232,6 +239,7 @@ cdef inline bint descend(
                 now.neutral |= SPAWN_BIT
             elif (parity + time) & 1:
                 now.neutral |= turns(&room, fallen(above, time - 1, bottle, y), False)
+            done = complete(&reach, now.neutral)
             if not (parity + time) & 1:
                 new = all_of(now)
                 if here.count == 0:
@@ -243,14 +251,17 @@ cdef inline bint descend(
                     note(costs, y, new, time + 1)
                     missing ^= new
                     last = time + 1
-                if complete(&reach, now.neutral):
+                if done:
                     break
             if time - start == gravity - 1:
                 limit = min(limit, start + gravity - 2)
                 break
             time += 1
             following = row + ((time - start) & (frames - 1))
-            stay(&room, now, following)
+            if done:
+                wait(now, following)
+            else:
+                stay(&room, now, following)
             now = following
         spans[y].start = start
         spans[y].end = time

@@ -24,6 +24,9 @@ def search(
     extended: bool = ...,
     action: int | None = ...,
 ) -> npt.NDArray[np.uint16] | bytes: ...
+def _searched(
+    boards: npt.ArrayLike, parities: npt.ArrayLike, gravities: npt.ArrayLike
+) -> npt.NDArray[np.uint16]: ...
 def _proved(
     boards: npt.ArrayLike, parities: npt.ArrayLike, gravities: npt.ArrayLike
 ) -> npt.NDArray[np.bool_]: ...

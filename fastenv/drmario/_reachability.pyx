@@ -5,7 +5,7 @@ import numpy as np
 from libc.stdint cimport int16_t, uint8_t, uint16_t
 
 from fastenv.drmario._planner cimport plan as _plan, script as _script
-from fastenv.drmario._planner cimport Sets, Span, descend
+from fastenv.drmario._planner cimport Sets, Span, descend, spawn_root
 from fastenv.drmario._search cimport MAX_FRAMES, MAX_GRAVITY, NUM_ACTIONS, ROWS, Bottle, Root
 from fastenv.drmario._search cimport bottle_of, search as _search, search_script
 
@@ -146,6 +146,23 @@ def search(board, int parity, int gravity, root=SPAWN, bint extended=False, acti
     if length == 0:
         raise InvalidActionError(f"action {action} is infeasible; choose one with a finite cost")
     return buttons[:length]
+
+
+def _searched(boards, parities, gravities):
+    """Return the costs that the search finds, without a descent before it."""
+    found = _same_length(boards, parities=parities, gravities=gravities)
+    out = np.empty((len(found[0]), NUM_ACTIONS), np.uint16)
+    cdef const uint8_t[:, ::1] board = found[0]
+    cdef const int16_t[::1] parity = found[1], gravity = found[2]
+    cdef uint16_t[:, ::1] costs = out
+    cdef Root root = spawn_root()
+    cdef Bottle bottle
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(board.shape[0]):
+            bottle = bottle_of(&board[i, 0])
+            _search(&bottle, parity[i], gravity[i], &root, False, -1, &costs[i, 0], NULL)
+    return out
 
 
 def _proved(boards, parities, gravities):
