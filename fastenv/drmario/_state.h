@@ -354,6 +354,9 @@ typedef struct Rules {
     double clear_win_bonus;
     int32_t max_wait_frames;
     uint32_t first_frame;
+    int32_t obs_bytes;
+    uint16_t num_actions;
+    uint16_t candidates;
     uint8_t agents;
     uint8_t placement;
     uint8_t replay;
@@ -362,8 +365,13 @@ typedef struct Rules {
     uint8_t intro_frames;
     uint8_t stack;
     uint8_t demo;
+    uint8_t obs;
+    uint8_t bytes;
+    uint8_t aux;
+    uint8_t costs;
+    uint8_t pill;
 } Rules;
-FASTENV_SIZE(Rules, 152);
+FASTENV_SIZE(Rules, 168);
 FASTENV_AT(Rules, virus_clear_bonus, 0);
 FASTENV_AT(Rules, non_virus_clear_bonus, 8);
 FASTENV_AT(Rules, adjacency_pair_bonus, 16);
@@ -383,14 +391,22 @@ FASTENV_AT(Rules, garbage_coef, 120);
 FASTENV_AT(Rules, clear_win_bonus, 128);
 FASTENV_AT(Rules, max_wait_frames, 136);
 FASTENV_AT(Rules, first_frame, 140);
-FASTENV_AT(Rules, agents, 144);
-FASTENV_AT(Rules, placement, 145);
-FASTENV_AT(Rules, replay, 146);
-FASTENV_AT(Rules, extended_inputs, 147);
-FASTENV_AT(Rules, actions, 148);
-FASTENV_AT(Rules, intro_frames, 149);
-FASTENV_AT(Rules, stack, 150);
-FASTENV_AT(Rules, demo, 151);
+FASTENV_AT(Rules, obs_bytes, 144);
+FASTENV_AT(Rules, num_actions, 148);
+FASTENV_AT(Rules, candidates, 150);
+FASTENV_AT(Rules, agents, 152);
+FASTENV_AT(Rules, placement, 153);
+FASTENV_AT(Rules, replay, 154);
+FASTENV_AT(Rules, extended_inputs, 155);
+FASTENV_AT(Rules, actions, 156);
+FASTENV_AT(Rules, intro_frames, 157);
+FASTENV_AT(Rules, stack, 158);
+FASTENV_AT(Rules, demo, 159);
+FASTENV_AT(Rules, obs, 160);
+FASTENV_AT(Rules, bytes, 161);
+FASTENV_AT(Rules, aux, 162);
+FASTENV_AT(Rules, costs, 163);
+FASTENV_AT(Rules, pill, 164);
 
 typedef struct Demo {
     uint8_t board[128];
@@ -423,10 +439,10 @@ typedef struct Shared {
     Tables tables;
     Demo demo;
 } Shared;
-FASTENV_SIZE(Shared, 1056);
+FASTENV_SIZE(Shared, 1072);
 FASTENV_AT(Shared, rules, 0);
-FASTENV_AT(Shared, tables, 152);
-FASTENV_AT(Shared, demo, 288);
+FASTENV_AT(Shared, tables, 168);
+FASTENV_AT(Shared, demo, 304);
 
 #undef FASTENV_AT
 #undef FASTENV_SIZE

@@ -265,6 +265,9 @@ cdef extern from "_state.h":
         double clear_win_bonus
         int32_t max_wait_frames
         uint32_t first_frame
+        int32_t obs_bytes
+        uint16_t num_actions
+        uint16_t candidates
         uint8_t agents
         uint8_t placement
         uint8_t replay
@@ -273,6 +276,11 @@ cdef extern from "_state.h":
         uint8_t intro_frames
         uint8_t stack
         uint8_t demo
+        uint8_t obs
+        uint8_t bytes
+        uint8_t aux
+        uint8_t costs
+        uint8_t pill
 
     ctypedef struct Demo:
         uint8_t board[128]

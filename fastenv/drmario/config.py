@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from fastenv.drmario import tables as t
+from fastenv.drmario.layout import EXTRAS, OBS_DTYPES, OBSERVATIONS, PLACEMENT_EXTRAS, obs_record
 from fastenv.drmario.state import COEFFICIENTS, DEMO_DTYPE, KNOBS_DTYPE, RULES_DTYPE, Actions
 from fastenv.errors import ConfigError
 
@@ -90,6 +91,17 @@ class DrMarioConfig:
     demo : str or Path, optional
         File of the demo's tables, which a frame environment of one player then plays by itself
         (docs/drmario.md, 10).
+    obs : str
+        Planes of an observation (docs/drmario.md, 13), in games of frames one without those of
+        placements. By id, the default of frames is ``bitplane`` with a stack of 4, that of a match
+        of placements ``bitplane_bottle_conn_mask_vs`` with the extra ``pill``.
+    obs_dtype : {"float32", "uint8"}
+        Of the planes.
+    extras : sequence of str
+        What an observation has beside its planes, which makes it a Dict: ``pill``, ``aux`` or
+        ``aux_vs``, and where decisions are placements ``costs``, ``candidates``.
+    candidates : int
+        Placements that are listed as candidates, the cheapest ones first.
     first_frame, intro_frames : int
         Frame counter after a reset, and frames before play starts (docs/drmario.md, 3).
     rewards : mapping of str to float
@@ -110,6 +122,10 @@ class DrMarioConfig:
     actions: str = "buttons"
     stack: int = 1
     demo: str | Path | None = None
+    obs: str = "bitplane_reduced"
+    obs_dtype: str = "float32"
+    extras: tuple[str, ...] = ()
+    candidates: int = 128
     first_frame: int = t.FIRST_FRAME
     intro_frames: int = t.INTRO_FRAMES
     rewards: dict[str, float] = field(default_factory=dict)
@@ -126,11 +142,26 @@ class DrMarioConfig:
         _choice("actions", self.actions, ACTIONS)
         if self.stack not in (1, t.STACK) or isinstance(self.stack, bool):
             raise _refuse("stack", self.stack, f"1 or {t.STACK}")
+        self._check_observation()
         _integer("first_frame", self.first_frame, 0, 2**32 - 1)
         _integer("intro_frames", self.intro_frames, 1, 255)
         for name, value in self.rewards.items():
             _number(name, value)
         self._check_kind()
+
+    def _check_observation(self) -> None:
+        allowed = [n for n in OBSERVATIONS if self.placement or "mask" not in n]
+        _choice("obs", self.obs, allowed)
+        _choice("obs_dtype", self.obs_dtype, OBS_DTYPES)
+        extras = [n for n in EXTRAS if self.placement or n not in PLACEMENT_EXTRAS]
+        given = self.extras
+        listed = isinstance(given, (tuple, list)) and all(isinstance(n, str) for n in given)
+        if not listed or len({*given}) < len(given) or not {*given} <= {*extras}:
+            raise _refuse("extras", given, f"some of {', '.join(extras)}, each at most once")
+        if "aux" in given and "aux_vs" in given:
+            raise _refuse("extras", given, "with one of aux and aux_vs, which begins with aux")
+        object.__setattr__(self, "extras", tuple(n for n in EXTRAS if n in given))
+        _integer("candidates", self.candidates, 1, t.NUM_PLACEMENTS)
 
     def _check_kind(self) -> None:
         """Refuse what an environment of this kind does not have."""
@@ -159,6 +190,10 @@ class DrMarioConfig:
             For an unknown option or a value that is not allowed.
         """
         known = [f.name for f in fields(cls) if f.name != "rewards"]
+        if not options.get("placement", True):
+            options = {"obs": "bitplane", "stack": t.STACK, **options}
+        elif options.get("agents", 1) == 2:
+            options = {"obs": "bitplane_bottle_conn_mask_vs", "extras": ("pill",), **options}
         rewards = {name: options.pop(name) for name in COEFFICIENTS if name in options}
         for name in options:
             if name not in known:
@@ -182,7 +217,23 @@ class DrMarioConfig:
         row["max_wait_frames"], row["actions"] = self.max_wait_frames, ACTIONS.index(self.actions)
         row["stack"], row["demo"] = self.stack, self.demo is not None
         row["first_frame"], row["intro_frames"] = self.first_frame, self.intro_frames
+        row["obs"], row["bytes"] = OBSERVATIONS.index(self.obs), self.obs_dtype == "uint8"
+        row["aux"] = 2 if "aux_vs" in self.extras else "aux" in self.extras
+        row["costs"], row["pill"] = "costs" in self.extras, "pill" in self.extras
+        row["candidates"] = self.candidates if "candidates" in self.extras else 0
+        row["obs_bytes"], row["num_actions"] = self.obs_record().itemsize, self.num_actions
         return row
+
+    @property
+    def num_actions(self) -> int:
+        """Return the number of actions of an agent."""
+        if self.placement:
+            return t.NUM_PLACEMENTS
+        return t.NUM_BUTTONS if self.actions == ACTIONS[Actions.BUTTONS] else t.NUM_LATCHED
+
+    def obs_record(self) -> np.dtype[Any]:
+        """Return the record of an observation, whose only field are the planes without extras."""
+        return obs_record(self.obs, self.obs_dtype, self.extras, self.stack, self.candidates)
 
     def demo_record(self) -> np.ndarray:
         """Return the demo's tables as a record array, shape (1,), dtype ``DEMO_DTYPE``."""

@@ -225,6 +225,9 @@ RULES_DTYPE = np.dtype(
         *((name, "f8") for name in COEFFICIENTS),
         ("max_wait_frames", "i4"),
         ("first_frame", "u4"),
+        ("obs_bytes", "i4"),  # of a player's observation
+        ("num_actions", "u2"),
+        ("candidates", "u2"),  # placements that an observation lists, 0 for no list
         ("agents", "u1"),
         ("placement", "u1"),  # 1: a decision is a placement, 0: a frame
         ("replay", "u1"),  # 1: placements are played by their scripts, 0: warped to
@@ -233,6 +236,11 @@ RULES_DTYPE = np.dtype(
         ("intro_frames", "u1"),
         ("stack", "u1"),  # frames an observation shows
         ("demo", "u1"),
+        ("obs", "u1"),  # a layout.Planes
+        ("bytes", "u1"),  # 1: planes of uint8, 0: of float32
+        ("aux", "u1"),  # 1: the auxiliary vector, 2: with the opponent
+        ("costs", "u1"),  # 1: costs of all placements
+        ("pill", "u1"),  # 1: colours of the pills
     ],
     align=True,
 )
