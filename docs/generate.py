@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fastenv.drmario.layout import AUX, AUX_VERSUS, PLANES
 from fastenv.prospector.layout import OBS_LAYOUT
 from fastenv.skullking.layout import layout_table
 from fastenv.skullking.tables import Tier
@@ -24,10 +25,33 @@ def prospector_table() -> str:
     return "\n".join(lines)
 
 
+def drmario_planes() -> str:
+    """Return the planes of Dr. Mario's observations as a Markdown table."""
+    lines = ["| `obs` | C | planes |", "|---|---|---|"]
+    for name, planes in PLANES.items():
+        lines.append(f"| `{name}` | {len(planes)} | {', '.join(planes)} |")
+    return "\n".join(lines)
+
+
+def drmario_aux() -> str:
+    """Return Dr. Mario's auxiliary vector as a Markdown table."""
+    lines, offset = ["| index | block | content |", "|---|---|---|"], 0
+    for name, length, text in AUX + AUX_VERSUS:
+        index = str(offset) if length == 1 else f"{offset}..{offset + length - 1}"
+        lines.append(f"| {index} | {name} | {text} |")
+        offset += length
+    return "\n".join(lines)
+
+
 def tables() -> dict[str, dict[str, str]]:
     """Return page -> mark -> table."""
     skullking = {f"layout_table({tier.name})": layout_table(tier) for tier in Tier}
-    return {"skullking.md": skullking, "prospector.md": {"layout_table": prospector_table()}}
+    drmario = {"drmario_planes": drmario_planes(), "drmario_aux": drmario_aux()}
+    return {
+        "skullking.md": skullking,
+        "prospector.md": {"layout_table": prospector_table()},
+        "drmario.md": drmario,
+    }
 
 
 def with_tables(name: str) -> str:

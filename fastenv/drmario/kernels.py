@@ -59,8 +59,10 @@ BITPLANE, EXTENDED = 7, 8
 HEAD, PLAYER, VIEW = HEAD_DTYPE.itemsize, PLAYER_DTYPE.itemsize, VIEW_DTYPE.itemsize
 COSTS = COSTS_DTYPE.itemsize
 # Behind the players, whose number they depend on.
-TAU_AT = state_dtype(1, 1).fields["tau"][1]  # of one player
-STACK_AT = np.array([state_dtype(n, 4).fields["stack"][1] for n in (1, 2)], np.int64)
+_ONE: Any = state_dtype(1, 4).fields
+_TWO: Any = state_dtype(2, 4).fields
+TAU_AT = _ONE["tau"][1]  # of one player
+STACK_AT = np.array([_ONE["stack"][1], _TWO["stack"][1]], np.int64)
 NUM_TERMS = len(layout.REWARD_TERMS)
 
 LOW = np.uint64(0x0101010101010101)  # the lowest bit of every cell
@@ -170,7 +172,7 @@ def _put(planes, plane, row, word):
     """Write a row of a plane of zeros and ones."""
 
 
-@overload(_put, jit_options=_HELPER)
+@overload(_put, jit_options={"error_model": "numpy"})
 def _put_typed(planes, plane, row, word):
     if planes.dtype == _WORDS:
 
@@ -190,7 +192,7 @@ def _fill(planes, plane, number, scale):
     """Write a plane of one number."""
 
 
-@overload(_fill, jit_options=_HELPER)
+@overload(_fill, jit_options={"error_model": "numpy"})
 def _fill_typed(planes, plane, number, scale):
     if planes.dtype == _WORDS:
 
