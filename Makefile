@@ -8,7 +8,7 @@ PY := $(CURDIR)/.venv/bin/python
 VENV := .venv/installed
 EXTENSION := build/extension
 
-.PHONY: train test slow-test bench lint build again debug-test sanitize-test clean
+.PHONY: train test slow-test bench lint build again debug-test sanitize-test versions clean
 
 train: $(EXTENSION)
 	$(PY) -m training.train --config training/configs/main.yaml
@@ -69,6 +69,10 @@ debug-test: $(VENV)
 sanitize-test: $(VENV)
 	$(call parity_in_copy,sanitize,FASTENV_SANITIZE=1,ASAN_OPTIONS=detect_leaks=0 \
 	    UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$(gcc -print-file-name=libasan.so)")
+
+# Environments of their own, in a temporary folder: .venv and what is built here stay as they are.
+versions: $(VENV)
+	$(PY) -m tools.versions
 
 # Runs are results, not products of the build, and stay; so does .venv, which is slow to fetch again.
 clean:

@@ -22,6 +22,8 @@ def widen(record):
         value = record[name]
         if value.dtype.names is not None:
             fields[name] = widen(value)
+        elif value.dtype == np.uint64:
+            fields[name] = value  # NumPy 1 makes floats of Python's integers beside these
         else:
             fields[name] = value.astype(object) if value.ndim else value.item()
     return SimpleNamespace(**fields)
