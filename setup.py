@@ -36,12 +36,8 @@ NO_OPENMP = switch("NO_OPENMP")
 REQUIRED = switch("REQUIRE_EXTENSION")
 REQUIRED_IF_ABLE = switch("REQUIRE_IF_ABLE")
 
-GAMES = ("skullking", "prospector", "drmario")
-MODULES = [
-    "fastenv._batch",
-    *(f"fastenv.{game}._core" for game in GAMES),
-    "fastenv.drmario._reachability",
-]
+SOURCES = sorted(Path("fastenv").rglob("*.pyx"))
+MODULES = [".".join(path.with_suffix("").parts) for path in SOURCES]
 if switch("NO_EXTENSION"):
     MODULES = []
 

@@ -1,4 +1,4 @@
-"""Command line: ``python -m fastenv envs|verify|bench|play``."""
+"""Command line: ``python -m fastenv envs|verify|bench|play|new-game``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -18,6 +19,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.game import Game
 from fastenv.registry import make_game, short_id
+from fastenv.scaffold import new_game
 from fastenv.vector import sample_legal
 from fastenv.verify import BACKENDS, Tally, available, verify
 
@@ -216,6 +218,14 @@ def _what_there_is() -> str:
     return "\n".join(lines)
 
 
+def new_game_command(args: argparse.Namespace) -> int:
+    """Write the folder of a new game, and say what comes next."""
+    for path in new_game(args.name, args.root):
+        print(path)
+    print(f"next: python -m tools.structs {args.name}, then make build; see docs/new_game.md")
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     root = argparse.ArgumentParser(prog="python -m fastenv", description=fastenv.__doc__)
@@ -251,6 +261,10 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--bot", help="let this bot play")
     sub.add_argument("--seed", type=int)
     sub.add_argument("--delay", type=float, default=1, help="seconds between a bot's moves")
+
+    sub = command("new-game", new_game_command, "write the folder of a new game: docs/new_game.md")
+    sub.add_argument("name", help="of its package, such as connect_four")
+    sub.add_argument("--root", type=Path, default=Path(), help="the checkout; default: here")
     return root
 
 

@@ -95,6 +95,8 @@ def one_seat(game: Game, opponent: str | None) -> str | None:
         If there are others and nobody was named.
     """
     if game.spec.num_agents > 1 and opponent is None:
+        opponent = game.spec.opponent
+    if game.spec.num_agents > 1 and opponent is None:
         raise ConfigError(
             "opponent=None: this game has several agents; name the scripted player of the others, "
             "or take make_vec(..., agents='all')"

@@ -69,6 +69,8 @@ class GameSpec:
     num_agents : int
         Agents of a row, K. With more than one, everything an agent sees or does has an axis of K
         behind that of the lanes.
+    opponent : str, optional
+        Scripted player of the other agents where views show one, unless another is named.
     obs_dtype, obs_shape : dtype, tuple of int
         An observation: numbers of any type in this shape, or a structured dtype, aligned, whose
         fields a view shows as a Dict of arrays.
@@ -103,6 +105,7 @@ class GameSpec:
     state_dtype: np.dtype[Any]
     tail: tuple[str, ...] = ()
     num_agents: int = 1
+    opponent: str | None = None
     obs_dtype: np.dtype[Any] = FLOAT
     obs_shape: tuple[int, ...] = ()
     obs_bounds: Bounds | Mapping[str, Bounds] = (-1.0, 1.0)

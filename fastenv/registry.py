@@ -6,6 +6,7 @@ A game module is imported when an environment of its is made, not before.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +27,7 @@ ENVS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "SkullKingWorker-v0": ("fastenv.skullking", {"tier": "worker"}),
         "SkullKingAbility-v0": ("fastenv.skullking", {"tier": "ability"}),
         "Prospector-v0": ("fastenv.prospector", {}),
+        # `python -m fastenv new-game` enters an id above this line.
     }
 )
 
@@ -68,7 +70,14 @@ def make_game(env_id: str, **options: Any) -> Game:
     for name in fixed:
         if name in options:
             raise ConfigError(f"{name}={options[name]!r}: {name} is fixed by the id {env_id!r}")
-    game: Game = importlib.import_module(module).make_game(**fixed, **options)
+    make = importlib.import_module(module).make_game
+    taken = inspect.signature(make).parameters
+    if not any(each.kind is each.VAR_KEYWORD for each in taken.values()):
+        for name in options:
+            if name not in taken:
+                known = ", ".join(taken) or "none"
+                raise ConfigError(f"{name!r} is not an option of {env_id!r}: there are {known}")
+    game: Game = make(**fixed, **options)
     game.env_id = short_id(env_id)
     return game
 

@@ -63,6 +63,7 @@ class RowFormat:
             raise ValueError(f"{dtype} has no fields")
         if unknown := set(raw) - {*dtype.names}:
             raise ValueError(f"no field {min(unknown)!r} that could be raw")
+        self._made_from = dtype, tuple(raw)
         self.fields: dict[str, Any] = {}
         where: int | slice
         self._raw: list[tuple[str, int, int]] = []  # name, which value, bytes
@@ -91,6 +92,10 @@ class RowFormat:
         # all that are raw, as a tuple; the first value twice, since of one there would be no tuple
         self._raw_of = itemgetter(*[i for _, i, _ in self._raw], 0, 0)
         self._raw_sizes = [size for _, _, size in self._raw]
+
+    def __reduce__(self) -> Any:
+        """Pickle what it was made from: a compiled ``struct.Struct`` cannot be."""
+        return RowFormat, self._made_from
 
     def pack(self, *values: Any) -> bytes:
         """Return the row of these values.

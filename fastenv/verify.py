@@ -219,6 +219,9 @@ class Case:
 def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
     """Return the random options of a case, as the game of an id draws them.
 
+    That is ``random_options(rng, **fixed, **given)`` beside its ``make_game``; a game without it is
+    compared with its defaults.
+
     Parameters
     ----------
     env_id : str
@@ -230,7 +233,8 @@ def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
     """
     module, fixed = ENVS[short_id(env_id)]
     rng = np.random.default_rng([seed, 1])
-    options: dict[str, Any] = importlib.import_module(module).random_options(rng, **fixed, **given)
+    draw = getattr(importlib.import_module(module), "random_options", None)
+    options: dict[str, Any] = given if draw is None else draw(rng, **fixed, **given)
     return options
 
 

@@ -42,14 +42,38 @@ def pytest_report_header() -> str:
     return f"fastenv core: {_batch.__file__}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests whose parameter ``backend`` stands for compiled code."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the author of a game run what runs over all ids for one of them."""
+    parser.addoption("--env", metavar="ID", help="of the tests of every id, only those of this one")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests whose ``backend`` is compiled code, and keep those of ``--env``."""
     from tests.needs import needs_core
 
+    if config.option.env:
+        _keep_those_of(config.option.env, config, items)
     for item in items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
         if params.get("backend") in ("cython", "fast"):
             item.add_marker(needs_core)
+
+
+def _keep_those_of(env: str, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of an id: those whose parameter ``env_id`` it is."""
+    import fastenv
+
+    ids = [each.removeprefix("fastenv/") for each in fastenv.list_envs()]
+    wanted = env.removeprefix("fastenv/")
+    if wanted not in ids:
+        raise pytest.UsageError(f"--env {env}: must be one of {', '.join(ids)}")
+    kept, others = [], []
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        its = str(params.get("env_id")).removeprefix("fastenv/")
+        (kept if its == wanted else others).append(item)
+    config.hook.pytest_deselected(items=others)
+    items[:] = kept
 
 
 def pytest_runtest_setup() -> None:

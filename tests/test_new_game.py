@@ -1,0 +1,161 @@
+"""docs/new_game.md followed to the letter, and the command that writes a new game."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fastenv.errors import ConfigError
+from fastenv.scaffold import new_game
+from tests.needs import needs_compiler
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "new_game.md").read_text(encoding="utf-8")
+# What the page tells to do, in its order: a file with its text, or commands.
+STEP = re.compile(r"^(?:#### `(.+?)`\n\n```\w+|```sh)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+GAMES = ("pig", "connect_four")
+
+
+def copy_of_the_checkout(folder: Path) -> Path:
+    """Copy what a checkout has after `make build`; nothing that is built is older than before."""
+    ignored = shutil.ignore_patterns("__pycache__", "data", "runs")
+    for name in ("fastenv", "tests", "tools", "training", "build/cython"):
+        if (ROOT / name).exists():
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, folder)
+    return folder
+
+
+def run(folder: Path, *words: str) -> str:
+    """Run a command in a folder and return what it printed."""
+    ours = ("PYTEST", "PYTHONPATH", "FASTENV", "NUMBA_CACHE_DIR")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    done = subprocess.run(
+        words, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=500
+    )
+    assert done.returncode == 0, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def test_the_page_has_every_file_and_stays_short() -> None:
+    listings = {name: code for name, code in STEP.findall(PAGE) if name}
+    for game in GAMES:
+        parts = ("state.py", "reference.py", "__init__.py", "kernels.py", "_core.pyx")
+        code = {part: listings[f"fastenv/{game}/{part}"] for part in parts}
+        rules = code.pop("reference.py")
+        assert rules
+        assert sum(len(text.splitlines()) for text in code.values()) < 200
+
+
+def test_a_new_game_plays_at_once(tmp_path: Path) -> None:
+    root = copy_of_the_checkout(tmp_path)
+    written = new_game("coin_toss", root)
+    assert [path.relative_to(root).as_posix() for path in written] == [
+        *(f"fastenv/coin_toss/{name}.py" for name in ("__init__", "state", "reference", "kernels")),
+        *("fastenv/coin_toss/_core.pyx", "fastenv/coin_toss/_core.pyi"),
+        *("tests/coin_toss/test_coin_toss_parity.py", "fastenv/registry.py"),
+    ]
+    script = """
+import fastenv, numpy as np
+for backend in ("reference", "numba"):
+    vec = fastenv.make_vec("CoinToss-v0", 3, backend=backend)
+    vec.reset(seed=0)
+    total = sum(vec.step(np.zeros(3, np.int64))[1].sum() for _ in range(33))
+    rows = vec.get_states()
+    vec.set_states(rows)
+    print(backend, total, rows["tosses"].tolist())
+try:
+    fastenv.make("CoinToss-v0", sides=3)
+except fastenv.ConfigError as error:
+    print(error)
+rows["tosses"][1] = 11
+try:
+    vec.set_states(rows)
+except fastenv.StateError as error:
+    print(error)
+"""
+    lines = run(root, sys.executable, "-c", script).splitlines()
+    (one, total, *rows), (other, *same) = lines[0].split(), lines[1].split()
+    assert (one, other) == ("reference", "numba")
+    assert [total, *rows] == same
+    assert 0 < float(total) < 90  # three lanes, 30 tosses each
+    assert lines[2] == "'sides' is not an option of 'CoinToss-v0': there are none"
+    assert lines[3] == "lane 1: tosses=11 must be 0..10"
+
+
+def files(root: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The least that counts as a checkout."""
+    for folder in ("fastenv/pig", "tests/dice"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(ROOT / "fastenv" / "registry.py", tmp_path / "fastenv")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("", "name '': must be lower-case words"),
+        ("Chess", "name 'Chess': must be lower-case words"),
+        ("../chess", "name '../chess': must be"),
+        ("chess-960", "name 'chess-960': must be"),
+        ("class", "name 'class': must be"),
+        ("registry", "name 'registry': fastenv/registry.py is there already"),
+        ("pig", "name 'pig': fastenv/pig is there already"),
+        ("dice", "name 'dice': tests/dice is there already"),
+    ],
+)
+def test_bad_names_write_nothing(checkout: Path, name: str, said: str) -> None:
+    before = files(checkout)
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        new_game(name, checkout)
+    assert files(checkout) == before
+
+
+def test_a_new_game_needs_a_checkout(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="must be a checkout of fastenv"):
+        new_game("chess", tmp_path)
+    assert files(tmp_path) == {}
+
+
+def test_a_second_game_is_entered_below_the_first(checkout: Path) -> None:
+    new_game("go", checkout)
+    new_game("connect_four", checkout)
+    text = (checkout / "fastenv" / "registry.py").read_text(encoding="utf-8")
+    assert text.index('"Go-v0": ("fastenv.go", {})') < text.index('"ConnectFour-v0": (')
+    compile(text, "registry.py", "exec")
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("game", GAMES)
+def test_the_page_followed_to_the_letter(game: str, tmp_path: Path) -> None:
+    """Every listing and every command, from the scaffold to an agent that is evaluated."""
+    pytest.importorskip("sb3_contrib")
+    root, printed = copy_of_the_checkout(tmp_path), {}
+    first, second, _ = re.split(r"^# (?:Connect Four|All games)\n", PAGE, flags=re.MULTILINE)
+    steps = STEP.findall(first if game == "pig" else second)
+    assert steps[0][1] == f"python -m fastenv new-game {game}\n"
+    for name, text in steps:
+        if name:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8")
+            continue
+        for line in text.splitlines():
+            python, *words = shlex.split(line)
+            assert python == "python"
+            printed[words[1]] = run(root, sys.executable, *words)
+    assert " passed" in printed["pytest"]
+    assert "every bit" in printed["fastenv"]
+    assert "trained" in printed["training.evaluate"]
+    assert "random_legal" in printed["training.evaluate"]
