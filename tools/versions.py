@@ -134,7 +134,7 @@ def test(uv: str, leg: Leg, folder: Path, args: argparse.Namespace) -> bool:
     print(f"{leg}:", *(each for each in versions if each.partition("==")[0] in told), flush=True)
     copy_of_the_tree(tree)
     env = clean() | {"FASTENV_REQUIRE_EXTENSION": "1"}
-    build = [python, "setup.py", "-q", "build_ext", "--inplace"]
+    build = [str(python), "setup.py", "-q", "build_ext", "--inplace"]
     subprocess.run(build, cwd=tree, env=env, check=True, stdout=subprocess.DEVNULL)
     run(uv, "pip", "install", "--quiet", f"--python={python}", "--no-deps", "--no-build-isolation",
         "--editable", ".", cwd=tree)  # fmt: skip
