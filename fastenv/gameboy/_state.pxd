@@ -1,0 +1,114 @@
+# Generated from fastenv.gameboy.state by "python -m tools.structs"; not to be edited.
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t, uint8_t
+
+cdef enum:
+    M_CYCLE = 4
+    LINE = 456
+    LINES = 154
+    VISIBLE = 144
+    FRAME = 70224
+    WIDTH = 160
+    HEIGHT = 144
+    SCAN_END = 80
+    DRAW_END = 252
+    NEXT_LY = 452
+    OBJECTS_A_LINE = 10
+    SERIAL_TIME = 4096
+    SERIAL_KEPT = 64
+    DMA_TIME = 648
+    DMA_BLOCKS = 640
+    R_P1 = 0
+    R_SB = 1
+    R_SC = 2
+    R_DIV = 4
+    R_TIMA = 5
+    R_TMA = 6
+    R_TAC = 7
+    R_IF = 15
+    R_NR10 = 16
+    R_NR50 = 36
+    R_NR51 = 37
+    R_NR52 = 38
+    R_WAVE = 48
+    R_LCDC = 64
+    R_STAT = 65
+    R_SCY = 66
+    R_SCX = 67
+    R_LY = 68
+    R_LYC = 69
+    R_DMA = 70
+    R_BGP = 71
+    R_OBP0 = 72
+    R_OBP1 = 73
+    R_WY = 74
+    R_WX = 75
+    R_IE = 255
+
+cdef enum Interrupt:
+    INT_VBLANK = 0
+    INT_STAT = 1
+    INT_TIMER = 2
+    INT_SERIAL = 3
+    INT_JOYPAD = 4
+
+cdef enum Mbc:
+    NO_MBC = 0
+    MBC1 = 1
+    MBC3 = 3
+    MBC5 = 5
+
+cdef enum Reload:
+    RELOAD_NO = 0
+    RELOAD_OVERFLOWN = 1
+    RELOAD_DONE = 2
+
+cdef extern from "_state.h":
+    ctypedef struct Shared:
+        int32_t rom_banks
+        int32_t ram_banks
+        int32_t mbc
+        int32_t pad
+        uint8_t read_ones[128]
+        uint64_t spread[256]
+
+    ctypedef struct State:
+        int64_t cyc
+        int64_t instr
+        int32_t dot
+        int32_t serial_count
+        uint16_t pc
+        uint16_t sp
+        uint8_t a
+        uint8_t f
+        uint8_t b
+        uint8_t c
+        uint8_t d
+        uint8_t e
+        uint8_t h
+        uint8_t l
+        uint8_t ime
+        uint8_t ime_delay
+        uint8_t halted
+        uint8_t halt_bug
+        uint8_t stopped
+        uint8_t locked
+        uint16_t div
+        uint16_t serial_left
+        uint16_t dma_left
+        uint8_t dma_blocks
+        uint8_t reload
+        uint8_t keys
+        uint8_t first_frame
+        uint8_t lyc_match
+        uint8_t wy_seen
+        uint16_t rom_bank
+        uint8_t ram_bank
+        uint8_t bank_mode
+        uint8_t ram_enable
+        uint8_t unused[197]
+        uint8_t oam[160]
+        uint8_t serial[64]
+        uint8_t pad[32]
+        uint8_t high[256]
+        uint8_t vram[8192]
+        uint8_t wram[8192]

@@ -1,0 +1,119 @@
+"""Cartridges: what a ROM's header says of it (``docs/gameboy.md``, section 11)."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastenv.errors import ConfigError
+from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc
+
+_HEADER_END = 0x150
+_TITLE, _TYPE, _RAM_SIZE, _CHECKSUM = slice(0x134, 0x143), 0x147, 0x149, 0x14D
+_SUPPORTED = {
+    0x00: Mbc.NONE, 0x08: Mbc.NONE, 0x09: Mbc.NONE,
+    0x01: Mbc.MBC1, 0x02: Mbc.MBC1, 0x03: Mbc.MBC1,
+    0x0F: Mbc.MBC3, 0x10: Mbc.MBC3, 0x11: Mbc.MBC3, 0x12: Mbc.MBC3, 0x13: Mbc.MBC3,
+    0x19: Mbc.MBC5, 0x1A: Mbc.MBC5, 0x1B: Mbc.MBC5, 0x1C: Mbc.MBC5, 0x1D: Mbc.MBC5, 0x1E: Mbc.MBC5,
+}  # fmt: skip
+_WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
+_RAM_BANKS = {2: 1, 3: 4, 4: 16, 5: 8}  # by the header's code
+_MOST_ROM = 512 * ROM_BANK
+
+
+class UnsupportedCartridgeError(ConfigError):
+    """A cartridge of a type that is not emulated."""
+
+
+@dataclass(frozen=True)
+class Cartridge:
+    """A ROM and what its header says.
+
+    Attributes
+    ----------
+    rom : bytes
+        Padded with $FF to a power of two of banks, at least two.
+    mbc : Mbc
+    ram_banks : int
+        Of 8 KiB each.
+    title : str
+    sha256 : str
+        Of the ROM as it was given.
+    checksum : int
+        The header's, which decides two flags at power-up.
+    """
+
+    rom: bytes
+    mbc: Mbc
+    ram_banks: int
+    title: str
+    sha256: str
+    checksum: int
+
+    @property
+    def rom_banks(self) -> int:
+        """Number of banks of 16 KiB."""
+        return len(self.rom) // ROM_BANK
+
+    @property
+    def ram_size(self) -> int:
+        """Bytes of RAM."""
+        return self.ram_banks * RAM_BANK
+
+
+def load_cartridge(path: str | Path) -> Cartridge:
+    """Return the cartridge of a ROM file; see :func:`read_cartridge`."""
+    return read_cartridge(Path(path).read_bytes(), str(path))
+
+
+def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
+    """Return the cartridge of a ROM.
+
+    Parameters
+    ----------
+    rom : bytes
+    name : str
+        What messages call it.
+
+    Raises
+    ------
+    UnsupportedCartridgeError
+        If its header names a type that is not emulated.
+    ConfigError
+        If it is shorter than its header, or longer than any cartridge.
+
+    Warns
+    -----
+    UserWarning
+        If the header's checksum is wrong: a console would not start it.
+    """
+    if not _HEADER_END <= len(rom) <= _MOST_ROM:
+        raise ConfigError(
+            f"{name}: {len(rom)} bytes; a ROM has at least {_HEADER_END}, those of its header, and "
+            f"at most {_MOST_ROM}"
+        )
+    kind = rom[_TYPE]
+    if kind not in _SUPPORTED:
+        known = ", ".join(f"${code:02X}" for code in _SUPPORTED)
+        raise UnsupportedCartridgeError(
+            f"{name}: cartridge type ${kind:02X} at $0147 is not emulated, only {known}"
+        )
+    checksum = sum(0xFF - byte for byte in rom[0x134:_CHECKSUM]) & 0xFF
+    if checksum != rom[_CHECKSUM]:
+        warnings.warn(
+            f"{name}: header checksum at $014D is ${rom[_CHECKSUM]:02X}, should be "
+            f"${checksum:02X}: a console would not start it",
+            stacklevel=2,
+        )
+    banks = max(2, -(-len(rom) // ROM_BANK))
+    banks = 1 << (banks - 1).bit_length()
+    return Cartridge(
+        rom=rom.ljust(banks * ROM_BANK, b"\xff"),
+        mbc=_SUPPORTED[kind],
+        ram_banks=_RAM_BANKS.get(rom[_RAM_SIZE], 0) if kind in _WITH_RAM else 0,
+        title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
+        sha256=hashlib.sha256(rom).hexdigest(),
+        checksum=rom[_CHECKSUM],
+    )

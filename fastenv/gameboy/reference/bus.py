@@ -1,0 +1,209 @@
+"""What the processor sees: memory, registers, and time (sections 3 and 5.5)."""
+
+from __future__ import annotations
+
+from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.reference.cart import Cart
+from fastenv.gameboy.reference.interrupts import Interrupts
+from fastenv.gameboy.reference.joypad import Joypad
+from fastenv.gameboy.reference.ppu import Ppu
+from fastenv.gameboy.reference.serial import Serial
+from fastenv.gameboy.reference.timer import Timer
+from fastenv.gameboy.tables import (
+    CART_RAM,
+    DMA_BLOCKS,
+    DMA_TIME,
+    ECHO,
+    HIGH,
+    HRAM,
+    IO,
+    M_CYCLE,
+    OAM,
+    READ_ONES,
+    UNUSABLE,
+    VRAM,
+    WRAM,
+)
+
+
+class Bus:
+    """All parts but the processor. An access takes one machine cycle, and so does :meth:`tick`.
+
+    An access sees everything as it is at the beginning of its cycle.
+    """
+
+    def __init__(self, cartridge: Cartridge) -> None:
+        self.interrupts = Interrupts()
+        self.timer = Timer(self.interrupts)
+        self.joypad = Joypad(self.interrupts)
+        self.serial = Serial(self.interrupts)
+        self.ppu = Ppu(self.interrupts)
+        self.cart = Cart(cartridge)
+        self.wram = bytearray(0x2000)
+        self.hram = bytearray(0x7F)
+        self.sound = bytearray(0x30)  # $FF10 to $FF3F
+        self.dma = 0  # the register
+        self.dma_left = 0  # T until the copy, 0 if there is none
+        self.dma_blocks = False
+        self.cyc = 0
+
+    def tick(self) -> None:
+        """Let a machine cycle pass."""
+        self.cyc += M_CYCLE
+        self.timer.tick()
+        self.ppu.tick()
+        self.serial.tick()
+        if self.dma_left:
+            self._tick_dma()
+
+    def read(self, address: int) -> int:
+        """Return a byte; a machine cycle passes."""
+        value = self._read(address)
+        self.tick()
+        return value
+
+    def write(self, address: int, value: int) -> None:
+        """Store a byte; a machine cycle passes."""
+        self._write(address, value)
+        self.tick()
+
+    # -- memory --
+
+    def _read(self, address: int) -> int:
+        if VRAM <= address < CART_RAM and self.ppu.vram_hidden:
+            return 0xFF
+        if address < OAM:
+            return self.read_memory(address)
+        if address < HIGH:
+            if self.ppu.oam_hidden or self.dma_blocks:
+                return 0xFF
+            return self.ppu.oam[address - OAM] if address < UNUSABLE else 0
+        return self._read_high(address & 0xFF)
+
+    def read_memory(self, address: int) -> int:
+        """Return a byte below $FE00, whatever the display is doing."""
+        if address < VRAM:
+            return self.cart.read_rom(address)
+        if address < CART_RAM:
+            return self.ppu.vram[address - VRAM]
+        if address < WRAM:
+            return self.cart.read_ram(address)
+        return self.wram[address % 0x2000]
+
+    def _write(self, address: int, value: int) -> None:
+        if address < VRAM:
+            self.cart.write_rom(address, value)
+        elif address < CART_RAM:
+            if not self.ppu.vram_closed:
+                self.ppu.vram[address - VRAM] = value
+        elif address < WRAM:
+            self.cart.write_ram(address, value)
+        elif address < OAM:
+            self.wram[address % 0x2000] = value
+        elif address < UNUSABLE:
+            if not self.ppu.oam_closed and not self.dma_blocks:
+                self.ppu.oam[address - OAM] = value
+        elif address >= HIGH:
+            self._write_high(address & 0xFF, value)
+
+    # -- page $FF --
+
+    def _read_high(self, low: int) -> int:
+        if low == IO.IE:
+            return self.interrupts.enabled
+        if low >= HRAM & 0xFF:
+            return self.hram[low - 0x80]
+        return self._read_register(low) | READ_ONES[low]
+
+    def _read_register(self, low: int) -> int:  # noqa: C901
+        ppu, timer = self.ppu, self.timer
+        match low:
+            case IO.P1:
+                return self.joypad.select | self.joypad.lines
+            case IO.SB:
+                return self.serial.sb
+            case IO.SC:
+                return self.serial.sc
+            case IO.DIV:
+                return timer.counter >> 8
+            case IO.TIMA:
+                return timer.tima
+            case IO.TMA:
+                return timer.tma
+            case IO.TAC:
+                return timer.tac
+            case IO.IF:
+                return self.interrupts.requested
+            case IO.LCDC:
+                return ppu.lcdc
+            case IO.STAT:
+                return ppu.read_stat()
+            case IO.LY:
+                return ppu.ly
+            case IO.DMA:
+                return self.dma
+            case IO.SCY | IO.SCX | IO.LYC | IO.BGP | IO.OBP0 | IO.OBP1 | IO.WY | IO.WX:
+                value: int = getattr(ppu, IO(low).name.lower())
+                return value
+        return self.sound[low - IO.NR10] if IO.NR10 <= low < IO.LCDC else 0
+
+    def _write_high(self, low: int, value: int) -> None:  # noqa: C901
+        ppu, timer = self.ppu, self.timer
+        match low:
+            case IO.P1:
+                self.joypad.write(value)
+            case IO.SB:
+                self.serial.sb = value
+            case IO.SC:
+                self.serial.write_sc(value)
+            case IO.DIV:
+                timer.write_div()
+            case IO.TIMA:
+                timer.write_tima(value)
+            case IO.TMA:
+                timer.write_tma(value)
+            case IO.TAC:
+                timer.write_tac(value)
+            case IO.IF:
+                self.interrupts.requested = value & 0x1F
+            case IO.IE:
+                self.interrupts.enabled = value
+            case IO.LCDC:
+                ppu.write_lcdc(value)
+            case IO.STAT:
+                ppu.write_stat(value)
+            case IO.LYC:
+                ppu.write_lyc(value)
+            case IO.DMA:
+                self._start_dma(value)
+            case IO.SCY | IO.SCX | IO.BGP | IO.OBP0 | IO.OBP1 | IO.WY | IO.WX:
+                setattr(ppu, IO(low).name.lower(), value)
+            case _ if low >= HRAM & 0xFF:
+                self.hram[low - 0x80] = value
+            case _ if IO.NR10 <= low < IO.LCDC:
+                self._write_sound(low, value)
+
+    def _write_sound(self, low: int, value: int) -> None:
+        """Store a register of the sound, which nobody hears; turned off, it forgets them."""
+        if low == IO.NR52:
+            value &= 0x80
+            if not value:
+                self.sound[: IO.NR52 - IO.NR10] = bytes(IO.NR52 - IO.NR10)
+        self.sound[low - IO.NR10] = value
+
+    # -- OAM DMA (section 9) --
+
+    def _start_dma(self, value: int) -> None:
+        self.dma = value
+        self.dma_left = DMA_TIME  # a transfer that was under way keeps OAM closed
+
+    def _tick_dma(self) -> None:
+        self.dma_left -= M_CYCLE
+        if self.dma_left == DMA_BLOCKS:
+            self.dma_blocks = True
+        elif self.dma_left == 0:
+            self.dma_blocks = False
+            source = self.dma << 8
+            if source >= ECHO:
+                source -= 0x2000
+            self.ppu.oam[:] = bytes(self.read_memory(source + i) for i in range(160))

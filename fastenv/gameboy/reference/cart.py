@@ -1,0 +1,106 @@
+"""Bank controllers (section 11)."""
+
+from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc
+
+BATTERY_KEY = 0x0A  # in the low half of a byte, it opens the RAM
+
+
+class Cart:
+    """A ROM, its RAM, and the registers that say which banks of them are seen."""
+
+    def __init__(self, cartridge: Cartridge) -> None:
+        self.cartridge = cartridge
+        self.mbc = cartridge.mbc
+        self.ram = bytearray(cartridge.ram_size)
+        self.rom_bank = 0 if self.mbc == Mbc.NONE else 1
+        self.ram_bank = 0
+        self.bank_mode = 0
+        self.ram_enable = 0
+
+    # -- what is read --
+
+    @property
+    def low_bank(self) -> int:
+        """The bank of ROM at $0000."""
+        if self.mbc == Mbc.MBC1 and self.bank_mode:
+            return self.ram_bank << 5
+        return 0
+
+    @property
+    def high_bank(self) -> int:
+        """The bank of ROM at $4000."""
+        if self.mbc == Mbc.NONE:
+            return 1
+        if self.mbc == Mbc.MBC1:
+            return self.ram_bank << 5 | self.rom_bank
+        return self.rom_bank
+
+    @property
+    def open_ram(self) -> int | None:
+        """Where in the RAM $A000 is, or None if no RAM is seen there."""
+        banks = self.cartridge.ram_banks
+        if self.mbc == Mbc.NONE:
+            return 0 if banks else None
+        if not banks or not self.ram_enable or (self.mbc == Mbc.MBC3 and self.ram_bank > 7):
+            return None
+        bank = self.ram_bank if self.mbc != Mbc.MBC1 or self.bank_mode else 0
+        return bank % banks * RAM_BANK
+
+    def read_rom(self, address: int) -> int:
+        """Return a byte of $0000 to $7FFF."""
+        bank = self.low_bank if address < ROM_BANK else self.high_bank
+        return self.cartridge.rom[bank % self.cartridge.rom_banks * ROM_BANK + address % ROM_BANK]
+
+    def read_ram(self, address: int) -> int:
+        """Return a byte of $A000 to $BFFF."""
+        base = self.open_ram
+        return 0xFF if base is None else self.ram[base + address % RAM_BANK]
+
+    # -- what is written --
+
+    def write_ram(self, address: int, value: int) -> None:
+        """Store a byte, if there is RAM to hold it."""
+        base = self.open_ram
+        if base is not None:
+            self.ram[base + address % RAM_BANK] = value
+
+    def write_rom(self, address: int, value: int) -> None:
+        """Write a register of the bank controller, at $0000 to $7FFF."""
+        if self.mbc == Mbc.MBC1:
+            self._write_mbc1(address >> 13, value)
+        elif self.mbc == Mbc.MBC3:
+            self._write_mbc3(address >> 13, value)
+        elif self.mbc == Mbc.MBC5:
+            self._write_mbc5(address >> 12, value)
+
+    def _enable(self, value: int) -> None:
+        self.ram_enable = int(value & 0x0F == BATTERY_KEY)
+
+    def _write_mbc1(self, register: int, value: int) -> None:
+        if register == 0:
+            self._enable(value)
+        elif register == 1:
+            self.rom_bank = value & 0x1F or 1
+        elif register == 2:
+            self.ram_bank = value & 3
+        else:
+            self.bank_mode = value & 1
+
+    def _write_mbc3(self, register: int, value: int) -> None:
+        if register == 0:
+            self._enable(value)
+        elif register == 1:
+            self.rom_bank = value & 0x7F or 1
+        elif register == 2:
+            self.ram_bank = value & 0x0F  # 8 to 12 are registers of the clock, which is not there
+
+    def _write_mbc5(self, register: int, value: int) -> None:
+        if register in (0, 1):
+            self._enable(value)
+        elif register == 2:
+            self.rom_bank = self.rom_bank & 0x100 | value
+        elif register == 3:
+            self.rom_bank = self.rom_bank & 0xFF | (value & 1) << 8
+        elif register in (4, 5):
+            self.ram_bank = value & 0x0F

@@ -1,0 +1,36 @@
+"""The serial port, to which nothing is connected (section 10)."""
+
+from fastenv.gameboy.reference.interrupts import Interrupts
+from fastenv.gameboy.tables import M_CYCLE, SERIAL_KEPT, SERIAL_TIME, Interrupt
+
+START = 0x81  # a transfer, timed by our own clock
+
+
+class Serial:
+    """Sends bytes to nobody, and remembers the first of them for tests."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self.interrupts = interrupts
+        self.sb = self.sc = 0
+        self.left = 0  # T until the transfer is over, 0 if there is none
+        self.sent = bytearray()
+        self.count = 0
+
+    def write_sc(self, value: int) -> None:
+        """Start a transfer, or give one up; with the other side's clock it never ends."""
+        self.sc = value & 0x81
+        self.left = 0
+        if self.sc == START:
+            self.left = SERIAL_TIME
+            self.count += 1
+            if len(self.sent) < SERIAL_KEPT:
+                self.sent.append(self.sb)
+
+    def tick(self) -> None:
+        """Let a machine cycle pass."""
+        if self.left:
+            self.left -= M_CYCLE
+            if not self.left:
+                self.sb = 0xFF
+                self.sc &= 0x7F
+                self.interrupts.request(Interrupt.SERIAL)

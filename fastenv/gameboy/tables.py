@@ -1,0 +1,129 @@
+"""Numbers of the Game Boy that all implementations share; ``docs/gameboy.md`` explains them.
+
+Times are in T, ticks of the 4.194304 MHz clock; a machine cycle is 4 T.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+CLOCK = 4_194_304  # T a second
+M_CYCLE = 4
+LINE = 456
+LINES = 154
+VISIBLE = 144
+WIDTH, HEIGHT = 160, 144
+FRAME = LINE * LINES
+
+# -- the picture, in T after the beginning of a line (section 8.1) --
+SCAN_END = 80  # mode 2 gives way to mode 3
+DRAW_END = 252  # mode 3 to mode 0, where scrolling and objects do not delay it
+NEXT_LY = LINE - M_CYCLE  # LY counts on, one machine cycle before its line
+OBJECTS_A_LINE = 10
+
+# -- the first addresses of regions of memory (section 5.5) --
+VRAM, CART_RAM, WRAM, ECHO, OAM, UNUSABLE, HIGH, HRAM = (
+    0x8000, 0xA000, 0xC000, 0xE000, 0xFE00, 0xFEA0, 0xFF00, 0xFF80,
+)  # fmt: skip
+ROM_BANK, RAM_BANK = 0x4000, 0x2000  # bytes
+
+SERIAL_TIME = 8 * 512
+SERIAL_KEPT = 64  # bytes sent that a row remembers
+DMA_TIME = 648  # from the write to the copy
+DMA_BLOCKS = 640  # left when OAM is closed to the processor
+
+
+class IO(IntEnum):
+    """Registers, as low bytes of their addresses in page $FF."""
+
+    P1 = 0x00
+    SB = 0x01
+    SC = 0x02
+    DIV = 0x04
+    TIMA = 0x05
+    TMA = 0x06
+    TAC = 0x07
+    IF = 0x0F
+    NR10 = 0x10
+    NR50 = 0x24
+    NR51 = 0x25
+    NR52 = 0x26
+    WAVE = 0x30
+    LCDC = 0x40
+    STAT = 0x41
+    SCY = 0x42
+    SCX = 0x43
+    LY = 0x44
+    LYC = 0x45
+    DMA = 0x46
+    BGP = 0x47
+    OBP0 = 0x48
+    OBP1 = 0x49
+    WY = 0x4A
+    WX = 0x4B
+    IE = 0xFF
+
+
+class Interrupt(IntEnum):
+    """Bits of IF and IE; the lowest is served first, at ``$40 + 8 * bit``."""
+
+    VBLANK = 0
+    STAT = 1
+    TIMER = 2
+    SERIAL = 3
+    JOYPAD = 4
+
+
+class Key(IntEnum):
+    """Bits of the pressed keys: the pad in the low half, buttons in the high one."""
+
+    RIGHT = 0
+    LEFT = 1
+    UP = 2
+    DOWN = 3
+    A = 4
+    B = 5
+    SELECT = 6
+    START = 7
+
+
+class Mbc(IntEnum):
+    """Bank controllers (section 11)."""
+
+    NONE = 0
+    MBC1 = 1
+    MBC3 = 3
+    MBC5 = 5
+
+
+class Reload(IntEnum):
+    """What the timer is doing in this machine cycle (section 7)."""
+
+    NO = 0
+    OVERFLOWN = 1
+    DONE = 2
+
+
+# Bits that read as 1, of the registers that have any: all bits of those that do not exist.
+READ_ONES = [0xFF] * 0x80
+for _register, _ones in {
+    IO.P1: 0xC0, IO.SB: 0, IO.SC: 0x7E, IO.DIV: 0, IO.TIMA: 0, IO.TMA: 0, IO.TAC: 0xF8, IO.IF: 0xE0,
+    0x10: 0x80, 0x11: 0x3F, 0x12: 0, 0x13: 0xFF, 0x14: 0xBF,
+    0x16: 0x3F, 0x17: 0, 0x18: 0xFF, 0x19: 0xBF,
+    0x1A: 0x7F, 0x1B: 0xFF, 0x1C: 0x9F, 0x1D: 0xFF, 0x1E: 0xBF,
+    0x20: 0xFF, 0x21: 0, 0x22: 0, 0x23: 0xBF, 0x24: 0, 0x25: 0, 0x26: 0x70,
+    **{register: 0 for register in range(IO.WAVE, IO.LCDC)},
+    IO.LCDC: 0, IO.STAT: 0x80, IO.SCY: 0, IO.SCX: 0, IO.LY: 0, IO.LYC: 0, IO.DMA: 0,
+    IO.BGP: 0, IO.OBP0: 0, IO.OBP1: 0, IO.WY: 0, IO.WX: 0,
+}.items():  # fmt: skip
+    READ_ONES[_register] = _ones
+
+# Registers when a program starts (section 12): those that are not 0.
+POWER_UP = {
+    IO.IF: 0x01,
+    0x10: 0x80, 0x11: 0xBF, 0x12: 0xF3, 0x13: 0xFF, 0x14: 0xBF, 0x16: 0x3F, 0x18: 0xFF, 0x19: 0xBF,
+    0x1A: 0x7F, 0x1B: 0xFF, 0x1C: 0x9F, 0x1D: 0xFF, 0x1E: 0xBF, 0x20: 0xFF, 0x23: 0xBF,
+    IO.NR50: 0x77, IO.NR51: 0xF3, IO.NR52: 0x80,
+    IO.LCDC: 0x91, IO.DMA: 0xFF, IO.BGP: 0xFC, IO.OBP0: 0xFF, IO.OBP1: 0xFF,
+}  # fmt: skip
+DIV_AT_POWER_UP = 0xABCC

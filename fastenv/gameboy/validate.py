@@ -1,0 +1,124 @@
+"""The door for rows from outside: what the compiled code and the reference rely on.
+
+A row is a machine between two frames (``docs/gameboy.md``, section 4). Memory may hold anything;
+registers may hold what a program can bring about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import StateError
+from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.tables import DMA_BLOCKS, DMA_TIME, IO, SERIAL_TIME, Mbc, Reload
+
+Array = np.ndarray[Any, Any]
+Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
+
+LATEST_DOT = 72  # a row stands at the beginning of line 0, before mode 3
+_LONGEST = 2**62
+_FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
+          "first_frame", "lyc_match", "wy_seen", "bank_mode", "ram_enable")  # fmt: skip
+_ROM_BANKS = {Mbc.NONE: (0, 0), Mbc.MBC1: (1, 31), Mbc.MBC3: (1, 127), Mbc.MBC5: (0, 511)}
+_RAM_BANKS = {Mbc.NONE: 0, Mbc.MBC1: 3, Mbc.MBC3: 15, Mbc.MBC5: 15}
+
+
+def _highest_bits() -> Array:
+    """Return which bits each byte of page $FF may have set in a row."""
+    bits = np.zeros(256, np.uint8)
+    bits[IO.NR10 : IO.LCDC] = 0xFF
+    bits[0x80:] = 0xFF
+    for register in (IO.SB, IO.TIMA, IO.TMA, IO.LCDC, IO.SCY, IO.SCX, IO.LYC, IO.DMA, IO.BGP,
+                     IO.OBP0, IO.OBP1, IO.WY, IO.WX):  # fmt: skip
+        bits[register] = 0xFF
+    bits[IO.P1], bits[IO.SC], bits[IO.TAC] = 0x30, 0x81, 0x07
+    bits[IO.IF], bits[IO.STAT], bits[IO.NR52] = 0x1F, 0x78, 0x80
+    return bits
+
+
+_HIGH_BITS = _highest_bits()
+
+
+def validate_rows(rows: Array, cartridge: Cartridge) -> None:
+    """Check state rows that come from outside.
+
+    Parameters
+    ----------
+    rows : ndarray of ``state_dtype``, shape (n,)
+    cartridge : Cartridge
+        That of all the machines.
+
+    Raises
+    ------
+    StateError
+        Naming the first bad lane, the field and what is allowed.
+    """
+    dtype = state_dtype(cartridge.ram_size)
+    if rows.dtype != dtype:
+        raise StateError(f"state rows must have dtype state_dtype({cartridge.ram_size})")
+    for section in (_processor, _times, _registers, _cartridge, _rest):
+        for field, bad, allowed in section(rows, cartridge):
+            lanes = np.flatnonzero(bad)
+            if lanes.size:
+                raise StateError(f"lane {int(lanes[0])}: {field} is not possible: {allowed}")
+
+
+def _outside(rows: Array, field: str, low: int, high: int) -> Check:
+    return field, (rows[field] < low) | (rows[field] > high), f"must be {low} to {high}"
+
+
+def _cycles(rows: Array, field: str, low: int, high: int) -> Iterator[Check]:
+    """Check a time, which is a whole number of machine cycles."""
+    yield _outside(rows, field, low, high)
+    yield field, rows[field] % 4 != 0, "must be a multiple of 4"
+
+
+def _processor(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
+    for field in _FLAGS:
+        yield _outside(rows, field, 0, 1)
+    yield "f", rows["f"] & 0x0F != 0, "the lower half of F is 0"
+
+
+def _times(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
+    yield from _cycles(rows, "cyc", 0, _LONGEST)
+    yield from _cycles(rows, "dot", -4, LATEST_DOT)
+    yield from _cycles(rows, "div", 0, 0xFFFF)
+    yield from _cycles(rows, "serial_left", 0, SERIAL_TIME)
+    yield from _cycles(rows, "dma_left", 0, DMA_TIME)
+    left = rows["dma_left"]
+    should = np.where(left > DMA_BLOCKS, rows["dma_blocks"], left > 0)
+    yield "dma_blocks", rows["dma_blocks"] != should, f"must be 1 from {DMA_BLOCKS} T left to 0"
+    yield _outside(rows, "reload", 0, max(Reload))
+    yield _outside(rows, "instr", 0, _LONGEST)
+    yield _outside(rows, "serial_count", 0, 2**30)
+
+
+def _registers(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
+    high = rows["high"]
+    wrong = high & ~_HIGH_BITS
+    bad = wrong.any(axis=1)
+    where = int(np.flatnonzero(wrong[bad][0])[0]) if bad.any() else 0
+    allowed = f"of ${0xFF00 + where:04X} only the bits ${_HIGH_BITS[where]:02X} may be set"
+    yield "high", bad, allowed
+    sending = high[:, IO.SC] == 0x81
+    yield "serial_left", (rows["serial_left"] > 0) != sending, "must be 0 unless SC is $81"
+    on = high[:, IO.LCDC] & 0x80 != 0
+    yield "first_frame", (rows["first_frame"] == 1) & ~on, "must be 0 while the display is off"
+    match = rows["lyc_match"] == (high[:, IO.LYC] == 0)
+    yield "lyc_match", on & ~match, "must be 1 where LYC is 0, else 0, on line 0"
+
+
+def _cartridge(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
+    yield _outside(rows, "rom_bank", *_ROM_BANKS[cartridge.mbc])
+    yield _outside(rows, "ram_bank", 0, _RAM_BANKS[cartridge.mbc])
+
+
+def _rest(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
+    for field in ("unused", "pad"):
+        yield field, rows[field].any(axis=1), "must be 0"
+    behind = np.arange(rows["serial"].shape[1]) >= rows["serial_count"][:, None]
+    yield "serial", (behind & (rows["serial"] != 0)).any(axis=1), "must be 0 behind serial_count"

@@ -1,0 +1,127 @@
+"""Cartridges: what a header says, what is refused, and which banks are seen."""
+
+import re
+import warnings
+
+import pytest
+
+from fastenv.errors import ConfigError
+from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
+from fastenv.gameboy.reference.cart import Cart
+from fastenv.gameboy.state import shared_record, state_dtype
+from fastenv.gameboy.tables import Mbc
+from tests.gameboy.machines import build
+
+
+def numbered(kind, banks, ram=0):
+    """Return the controller of a cartridge in which every bank of ROM begins with its number."""
+    patches = [(bank * 0x4000, bank.to_bytes(2, "little")) for bank in range(banks)]
+    return Cart(build(b"", kind=kind, ram=ram, banks=banks, patches=patches))
+
+
+def bank_at(cart, address):
+    return cart.read_rom(address) | cart.read_rom(address + 1) << 8
+
+
+@pytest.mark.parametrize(
+    ("kind", "ram", "mbc", "ram_size"),
+    [(0x00, 2, Mbc.NONE, 0), (0x08, 2, Mbc.NONE, 0x2000), (0x01, 3, Mbc.MBC1, 0),
+     (0x03, 3, Mbc.MBC1, 0x8000), (0x13, 2, Mbc.MBC3, 0x2000), (0x1B, 4, Mbc.MBC5, 0x20000),
+     (0x1E, 5, Mbc.MBC5, 0x10000), (0x11, 0, Mbc.MBC3, 0)],
+)  # fmt: skip
+def test_header(kind, ram, mbc, ram_size):
+    cartridge = build(b"", kind=kind, ram=ram)
+    assert (cartridge.mbc, cartridge.ram_size, cartridge.rom_banks) == (mbc, ram_size, 2)
+    assert state_dtype(cartridge.ram_size).itemsize == 17_152 + ram_size
+
+
+def test_rows_are_whole_cache_lines():
+    assert state_dtype(0).itemsize % 64 == 0
+    assert state_dtype(0).fields["wram"][1] == 256 + 256 + 256 + 0x2000
+
+
+@pytest.mark.parametrize("length", [0, 0x14F, 0x800001])
+def test_lengths_that_no_rom_has_are_refused(length):
+    with pytest.raises(ConfigError, match=f"game: {length} bytes; a ROM has at least 336"):
+        read_cartridge(bytes(length), "game")
+
+
+@pytest.mark.parametrize("kind", [0x05, 0x06, 0x20, 0x22, 0xFC, 0xFF])
+def test_types_that_are_not_emulated_are_refused_by_name(kind):
+    rom = bytearray(build(b"").rom)
+    rom[0x147] = kind
+    with pytest.raises(UnsupportedCartridgeError, match=re.escape(f"type ${kind:02X} at $0147")):
+        read_cartridge(bytes(rom))
+
+
+def test_a_wrong_checksum_is_told():
+    rom = bytearray(build(b"").rom)
+    rom[0x14D] ^= 1
+    with pytest.warns(UserWarning, match=re.escape("header checksum at $014D")):
+        read_cartridge(bytes(rom))
+
+
+def test_odd_sizes_are_filled_up():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cartridge = read_cartridge(build(b"", banks=8).rom[: 5 * 0x4000 + 7])
+    assert cartridge.rom_banks == 8
+    assert cartridge.rom[5 * 0x4000 + 7] == 0xFF
+    assert shared_record(cartridge)["rom"].shape == (1, 8 * 0x4000)
+
+
+@pytest.mark.parametrize(
+    ("bank1", "bank2", "mode", "low", "high"),
+    [(0, 0, 0, 0, 1), (0x20, 0, 0, 0, 1), (5, 0, 0, 0, 5), (0x1F, 3, 0, 0, 0x7F),
+     (0, 2, 1, 0x40, 0x41), (3, 1, 1, 0x20, 0x23)],
+)  # fmt: skip
+def test_mbc1_banks(bank1, bank2, mode, low, high):
+    cart = numbered(0x01, 128)
+    for address, value in ((0x2000, bank1), (0x4000, bank2), (0x6000, mode)):
+        cart.write_rom(address, value)
+    assert (bank_at(cart, 0), bank_at(cart, 0x4000)) == (low, high)
+
+
+def test_mbc1_never_selects_bank_0_but_through_a_smaller_rom():
+    cart = numbered(0x01, 16)
+    cart.write_rom(0x2000, 0x10)
+    assert bank_at(cart, 0x4000) == 0
+
+
+@pytest.mark.parametrize(("value", "bank"), [(0, 1), (1, 1), (0x7F, 0x7F), (0x80, 1)])
+def test_mbc3_banks(value, bank):
+    cart = numbered(0x11, 128)
+    cart.write_rom(0x3FFF, value)
+    assert bank_at(cart, 0x4000) == bank
+
+
+def test_mbc5_banks():
+    cart = numbered(0x19, 512)
+    for low, high, bank in ((0, 0, 0), (7, 0, 7), (7, 1, 0x107), (0xFF, 0xFF, 0x1FF)):
+        cart.write_rom(0x2000, low)
+        cart.write_rom(0x3000, high)
+        assert bank_at(cart, 0x4000) == bank
+
+
+@pytest.mark.parametrize("kind", [0x03, 0x13, 0x1B])
+def test_ram_is_there_when_it_is_enabled(kind):
+    cart = numbered(kind, 4, ram=3)
+    cart.write_ram(0xA000, 1)
+    assert cart.read_ram(0xA000) == 0xFF
+    cart.write_rom(0x0000, 0x1A)
+    cart.write_rom(0x6000, 1)  # banks of RAM, on MBC1
+    for bank in range(4):
+        cart.write_rom(0x4000, bank)
+        cart.write_ram(0xBFFF, bank + 1)
+    assert [cart.ram[0x2000 * bank - 1] for bank in range(1, 5)] == [1, 2, 3, 4]
+    cart.write_rom(0x0000, 0x0B)
+    assert cart.read_ram(0xBFFF) == 0xFF
+
+
+def test_mbc3_has_no_clock():
+    cart = numbered(0x10, 4, ram=3)
+    cart.write_rom(0x0000, 0x0A)
+    cart.write_rom(0x4000, 0x08)
+    cart.write_ram(0xA000, 1)
+    assert cart.read_ram(0xA000) == 0xFF
+    assert not any(cart.ram)
