@@ -1,0 +1,522 @@
+# What the processor sees: memory, registers and time (docs/gameboy.md, sections 5.5 to 11 and 13).
+# An access at a time first brings up to it whatever it touches.
+from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+from libc.string cimport memset
+
+from fastenv.gameboy._machine cimport (
+    CYCLE, DRAW, HBLANK, SCAN, STAMP, STEP_DRAW, STEP_OFF, Machine, code_page, is_on, map_ram,
+    map_rom, open_ram,
+)
+from fastenv.gameboy._ppu cimport (
+    blank, compare_ly, line_start, next_ppu_event, run_ppu, update_stat,
+)
+from fastenv.gameboy._state cimport (
+    DMA_TIME, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC5, NO_MBC, R_BGP,
+    R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY,
+    R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME, State,
+)
+
+cdef enum:
+    NEVER = 0x7FFFFFFFFFFFFFFF
+
+
+# -- timer (section 7) ---------------------------------------------------------------------------------
+
+
+cdef inline int timer_shift(const Machine* m) noexcept nogil:
+    # The period of TIMA is 2 to this power.
+    cdef int select = m.s.high[R_TAC] & 3
+    return 10 if select == 0 else 2 + 2 * select
+
+
+cdef inline bint timer_signal(const Machine* m, int64_t time) noexcept nogil:
+    # What TIMA counts the falling edges of.
+    return m.s.high[R_TAC] & 4 and (time - m.div_start) >> (timer_shift(m) - 1) & 1
+
+
+cdef inline int64_t overflow_at(const Machine* m) noexcept nogil:
+    # When TIMA, counted up to timer_at, will overflow.
+    cdef int shift = timer_shift(m)
+    cdef int64_t edges = (m.timer_at - m.div_start) >> shift
+    return m.div_start + ((edges + 256 - m.s.high[R_TIMA]) << shift)
+
+
+cdef inline void run_timer(Machine* m, int64_t time) noexcept nogil:
+    # Count TIMA up to a time.
+    cdef uint8_t* io = m.s.high
+    cdef int shift = timer_shift(m)
+    cdef int64_t overflow
+    while True:
+        if m.reload_at:
+            if m.reload_at > time:
+                return
+            io[R_TIMA] = io[R_TMA]
+            io[R_IF] |= 1 << INT_TIMER
+            m.reloaded_at, m.reload_at = m.reload_at, 0
+        if not io[R_TAC] & 4:
+            break
+        overflow = overflow_at(m)
+        if overflow > time:
+            io[R_TIMA] += ((time - m.div_start) >> shift) - ((m.timer_at - m.div_start) >> shift)
+            break
+        io[R_TIMA] = 0
+        m.timer_at, m.reload_at = overflow, overflow + M_CYCLE
+    m.timer_at = time
+
+
+cdef inline void fall(Machine* m, bint before, int64_t time) noexcept nogil:
+    # Count on if a write let the signal fall.
+    if before and not timer_signal(m, time):
+        m.s.high[R_TIMA] += 1
+        if m.s.high[R_TIMA] == 0:
+            m.reload_at = time + M_CYCLE
+
+
+cdef inline void clear_div(Machine* m, int64_t time) noexcept nogil:
+    cdef bint before
+    run_timer(m, time)
+    before = timer_signal(m, time)
+    m.div_start = time
+    fall(m, before, time)
+
+
+cdef inline int64_t next_timer_event(const Machine* m) noexcept nogil:
+    if m.reload_at:
+        return m.reload_at
+    return overflow_at(m) + M_CYCLE if m.s.high[R_TAC] & 4 else NEVER
+
+
+# -- transfers (sections 9 and 10) ---------------------------------------------------------------------
+
+
+cdef inline void run_serial(Machine* m, int64_t time) noexcept nogil:
+    if m.serial_end and m.serial_end <= time:
+        m.serial_end = 0
+        m.s.high[R_SB] = 0xFF
+        m.s.high[R_SC] &= 0x7F
+        m.s.high[R_IF] |= 1 << INT_SERIAL
+
+
+cdef inline void start_serial(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    cdef State* s = m.s
+    run_serial(m, time)
+    s.high[R_SC] = value & 0x81
+    m.serial_end = 0
+    if s.high[R_SC] == 0x81:
+        m.serial_end = time + SERIAL_TIME
+        if s.serial_count < SERIAL_KEPT:
+            s.serial[s.serial_count] = s.high[R_SB]
+        s.serial_count += 1
+
+
+cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept nogil:
+    # A byte below $FE00, whatever the display is doing.
+    cdef const uint8_t* page
+    if address < 0x8000:
+        return m.reads[address >> 12][address & 0xFFF]
+    if address < 0xA000:
+        return m.s.vram[address & 0x1FFF]
+    if address < 0xC000:
+        page = open_ram(m)
+        return 0xFF if page == NULL else page[address & 0x1FFF]
+    return m.s.wram[address & 0x1FFF]
+
+
+cdef inline void copy_oam(Machine* m) noexcept nogil:
+    cdef unsigned int source = m.s.high[R_DMA] << 8
+    cdef int i
+    if source >= 0xE000:
+        source -= 0x2000
+    for i in range(160):
+        m.s.oam[i] = plain_byte(m, source + i)
+    m.dma_end = 0
+    map_ram(m)
+
+
+cdef inline void catch_up(Machine* m, int64_t time) noexcept nogil:
+    # Bring the display up to a time, and what it draws from.
+    if m.dma_end and m.dma_end <= time:
+        run_ppu(m, m.dma_end)
+        copy_oam(m)
+    run_ppu(m, time)
+
+
+cdef inline void start_dma(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    catch_up(m, time)
+    if not (m.dma_end and time >= m.dma_from):
+        m.dma_from = time + 2 * M_CYCLE
+    m.dma_end = time + DMA_TIME
+    m.s.high[R_DMA] = value
+    map_ram(m)
+
+
+# -- events (section 13) -------------------------------------------------------------------------------
+
+
+cdef inline void run_events(Machine* m, int64_t time) noexcept nogil:
+    # Do what requests interrupts up to a time, or ends the frame.
+    if m.timer_event <= time:
+        run_timer(m, time)
+    run_serial(m, time)
+    if m.ppu_event <= time or (m.dma_end and m.dma_end <= time):
+        catch_up(m, time)
+
+
+cdef inline void schedule(Machine* m) noexcept nogil:
+    # Find out when the processor has to stop next.
+    m.timer_event, m.ppu_event = next_timer_event(m), next_ppu_event(m)
+    m.limit = m.ppu_event
+    if m.timer_event < m.limit:
+        m.limit = m.timer_event
+    if m.serial_end and m.serial_end < m.limit:
+        m.limit = m.serial_end
+    if m.dma_end and m.dma_end < m.limit:
+        m.limit = m.dma_end
+    m.stop = (m.limit - m.now) << STAMP
+
+
+# -- joypad (section 10) -------------------------------------------------------------------------------
+
+
+cdef inline unsigned int key_lines(const State* s) noexcept nogil:
+    cdef unsigned int down = 0
+    if not s.high[R_P1] & 0x10:
+        down |= s.keys & 0x0F
+    if not s.high[R_P1] & 0x20:
+        down |= s.keys >> 4
+    return ~down & 0x0F
+
+
+cdef inline void key_fall(State* s, unsigned int before) noexcept nogil:
+    if before & ~key_lines(s):
+        s.high[R_IF] |= 1 << INT_JOYPAD
+        s.stopped = False
+
+
+cdef inline void press(State* s, uint8_t keys) noexcept nogil:
+    # Set which keys are pressed.
+    cdef unsigned int before = key_lines(s)
+    s.keys = keys
+    key_fall(s, before)
+
+
+cdef inline void select_keys(State* s, uint8_t value) noexcept nogil:
+    cdef unsigned int before = key_lines(s)
+    s.high[R_P1] = value & 0x30
+    key_fall(s, before)
+
+
+# -- reading -------------------------------------------------------------------------------------------
+
+
+cdef inline bint has_phase(unsigned int low) noexcept nogil:
+    return R_DIV <= low <= R_TAC or (R_LCDC <= low <= R_WX and low != R_DMA)
+
+
+cdef inline uint8_t read_register(Machine* m, unsigned int low, int64_t time) noexcept nogil:
+    cdef State* s = m.s
+    if m.phase and has_phase(low):
+        time += m.phase
+    if low == R_P1:
+        return s.high[R_P1] | key_lines(s)
+    if low == R_SB or low == R_SC:
+        run_serial(m, time)
+    elif low == R_DIV:
+        return (time - m.div_start) >> 8 & 0xFF
+    elif low == R_TIMA:
+        run_timer(m, time)
+    elif low == R_IF:
+        run_timer(m, time)
+        run_serial(m, time)
+        catch_up(m, time)
+    elif low == R_STAT:
+        catch_up(m, time)
+        return s.high[R_STAT] | s.lyc_match << 2 | <int>m.mode
+    elif low == R_LY:
+        catch_up(m, time)
+        return m.ly
+    return s.high[low]
+
+
+cdef inline bint oam_closed(const Machine* m, int64_t time, bint writing) noexcept nogil:
+    cdef int64_t dot
+    if m.dma_end and time >= m.dma_from:
+        return True
+    if not is_on(m) or m.ly >= 144:
+        return False
+    dot = time - line_start(m)
+    if m.mode == SCAN:
+        return not writing or dot < SCAN_END - M_CYCLE
+    return m.mode == DRAW or (not writing and m.mode == HBLANK and m.ly > 0 and dot < 0)
+
+
+cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t time) noexcept nogil:
+    cdef State* s = m.s
+    cdef unsigned int low = address & 0xFF
+    if address >= 0xFF00:
+        if low >= 0x80:
+            return s.high[low]
+        return read_register(m, low, time) | m.c.read_ones[low]
+    if address >= 0xFE00:
+        catch_up(m, time)
+        if oam_closed(m, time, False):
+            return 0xFF
+        return s.oam[low] if low < 160 else 0
+    if 0x8000 <= address < 0xA000:
+        catch_up(m, time)
+        if m.mode == DRAW:
+            return 0xFF
+        if m.mode == SCAN and time - line_start(m) >= SCAN_END - M_CYCLE:
+            return 0xFF
+    return plain_byte(m, address)
+
+
+cdef inline uint8_t load(Machine* m, unsigned int address, int64_t stamp) noexcept nogil:
+    # Return a byte as the processor sees it at a time.
+    cdef const uint8_t* page = m.reads[address >> 12]
+    if page != NULL:
+        return page[address & 0xFFF]
+    return load_slow(m, address, m.now + (stamp >> STAMP))
+
+
+cdef inline uintptr_t load_code(
+    Machine* m, unsigned int pc, unsigned int op, int operands
+) noexcept nogil:
+    # Read the rest of an instruction byte by byte, and return where it is. After a HALT that did
+    # not wait, PC has not counted on, and the opcode is read again (section 6).
+    cdef int i
+    m.code[0] = op
+    for i in range(operands):
+        m.code[i + 1] = load(m, (pc + i + 1 - m.s.halt_bug) & 0xFFFF, (i + 1) * CYCLE)
+    return <uintptr_t>&m.code[0]
+
+
+# -- writing -------------------------------------------------------------------------------------------
+
+
+cdef inline void write_bank(Machine* m, unsigned int address, uint8_t value) noexcept nogil:
+    # Registers of the bank controller (section 11).
+    cdef State* s = m.s
+    cdef unsigned int region = address >> 13
+    if m.c.mbc == NO_MBC:
+        return
+    if region == 0:
+        s.ram_enable = value & 0x0F == 0x0A
+    elif m.c.mbc == MBC5:
+        if region == 1 and address < 0x3000:
+            s.rom_bank = (s.rom_bank & 0x100) | value
+        elif region == 1:
+            s.rom_bank = (s.rom_bank & 0xFF) | (value & 1) << 8
+        elif region == 2:
+            s.ram_bank = value & 0x0F
+    elif region == 1:
+        s.rom_bank = value & (0x1F if m.c.mbc == MBC1 else 0x7F)
+        s.rom_bank += s.rom_bank == 0
+    elif region == 2:
+        s.ram_bank = value & (3 if m.c.mbc == MBC1 else 0x0F)
+    elif m.c.mbc == MBC1:
+        s.bank_mode = value & 1
+    map_rom(m)
+    map_ram(m)
+    m.stop = 0  # the program may be in another bank
+
+
+cdef inline void write_lcdc(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    # Turning the display on or off ends the frame. The next one begins at once, or, on, when the
+    # machine cycle is over.
+    cdef bint was_on = is_on(m)
+    catch_up(m, time)
+    m.s.high[R_LCDC] = value
+    if is_on(m) == was_on:
+        return
+    m.frame_start, m.frame_done = time, True
+    if not was_on:
+        m.frame_start += M_CYCLE - m.phase
+    m.ly = m.window_line = 0
+    m.mode = HBLANK
+    m.s.wy_seen, m.s.first_frame = False, not was_on
+    blank(m)
+    if was_on:
+        m.step, m.step_at = STEP_OFF, m.frame_start + FRAME
+        update_stat(m)
+    else:
+        m.step, m.step_at = STEP_DRAW, m.frame_start + SCAN_END - M_CYCLE
+        compare_ly(m)
+    map_ram(m)
+
+
+cdef inline void write_register(
+    Machine* m, unsigned int low, uint8_t value, int64_t time
+) noexcept nogil:
+    # The processor stops afterwards where an interrupt may have become due.
+    cdef uint8_t* io = m.s.high
+    cdef bint before
+    if m.phase and has_phase(low):
+        time += m.phase
+    if R_SCY <= low <= R_SCX or R_BGP <= low <= R_WX:
+        catch_up(m, time)
+        io[low] = value
+        return
+    if R_NR10 <= low < R_LCDC:
+        if low == R_NR52:
+            value &= 0x80
+            if not value:
+                memset(io + R_NR10, 0, R_NR52 - R_NR10)
+        io[low] = value
+        return
+    m.stop = 0
+    if low == R_P1:
+        select_keys(m.s, value)
+    elif low == R_SB:
+        run_serial(m, time)
+        io[low] = value
+    elif low == R_SC:
+        start_serial(m, value, time)
+    elif low == R_DIV:
+        clear_div(m, time)
+    elif low == R_TIMA:
+        run_timer(m, time)
+        if m.reloaded_at != time or m.reload_at:
+            io[low] = value
+            m.reload_at = 0
+    elif low == R_TMA:
+        run_timer(m, time)
+        io[low] = value
+        if m.reloaded_at == time and not m.reload_at:
+            io[R_TIMA] = value
+    elif low == R_TAC:
+        run_timer(m, time)
+        before = timer_signal(m, time)
+        io[low] = value & 7
+        fall(m, before, time)
+    elif low == R_IF:
+        run_timer(m, time)
+        run_serial(m, time)
+        catch_up(m, time)
+        io[low] = value & 0x1F
+    elif low == R_LCDC:
+        write_lcdc(m, value, time)
+    elif low == R_STAT:
+        catch_up(m, time)
+        io[low] = value & 0x78
+        update_stat(m)
+    elif low == R_LYC:
+        catch_up(m, time)
+        io[low] = value
+        if is_on(m):
+            compare_ly(m)
+    elif low == R_DMA:
+        start_dma(m, value, time)
+
+
+cdef inline void store_slow(
+    Machine* m, unsigned int address, uint8_t value, int64_t time
+) noexcept nogil:
+    cdef State* s = m.s
+    cdef unsigned int low = address & 0xFF
+    cdef uint8_t* ram
+    if address >= 0xFF80:
+        s.high[low] = value
+        if low == R_IE:
+            m.stop = 0
+    elif address >= 0xFF00:
+        write_register(m, low, value, time)
+    elif 0x8000 <= address < 0xA000:
+        catch_up(m, time)
+        if m.mode != DRAW:
+            s.vram[address & 0x1FFF] = value
+    elif address >= 0xFE00:
+        catch_up(m, time)
+        if low < 160 and not oam_closed(m, time, True):
+            s.oam[low] = value
+    else:
+        if m.dma_end:
+            catch_up(m, time)  # which copies what was there before
+        if address < 0x8000:
+            write_bank(m, address, value)
+        elif address < 0xC000:
+            ram = open_ram(m)
+            if ram != NULL:
+                ram[address & 0x1FFF] = value
+        else:
+            s.wram[address & 0x1FFF] = value
+
+
+cdef inline void store(
+    Machine* m, unsigned int address, uint8_t value, int64_t stamp
+) noexcept nogil:
+    # Write a byte as the processor does at a time.
+    cdef uint8_t* page = m.writes[address >> 12]
+    if page != NULL:
+        page[address & 0xFFF] = value
+    else:
+        store_slow(m, address, value, m.now + (stamp >> STAMP))
+
+
+# -- idle loops (section 13) ---------------------------------------------------------------------------
+
+
+cdef inline bint reads_memory(const Machine* m, unsigned int address) noexcept nogil:
+    # Whether a byte can only change when it is written.
+    return m.reads[address >> 12] != NULL or 0xFF80 <= address < 0xFFFF
+
+
+cdef inline int idle_length(
+    const Machine* m, unsigned int start, unsigned int end, unsigned int hl
+) noexcept nogil:
+    # The number of instructions from start to the jump back before end, if they do nothing but look
+    # at memory: none jumps, writes, changes H, L or SP, or reads what changes by itself. Else 0.
+    cdef unsigned int op, y, z, length
+    cdef int count = 1
+    cdef int page = code_page(start)
+    cdef const uint8_t* code = <const uint8_t*>m.codes[page]
+    if code == NULL or start >= end or m.codes[code_page(end - 1)] != m.codes[page]:
+        return 0
+    while start + 2 < end:
+        op = code[start]
+        y, z = op >> 3 & 7, op & 7
+        length = 1
+        if op >= 0x40 and op < 0x80:
+            if y >= 4 and y <= 6:
+                return 0
+            if z == 6 and not reads_memory(m, hl):
+                return 0
+        elif op >= 0x80 and op < 0xC0:
+            if z == 6 and not reads_memory(m, hl):
+                return 0
+        elif op < 0x40 and z >= 4:
+            if z != 7 and y >= 4 and y <= 6:
+                return 0
+            length = 2 if z == 6 else 1
+        elif op >= 0xC0 and z == 6:
+            length = 2
+        elif op == 0xF0 and code[start + 1] >= 0x80 and code[start + 1] != 0xFF:
+            length = 2
+        elif op == 0xFA and reads_memory(m, code[start + 1] | code[start + 2] << 8):
+            length = 3
+        elif op == 0xCB and 0x40 <= code[start + 1] < 0x80:
+            if code[start + 1] & 7 == 6 and not reads_memory(m, hl):
+                return 0
+            length = 2
+        elif op != 0:
+            return 0
+        start += length
+        count += 1
+    return count if start + 2 == end else 0
+
+
+cdef inline int64_t spins(
+    Machine* m, unsigned int start, unsigned int end, int64_t now, bint again, uint64_t key
+) noexcept nogil:
+    # A jump back to `start` ends before `end`. Return the stamp of those iterations of an idle loop
+    # that may be left out: if the last one went straight from start to end, and changed nothing that
+    # it looks at, all will be like it until the next event.
+    cdef unsigned int hl = (key >> 8 & 0xFF) << 8 | (key >> 16 & 0xFF)
+    cdef int64_t each = now - m.spin_now
+    if (
+        again and m.spin_key == key and m.spin_pc == start
+        and each & ((1 << STAMP) - 1) == idle_length(m, start, end, hl)
+    ):
+        return (m.stop - now - 1) // each * each if m.stop > now else 0
+    m.spin_key, m.spin_pc, m.spin_now = key, start, now
+    return 0

@@ -1,0 +1,14 @@
+import numpy as np
+import numpy.typing as npt
+
+U8 = npt.NDArray[np.uint8]
+
+def advance(
+    row: U8,
+    shared: U8,
+    frames: int,
+    picture: U8 | None = None,
+    skip_idle: bool = True,
+    bus_phase: int = 0,
+) -> None: ...
+def press_keys(row: U8, keys: int) -> None: ...

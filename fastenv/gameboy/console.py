@@ -1,0 +1,60 @@
+"""One Game Boy as an object, on the compiled core: for tools and tests (``docs/gameboy.md``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastenv.gameboy import _core
+from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.state import shared_record
+from fastenv.gameboy.tables import HEIGHT, WIDTH
+
+
+class Console:
+    """A Game Boy on the compiled core.
+
+    Parameters
+    ----------
+    cartridge : Cartridge
+    row : ndarray of ``state_dtype``, shape (1,)
+        Where it begins, such as ``position.power_up``; copied.
+    skip_idle : bool
+        Whether iterations of idle loops are left out; nobody can tell.
+    bus_phase : int
+        0, or -4 to access registers of timer and display a machine cycle early, like PyBoy.
+
+    Attributes
+    ----------
+    row : ndarray, shape (1,)
+        The machine between two frames.
+    picture : ndarray of uint8, shape (144, 160)
+        Shades of the last frame that was drawn, from 0 (white) to 3.
+    """
+
+    def __init__(
+        self,
+        cartridge: Cartridge,
+        row: np.ndarray[Any, Any],
+        skip_idle: bool = True,
+        bus_phase: int = 0,
+    ) -> None:
+        self.cartridge, self.row = cartridge, row.copy()
+        self.skip_idle, self.bus_phase = skip_idle, bus_phase
+        self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self._shared = shared_record(cartridge).view(np.uint8)
+        self._bytes = self.row.view(np.uint8)
+
+    def run_frame(self, draw: bool = True) -> None:
+        """Run to the end of the frame; see :meth:`fastenv.gameboy.reference.Machine.run_frame`."""
+        self.run_frames(1, draw)
+
+    def run_frames(self, frames: int, draw: bool = True) -> None:
+        """Run frames, of which only the last is drawn."""
+        target = self.picture.reshape(-1) if draw else None
+        _core.advance(self._bytes, self._shared, frames, target, self.skip_idle, self.bus_phase)
+
+    def press(self, keys: int) -> None:
+        """Set which keys are pressed: bits of :class:`fastenv.gameboy.tables.Key`."""
+        _core.press_keys(self._bytes, keys)
