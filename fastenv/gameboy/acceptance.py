@@ -1,0 +1,124 @@
+"""Run test ROMs that say themselves whether they passed.
+
+``python -m fastenv.gameboy.acceptance FOLDER`` runs every ``.gb`` file in a folder, prints a table,
+and exits with 1 if one fails that is not expected to. A ROM passes when B, C, D, E, H and L hold
+3, 5, 8, 13, 21 and 34, and fails when all of them hold $42; or when it sends ``Passed`` or
+``Failed`` to the serial port. Those expected to fail stand in a file, one path a line, relative to
+a folder above; default is the list for the mooneye test suite that comes with the package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+from fastenv.gameboy.cartridge import UnsupportedCartridgeError, load_cartridge
+from fastenv.gameboy.console import Console
+from fastenv.gameboy.position import power_up_row
+
+FRAMES = 900  # fifteen seconds of the machine's time
+_PASSED = (3, 5, 8, 13, 21, 34)
+_FAILED = (0x42,) * 6
+
+
+def run_rom(path: Path, frames: int = FRAMES) -> str:
+    """Run a test ROM.
+
+    Parameters
+    ----------
+    path : Path
+    frames : int
+        How long it may take.
+
+    Returns
+    -------
+    str
+        ``passed``, ``failed``, ``timeout``, ``locked`` or ``unsupported``.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about checksums: some ROMs test just that
+            cartridge = load_cartridge(path)
+    except UnsupportedCartridgeError:
+        return "unsupported"
+    console = Console(cartridge, power_up_row(cartridge))
+    for _ in range(frames):
+        console.run_frame(draw=False)
+        verdict = _verdict(console)
+        if verdict:
+            return verdict
+    return "timeout"
+
+
+def _verdict(console: Console) -> str:
+    """Return what a ROM says of itself, or nothing yet."""
+    row = console.row[0]
+    registers = tuple(int(row[name]) for name in "bcdehl")
+    text = row["serial"].tobytes()
+    if registers == _PASSED or b"Passed" in text:
+        return "passed"
+    if registers == _FAILED or b"Failed" in text:
+        return "failed"
+    return "locked" if row["locked"] else ""
+
+
+def read_expected(path: Path | None) -> list[str]:
+    """Return the paths of a list of ROMs that are expected to fail; None: of mooneye's."""
+    file = resources.files("fastenv.gameboy") / "mooneye.txt" if path is None else path
+    lines = (line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line]
+
+
+def is_expected(path: Path, expected: Sequence[str]) -> bool:
+    """Return whether a path ends in one of those that are listed."""
+    return any(path.as_posix().endswith(f"/{name}") or path.as_posix() == name for name in expected)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0 if all is as expected, 1 if not, 2 on an error."""
+    parse = argparse.ArgumentParser(
+        prog="python -m fastenv.gameboy.acceptance",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parse.add_argument("folder", type=Path, help="with .gb files, at any depth")
+    parse.add_argument("--expected", type=Path, metavar="FILE", help="ROMs expected to fail")
+    parse.add_argument("--frames", type=int, default=FRAMES, help=f"at most; default {FRAMES}")
+    args = parse.parse_args(argv)
+    if args.frames < 1:
+        parse.error(f"--frames {args.frames}: must be at least 1")
+    roms = sorted(args.folder.rglob("*.gb"))
+    if not roms:
+        print(f"error: {args.folder}: no .gb file in this folder", file=sys.stderr)
+        return 2
+    try:
+        expected = read_expected(args.expected)
+        results = {path: run_rom(path, args.frames) for path in roms}
+    except (OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return _report(args.folder, results, expected)
+
+
+def _report(folder: Path, results: dict[Path, str], expected: Sequence[str]) -> int:
+    unexpected = 0
+    for path, result in results.items():
+        note = ""
+        if result == "passed" and is_expected(path, expected):
+            note = "  (on the list of those that fail)"
+        elif result != "passed" and is_expected(path, expected):
+            note = "  (expected)"
+        elif result != "passed":
+            unexpected += 1
+        print(f"{result:<12}{path.relative_to(folder).as_posix()}{note}")
+    passed = sum(result == "passed" for result in results.values())
+    print(f"{passed} of {len(results)} passed, {unexpected} failed unexpectedly")
+    return int(unexpected > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""The commands: test ROMs from a folder, and a ROM beside PyBoy."""
+
+import shutil
+import warnings
+
+import pytest
+
+from tests.gameboy.machines import build
+from tests.needs import needs_core
+from tools.roms import ROMS
+
+pytestmark = needs_core
+
+LOOP = b"\x18\xfe"
+PASSED = bytes((0x01, 5, 3, 0x11, 13, 8, 0x21, 34, 21)) + LOOP
+FAILED = bytes((0x01, 0x42, 0x42, 0x11, 0x42, 0x42, 0x21, 0x42, 0x42)) + LOOP
+
+
+def says(text):
+    """Return a program that sends a text to the serial port, a byte a frame or so."""
+    code = b"\x3e\x00\xe0\x40"
+    for letter in text.encode():
+        code += bytes(
+            (0x3E, letter, 0xE0, 0x01, 0x3E, 0x81, 0xE0, 0x02, 0xF0, 0x02, 0x87, 0x38, 0xFB)
+        )
+    return code + LOOP
+
+
+@pytest.fixture
+def folder(tmp_path):
+    programs = {
+        "passed": PASSED,
+        "deep/failed": FAILED,
+        "said": says("Passed"),
+        "bad": says("Failed"),
+    }
+    programs |= {"endless": LOOP, "illegal": b"\xd3"}
+    for name, program in programs.items():
+        path = tmp_path / f"{name}.gb"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(build(program).rom)
+    rom = bytearray(build(b"").rom)
+    rom[0x147] = 0xFC
+    (tmp_path / "camera.gb").write_bytes(rom)
+    return tmp_path
+
+
+def acceptance(*arguments):
+    from fastenv.gameboy import acceptance
+
+    return acceptance.main([*map(str, arguments)])
+
+
+def test_table_of_a_folder(folder, capsys):
+    assert acceptance(folder, "--frames", 20) == 1
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[:-1] == [
+        ["failed", "bad.gb"],
+        ["unsupported", "camera.gb"],
+        ["failed", "deep/failed.gb"],
+        ["timeout", "endless.gb"],
+        ["locked", "illegal.gb"],
+        ["passed", "passed.gb"],
+        ["passed", "said.gb"],
+    ]
+    assert rows[-1] == ["2", "of", "7", "passed,", "5", "failed", "unexpectedly"]
+
+
+def test_expected_failures_are_no_error(folder, tmp_path, capsys):
+    listed = tmp_path / "list.txt"
+    names = ("bad.gb", "camera.gb  # a camera", "", "deep/failed.gb", "endless.gb", "illegal.gb")
+    listed.write_text("\n".join((*names, "said.gb")))
+    assert acceptance(folder, "--frames", 20, "--expected", listed) == 0
+    out = capsys.readouterr().out
+    assert out.count("(expected)") == 5
+    assert out.count("(on the list of those that fail)") == 1
+
+
+def test_mooneye_list_is_the_default():
+    from fastenv.gameboy.acceptance import is_expected, read_expected
+
+    names = read_expected(None)
+    assert len([name for name in names if name.startswith("acceptance/")]) == 75 - 62
+    assert is_expected(ROMS / "acceptance" / "boot_hwio-S.gb", names)
+    assert not is_expected(ROMS / "acceptance" / "boot_regs-dmgABC.gb", names)
+
+
+def test_a_folder_without_roms_and_a_list_that_is_not_there(folder, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert acceptance(tmp_path / "empty") == 2
+    assert "no .gb file in this folder" in capsys.readouterr().err
+    assert acceptance(folder, "--expected", tmp_path / "none.txt") == 2
+    assert "none.txt" in capsys.readouterr().err
+
+
+# -- compare ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def compare():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the SDL that it finds, and that nobody uses here
+        pytest.importorskip("pyboy")
+    from fastenv.gameboy import compare
+
+    return lambda *arguments: compare.main([*map(str, arguments)])
+
+
+def test_compare_says_that_nothing_differs(compare, capsys):
+    assert compare(ROMS / "halt.gb", "--frames", 20, "--seed", 3) == 0
+    assert capsys.readouterr().out == "20 frames, seed 3: no difference\n"
+
+
+def test_compare_prints_the_first_difference(compare, capsys, tmp_path):
+    rom = tmp_path / "halt_bug.gb"
+    shutil.copy(ROMS / "micro" / "halt_bug.gb", rom)
+    assert compare(rom, "--frames", 20) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("frame 0, seed 0:\n")
+    assert "hl: 0x1522 here, 0x4242 in PyBoy" in out
+    assert "wram: " in out
+
+
+def test_compare_names_what_it_cannot_run(compare, capsys, tmp_path):
+    assert compare(tmp_path / "none.gb") == 2
+    assert "none.gb" in capsys.readouterr().err
+    (tmp_path / "short.gb").write_bytes(b"short")
+    assert compare(tmp_path / "short.gb") == 2
+    assert "5 bytes" in capsys.readouterr().err
