@@ -1,0 +1,84 @@
+"""Save states: a row in a file that names its ROM (``docs/gameboy.md``, section 12)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import StateError
+from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.validate import validate_rows
+
+FORMAT = "fastenv-gb-state"
+VERSION = 1  # of rows: another layout or meaning of their fields is another version
+_LONGEST_HEADER = 4096
+
+
+def save_state(path: str | Path, row: np.ndarray[Any, Any], cartridge: Cartridge) -> None:
+    """Write a machine to a file.
+
+    Parameters
+    ----------
+    path : str or Path
+    row : ndarray of ``state_dtype``, shape (1,)
+    cartridge : Cartridge
+        That of the machine.
+
+    Raises
+    ------
+    StateError
+        If it is not a row of a machine with this cartridge; nothing is written.
+    """
+    validate_rows(row, cartridge)
+    header = {"format": FORMAT, "version": VERSION, "rom_sha256": cartridge.sha256}
+    header |= {"row": row.nbytes}
+    Path(path).write_bytes(json.dumps(header).encode("ascii") + b"\n" + row.tobytes())
+
+
+def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
+    """Return the row of a machine from a file, shape (1,).
+
+    Raises
+    ------
+    StateError
+        Naming the file and what is wrong: no save state, another version or ROM, cut short, or a
+        row that no machine can be in.
+    """
+    content = Path(path).read_bytes()
+    head, _, body = content.partition(b"\n")
+    header = _header(head)
+    for name, wanted in (("format", FORMAT), ("version", VERSION)):
+        if header.get(name) != wanted:
+            raise StateError(f"{path}: {name} is {header.get(name)!r}, must be {wanted!r}")
+    if header.get("rom_sha256") != cartridge.sha256:
+        raise StateError(
+            f"{path}: rom_sha256 is {header.get('rom_sha256')!r}: of another ROM than this one, "
+            f"{cartridge.sha256!r}"
+        )
+    dtype = state_dtype(cartridge.ram_size)
+    if not header.get("row") == len(body) == dtype.itemsize:
+        raise StateError(
+            f"{path}: row has {len(body)} bytes, must have {dtype.itemsize}: the file is cut short "
+            "or damaged"
+        )
+    row = np.frombuffer(body, dtype).copy()
+    try:
+        validate_rows(row, cartridge)
+    except StateError as error:
+        raise StateError(f"{path}: {error}") from None
+    return row
+
+
+def _header(line: bytes) -> dict[str, Any]:
+    """Return the first line of a save state, {} if it is none."""
+    if len(line) > _LONGEST_HEADER:
+        return {}
+    try:
+        header = json.loads(line)
+    except ValueError:
+        return {}
+    return header if isinstance(header, dict) else {}

@@ -1,0 +1,87 @@
+"""Save states: what was saved is what is loaded, and anything else is refused by name."""
+
+import json
+import re
+
+import pytest
+
+from fastenv.errors import StateError
+from fastenv.gameboy.position import pack, power_up_row
+from fastenv.gameboy.savestate import load_state, save_state
+from tests.gameboy.machines import build, machine_with_memory
+
+CARTRIDGE = build(b"\x3c\x18\xfd", kind=0x1B, ram=3)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    row = pack(machine_with_memory(CARTRIDGE, 5))
+    save_state(tmp_path / "machine.state", row, CARTRIDGE)
+    return tmp_path / "machine.state", row
+
+
+def test_what_was_saved_is_loaded(saved):
+    path, row = saved
+    loaded = load_state(path, CARTRIDGE)
+    assert loaded.dtype == row.dtype
+    assert loaded.tobytes() == row.tobytes()
+    assert loaded.flags.writeable
+
+
+def test_the_header_is_a_line_for_people(saved):
+    header = json.loads(saved[0].read_bytes().split(b"\n")[0])
+    assert header["rom_sha256"] == CARTRIDGE.sha256
+    assert header["format"] == "fastenv-gb-state"
+
+
+def changed(path, **fields):
+    head, _, body = path.read_bytes().partition(b"\n")
+    path.write_bytes(json.dumps(json.loads(head) | fields).encode() + b"\n" + body)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"format": "other"}, "format is 'other', must be 'fastenv-gb-state'"),
+        ({"version": 2}, "version is 2, must be 1"),
+        ({"rom_sha256": "0"}, "rom_sha256 is '0': of another ROM"),
+        ({"row": 7}, "row has"),
+    ],
+)
+def test_other_headers_are_refused(saved, fields, message):
+    changed(saved[0], **fields)
+    with pytest.raises(StateError, match=message):
+        load_state(saved[0], CARTRIDGE)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"[1]\n", b"\xff" * 9000, b'{"format": '])
+def test_other_files_are_refused(tmp_path, content):
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(StateError, match="other: format is None"):
+        load_state(path, CARTRIDGE)
+
+
+@pytest.mark.parametrize("length", [-1, 1])
+def test_a_file_cut_short_or_grown_is_refused(saved, length):
+    content = saved[0].read_bytes()
+    saved[0].write_bytes(content[:-1] if length < 0 else content + b"\0")
+    with pytest.raises(StateError, match="cut short or damaged"):
+        load_state(saved[0], CARTRIDGE)
+
+
+def test_a_row_that_no_machine_can_be_in_is_refused(saved, tmp_path):
+    path, row = saved
+    row["ime"] = 2
+    content = path.read_bytes()
+    path.write_bytes(content[: -row.nbytes] + row.tobytes())
+    with pytest.raises(StateError, match=re.escape(f"{path}: lane 0: ime is not possible")):
+        load_state(path, CARTRIDGE)
+    with pytest.raises(StateError, match="ime"):
+        save_state(tmp_path / "new", row, CARTRIDGE)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_machine_of_another_cartridge_is_not_saved(tmp_path):
+    with pytest.raises(StateError, match="state_dtype"):
+        save_state(tmp_path / "new", power_up_row(build(b"")), CARTRIDGE)
