@@ -6,11 +6,13 @@
     image, both sides 36 or more         8x8/4, 4x4/2, 3x3: the usual three convolutions
     board or small image, sides from 4   3x3, 3x3, which keep its size
 
-A field of rank 3 has its channels in the first axis or the last, whichever is shorter; one of rank
-2 is a single channel or, if its cells have few values, one for each of them.
+A field of rank 3 has its channels in the first axis or the last, whichever is shorter unless the
+game says; one of rank 2 is a single channel or, if its cells have few values, one for each of them.
 """
 
 from __future__ import annotations
+
+from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +37,10 @@ class Encoder(nn.Module):
     ----------
     size_out : int
         Numbers that hidden layers get.
+    places : dict of str to slice
+        Where each field is among them.
+    cells : dict of str to int
+        Cells of what convolutions find in a field, channel by channel.
     """
 
     def __init__(self, layout: ObsLayout, kind: str = "auto") -> None:
@@ -48,7 +54,12 @@ class Encoder(nn.Module):
         self.convs = nn.ModuleList(convs)
         numbers = self._fields[0].dtype == "float32" and not self._images
         self._as_is = numbers and not self._is_record
-        self.size_out = sum(part.size for part in self._flat) + sum(c.size_out for c in convs)
+        sizes = [part.size for part in self._flat] + [conv.size_out for conv in convs]
+        ends = list(accumulate(sizes))
+        names = [part.name for part in (*self._flat, *self._images)]
+        self.size_out = ends[-1]
+        self.places = {n: slice(end - k, end) for n, k, end in zip(names, sizes, ends, strict=True)}
+        self.cells = {conv.field.name: conv.num_cells for conv in convs}
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return the features, float32, shape (n, size_out).
@@ -86,13 +97,15 @@ class Convolutions(nn.Module):
 
     Attributes
     ----------
+    num_cells : int
+        Cells of what is found.
     size_out : int
     """
 
     def __init__(self, field: Field) -> None:
         super().__init__()
         self.field = field
-        self._last = len(field.shape) == 3 and field.shape[2] < field.shape[0]
+        self._last = field.channels_last
         self._cells = len(field.shape) == 2 and field.values > 0
         sides = field.sides
         channels = 1
@@ -113,7 +126,8 @@ class Convolutions(nn.Module):
             sides = tuple((side + 2 * padding - kernel) // stride + 1 for side in sides)
             channels = width
         self.layers = nn.Sequential(*layers)
-        self.size_out = channels * sides[0] * sides[1]
+        self.num_cells = sides[0] * sides[1]
+        self.size_out = channels * self.num_cells
 
     def forward(self, x: Tensor) -> Tensor:
         """Return what is found in arrays (n, ...), shape (n, size_out)."""

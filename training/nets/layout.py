@@ -7,7 +7,7 @@ the network takes it apart (:mod:`training.nets.encoders`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from training.run import games
 from training.run.engine import Engine
+from training.run.games import Placements
 from training.run.options.ppo import NativeConfig
 from training.run.values import require
 
@@ -46,6 +47,9 @@ class Field:
         Least value of its cells.
     values : int
         How many values they can have; 0 if they are no integers, or can have too many to tell.
+    kind : {"", "planes", "numbers"}
+        ``planes``: channels in the first axis, however many; ``numbers``: no image, whatever its
+        shape; empty: the shape tells.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Field:
     unit: float = 1.0
     low: int = 0
     values: int = 0
+    kind: str = ""
 
     @property
     def size(self) -> int:
@@ -68,15 +73,21 @@ class Field:
 
     @property
     def sides(self) -> tuple[int, ...]:
-        """Height and width of an image; of three axes the shorter end are its channels."""
+        """Height and width of an image."""
         if len(self.shape) == 3:
-            return self.shape[:2] if self.shape[2] < self.shape[0] else self.shape[1:]
+            return self.shape[:2] if self.channels_last else self.shape[1:]
         return self.shape
+
+    @property
+    def channels_last(self) -> bool:
+        """Whether channels are the last axis; unless told, the shorter end of three axes is."""
+        return len(self.shape) == 3 and self.kind != "planes" and self.shape[2] < self.shape[0]
 
     @property
     def is_image(self) -> bool:
         """Whether convolutions make sense of it."""
-        return len(self.shape) in (2, 3) and min(self.sides) >= SMALLEST_BOARD
+        possible = len(self.shape) in (2, 3) and self.kind != "numbers"
+        return possible and min(self.sides) >= SMALLEST_BOARD
 
 
 @dataclass(frozen=True)
@@ -96,6 +107,8 @@ class ObsLayout:
         Offset and length of the one-hot of the decision phase.
     slots : tuple of (int, int, int)
         Offset, number and width of each row of card slots; an empty slot is all zero.
+    placements : Placements or None
+        What the actions do to a board.
     """
 
     obs_size: int
@@ -104,23 +117,35 @@ class ObsLayout:
     record_size: int = 0
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
+    placements: Placements | None = None
 
     def check(self, native: NativeConfig) -> None:
         """Refuse a network that this environment cannot feed."""
         fits = native.heads != "phase" or self.phase is not None
         require(fits, "native.heads", native.heads, "'single': this game does not show its phase")
+        fits = native.heads != "placements" or self._shows_board(native.encoder)
+        allowed = "'single': this game shows no board to place on, or not to convolutions"
+        require(fits, "native.heads", native.heads, allowed)
         fits = native.attention == 0 or bool(self.slots)
         allowed = "0: this game does not show card slots"
         require(fits, "native.attention", native.attention, allowed)
         fits = native.encoder != "conv" or any(field.is_image for field in self.fields)
         require(fits, "native.encoder", native.encoder, "'auto': this game shows no image")
 
+    def _shows_board(self, encoder: str) -> bool:
+        if self.placements is None or encoder == "flat":
+            return False
+        return any(f.name == self.placements.board and f.is_image for f in self.fields)
+
 
 def obs_layout(engine: Engine) -> ObsLayout:
     """Return the layout of an engine's observations, with the parts that its game tells of."""
     parts = games.of_engine(engine).observation_parts(engine)
     dtype = np.dtype(engine.obs_dtype)
-    found = fields_of(dtype, engine.obs_shape, getattr(engine.spec, "obs_bounds", None))
+    found = tuple(
+        replace(field, **parts.fields.get(field.name, {}))
+        for field in fields_of(dtype, engine.obs_shape, getattr(engine.spec, "obs_bounds", None))
+    )
     return ObsLayout(
         obs_size=sum(field.size for field in found),
         num_actions=engine.num_actions,
@@ -128,6 +153,7 @@ def obs_layout(engine: Engine) -> ObsLayout:
         record_size=0 if dtype.names is None else dtype.itemsize,
         phase=parts.phase,
         slots=parts.slots,
+        placements=parts.placements,
     )
 
 

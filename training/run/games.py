@@ -9,7 +9,7 @@ described has a :class:`GameTraining` with its defaults, which suit any game of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
@@ -30,8 +30,28 @@ _REGISTERED: dict[str, GameTraining] = {}
 
 
 @dataclass(frozen=True)
+class Placements:
+    """Actions that each fill two cells of a board.
+
+    Parameters
+    ----------
+    board : str
+        Field of the observation whose planes show the board.
+    cells : tuple of (int, int)
+        Of each action, the cells of the first half and of the second, row by row from the top; -1
+        for one outside the board.
+    costs : str or None
+        Field with a number for each action, such as how long it takes; None if it is not shown.
+    """
+
+    board: str
+    cells: tuple[tuple[int, int], ...]
+    costs: str | None = None
+
+
+@dataclass(frozen=True)
 class ObservationParts:
-    """Places in a flat observation that a network may look for.
+    """What a network may know of an observation beside shapes and bounds.
 
     Parameters
     ----------
@@ -39,10 +59,17 @@ class ObservationParts:
         Offset and length of the one-hot of the decision phase.
     slots : tuple of (int, int, int)
         Offset, number and width of each row of card slots; an empty slot is all zero.
+    fields : mapping of str to mapping
+        Attributes of :class:`training.nets.layout.Field` that shape and bounds of a field do not
+        tell, by its name.
+    placements : Placements or None
+        What the actions do to a board.
     """
 
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    placements: Placements | None = None
 
 
 class Seats(Protocol):

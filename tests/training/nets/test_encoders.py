@@ -132,6 +132,16 @@ def test_a_channel_is_the_shorter_end():
     assert Convolutions(Field("", (9, 10, 9))).layers[0].in_channels == 9
 
 
+def test_a_game_tells_what_the_shape_of_a_field_does_not():
+    planes = Field("", (12, 6, 4), kind="planes")
+    assert (planes.sides, planes.is_image) == ((6, 4), True)
+    conv = Convolutions(planes)
+    assert (conv.layers[0].in_channels, conv.num_cells, conv.size_out) == (12, 24, 32 * 24)
+    obs = torch.rand(2, 12, 6, 4)
+    torch.testing.assert_close(conv(obs), conv.layers(obs).flatten(1))
+    assert not Field("", (2, 6, 4), kind="numbers").is_image
+
+
 # -- the way through a rollout ---------------------------------------------------------------------
 
 

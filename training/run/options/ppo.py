@@ -122,8 +122,10 @@ class NativeConfig:
     encoder : {"auto", "flat", "conv"}
         ``auto``: images and boards in an observation go through convolutions, the rest is
         flattened; ``flat``: everything is; ``conv``: as ``auto``, and there must be an image.
-    heads : {"single", "phase"}
-        ``phase``: a policy head for each decision phase, for tiers that show the phase.
+    heads : {"single", "phase", "placements"}
+        ``phase``: a policy head for each decision phase, for tiers that show the phase;
+        ``placements``: each action is scored by what convolutions find where it fills the board,
+        for games that tell it (:class:`training.run.games.Placements`).
     attention : int
         Width of the attention over card slots, for tiers that show cards; 0 for none.
     recurrent : {"none", "gru", "lstm", "ssm"}
@@ -202,7 +204,7 @@ class NativeConfig:
         for name, allowed in {
             "trunk": ("separate", "shared"),
             "encoder": ("auto", "flat", "conv"),
-            "heads": ("single", "phase"),
+            "heads": ("single", "phase", "placements"),
             "recurrent": ("none", "gru", "lstm", "ssm"),
             "value_clip": ("sb3", "max"),
             "value_loss": ("mse", "huber"),
