@@ -136,7 +136,11 @@ def bench(args: argparse.Namespace) -> int:
 
 
 def play(args: argparse.Namespace) -> int:
-    """Play in the terminal, or watch a bot."""
+    """Play in the terminal, or watch a bot; a ROM at the speed of its console."""
+    if args.rom is not None:
+        from fastenv.gameboy.play import play_rom
+
+        return play_rom(args.rom, window=args.window, scale=args.scale)
     env = fastenv.make(args.env, render_mode="ansi")
     env.reset(seed=args.seed)
     if env.game.goal:
@@ -261,6 +265,9 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--bot", help="let this bot play")
     sub.add_argument("--seed", type=int)
     sub.add_argument("--delay", type=float, default=1, help="seconds between a bot's moves")
+    sub.add_argument("--rom", type=Path, help="a Game Boy ROM to play instead")
+    sub.add_argument("--window", action="store_true", help="play the ROM in a window")
+    sub.add_argument("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
 
     sub = command("new-game", new_game_command, "write the folder of a new game: docs/new_game.md")
     sub.add_argument("name", help="of its package, such as connect_four")

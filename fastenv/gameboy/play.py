@@ -1,0 +1,308 @@
+"""Play a ROM at the speed of the console, in a window or in the terminal.
+
+``python -m fastenv.gameboy.play`` plays Lantern Walk, ``python -m fastenv.gameboy.play FILE`` a ROM
+of yours. The picture stands in the terminal as half blocks, 160 columns wide where there is room,
+else 80; with ``--window`` it has a window of its own (``pip install "fastenv[video]"``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError
+from fastenv.gameboy.cartridge import read_cartridge
+from fastenv.gameboy.position import power_up_row
+from fastenv.gameboy.tables import CLOCK, FRAME, HEIGHT, WIDTH, Key
+
+Picture = np.ndarray[Any, np.dtype[np.uint8]]
+
+FRAME_TIME = FRAME / CLOCK  # seconds
+HELP = "arrows: walk   X: A   Z: B   Enter: Start   Backspace: Select   Q: leave"
+QUIT = "q"
+# What a terminal sends; the longest first, for Escape alone begins the others.
+SEQUENCES = {
+    **{"\x1b[A": Key.UP, "\x1b[B": Key.DOWN, "\x1b[C": Key.RIGHT, "\x1b[D": Key.LEFT},
+    **{"\x1bOA": Key.UP, "\x1bOB": Key.DOWN, "\x1bOC": Key.RIGHT, "\x1bOD": Key.LEFT},
+    **{"x": Key.A, "z": Key.B, "\r": Key.START, "\n": Key.START},
+    **{"\x7f": Key.SELECT, "\b": Key.SELECT},
+}
+HOLD = 8  # frames for which a key of the terminal is held: it does not say when it is released
+GRAYS = (255, 170, 85, 0)  # of the four shades
+TERMINAL_GRAYS = (255, 248, 240, 232)  # colours of a terminal with 256
+
+
+class Machine(Protocol):
+    """What is played: :class:`fastenv.gameboy.console.Console`, or the reference."""
+
+    @property
+    def picture(self) -> Any:
+        """Shades of the last frame drawn."""
+
+    def press(self, keys: int) -> None:
+        """Set which keys are pressed."""
+
+    def run_frame(self, draw: bool = True) -> None:
+        """Run to the end of the frame."""
+
+
+class Screen(Protocol):
+    """Where somebody looks and presses keys."""
+
+    def keys(self) -> int | None:
+        """Return the pressed keys, bits of :class:`Key`; ``None`` to leave."""
+
+    def show(self, picture: Picture) -> None:
+        """Show a picture: (144, 160), shades."""
+
+    def close(self) -> None:
+        """Leave everything as it was found."""
+
+
+def run(machine: Machine, screen: Screen, frame_time: float = FRAME_TIME) -> int:
+    """Play until somebody leaves; return the number of frames.
+
+    Parameters
+    ----------
+    machine
+        What is played.
+    screen
+        Closed at the end.
+    frame_time : float
+        Seconds a frame lasts; 0 is as fast as it goes.
+    """
+    frames, due = 0, time.perf_counter()
+    try:
+        while (pressed := screen.keys()) is not None:
+            machine.press(pressed)
+            machine.run_frame()
+            frames += 1
+            screen.show(np.asarray(machine.picture, np.uint8).reshape(HEIGHT, WIDTH))
+            due = max(due + frame_time, time.perf_counter())
+            time.sleep(due - time.perf_counter() if frame_time else 0)
+    finally:
+        screen.close()
+    return frames
+
+
+# -- the terminal ----------------------------------------------------------------------------------
+
+
+def half_blocks(picture: Picture) -> str:
+    """Return a picture as lines of half blocks, two rows of pixels a line, in shades of gray."""
+    upper, lower = picture[0::2], picture[1::2]
+    lines = []
+    for above, below in zip(upper.tolist(), lower.tolist(), strict=True):
+        line, last = [], None
+        for pair in zip(above, below, strict=True):
+            if pair != last:
+                top, bottom = (TERMINAL_GRAYS[shade] for shade in pair)
+                line.append(f"\x1b[38;5;{top};48;5;{bottom}m")
+                last = pair
+            line.append("\u2580")
+        lines.append("".join(line) + "\x1b[0m\x1b[K")
+    return "\r\n".join(lines)
+
+
+def pressed_keys(text: str) -> tuple[list[Key], bool]:
+    """Return the keys that a terminal has sent, and whether one of them leaves."""
+    found: list[Key] = []
+    i = 0
+    while i < len(text):
+        if text[i].lower() == QUIT or text[i] == "\x03":
+            return found, True
+        for sequence, key in SEQUENCES.items():
+            if text.lower().startswith(sequence.lower(), i):
+                found.append(key)
+                i += len(sequence)
+                break
+        else:
+            i += 1
+    return found, False
+
+
+class Terminal:
+    """The terminal that the program runs in."""
+
+    def __init__(self) -> None:
+        try:
+            import termios
+            import tty
+        except ImportError:
+            raise BackendUnavailableError("this terminal has no termios; use --window") from None
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise ConfigError("play: input and output must be a terminal; or use --window")
+        self._file = sys.stdin.fileno()
+        self._termios, self._before = termios, termios.tcgetattr(self._file)
+        tty.setraw(self._file)
+        self._left: dict[Key, int] = {}
+        self._shown = ""
+        columns, lines = shutil.get_terminal_size()
+        self._step = 1 if columns >= WIDTH and lines > HEIGHT // 2 else 2
+        sys.stdout.write("\x1b[?1049h\x1b[?25l\x1b[2J")
+
+    def keys(self) -> int | None:
+        """Return what was pressed within the last frames."""
+        text = b""
+        if select.select([self._file], [], [], 0)[0]:
+            text = os.read(self._file, 1024)
+        pressed, leave = pressed_keys(text.decode("utf-8", "replace"))
+        self._left = {key: left - 1 for key, left in self._left.items() if left > 1}
+        self._left |= dict.fromkeys(pressed, HOLD)
+        return None if leave else sum(1 << key for key in self._left)
+
+    def show(self, picture: Picture) -> None:
+        """Write the picture, if it is not there already."""
+        text = half_blocks(picture[:: self._step, :: self._step])
+        if text != self._shown:
+            sys.stdout.write(f"\x1b[H{text}\r\n{HELP}\x1b[K")
+            sys.stdout.flush()
+            self._shown = text
+
+    def close(self) -> None:
+        """Put the terminal back."""
+        self._termios.tcsetattr(self._file, self._termios.TCSADRAIN, self._before)
+        sys.stdout.write("\x1b[?25h\x1b[?1049l")
+        sys.stdout.flush()
+
+
+# -- a window --------------------------------------------------------------------------------------
+
+
+class Window:
+    """A window of pygame.
+
+    Parameters
+    ----------
+    title : str
+        Its title; the keys stand behind it.
+    scale : int
+        Screen pixels a pixel, across and down.
+    """
+
+    def __init__(self, title: str, scale: int) -> None:
+        try:
+            import pygame
+        except ImportError:
+            raise BackendUnavailableError(
+                'a window needs pygame: pip install "fastenv[video]"'
+            ) from None
+        self._pygame: Any = pygame
+        pygame.display.init()
+        self._window: Any = pygame.display.set_mode((scale * WIDTH, scale * HEIGHT))
+        pygame.display.set_caption(f"{title}   {HELP}")
+        self._bindings = {
+            **{pygame.K_UP: Key.UP, pygame.K_DOWN: Key.DOWN, pygame.K_LEFT: Key.LEFT},
+            **{pygame.K_RIGHT: Key.RIGHT, pygame.K_x: Key.A, pygame.K_z: Key.B},
+            **{pygame.K_RETURN: Key.START, pygame.K_BACKSPACE: Key.SELECT},
+        }
+        self._held = 0
+
+    def keys(self) -> int | None:
+        """Return what is held down."""
+        pygame = self._pygame
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                return None
+            if event.type not in (pygame.KEYDOWN, pygame.KEYUP):
+                continue
+            if event.key == pygame.K_q:
+                return None
+            key = self._bindings.get(event.key)
+            if key is not None:
+                self._held &= ~(1 << key)
+                self._held |= (event.type == pygame.KEYDOWN) << key
+        return self._held
+
+    def show(self, picture: Picture) -> None:
+        """Draw the picture."""
+        pygame = self._pygame
+        gray = np.array(GRAYS, np.uint8)[picture]
+        surface = pygame.image.frombuffer(gray.repeat(3), (WIDTH, HEIGHT), "RGB")
+        self._window.blit(pygame.transform.scale(surface, self._window.get_size()), (0, 0))
+        pygame.display.flip()
+
+    def close(self) -> None:
+        """Close it."""
+        self._pygame.display.quit()
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def start(rom: Path | None) -> tuple[Machine, str]:
+    """Return a machine with a ROM, by default Lantern Walk, at power-up; and the ROM's title."""
+    shipped = resources.files("fastenv.gameboy") / "roms" / "lantern_walk.gb"
+    try:
+        cartridge = read_cartridge((rom or shipped).read_bytes(), str(rom or shipped))
+    except OSError as error:
+        raise ConfigError(f"rom: cannot read {rom}: {error.strerror}") from None
+    try:
+        from fastenv.gameboy.console import Console
+    except ImportError:
+        raise BackendUnavailableError(
+            "playing a ROM needs the compiled core, which is not built: install fastenv with a C "
+            "compiler present: `pip install --no-build-isolation -e .`"
+        ) from None
+    return Console(cartridge, power_up_row(cartridge)), cartridge.title
+
+
+def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
+    """Play a ROM until somebody leaves; return 0.
+
+    Parameters
+    ----------
+    rom : Path or None
+        By default Lantern Walk.
+    window : bool
+        Whether in a window or in the terminal.
+    scale : int
+        Screen pixels a pixel of the window, 1 to 10.
+
+    Raises
+    ------
+    ConfigError
+        If the scale is out of range, the file is no ROM, or there is no terminal.
+    BackendUnavailableError
+        If the window or the terminal cannot be had.
+    """
+    if not 1 <= scale <= 10:
+        raise ConfigError(f"--scale {scale}: must be 1 to 10")
+    machine, title = start(rom)
+    run(machine, Window(title, scale) if window else Terminal())
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m fastenv.gameboy.play",
+        description=__doc__,
+        epilog=HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("rom", type=Path, nargs="?", help="a ROM; default: Lantern Walk")
+    parser.add_argument("--window", action="store_true", help="play in a window")
+    parser.add_argument("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
+    options = parser.parse_args(argv)
+    try:
+        return play_rom(options.rom, window=options.window, scale=options.scale)
+    except FastEnvError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
