@@ -1,6 +1,6 @@
 """Draw the pictures of docs/lantern_walk.md from the ROM: its maps, and some screens of the quest.
 
-``python -m tools.rom_pictures`` needs Pillow and PyBoy (``pip install ".[dev]"``) and writes
+``python -m tools.rom_pictures`` needs Pillow (``pip install ".[dev]"``) and writes
 ``docs/lantern_walk.png`` and ``docs/lantern_walk_maps.png``.
 """
 
@@ -11,7 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.gameboy.cartridge import load_cartridge
+from fastenv.gameboy.console import Console
 from fastenv.gameboy.lantern_walk import Solver, load_world
+from fastenv.gameboy.position import power_up_row
+from fastenv.gameboy.tables import WRAM, Key
 from tools.roms import GAME, ROMS, SIZE
 from tools.sm83 import Program, assemble
 
@@ -46,24 +50,31 @@ def draw_map(program: Program, rows: list[str]) -> Picture:
 
 def screens() -> list[Picture]:
     """Return the title, screens on the way through the quest, and the end: (144, 160), shades."""
-    from tests.gameboy import pyboy
-
     world, solver = load_world(), Solver()
-    machine = pyboy.start(ROMS / f"{GAME}.gb")
-    machine.tick(150, True)
-    found = [pyboy.shades(machine)]
-    moments = list(MOMENTS)
-    while not (machine.memory[world.memory["done"]] and machine.memory[world.memory["mode"]] == 0):
-        now = tuple(machine.memory[world.memory[name]] for name in ("items", "quest", "map"))
-        if moments and now == moments[0] and machine.memory[world.memory["mode"]] == 1:
-            machine.tick(SETTLE, True)
-            found.append(pyboy.shades(machine))
+    cartridge = load_cartridge(ROMS / f"{GAME}.gb")
+    console = Console(cartridge, power_up_row(cartridge))
+
+    def read(address: int) -> int:
+        return int(console.row["wram"][0, address - WRAM])
+
+    def now(*names: str) -> tuple[int, ...]:
+        return tuple(read(world.memory[name]) for name in names)
+
+    def settled() -> Picture:
+        console.run_frames(SETTLE)
+        return console.picture.copy()
+
+    found, moments = [settled()], list(MOMENTS)
+    while now("done", "mode") != (1, 0):
+        if moments and now("mode", "items", "quest", "map") == (1, *moments[0]):
+            found.append(settled())
             del moments[0]
-        pyboy.step(machine, solver.button(machine.memory.__getitem__))
-    machine.tick(SETTLE, True)
-    found.append(pyboy.shades(machine))
-    machine.stop(save=False)
-    return found
+        button = solver.button(read)
+        console.press(0 if button is None else 1 << Key[button])
+        console.run_frames(8, draw=False)
+        console.press(0)
+        console.run_frames(16, draw=False)
+    return [*found, settled()]
 
 
 def save(pictures: list[Picture], across: int, scale: int, path: Path) -> None:
