@@ -69,7 +69,7 @@ def flat_status(g: Position) -> Floats:
     hand, me = own_hand(g), g.actor
     return [
         g.cards / 10,
-        len(hand) / 10,
+        min(len(hand) / 10, 1.0),
         own_bid(g) / 10,
         g.won[me] / 10,
         needed(g, me) / 10,

@@ -117,8 +117,8 @@ def _flat(players: int) -> list[_Spec]:
         (
             "status",
             8,
-            "N/10; cards in hand/10; bid/10 (0 before bidding); won/10; needed/10; left/10; "
-            "1 if 0 <= needed <= left; est(hand)/10",
+            "N/10; min(cards in hand/10, 1); bid/10 (0 before bidding); won/10; needed/10; "
+            "left/10; 1 if 0 <= needed <= left; est(hand)/10",
         ),
         (
             "opponents",

@@ -121,10 +121,12 @@ def test_a43_after_the_last_trick_only_harry_decides(backend, pirate):
     assert row["abilities_used"] == 0
 
 
-def test_a44_bendt_holds_eleven_cards_for_a_moment(backend):
-    rules, knobs, rows = sc.bendt_row()
+@pytest.mark.parametrize("tier", ["flat", "ability"])
+def test_a44_bendt_holds_eleven_cards_for_a_moment(backend, tier):
+    rules, knobs, rows = sc.bendt_row(tier=tier)
     stepper = Lane(backend, rules, knobs)
     row = sc.play(rows, [0], stepper)
+    assert np.abs(stepper.engines[1].obs).max() <= 1
     drawn = row["stock"][:2].tolist()
     assert (row["phase"], row["hand_len"][3]) == (Phase.BENDT_1, 11)
     assert row["hand"][3, 9:].tolist() == drawn

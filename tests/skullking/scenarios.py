@@ -550,9 +550,9 @@ def last_trick_row(card: int, tier: str = "ability") -> tuple[np.ndarray, np.nda
     return rules, knobs, rows
 
 
-def bendt_row(players: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bendt_row(players: int = 4, tier: str = "ability") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a row of round 10 in which the agent, last in trick 1, wins it with slot 0: Bendt."""
-    rules, knobs = setup(tier="ability", num_players=players)
+    rules, knobs = setup(tier=tier, num_players=players, abilities="agent")
     agent = players - 1
     table = plays(" ".join(["M2", "M3", "M5", "M6", "M7", "M8", "M9"][:agent]))
     own = cards("Bendt P1 P2 P3 C1 C2 C3 R1 R2 ES1")

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fastenv
@@ -103,6 +103,7 @@ def accepted(game, rows, rng, tries):
 @needs_core
 @pytest.mark.parametrize("tier", TIERS)
 @few
+@example(seed=2280121000)  # flat: eleven cards in a hand, with abilities="agent"
 @given(seed=seeds)
 def test_what_passes_can_be_played_to_the_end(tier, seed):
     """The core, which checks nothing, does what the reference does, and comes to an end."""
