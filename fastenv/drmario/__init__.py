@@ -1,4 +1,225 @@
 """Dr. Mario: falling pills against viruses, frame for frame as the console plays it.
 
-``docs/drmario.md`` is the rule book.
+``DrMarioGame`` is the three implementations of this folder as one game; ``docs/drmario.md`` is the
+rule book.
 """
+
+# The methods of DrMarioGame are documented in Game.
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv.drmario import bots, encoding, position, rewards
+from fastenv.drmario import tables as t
+from fastenv.drmario.config import ACTIONS, KNOBS, MODES, DrMarioConfig, write_knobs
+from fastenv.drmario.deriving import derive_function
+from fastenv.drmario.layout import (
+    INFO_LABELS,
+    OBSERVATIONS,
+    TERMS_DTYPE,
+    default_info,
+    info_dtype,
+    obs_bounds,
+)
+from fastenv.drmario.placement import new_game
+from fastenv.drmario.reference import DrMario
+from fastenv.drmario.state import BOT_DTYPE, KNOBS_DTYPE, derived_dtype, shared_record, state_dtype
+from fastenv.drmario.validate import validate_rows
+from fastenv.errors import ConfigError
+from fastenv.game import Compiled, Game, GameSpec
+from fastenv.rng import Rng
+
+__all__ = ["DrMarioConfig", "DrMarioGame", "make_game", "random_options"]
+
+Array = npt.NDArray[Any]
+
+
+def make_game(**options: Any) -> DrMarioGame:
+    """Return a game with the options of :class:`DrMarioConfig`."""
+    return DrMarioGame(DrMarioConfig.from_options(**options))
+
+
+class DrMarioGame(Game):
+    """Dr. Mario, configured.
+
+    Parameters
+    ----------
+    config : DrMarioConfig
+    """
+
+    bot_names = bots.NAMES
+    goal = "Clear all viruses: four cells of one colour in a line vanish."
+
+    def __init__(self, config: DrMarioConfig) -> None:
+        self.config = config
+        self.shared = shared_record(config.rules_record(), config.demo_record())
+        self.shared.flags.writeable = False
+        self.demo = None if config.demo is None else self.shared["demo"]
+        record, agents = config.obs_record(), config.agents
+        bounds: Any = obs_bounds(record, config.obs)
+        planes = record["planes"]
+        shown: dict[str, Any] = {"obs_dtype": record, "obs_bounds": bounds}
+        if record.names == ("planes",):
+            shown = {"obs_dtype": planes.base, "obs_shape": planes.shape}
+            shown["obs_bounds"] = bounds["planes"]
+        self.spec = GameSpec(
+            **shown,
+            num_actions=config.num_actions,
+            num_agents=agents,
+            state_dtype=state_dtype(agents, config.stack),
+            tail=("stack",) if config.stack > 1 else (),
+            terms_dtype=TERMS_DTYPE,
+            info_dtype=info_dtype(agents),
+            info_labels=INFO_LABELS,
+            default_info=default_info(agents),
+            knobs_dtype=KNOBS_DTYPE,
+            derived_dtype=derived_dtype(agents) if config.placement else None,
+            bot_dtype=BOT_DTYPE,
+            kernel_module="fastenv.drmario.kernels",
+            core_module="fastenv.drmario._core",
+        )
+
+    def __reduce__(self) -> tuple[type[DrMarioGame], tuple[DrMarioConfig]]:
+        """Rebuild from the config."""
+        return DrMarioGame, (self.config,)
+
+    # -- the reference ---------------------------------------------------------------------------
+
+    def create(self) -> DrMario:
+        return new_game(self.config, self.demo)
+
+    def reset(self, game: DrMario, knobs: np.void, seed: int | None) -> None:
+        game.reset(knobs, seed)
+
+    def step(self, game: DrMario, action: Any) -> None:
+        game.step(action if game.versus else [action])
+
+    def pack(self, game: DrMario) -> bytes:
+        return position.pack(game)
+
+    def unpack(self, row: Any) -> DrMario:
+        return position.unpack(row, self.config, self.demo)
+
+    def encode_obs(self, game: DrMario, out: Array) -> None:
+        encoding.encode_obs(game, game.costs(), out)
+
+    def action_mask(self, game: DrMario, out: npt.NDArray[np.uint8]) -> None:
+        encoding.action_mask(game, game.costs(), out)
+
+    def reward(self, game: DrMario) -> tuple[Any, Any]:
+        paid, terms = rewards.reward(game)
+        return (paid, terms) if game.versus else (paid[0], terms[0])
+
+    def info(self, game: DrMario) -> tuple[Any, ...]:
+        return encoding.info(game, game.costs())
+
+    def bot_action(
+        self,
+        game: DrMario,
+        params: np.void,
+        agent: int,
+        obs: Array,
+        mask: npt.NDArray[np.uint8],
+        rng: Rng,
+    ) -> int:
+        return bots.bot_action(bots.Bot(params["kind"]), game.costs()[agent], mask, rng)
+
+    # -- the compiled twins ----------------------------------------------------------------------
+
+    @cached_property
+    def _derive(self) -> Any:
+        return derive_function(self)
+
+    def kernels(self) -> Compiled:
+        """Return the kernels; costs are planned in plain Python unless there is a core."""
+        from fastenv.drmario import kernels
+
+        functions = kernels.functions(self.config.agents)
+        if not self.config.placement:
+            return functions
+        return dataclasses.replace(functions, derive=self._derive.address)
+
+    def core(self) -> Any:
+        from fastenv.drmario import _core
+
+        tables = _core.PLACEMENTS if self.config.placement else _core.FRAMES
+        return tables[self.config.agents]
+
+    # -- the rest --------------------------------------------------------------------------------
+
+    def default_knobs(self, n: int) -> Array:
+        return np.repeat(self.config.knobs_record(), n)
+
+    def set_knob(self, knobs: Array, name: str, value: Any) -> None:
+        if name not in KNOBS:
+            raise ConfigError(f"{name!r} is not a knob; there are {', '.join(KNOBS)}")
+        write_knobs(knobs, self.config.agents, {name: value})
+
+    def get_knob(self, knobs: np.void, name: str) -> Any:
+        if name not in KNOBS:
+            raise AttributeError(f"{name!r} is not a knob; there are {', '.join(KNOBS)}")
+        if name in ("level", "speed"):
+            pair = knobs[name].tolist()
+            values = [t.SPEEDS[value] for value in pair] if name == "speed" else pair
+            return tuple(values) if self.config.agents == 2 else values[0]
+        value = int(knobs[name])
+        nothing = -1 if name == "game_seed" else 0
+        return None if value == nothing else value
+
+    def validate(self, rows: Array) -> None:
+        validate_rows(rows, self.config)
+
+    def describe(self, row: np.void) -> str:
+        return "PLACEMENT" if self.config.placement else "FRAME"
+
+    def bot(self, name: str) -> Array:
+        return np.array([(bots.bot_kind(name),)], BOT_DTYPE)
+
+
+def random_options(
+    rng: np.random.Generator, agents: int = 1, placement: bool = True
+) -> dict[str, Any]:
+    """Draw options for ``python -m fastenv verify``: levels, speeds, budgets, observations.
+
+    Parameters
+    ----------
+    rng : numpy Generator
+    agents, placement
+        What the id fixes.
+    """
+
+    def pick(*values: Any) -> Any:
+        return values[rng.integers(len(values))]
+
+    levels = rng.integers(0 if agents == 2 else t.LOWEST_LEVEL, t.HIGHEST_LEVEL + 1, 2).tolist()
+    names = [name for name in OBSERVATIONS if placement or "mask" not in name]
+    extras = ["pill", "aux", *(["costs", "candidates"] if placement else [])]
+    options: dict[str, Any] = {
+        "level": pick(tuple(levels), levels[0]) if agents == 2 else levels[0],
+        "speed": pick(*t.SPEEDS, "high"),
+        "game_seed": pick(None, None, int(rng.integers(t.FIRST_SEED, t.LAST_SEED + 1))),
+        "task_max_frames": pick(None, 600),
+        "task_max_spawns": pick(None, 5),
+        "obs": pick(*names),
+        "obs_dtype": pick("float32", "uint8"),
+        "extras": tuple(name for name in extras if rng.random() < 0.3),
+        "first_frame": int(rng.integers(2**32)),
+        "intro_frames": int(rng.integers(1, 200)),
+        "time_penalty_per_60_frames": pick(0.0, -0.1),
+    }
+    if placement:
+        options["extended_inputs"] = pick(False, False, True)
+        options["max_wait_frames"] = pick(t.MAX_WAIT, t.MAX_WAIT, 70)
+        options["candidates"] = pick(4, 128)
+        options["mode"] = pick(*MODES) if agents == 1 else MODES[0]
+    else:
+        options["actions"], options["stack"] = pick(*ACTIONS), pick(1, t.STACK)
+        options["column_height_penalty"] = pick(0.0, -0.02)
+    return options

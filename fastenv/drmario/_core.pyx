@@ -3,12 +3,15 @@
 The rules are in ``_game.pxd`` and, for placements, in ``_placement.pxd``. There is a table for each
 kind of decision and number of players.
 """
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from fastenv cimport _batch
+from fastenv._rng cimport rng_bounded
 from fastenv.drmario._game cimport reset as start_episode, step_frame
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
-from fastenv.drmario._state cimport INFEASIBLE, Costs, Head, Knobs, One, Player, Shared, Two, View
+from fastenv.drmario._state cimport (
+    INFEASIBLE, NUM_PLACEMENTS, BotParams, Costs, Head, Knobs, One, Player, Rules, Shared, Two, View
+)
 
 # -- frames ----------------------------------------------------------------------------------------
 
@@ -121,6 +124,36 @@ cdef void derive(const void* row, void* derived, const void* shared) noexcept no
         plan_costs(c, <const Head*>row, players + k, <Costs*>derived + k)
 
 
+# -- scripted players ------------------------------------------------------------------------------
+
+cdef int32_t bot(
+    const void* row, const void* derived, const void* shared, const void* params, int32_t agent,
+    const void* obs, const uint8_t* mask, uint64_t* rng
+) noexcept nogil:
+    # The readable twin is bots.py.
+    cdef const Rules* rules = &(<const Shared*>shared).rules
+    cdef const Costs* costs
+    cdef int i, left = 0, best = 0
+    if (<const BotParams*>params).kind == 0:
+        for i in range(rules.num_actions):
+            left += mask[i] != 0
+        left = rng_bounded(rng, left)
+        i = 0
+        while not mask[i] or left > 0:
+            left -= mask[i] != 0
+            i += 1
+        return i
+    if not rules.placement:
+        return 0
+    costs = <const Costs*>derived + agent
+    if not costs.known:
+        return 0
+    for i in range(NUM_PLACEMENTS):
+        if costs.costs[i] < costs.costs[best]:
+            best = i
+    return best
+
+
 cdef _batch.RowTable frames_one, frames_two, placements_one, placements_two
 frames_one.reset, frames_one.step, frames_one.is_legal = reset_one, step_one, always
 frames_two.reset, frames_two.step, frames_two.is_legal = reset_two, step_two, always
@@ -134,6 +167,7 @@ placements_one.chunk = placements_two.chunk = 8  # some pills take much longer t
 
 cdef object exported(_batch.RowTable* table, size_t row_size):
     table.state_size = table.fetch = row_size
+    table.bot, table.bot_size = bot, sizeof(BotParams)
     table.knobs_size, table.shared_size = sizeof(Knobs), sizeof(Shared)
     return _batch.export(table)
 

@@ -454,6 +454,11 @@ cdef inline void judge(Head* h, const Player* p, int agents) noexcept nogil:
         h.done, h.reason = 1, REASON_TOPOUT
 
 
+cdef inline void measure(const Rules* rules, Player* p) noexcept nogil:
+    if rules.column_height_penalty != 0.0:
+        p.height = height_of(p.board)
+
+
 # -- reset (docs/drmario.md, 3) -----------------------------------------------------------------------
 
 cdef inline void start_player(
@@ -474,7 +479,7 @@ cdef inline void start_player(
     next_pill(h, p)
     next_pill(h, p)
     p.pill_count_lo, p.pill_count_hi = 1, 0
-    p.height = height_of(p.board)
+    measure(rules, p)
     clear_events(p)
 
 
@@ -592,7 +597,6 @@ cdef inline bint step_frame(
     View* stack,
 ) noexcept nogil:
     cdef uint8_t raw[2]
-    cdef bint settling[2]
     cdef int i
     if h.done:
         return False
@@ -602,13 +606,10 @@ cdef inline bint step_frame(
             memmove(stack + i * STACKED, stack + i * STACKED + 1, (STACKED - 1) * sizeof(View))
             memcpy(stack + i * STACKED + STACKED - 1, p + i, sizeof(View))
         raw[i] = buttons_of(&c.rules, p + i, actions[i])
-        settling[i] = p[i].next_action == NEXT_PLACED
     play(c, h, p, agents, raw)
     h.ep_frames += 1
     for i in range(agents):
         tau[i] = 1
-        # nothing else changes a bottle
-        if settling[i] or p[i].ev_locks or p[i].ev_volleys or p[i].level_fail:
-            p[i].height = height_of(p[i].board)
+        measure(&c.rules, p + i)
     judge(h, p, agents)
     return False

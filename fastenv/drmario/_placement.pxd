@@ -141,7 +141,7 @@ cdef inline bint step_placement(
         return False
     advance(c, h, p, agents)
     for i in range(agents):
-        p[i].height = height_of(p[i].board)
+        measure(&c.rules, p + i)
         tau[i] = <int32_t>(h.frame - p[i].decided_frame)
     note_needs(p, agents, needs)
     return True

@@ -316,6 +316,12 @@ FASTENV_AT(Knobs, task_max_spawns, 8);
 FASTENV_AT(Knobs, level, 12);
 FASTENV_AT(Knobs, speed, 14);
 
+typedef struct BotParams {
+    int32_t kind;
+} BotParams;
+FASTENV_SIZE(BotParams, 4);
+FASTENV_AT(BotParams, kind, 0);
+
 typedef struct Costs {
     uint8_t occupied[16];
     uint8_t known;

@@ -236,6 +236,9 @@ cdef extern from "_state.h":
         int8_t level[2]
         int8_t speed[2]
 
+    ctypedef struct BotParams:
+        int32_t kind
+
     ctypedef struct Costs:
         uint8_t occupied[16]
         uint8_t known

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -297,9 +299,9 @@ def read_demo(path: str | Path) -> np.ndarray:
     row = np.zeros(1, DEMO_DTYPE)
     names = {"board": "initial_board", "pills": "pill_table", "inputs": "input_table"}
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as binary, np.load(binary, allow_pickle=False) as file:
             arrays = {part: file[name] for part, name in names.items()}
-    except (OSError, ValueError, KeyError, EOFError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         raise ConfigError(f"demo={str(path)!r} cannot be read: {error}.") from error
     for part, array in arrays.items():
         shape = DEMO_DTYPE[part].shape

@@ -61,7 +61,7 @@ class Placements(DrMario):
     """A game whose decisions are placements."""
 
     def costs(self) -> list[tuple[int, ...] | None]:
-        """Return for each player the costs of the decision that is due, None where none is."""
+        """Return for each player the costs of the decision that is due; see :class:`DrMario`."""
         return [self.costs_for(p) if p.needs_decision() else None for p in self.players]
 
     def costs_for(self, player: Player) -> tuple[int, ...]:

@@ -461,7 +461,9 @@ class Player:
     # -- height (docs/drmario.md, 14.1) --------------------------------------------------------
 
     def measure(self) -> None:
-        """Measure the stack: its height, and twice what stands above the highest virus."""
+        """Measure the stack, if that is paid for: its height, and twice that above any virus."""
+        if not self.game.measures:
+            return
         rows = [self.board[i : i + t.COLUMNS] for i in range(0, t.CELLS, t.COLUMNS)]
         tallest = _height(any(tile < t.FREE for tile in row) for row in rows)
         virus = _height(any(tile & 0xF0 == Tile.VIRUS for tile in row) for row in rows)
@@ -503,6 +505,7 @@ class DrMario:
     def __init__(self, config: DrMarioConfig, demo: Any = None) -> None:
         self.config, self.demo = config, demo
         self.versus, self.replay = config.agents == 2, config.mode == "replay"
+        self.measures = config.rewards.get("column_height_penalty", 0.0) != 0.0
         self.rng = Rng(0)
         self.bot_rng = [0] * 4
         self.reserve = [0] * t.RESERVE
@@ -648,6 +651,10 @@ class DrMario:
             raw = latches | now | taps
             player.latches = t.LATCHED_DIRECTIONS[action - 6] if action in (6, 7, 8) else 0
         return int(raw)
+
+    def costs(self) -> list[tuple[int, ...] | None]:
+        """Return for each player the costs of placements, None where none is to be decided on."""
+        return [None] * len(self.players)
 
     # -- the end (docs/drmario.md, 8, 9 and 14.3) ----------------------------------------------
 

@@ -89,7 +89,7 @@ PLAYER: Fields = [
     ("initial_viruses", "u1"),
     ("latches", "u1"),  # directions that stay held (docs/drmario.md, 12.5)
     ("clearing", "u1"),  # whether cells are being cleared (docs/drmario.md, 12.3)
-    ("height", "u1"),  # of the stack, as the height penalty measures it (docs/drmario.md, 14.1)
+    ("height", "u1"),  # of the stack, where it is paid for (docs/drmario.md, 14.1)
     ("decided", "u1"),  # reserve_index of the last pill decided on, NO_SPAWN for none
     # -- events of the last step ---------------------------------------------------------------
     ("ev_invalid", "u1"),
@@ -199,6 +199,8 @@ def derived_dtype(agents: int) -> np.dtype[Any]:
     return np.dtype([("players", COSTS_DTYPE, (agents,))], align=True)
 
 
+BOT_DTYPE = np.dtype([("kind", "i4")], align=True)  # a bots.Bot
+
 # Coefficients of the reward (docs/drmario.md, 14.1), by the names of the options.
 COEFFICIENTS = {
     "virus_clear_bonus": 0.5,
@@ -296,6 +298,7 @@ STRUCTS = {
     "One": np.dtype(ONE, align=True),
     "Two": np.dtype(TWO, align=True),
     "Knobs": KNOBS_DTYPE,
+    "BotParams": BOT_DTYPE,
     "Costs": COSTS_DTYPE,
     "Rules": RULES_DTYPE,
     "Demo": DEMO_DTYPE,

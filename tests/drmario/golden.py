@@ -70,7 +70,7 @@ def load(path, kind):
         It is truncated, or of another schema.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as binary, np.load(binary, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise GoldenError(f"{Path(path).name} cannot be read: {error}.") from error

@@ -90,10 +90,16 @@ CONFIGS = {
     "unlatched, stack": {"actions": "unlatched", "stack": 4, "level": 18},
     "low speed, few viruses": {"level": -2, "speed": "low", "first_frame": 2**32 - 200},
     "matches": {"level": -15, "speed": "high", "intro_frames": 1},
-    "matches, more": {"level": -8, "speed": "high"},
+    "matches, more": {"level": -8, "speed": "high", "rewards": {"column_height_penalty": -0.1}},
     "two": {"agents": 2, "speed": "high", "level": (0, 4)},
     "two equal, stack": {"agents": 2, "level": 12, "speed": ("high", "low"), "stack": 4},
-    "two, far apart": {"agents": 2, "level": (24, 0), "speed": "high", "actions": "latched"},
+    "two, far apart": {
+        "agents": 2,
+        "level": (24, 0),
+        "speed": "high",
+        "actions": "latched",
+        "rewards": {"column_height_penalty": 1.0},
+    },
 }
 
 

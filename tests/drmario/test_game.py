@@ -1,0 +1,152 @@
+"""The game as an engine sees it: options, knobs, opponents, rows that are refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from fastenv.drmario import DrMarioGame, make_game
+from fastenv.drmario import tables as t
+from fastenv.engine import BatchEngine
+from fastenv.errors import ConfigError, StateError
+from tests.drmario import golden
+from tests.needs import FASTEST
+
+
+def engine_of(n=2, seed=1, opponent=None, **options):
+    engine = BatchEngine(make_game(**options), n, FASTEST, opponent=opponent)
+    engine.reset_many(seeds=seed)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 25}, "level=25 is not possible: level must be an integer from -15 to 24"),
+        ({"level": -1, "agents": 2}, "level=-1 .* from 0 to 24"),
+        ({"level": (1, 2)}, r"level=\(1, 2\)"),
+        ({"speed": "fast"}, "speed='fast' .* 'low', 'medium', 'high'"),
+        ({"game_seed": 1}, "game_seed=1 .* 0 and 1 give no level"),
+        ({"game_seed": 65536}, "game_seed=65536"),
+        ({"obs": "pixels"}, "obs='pixels' is not possible: obs must be one of 'bitplane_bottle'"),
+        ({"mode": "replay", "agents": 2}, "mode='replay' .* placements of two players"),
+        ({"stack": 4}, "stack=4 .* placements"),
+        ({"placement": False, "mode": "replay"}, "mode='replay' .* frames"),
+        ({"intro_frames": 0}, "intro_frames=0 .* from 1 to 255"),
+        ({"max_wait_frames": 0}, "max_wait_frames=0"),
+        ({"topout_penalty": "much"}, "topout_penalty='much' .* a finite number"),
+        ({"viruses": 3}, "'viruses' is not an option of Dr. Mario"),
+        ({"demo": "nowhere.npz", "placement": False}, "demo='nowhere.npz' cannot be read"),
+    ],
+)
+def test_options_that_are_not_there_are_refused_by_name(options, message):
+    with pytest.raises(ConfigError, match=message):
+        make_game(**options)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "other schema"])
+def test_a_demo_file_that_is_no_demo_is_refused_by_name(damage, tmp_path):
+    path = tmp_path / "demo.npz"
+    arrays = {
+        "initial_board": np.full(128, 0xFF, np.uint8),
+        "pill_table": np.zeros(128, np.uint8),
+        "input_table": np.zeros((256, 2), np.uint8),
+    }
+    if damage == "other schema":
+        arrays["pill_table"] = np.full(128, 9, np.uint8)
+    np.savez(path, **arrays)
+    if damage == "truncated":
+        path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ConfigError, match=r"demo\.npz"):
+        make_game(placement=False, demo=path)
+
+
+def test_seed_zero_is_a_seed_like_any_other():
+    row = engine_of(seed=0).get_states()[0]
+    assert row["seed"].astype(int) @ [256, 1] >= t.FIRST_SEED
+
+
+def test_knobs_take_effect_at_the_next_reset():
+    engine = engine_of(level=3)
+    engine.configure("level", 10, [1])
+    engine.configure("game_seed", 0x1234, [1])
+    assert engine.get_knob("level") == [3, 10]
+    assert engine.get_knob("game_seed") == [None, 0x1234]
+    assert engine.info["viruses"].tolist() == [16, 16]
+    engine.reset_many()
+    assert engine.info["viruses"].tolist() == [16, 44]
+    assert engine.info["game_seed"][1] == 0x1234
+    with pytest.raises(ConfigError, match="level=30"):
+        engine.configure("level", 30)
+    with pytest.raises(ConfigError, match="'gravity' is not a knob"):
+        engine.configure("gravity", 1)
+
+
+def test_games_are_rebuilt_from_a_pickle():
+    game = make_game(agents=2, placement=True, level=(3, 4))
+    again = pickle.loads(pickle.dumps(game))
+    assert isinstance(again, DrMarioGame)
+    assert again.config == game.config
+    assert again.shared.tobytes() == game.shared.tobytes()
+
+
+@pytest.mark.parametrize("placement", [False, True])
+def test_a_match_is_shown_as_one_agent_with_a_bot(placement):
+    engine = engine_of(opponent="first", agents=2, placement=placement, level=(4, 10))
+    for _ in range(30):
+        engine.step_many(engine.mask.argmax(axis=1))
+        assert engine.mask.any(axis=1).all()
+        assert (engine.tau > 0).all()
+
+
+REFUSED = {
+    "board": ("board", 0x9F, "cells must be tiles"),
+    "row": ("row", 3, "it must be 15 of a new pill"),
+    "speed": ("speed_setting", 3, "from 0 to 2"),
+    "colour": ("color_first", 3, "from 0 to 2"),
+    "mode": ("mode", 0, "0 is that of a demo"),
+    "buttons": ("buttons_held", 1, "must be buttons_held"),
+    "count": ("virus_bcd", 0x1A, "two decimal digits"),
+    "plan": ("plan_left", 5, "0 unless a pill"),
+    "clearing": ("clearing", 1, "cells are being cleared"),
+    "cleared": ("stage_clear", 1, "virus_bcd 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_rows_that_no_game_can_be_in_are_refused(name):
+    field, value, message = REFUSED[name]
+    engine = engine_of(level=2)
+    rows, before = engine.get_states(), engine.get_state().tobytes()
+    rows["players"][field][1] = value
+    with pytest.raises(StateError, match=f"lane 1, player 0: .*{message}"):
+        engine.set_states(rows)
+    assert engine.get_state().tobytes() == before
+
+
+def test_a_generator_of_zeros_is_refused():
+    engine = engine_of()
+    rows = engine.get_states()
+    rows["rng"][1] = 0
+    with pytest.raises(StateError, match="lane 1: rng"):
+        engine.set_states(rows)
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_rows_keep_to_their_size(agents):
+    for placement in (False, True):
+        spec = make_game(agents=agents, placement=placement, stack=1).spec
+        assert spec.state_dtype.itemsize <= 512 * agents
+    shown = make_game(agents=agents, placement=False, stack=4).spec.state_dtype
+    plain = make_game(agents=agents, placement=False, stack=1).spec.state_dtype
+    assert shown.itemsize - plain.itemsize <= 4 * 144 * agents
+
+
+def test_golden_files_of_another_schema_are_refused_by_name(tmp_path):
+    path = tmp_path / "layouts_new.npz"
+    np.savez(path, level=np.zeros(1))
+    with pytest.raises(golden.GoldenError, match=r"layouts_new\.npz: no array 'seed'"):
+        golden.load(path, "layouts")
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(golden.GoldenError, match=r"layouts_new\.npz cannot be read"):
+        golden.load(path, "layouts")

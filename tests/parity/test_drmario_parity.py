@@ -1,0 +1,108 @@
+"""All backends of Dr. Mario give the same bits: frames and placements, one player and two."""
+
+import numpy as np
+import pytest
+
+from fastenv.drmario import DrMarioGame, make_game, random_options
+from fastenv.drmario import tables as t
+from fastenv.engine import BatchEngine, rng_streams
+from fastenv.verify import Case, first_difference
+from tests.needs import HAS_CORE, needs_core
+
+pytestmark = pytest.mark.parity
+KINDS = [(1, False), (1, True), (2, False), (2, True)]
+ENGINES = {name: (name, 1) for name in ("reference", "numba", "cython", "fast")}
+if not HAS_CORE:
+    ENGINES = {name: ENGINES[name] for name in ("reference", "numba")}
+else:
+    ENGINES |= {"fast with 2 threads": ("fast", 2)}
+
+
+def game_of(seed, agents, placement, **changes):
+    """Return a game of random options."""
+    fixed = {"agents": agents, "placement": placement}
+    options = random_options(np.random.default_rng([seed, 1]), **fixed) | changes
+    return make_game(**fixed, **options), options
+
+
+@pytest.mark.parametrize(("agents", "placement"), KINDS)
+@pytest.mark.parametrize(
+    "seeds", [range(1), pytest.param(range(1, 22), marks=pytest.mark.slow)], ids=len
+)
+def test_backends_give_the_same_bits(agents, placement, seeds):
+    for seed in seeds:
+        game, options = game_of(seed, agents, placement)
+        case = Case(game, seed, 3, ENGINES, options)
+        assert case.check() is None
+        for _ in range(15 if placement else 60):
+            difference = case.advance()
+            assert difference is None, str(difference)
+
+
+@needs_core
+@pytest.mark.parametrize(("agents", "placement"), KINDS)
+def test_rows_of_games_are_possible(agents, placement):
+    """The check of rows refuses nothing that a game reaches."""
+    for seed in range(4):
+        game, _ = game_of(seed, agents, placement)
+        engine, rng = BatchEngine(game, 16, "fast"), np.random.default_rng(seed)
+        engine.reset_many(seeds=seed)
+        for step in range(30 if placement else 600):
+            actions = engine.bot_actions("random", rng_streams(int(rng.integers(2**32)), 16))
+            if agents == 2:
+                other = engine.bot_actions("first", rng_streams(step, 16), agent=1)
+                actions = np.stack([actions, other], axis=1)
+            engine.step_many(actions)
+            if placement or step % 20 == 0:
+                game.validate(engine.get_states())
+
+
+@needs_core
+@pytest.mark.parametrize(("agents", "placement"), KINDS)
+def test_hand_made_boards_go_on_alike(agents, placement):
+    """Boards full of halves and viruses, loaded into every backend, and played on."""
+    rng = np.random.default_rng(4)
+    game = DrMarioGame(
+        make_game(agents=agents, placement=placement, speed="high", stack=1, obs="bitplane").config
+    )
+    engines = [BatchEngine(game, 4, name) for name in ENGINES if "threads" not in name]
+    for engine in engines:
+        engine.reset_many(seeds=3)
+    if not placement:  # behind the intro
+        for _ in range(130):
+            engines[0].step_many(np.zeros_like(engines[0].reward, np.int64))
+    rows = engines[0].get_states()
+    boards = rows["players"]["board"]
+    tiles = rng.choice([t.Tile.SINGLE, t.Tile.VIRUS], boards.shape, p=[0.7, 0.3])
+    tiles |= rng.integers(0, 3, boards.shape)
+    full = (rng.random(boards.shape) < 0.5) & (np.arange(t.CELLS) >= 32)
+    boards[...] = np.where(full, tiles, t.EMPTY)
+    if not placement:
+        rows["players"]["next_action"] = t.Next.PLACED
+    rows["players"]["virus_bcd"] = rng.integers(1, 9, rows["players"]["virus_bcd"].shape)
+    for engine in engines:
+        engine.set_states(rows)
+    for step in range(6 if placement else 45):
+        words = [rng_streams(100 * step + k, 4) for k in range(agents)]
+        chosen = [engines[0].bot_actions("random", words[k], agent=k) for k in range(agents)]
+        actions = np.stack(chosen, axis=1) if agents == 2 else chosen[0]
+        for engine in engines:
+            engine.step_many(actions)
+        for engine in engines[1:]:
+            assert first_difference(engines[0], engine) is None, step
+
+
+@needs_core
+@pytest.mark.parametrize("placement", [False, True])
+@pytest.mark.parametrize("kind", ["random", "first"])
+def test_bots_choose_alike_in_all_backends(kind, placement):
+    game, _ = game_of(1, 2, placement)
+    for agent in range(2):
+        answers = []
+        for name in ("reference", "numba", "cython", "fast"):
+            engine = BatchEngine(game, 4, name)
+            engine.reset_many(seeds=2)
+            words = rng_streams(9, 4)
+            chosen = engine.bot_actions(kind, words, agent=agent)
+            answers.append((chosen.tolist(), words.tolist()))
+        assert all(answer == answers[0] for answer in answers)
