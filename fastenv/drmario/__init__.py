@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.drmario import bots, encoding, position, rewards
+from fastenv.drmario import bots, encoding, position, render, rewards
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import ACTIONS, KNOBS, MODES, DrMarioConfig, write_knobs
 from fastenv.drmario.deriving import derive_function
@@ -84,6 +84,7 @@ class DrMarioGame(Game):
             bot_dtype=BOT_DTYPE,
             kernel_module="fastenv.drmario.kernels",
             core_module="fastenv.drmario._core",
+            render_modes=("ansi", "rgb_array"),
         )
 
     def __reduce__(self) -> tuple[type[DrMarioGame], tuple[DrMarioConfig]]:
@@ -178,6 +179,9 @@ class DrMarioGame(Game):
 
     def describe(self, row: np.void) -> str:
         return "PLACEMENT" if self.config.placement else "FRAME"
+
+    def render(self, row: np.void, mode: str) -> Any:
+        return render.render_ansi(row) if mode == "ansi" else render.render_rgb(row)
 
     def bot(self, name: str) -> Array:
         return np.array([(bots.bot_kind(name),)], BOT_DTYPE)

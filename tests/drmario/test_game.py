@@ -150,3 +150,10 @@ def test_golden_files_of_another_schema_are_refused_by_name(tmp_path):
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(golden.GoldenError, match=r"layouts_new\.npz cannot be read"):
         golden.load(path, "layouts")
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_a_game_can_be_drawn(agents):
+    engine = engine_of(agents=agents)
+    row = engine.get_states()[0]
+    assert "viruses" in engine.game.render(row, "ansi")
