@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import shutil
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from textwrap import wrap
+from textwrap import fill, wrap
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def play(args: argparse.Namespace) -> int:
     env = fastenv.make(args.env, render_mode="ansi")
     env.reset(seed=args.seed)
     if env.game.goal:
-        print(env.game.goal)
+        print(fill(env.game.goal, _columns()))
     streams = rng_streams(args.seed or 0, 1)
     total, done = 0.0, False
     while not done:
@@ -189,10 +190,15 @@ def _named(env: Any, action: int) -> str:
     return str(action) if name == str(action) else f"{action} ({name})"
 
 
-def _list(names: list[str], width: int = 96) -> None:
+def _columns() -> int:
+    """Return the width of the terminal, of very wide ones what is still easy to read."""
+    return min(shutil.get_terminal_size().columns, 100)
+
+
+def _list(names: list[str]) -> None:
     """Print names in columns, down first."""
     cell = max(map(len, names)) + 2
-    height = -(-len(names) // max(1, width // cell))
+    height = -(-len(names) // max(1, (_columns() + 2) // cell))
     for line in range(height):
         print("".join(name.ljust(cell) for name in names[line::height]).rstrip())
 

@@ -1,6 +1,7 @@
 """The command line: ``python -m fastenv``."""
 
 import ctypes
+import re
 from dataclasses import replace
 
 import pytest
@@ -131,7 +132,9 @@ def test_bot_names_are_those_that_a_game_knows(env_id):
 def test_play_begins_with_the_goal_and_names_what_can_be_done(env_id, capsys, monkeypatch):
     answers = iter(["?", "q"])
     monkeypatch.setattr("builtins.input", lambda _prompt: next(answers))
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["play", "--env", env_id, "--seed", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith(fastenv.make_game(env_id).goal)
+    shown = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert max(map(len, shown.split("\n"))) <= 80
+    assert shown.split("\n\n")[0].split() == fastenv.make_game(env_id).goal.split()
     assert ("1 (bid 1)" if "Skull" in env_id else "6 (hold)") in shown

@@ -44,9 +44,9 @@ class ProspectorGame(Game):
 
     bot_names = tuple(bot.name.lower() for bot in bots.Bot)
     goal = (
-        "Bring home credits: mine asteroids, haul to the station (node 0), dock, sell, cash out.\n"
+        "Bring home credits: mine asteroids, haul to the station (node 0), dock, sell, cash out. "
         "To begin: go to a near cluster, wide scan, select an asteroid, mine conservative; keep "
-        "fuel for\nthe way home and rest when the tool is hot."
+        "fuel for the way home and rest when the tool is hot."
     )
 
     def __init__(self, config: ProspectorConfig) -> None:

@@ -14,7 +14,7 @@ from fastenv.prospector.view import COSTS, SYMBOLS, Gauge, ShipView, count, offe
 
 __all__ = ["render_ansi", "render_rgb"]
 
-WIDTH = 98  # of the text, at most
+WIDTH = 80  # of the text, at most
 BAR = 10
 BOLD, DIM = "1", "2"
 LEVEL_COLORS = ("36", "33", "1;31")  # cyan, yellow, bright red: apart for every eye
@@ -77,14 +77,13 @@ class _Text:
         return [*lines, self.paint(view.ending, BOLD)] if view.ending else lines
 
     def ship(self) -> list[str]:
-        """Draw the gauges."""
-        return [
-            self.paint("ship", BOLD),
-            *(
-                f"{gauge.name:<5} {self.bar(gauge)} {gauge.value:>6.1f}"
-                for gauge in (*self.view.gauges, self.view.hold)
-            ),
+        """Draw the gauges, three in a line."""
+        gauges = [
+            f"{gauge.name:<5} {self.bar(gauge)} {gauge.value:>6.1f}"
+            for gauge in (*self.view.gauges, self.view.hold)
         ]
+        rows = ["  ".join(gauges[k : k + 3]) for k in range(0, len(gauges), 3)]
+        return [self.paint("ship", BOLD), *rows]
 
     def market(self) -> list[str]:
         """Draw hold and market; selling and jettisoning are columns."""
@@ -169,8 +168,10 @@ def _width(line: str) -> int:
 
 
 def _beside(left: list[str], right: list[str]) -> list[str]:
-    """Put two blocks side by side."""
+    """Put two blocks side by side, or one below the other where they are too wide."""
     width = max(map(_width, left), default=0) + 2
+    if width + max(map(_width, right), default=0) > WIDTH:
+        return [*left, "", *right]
     return [
         (a + " " * (width - _width(a)) + b) if b else a
         for a, b in zip_longest(left, right, fillvalue="")
@@ -192,14 +193,14 @@ def render_ansi(row: Any, time_max: float, color: bool = True) -> str:
     Returns
     -------
     str
-        Lines of at most 98 characters without a line break at the end. A number in brackets is
+        Lines of at most 80 characters without a line break at the end. A number in brackets is
         an action that is possible now; it stands beside what it acts on. A question mark is a
         threat of which nothing has been heard.
     """
     view = ship_view(row, time_max)
     text = _Text(view, color)
     lines = [*text.head(), ""]
-    lines += _beside(text.ship(), text.market())
+    lines += [*text.ship(), "", *text.market()]
     lines += ["", " · ".join(view.supplies)]
     lines += [text.paint(line, DIM) for line in wrap(" · ".join(view.record), WIDTH)]
     lines.append("")

@@ -142,13 +142,13 @@ def test_lines_fit_a_terminal(seed):
     for game in walk(seed):
         game.credits, game.total_spend, game.value_lost = 9.9e6, 9.9e6, 9.9e6
         lines = lines_of(game)
-        assert max(map(len, lines)) <= 98
+        assert max(map(len, lines)) <= 80
         assert not any(line != line.rstrip() for line in lines)
 
 
 def test_columns_are_aligned():
     lines = lines_of(after(0, 8, 12, 29, 29))
-    for block in (lines[4:11], [line[42:] for line in lines if re.search(r"\d%$", line)]):
+    for block in (lines[8:15], [line[4:] for line in lines if re.search(r"\d%$", line)]):
         assert len(block) > 5
         assert len({len(line.rsplit("[", 1)[0]) for line in block[1:]}) == 1
 
@@ -161,14 +161,14 @@ def test_text_tells_what_a_player_needs():
     assert "node 1, cluster · home: 1 hop, 6" in text
     assert "of 20,000 ticks left · 1,234 credits" in text
     assert re.search(rf"^fuel .* {game.fuel:.1f}  ", text, re.M)
-    assert re.search(rf"  PGE pge +{row['cargo'][3]:.1f} +{row['price'][3]:.1f} ", text, re.M)
+    assert re.search(rf"^PGE pge +{row['cargo'][3]:.1f} +{row['price'][3]:.1f} ", text, re.M)
     assert f"{game.repair_kits} repair kits · 1 stabilizer · " in text
     threat = f"{row['edge_threat_est'][1, 3]:.2f}"
-    assert re.search(rf"^ \[3\] 22 cluster +1 +\d+ +{threat} +2 ", text, re.M)
+    assert re.search(rf"^ \[3\] 22 cluster +1 +\d+ +{threat} +2$", text, re.M)
     stability, conf = (f"{row[name][1, 2]:.2f}" for name in ("stability_est", "scan_conf"))
     assert re.search(rf"\[14\] ► 2 .* {stability}\+ {conf} +\d+%$", text, re.M)
     assert "Mine aggressive, 1 tick: " in text
-    assert "worth of the hold +" in text
+    assert "worth of the hold +" in " ".join(text.split())
 
 
 def test_threats_that_nobody_heard_of_are_unknown():
