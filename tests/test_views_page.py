@@ -24,6 +24,7 @@ def test_every_view_has_an_example():
     assert PAGE.count("```python") == len(EXAMPLES)
 
 
+@pytest.mark.slow
 def test_examples_run():
     """All in one process, each with names of its own."""
     code = "\n".join(f"exec({text!r}, {{}})" for _, text in EXAMPLES)
