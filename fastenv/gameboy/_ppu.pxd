@@ -263,9 +263,9 @@ cdef inline void take_step(Machine* m) noexcept nogil:
 
 cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
     # Jump to the end of the last visible line before `time`, if nobody can have seen any of it: no
-    # picture, no interrupt. Return whether there was such a line.
+    # picture, for which alone wy_seen and window_line are kept within a frame, and no interrupt.
+    # Return whether there was such a line.
     cdef int64_t ends = time - m.frame_start + early(m) - NEXT_LY, last
-    cdef int wy = m.s.high[R_WY], first = m.ly if m.step == STEP_SCAN else m.ly + 1
     if ends < 0:
         return False
     last = ends // LINE
@@ -275,8 +275,6 @@ cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
         last = VISIBLE - 2
     if last < m.ly or m.step == STEP_LY and last == m.ly:
         return False
-    if first <= wy <= last:
-        m.s.wy_seen = True
     m.ly, m.mode = <int>last, HBLANK
     m.s.lyc_match = m.ly == m.s.high[R_LYC]
     if last == VISIBLE - 1:

@@ -10,6 +10,7 @@ from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import shared_record
 from fastenv.gameboy.tables import HEIGHT, WIDTH
+from fastenv.gameboy.validate import validate_rows
 
 
 class Console:
@@ -19,11 +20,16 @@ class Console:
     ----------
     cartridge : Cartridge
     row : ndarray of ``state_dtype``, shape (1,)
-        Where it begins, such as ``position.power_up``; copied.
+        Where it begins, such as ``position.power_up_row``; copied.
     skip_idle : bool
         Whether iterations of idle loops are left out; nobody can tell.
     bus_phase : int
         0, or -4 to access registers of timer and display a machine cycle early, like PyBoy.
+
+    Raises
+    ------
+    StateError
+        If no machine can be in that row.
 
     Attributes
     ----------
@@ -40,6 +46,7 @@ class Console:
         skip_idle: bool = True,
         bus_phase: int = 0,
     ) -> None:
+        validate_rows(row, cartridge)
         self.cartridge, self.row = cartridge, row.copy()
         self.skip_idle, self.bus_phase = skip_idle, bus_phase
         self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)

@@ -27,8 +27,8 @@ _ROM_BANKS = {Mbc.NONE: (0, 0), Mbc.MBC1: (1, 31), Mbc.MBC3: (1, 127), Mbc.MBC5:
 _RAM_BANKS = {Mbc.NONE: 0, Mbc.MBC1: 3, Mbc.MBC3: 15, Mbc.MBC5: 15}
 
 
-def _highest_bits() -> Array:
-    """Return which bits each byte of page $FF may have set in a row."""
+def _high_bits() -> Array:
+    """Return :data:`HIGH_BITS`."""
     bits = np.zeros(256, np.uint8)
     bits[IO.NR10 : IO.LCDC] = 0xFF
     bits[0x80:] = 0xFF
@@ -40,7 +40,8 @@ def _highest_bits() -> Array:
     return bits
 
 
-_HIGH_BITS = _highest_bits()
+# Which bits each byte of page $FF may have set in a row.
+HIGH_BITS = _high_bits()
 
 
 def validate_rows(rows: Array, cartridge: Cartridge) -> None:
@@ -99,10 +100,10 @@ def _times(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
 
 def _registers(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     high = rows["high"]
-    wrong = high & ~_HIGH_BITS
+    wrong = high & ~HIGH_BITS
     bad = wrong.any(axis=1)
     where = int(np.flatnonzero(wrong[bad][0])[0]) if bad.any() else 0
-    allowed = f"of ${0xFF00 + where:04X} only the bits ${_HIGH_BITS[where]:02X} may be set"
+    allowed = f"of ${0xFF00 + where:04X} only the bits ${HIGH_BITS[where]:02X} may be set"
     yield "high", bad, allowed
     sending = high[:, IO.SC] == 0x81
     yield "serial_left", (rows["serial_left"] > 0) != sending, "must be 0 unless SC is $81"

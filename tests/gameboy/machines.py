@@ -9,6 +9,7 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
 
 START = 0x150
+EDGES = (0, 1, 7, 8, 9, 159, 160, 167, 168, 169, 255)  # columns of objects at the margins
 VECTORS = (0x40, 0x48, 0x50, 0x58, 0x60)
 
 
@@ -29,6 +30,7 @@ def machine_with_memory(cartridge, seed):
     for memory in (machine.ppu.vram, machine.ppu.oam, machine.bus.wram, machine.bus.cart.ram):
         memory[:] = rng.integers(0, 256, len(memory), np.uint8).tobytes()
     machine.ppu.oam[::4] = rng.integers(0, 176, 40, np.uint8).tobytes()  # most of them are seen
+    machine.ppu.oam[1:80:4] = rng.choice(EDGES, 20).astype(np.uint8).tobytes()
     return machine
 
 

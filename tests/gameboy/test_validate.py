@@ -1,5 +1,6 @@
 """Rows from outside: what is refused, and that nothing that is not can do harm."""
 
+import random
 import re
 
 import numpy as np
@@ -8,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastenv.errors import StateError
-from fastenv.gameboy.position import pack, unpack
+from fastenv.gameboy.position import pack, power_up_row, unpack
 from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import IO
-from fastenv.gameboy.validate import validate_rows
-from tests.gameboy.machines import build, differences, machine_with_memory
+from fastenv.gameboy.validate import HIGH_BITS, validate_rows
+from tests.gameboy.machines import assert_same, build, differences, machine_with_memory
 from tests.needs import needs_core
 
 CARTRIDGE = build(bytes.fromhex("fb3c18fd"), kind=0x03, ram=2)
@@ -120,3 +122,56 @@ def test_what_is_not_refused_is_the_same_machine_to_both(changes):
     machine.run_frame(draw=False)
     console.run_frame(draw=False)
     assert pack(machine).tobytes() == console.row.tobytes(), differences(pack(machine), console.row)
+
+
+@needs_core
+def test_a_million_random_bytes_as_roms():
+    from fastenv.gameboy.console import Console
+
+    for seed in range(32):
+        rng = random.Random(seed)
+        kind = rng.choice([0x00, 0x03, 0x09, 0x13, 0x1B])
+        cartridge = build(rng.randbytes(64), kind=kind, ram=2, fill=rng.randbytes(0x8000))
+        console = Console(cartridge, pack(Machine(cartridge)))
+        for _ in range(20):
+            console.press(rng.randrange(256))
+            console.run_frames(rng.randrange(1, 6), draw=rng.random() < 0.3)
+            validate_rows(console.row, cartridge)
+
+
+def random_row(rng):
+    """Return a row of random bytes, but for what a register cannot hold."""
+    row = np.frombuffer(rng.bytes(power_up_row(CARTRIDGE).nbytes), state_dtype(0x2000)).copy()
+    for name in ("unused", "pad", "serial", "serial_count", "dma_left", "dma_blocks"):
+        row[name] = 0
+    for name in ("ime", "ime_delay", "halted", "halt_bug", "wy_seen", "bank_mode", "ram_enable"):
+        row[name] &= 1
+    for name in ("stopped", "locked", "first_frame"):
+        row[name] = 0
+    row["f"] &= 0xF0
+    row["cyc"], row["instr"] = row["cyc"] & 0xFFFFFFFC, row["instr"] & 0xFFFFFFFF
+    row["div"] &= 0xFFFC
+    row["dot"], row["reload"] = rng.integers(-1, 19) * 4, rng.integers(0, 3)
+    row["rom_bank"], row["ram_bank"] = rng.integers(1, 32), rng.integers(0, 4)
+    row["high"] &= HIGH_BITS
+    row["serial_left"] = 4 * rng.integers(1, 1025) * (row["high"][0, IO.SC] == 0x81)
+    row["lyc_match"] = row["high"][0, IO.LYC] == 0
+    return row
+
+
+@needs_core
+@pytest.mark.parametrize("seed", range(3))
+def test_random_bytes_as_rows(seed):
+    """Sixty rows are a million bytes; a few of them run in the reference as well."""
+    from fastenv.gameboy.console import Console
+
+    rng = np.random.default_rng(seed)
+    for number in range(20):
+        console = Console(CARTRIDGE, random_row(rng))
+        if number < 3:
+            machine = unpack(console.row, CARTRIDGE)
+            machine.run_frame()
+            console.run_frame()
+            assert_same(machine, console, drawn=True)
+        console.run_frames(5)
+        validate_rows(console.row, CARTRIDGE)
