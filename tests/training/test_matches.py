@@ -138,9 +138,11 @@ def test_comparison_finds_the_better_player(rounds):
     found = goals.compare(rounds, seats, seed=11, resamples=200, baseline="random")
     assert set(found.rates["random"]) == {"overall", *(f"round_{r}" for r in range(1, 11))}
     assert found.differences["heuristic"].low > 0
-    assert found.outside("heuristic") == (
+    assert found.best(["random", "heuristic"]) == "heuristic"
+    assert found.outside("heuristic", "random") == (
         found.rates["heuristic"]["overall"].low > found.rates["random"]["overall"].high
     )
+    assert not found.outside("random", "heuristic")
 
 
 def test_constant_network_plays_rounds(rounds):

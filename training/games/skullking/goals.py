@@ -6,7 +6,7 @@ so their differences are paired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,9 +38,13 @@ class Comparison:
     baseline: str
     episodes: int
 
-    def outside(self, policy: str) -> bool:
-        """Tell whether a policy is better than the baseline, outside both 95 % intervals."""
-        return self.rates[policy]["overall"].low > self.rates[self.baseline]["overall"].high
+    def best(self, others: Collection[str]) -> str:
+        """Return which of some policies reaches most goals."""
+        return max(others, key=lambda policy: self.rates[policy]["overall"].value)
+
+    def outside(self, policy: str, other: str) -> bool:
+        """Tell whether a policy is better than another, outside both 95 % intervals."""
+        return self.rates[policy]["overall"].low > self.rates[other]["overall"].high
 
 
 def play(
