@@ -25,6 +25,7 @@ _MODULES = {
     "SkullKingWorker-v0": "training.games.skullking",
     "SkullKingAbility-v0": "training.games.skullking",
     "Prospector-v0": "training.games.prospector",
+    "DrMarioPlacement-v0": "training.games.drmario",
 }
 _REGISTERED: dict[str, GameTraining] = {}
 

@@ -1,0 +1,108 @@
+"""What training knows of Dr. Mario: where placements lie, what networks see, and how it ends."""
+
+import numpy as np
+import pytest
+import torch
+
+from fastenv import BatchEngine
+from fastenv.drmario import make_game
+from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
+from training.evaluation.episodes import Episodes
+from training.games.drmario import COST_UNIT, GAME, OPTIONS, PRESETS, cells_of_placements
+from training.games.drmario.evaluation import outcomes
+from training.nets.actor_critic import ActorCritic
+from training.nets.distribution import Sampler, entropy, masked_log_probs
+from training.nets.layout import as_tensor, obs_layout
+from training.run.options.ppo import NativeConfig, PPOConfig
+
+LANES = 8
+
+
+def engine_of(level, **options):
+    game = make_game(level=level, **{**OPTIONS, **options})
+    game.env_id = "DrMarioPlacement-v0"
+    return BatchEngine(game, LANES, info_columns=("board", "tiles_total", "reason", "success"))
+
+
+def test_a_placement_fills_the_cells_that_training_is_told():
+    cells, seen = cells_of_placements(), set()
+    assert sum(min(pair) >= 0 for pair in cells) == 464
+    engine, rng = engine_of(10), np.random.default_rng(1)
+    engine.reset_many(seeds=1)
+    while not engine.ended.any():
+        before = engine.info["board"].copy()
+        actions = [int(rng.choice(np.flatnonzero(mask))) for mask in engine.mask]
+        engine.step_many(np.array(actions), autoreset=False)
+        quiet = ~engine.ended & (engine.info["tiles_total"] == 0)
+        for lane in np.flatnonzero(quiet):
+            changed = np.flatnonzero(before[lane] != engine.info["board"][lane])
+            assert set(changed.tolist()) == set(cells[actions[lane]]), (lane, actions[lane])
+            seen.add(actions[lane] // 128)
+    assert seen == {0, 1, 2, 3}
+
+
+def test_networks_see_planes_colours_and_costs():
+    engine = engine_of(3)
+    engine.reset_many(seeds=5)
+    layout = obs_layout(engine)
+    native = NativeConfig(**PRESETS["drmario"]["native"])
+    net = ActorCritic(layout, PPOConfig(net_arch=(16,)), native, seed=1)
+    (conv,) = net.encoder.convs
+    assert (conv.field.name, conv.layers[0].in_channels, conv.num_cells) == ("planes", 12, 128)
+    features = net.encoder(as_tensor(engine.obs)).detach()
+    costs = features[:, net.encoder.places["costs"]]
+    shown = engine.obs["costs"].reshape(LANES, -1)
+    np.testing.assert_allclose(costs * COST_UNIT, shown, rtol=1e-5)
+    assert ((shown >= 0) == engine.mask.astype(bool)).all()
+
+
+@pytest.mark.parametrize("heads", ["single", "placements"])
+def test_placements_that_cannot_be_reached_are_never_drawn(heads):
+    engine = engine_of(20)
+    engine.reset_many(seeds=5)
+    net = ActorCritic(
+        obs_layout(engine), PPOConfig(net_arch=(16,)), NativeConfig(heads=heads), seed=1
+    )
+    mask = torch.from_numpy(engine.mask.astype(bool))
+    logits = net.logits(as_tensor(engine.obs))
+    assert logits.shape == (LANES, NUM_PLACEMENTS)
+    log_probs = masked_log_probs(logits, mask)
+    assert (log_probs.exp()[~mask] == 0).all()
+    assert (entropy(log_probs, mask) <= torch.log(mask.sum(1).float()) + 1e-4).all()
+    sampler = Sampler(3, torch.device("cpu"))
+    for _ in range(50):
+        drawn, _ = sampler.draw(logits, mask)
+        assert mask[torch.arange(LANES), drawn].all()
+
+
+@pytest.mark.parametrize("options", [{"extras": ()}, {"obs": "bitplane_reduced_mask"}])
+def test_other_observations_have_their_planes_first_too(options):
+    layout = obs_layout(engine_of(0, **options))
+    (planes,) = [field for field in layout.fields if field.is_image]
+    assert planes.sides == (16, 8)
+    assert layout.placements.board == planes.name
+
+
+def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():
+    found = Episodes(
+        {
+            "seed": np.arange(5),
+            "reason": np.array([Reason.CLEAR, Reason.TOPOUT, Reason.TIMEOUT, Reason.CLEAR, 0]),
+            "guard_truncated": np.array([False, False, False, False, True]),
+            "dt_total": np.array([1000, 10, 99_999, 2000, 99_999]),
+        }
+    )
+    means = outcomes(found, 200)
+    assert [means[name].value for name in ("clear", "timeout", "frames_to_clear")] == [
+        *(0.4, 0.4),
+        1500.0,
+    ]
+    assert 1000 <= means["frames_to_clear"].low <= means["frames_to_clear"].high <= 2000
+    assert 0 <= means["clear"].low < 0.4 < means["clear"].high <= 1
+
+
+def test_the_preset_discounts_by_frames():
+    preset = PRESETS["drmario"]
+    assert (preset["trainer"], preset["ppo"]["gamma"]) == ("native", 0.997)
+    assert engine_of(0).spec.has_tau
+    assert set(GAME.bots) <= set(engine_of(0).game.bot_names)

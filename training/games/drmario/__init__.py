@@ -1,0 +1,95 @@
+"""Dr. Mario: presets, what networks may know of a board, and how it is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, ROWS
+from training.run.engine import Engine
+from training.run.games import GameTraining, ObservationParts, Placements
+
+# Where the second half is, in rows down and columns right, by orientation (docs/drmario.md, 11.3).
+SECOND_HALF = ((0, 1), (1, 0), (0, -1), (-1, 0))
+COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
+
+OPTIONS = {
+    "speed": "medium",
+    "obs": "bitplane_bottle_conn_mask",
+    "obs_dtype": "uint8",
+    "extras": ["pill", "aux", "costs"],
+}
+
+# gamma is that of a frame: the native trainer discounts a decision of tau frames by gamma**tau.
+PRESETS: dict[str, dict[str, Any]] = {
+    "drmario": {
+        "env": "DrMarioPlacement-v0",
+        "trainer": "native",
+        "num_envs": 64,
+        "total_steps": 1_000_000,
+        "env_options": {"level": 0},
+        "ppo": {
+            "n_steps": 64,
+            "batch_size": 512,
+            "n_epochs": 4,
+            "learning_rate": 3e-4,
+            "gamma": 0.997,
+            "gae_lambda": 0.95,
+            "clip_range": 0.2,
+            "ent_coef": 0.01,
+            "vf_coef": 0.5,
+            "max_grad_norm": 0.5,
+            "net_arch": [128],
+            "activation": "relu",
+        },
+        "native": {"trunk": "shared", "heads": "placements", "value_loss": "huber"},
+    },
+}
+
+
+class DrMario(GameTraining):
+    """What training must know of Dr. Mario; see :class:`training.run.games.GameTraining`."""
+
+    title = "Dr. Mario"
+    env_options = OPTIONS
+    presets = PRESETS
+    episode_columns: ClassVar = {
+        "reason": "kept",
+        "success": "share",
+        "spawns": "measure",
+        "viruses": "measure",
+    }
+    bots = ("first", "random")
+    protocol = "training.games.drmario.evaluation"
+
+    def observation_parts(self, engine: Engine) -> ObservationParts:
+        """Return what fields of planes and costs are, and where placements lie."""
+        game: Any = engine.game
+        config, dtype = game.config, engine.obs_dtype
+        names = dtype.names or ("",)
+        planes = names[0]
+        fields: dict[str, dict[str, Any]] = {} if config.stack > 1 else {planes: {"kind": "planes"}}
+        if "costs" in names:
+            fields["costs"] = {"kind": "numbers", "unit": COST_UNIT}
+        for name in ("candidates", "candidate_costs"):
+            if name in names:
+                fields[name] = {"kind": "numbers"}
+        placements = None
+        if config.placement:
+            costs = "costs" if "costs" in names else None
+            placements = Placements(planes, cells_of_placements(), costs)
+        return ObservationParts(fields=fields, placements=placements)
+
+
+def cells_of_placements() -> tuple[tuple[int, int], ...]:
+    """Return the cells of both halves of each placement; -1 for one outside the bottle."""
+    found = []
+    for action in range(NUM_PLACEMENTS):
+        orientation, cell = divmod(action, CELLS)
+        down, right = SECOND_HALF[orientation]
+        row, column = cell // COLUMNS + down, cell % COLUMNS + right
+        inside = 0 <= row < ROWS and 0 <= column < COLUMNS
+        found.append((cell, row * COLUMNS + column if inside else -1))
+    return tuple(found)
+
+
+GAME = DrMario()
