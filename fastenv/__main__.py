@@ -18,7 +18,8 @@ import numpy as np
 import fastenv
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError, FastEnvError
-from fastenv.game import Game
+from fastenv.game import Game, Steering
+from fastenv.keys import Keys
 from fastenv.registry import make_game, short_id
 from fastenv.scaffold import new_game
 from fastenv.vector import sample_legal
@@ -146,16 +147,28 @@ def play(args: argparse.Namespace) -> int:
     env.reset(seed=args.seed)
     if env.game.goal:
         print(fill(env.game.goal, _columns()))
+    with Keys() as keys:
+        return _play(env, args, keys)
+
+
+def _play(env: Any, args: argparse.Namespace, keys: Keys) -> int:
+    """Play an episode that has begun."""
     streams = rng_streams(args.seed or 0, 1)
     total, done = 0.0, False
     while not done:
-        print(f"\n{env.render()}\n")
+        steering = None if args.bot else env.game.steering(env.get_state())
+        if steering is None:
+            print(f"\n{env.render()}\n")
         if args.bot:
             action = int(env.engine.bot_actions(args.bot, streams)[0])
             print(f"{args.bot} plays {_named(env, action)}")
             time.sleep(args.delay)
         else:
-            chosen = _ask(env, np.flatnonzero(env.action_masks()).tolist())
+            chosen = (
+                _ask(env, np.flatnonzero(env.action_masks()).tolist())
+                if steering is None
+                else _steer(steering, keys)
+            )
             if chosen is None:
                 return 0
             action = chosen
@@ -163,6 +176,23 @@ def play(args: argparse.Namespace) -> int:
         total, done = total + reward, terminated or truncated
     print(f"\n{env.render()}\n\nreturn {total:.2f}")
     return 0
+
+
+def _steer(steering: Steering, keys: Keys) -> int | None:
+    """Return the action that somebody steers to, or None to leave."""
+    due = time.monotonic() + steering.frame_time
+    home = "\x1b[H\x1b[J" if keys.single else "\n"
+    while True:
+        print(f"{home}{steering.text()}\n\n{steering.keys}", flush=True)
+        key = keys.read(None if steering.idle is None else max(0.0, due - time.monotonic()))
+        if key == "q":
+            return None
+        action = steering.press(key) if key else steering.idle
+        if action is None:
+            continue
+        if steering.idle is not None and keys.single:
+            time.sleep(max(0.0, due - time.monotonic()))
+        return action
 
 
 def _ask(env: Any, legal: list[int]) -> int | None:

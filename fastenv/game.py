@@ -424,6 +424,28 @@ class Reference(ABC):
         raise NotImplementedError
 
 
+class Steering(Protocol):
+    """How a person comes to an action by keys."""
+
+    @property
+    def keys(self) -> str:
+        """What can be pressed."""
+
+    @property
+    def idle(self) -> int | None:
+        """The action of a frame in which no key is pressed; None if the game waits."""
+
+    @property
+    def frame_time(self) -> float:
+        """Seconds that a frame lasts, where the game does not wait."""
+
+    def press(self, key: str) -> int | None:
+        """Take a key, as :mod:`fastenv.keys` names it; return the action once it is chosen."""
+
+    def text(self) -> str:
+        """Return what there is to see."""
+
+
 class Game(Reference):
     """A configured game.
 
@@ -495,6 +517,10 @@ class Game(Reference):
     def render(self, row: np.void, mode: str) -> Any:
         """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3)."""
         raise NotImplementedError
+
+    def steering(self, row: np.void) -> Steering | None:
+        """Return how a person comes to an action from a state by keys; None: by its number."""
+        return None
 
     def shown(self, name: str, value: Any) -> Any:
         """Return a value of an info column as dicts show it: its label, if it has labels."""

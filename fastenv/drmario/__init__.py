@@ -31,9 +31,10 @@ from fastenv.drmario.layout import (
 from fastenv.drmario.placement import new_game
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import BOT_DTYPE, KNOBS_DTYPE, derived_dtype, shared_record, state_dtype
+from fastenv.drmario.steering import FrameSteering, PlacementSteering
 from fastenv.drmario.validate import validate_rows
 from fastenv.errors import ConfigError
-from fastenv.game import Compiled, Game, GameSpec
+from fastenv.game import Compiled, Game, GameSpec, Steering
 from fastenv.rng import Rng
 
 __all__ = ["DrMarioConfig", "DrMarioGame", "make_game", "random_options"]
@@ -182,6 +183,14 @@ class DrMarioGame(Game):
 
     def render(self, row: np.void, mode: str) -> Any:
         return render.render_ansi(row) if mode == "ansi" else render.render_rgb(row)
+
+    def steering(self, row: np.void) -> Steering | None:
+        if not self.config.placement:
+            return FrameSteering(row, self.config.actions == "buttons")
+        costs = self.unpack(row).costs()[0]
+        if costs is None or min(costs) == t.INFEASIBLE:
+            return None
+        return PlacementSteering(row, costs)
 
     def bot(self, name: str) -> Array:
         return np.array([(bots.bot_kind(name),)], BOT_DTYPE)
