@@ -27,6 +27,8 @@ ENVS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "SkullKingWorker-v0": ("fastenv.skullking", {"tier": "worker"}),
         "SkullKingAbility-v0": ("fastenv.skullking", {"tier": "ability"}),
         "Prospector-v0": ("fastenv.prospector", {}),
+        "DrMarioFrame-v0": ("fastenv.drmario", {"agents": 1, "placement": False}),
+        "DrMarioPlacement-v0": ("fastenv.drmario", {"agents": 1, "placement": True}),
         # `python -m fastenv new-game` enters an id above this line.
     }
 )

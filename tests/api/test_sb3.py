@@ -14,7 +14,8 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecFrameStack, VecMoni
 import fastenv
 from fastenv.adapters.sb3 import make_sb3_vec_env
 
-IDS = fastenv.list_envs()
+# Observations that are planes have test_drmario.py.
+IDS = [name for name in fastenv.list_envs() if "DrMario" not in name]
 N = 4
 # Short episodes; where illegal actions can raise they do, so a mask that is out of step would show.
 OPTIONS = {"Prospector": {"time_max": 300.0}, "SkullKing": {"invalid_action": "raise"}}
