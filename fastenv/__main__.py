@@ -147,16 +147,18 @@ def play(args: argparse.Namespace) -> int:
     env.reset(seed=args.seed)
     if env.game.goal:
         print(fill(env.game.goal, _columns()))
+    if args.bot or env.game.steering(env.get_state()) is None:
+        return _play(env, args, None)
     with Keys() as keys:
         return _play(env, args, keys)
 
 
-def _play(env: Any, args: argparse.Namespace, keys: Keys) -> int:
-    """Play an episode that has begun."""
+def _play(env: Any, args: argparse.Namespace, keys: Keys | None) -> int:
+    """Play an episode that has begun, by keys or by numbers of actions."""
     streams = rng_streams(args.seed or 0, 1)
     total, done = 0.0, False
     while not done:
-        steering = None if args.bot else env.game.steering(env.get_state())
+        steering = None if keys is None else env.game.steering(env.get_state())
         if steering is None:
             print(f"\n{env.render()}\n")
         if args.bot:
@@ -166,7 +168,7 @@ def _play(env: Any, args: argparse.Namespace, keys: Keys) -> int:
         else:
             chosen = (
                 _ask(env, np.flatnonzero(env.action_masks()).tolist())
-                if steering is None
+                if steering is None or keys is None
                 else _steer(steering, keys)
             )
             if chosen is None:
