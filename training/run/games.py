@@ -26,6 +26,7 @@ _MODULES = {
     "SkullKingAbility-v0": "training.games.skullking",
     "Prospector-v0": "training.games.prospector",
     "DrMarioPlacement-v0": "training.games.drmario",
+    "DrMarioFrame-v0": "training.games.drmario.frames",
 }
 _REGISTERED: dict[str, GameTraining] = {}
 

@@ -8,7 +8,7 @@ from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training.evaluation.episodes import Episodes
-from training.games.drmario import COST_UNIT, GAME, OPTIONS, PRESETS, cells_of_placements
+from training.games.drmario import COST_UNIT, GAME, OPTIONS, cells_of_placements
 from training.games.drmario.evaluation import outcomes
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
@@ -45,7 +45,7 @@ def test_networks_see_planes_colours_and_costs():
     engine = engine_of(3)
     engine.reset_many(seeds=5)
     layout = obs_layout(engine)
-    native = NativeConfig(**PRESETS["drmario"]["native"])
+    native = NativeConfig(trunk="shared", heads="placements", value_loss="huber")
     net = ActorCritic(layout, PPOConfig(net_arch=(16,)), native, seed=1)
     (conv,) = net.encoder.convs
     assert (conv.field.name, conv.layers[0].in_channels, conv.num_cells) == ("planes", 12, 128)
@@ -101,8 +101,6 @@ def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():
     assert 0 <= means["clear"].low < 0.4 < means["clear"].high <= 1
 
 
-def test_the_preset_discounts_by_frames():
-    preset = PRESETS["drmario"]
-    assert (preset["trainer"], preset["ppo"]["gamma"]) == ("native", 0.997)
+def test_decisions_last_and_bots_are_there_to_compare_with():
     assert engine_of(0).spec.has_tau
     assert set(GAME.bots) <= set(engine_of(0).game.bot_names)

@@ -1,4 +1,4 @@
-"""Dr. Mario: presets, what networks may know of a board, and how it is evaluated."""
+"""Dr. Mario: what networks may know of a board, and how it is evaluated."""
 
 from __future__ import annotations
 
@@ -19,39 +19,12 @@ OPTIONS = {
     "extras": ["pill", "aux", "costs"],
 }
 
-# gamma is that of a frame: the native trainer discounts a decision of tau frames by gamma**tau.
-PRESETS: dict[str, dict[str, Any]] = {
-    "drmario": {
-        "env": "DrMarioPlacement-v0",
-        "trainer": "native",
-        "num_envs": 64,
-        "total_steps": 1_000_000,
-        "env_options": {"level": 0},
-        "ppo": {
-            "n_steps": 64,
-            "batch_size": 512,
-            "n_epochs": 4,
-            "learning_rate": 3e-4,
-            "gamma": 0.997,
-            "gae_lambda": 0.95,
-            "clip_range": 0.2,
-            "ent_coef": 0.01,
-            "vf_coef": 0.5,
-            "max_grad_norm": 0.5,
-            "net_arch": [128],
-            "activation": "relu",
-        },
-        "native": {"trunk": "shared", "heads": "placements", "value_loss": "huber"},
-    },
-}
-
 
 class DrMario(GameTraining):
     """What training must know of Dr. Mario; see :class:`training.run.games.GameTraining`."""
 
     title = "Dr. Mario"
     env_options = OPTIONS
-    presets = PRESETS
     episode_columns: ClassVar = {
         "reason": "kept",
         "success": "share",

@@ -1,0 +1,17 @@
+"""Dr. Mario where every frame is a decision."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from training.games.drmario import DrMario
+
+
+class DrMarioFrames(DrMario):
+    """The same game with an observation of its own: there are no placements to show."""
+
+    env_options: ClassVar[dict[str, Any]] = {}
+    bots = ("random",)
+
+
+GAME = DrMarioFrames()
