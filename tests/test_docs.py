@@ -3,9 +3,11 @@
 import json
 import re
 import runpy
+import statistics
 from pathlib import Path
 
 import pytest
+import yaml
 
 import fastenv
 from fastenv.prospector import layout as prospector
@@ -174,12 +176,31 @@ def test_figures_of_the_flags_are_those_of_the_record() -> None:
     assert found[1] == f"benchmarks/{head['git_rev'][:7]}-flags.jsonl"
     rows = [record for record in records if record["kind"] == "flag"]
     lanes = {1, 8, 64, 1024}
-    everything = {(env, flag, n) for env in ENVS for flag in ("numba", "cython") for n in lanes}
+    envs = [env for env in ENVS if env.startswith(("SkullKing", "Prospector"))]
+    everything = {(env, flag, n) for env in envs for flag in ("numba", "cython") for n in lanes}
     assert {(r["env"], r["backend"], r["num_envs"]) for r in rows} == everything
     speeds = [r["over_reference"] for r in rows]
     shown = [f"{min(speeds):.1f}", f"{max(speeds):.1f}"]
     shown.append(f"{min(r['share_of_limit'] for r in rows):.2f}")
     assert shown == [found[2], found[3], found[4]]
+
+
+def test_figures_of_make_train_are_those_of_the_record() -> None:
+    interval = r"([\d.]+) % \[([\d.]+), ([\d.]+)\]"
+    (line,) = re.findall(r"^\| `make train`: goals .*$", README, re.MULTILINE)
+    record = json.loads((ROOT / re.findall(r"`(\S+\.json)`", line)[0]).read_text(encoding="utf-8"))
+    assert record["dirty"] is False
+    config = yaml.safe_load((ROOT / "training/configs/main.yaml").read_text(encoding="utf-8"))
+    assert f"--total-steps {config['total_steps']}" in record["commands"][0]
+    found = [run["overall"] for run in record["runs"].values()]
+    assert len(found) == 5
+    assert all(run["trained"][1] > run["heuristic"][2] for run in found)
+    rates = [100 * run["trained"][0] for run in found]
+    half = 2.776 * statistics.stdev(rates) / len(rates) ** 0.5  # t, 95 %, 4 degrees of freedom
+    mean = statistics.mean(rates)
+    trained = [f"{x:.1f}" for x in (mean, mean - half, mean + half)]
+    scripted = [[f"{100 * x:.1f}" for x in found[0][who]] for who in ("heuristic", "rule_hard")]
+    assert [[*each] for each in re.findall(interval, line)] == [trained, *scripted]
 
 
 def test_modules_named_in_commands_exist() -> None:
