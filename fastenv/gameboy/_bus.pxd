@@ -1,4 +1,4 @@
-# What the processor sees: memory, registers and time (docs/gameboy.md, sections 5.5 to 11 and 13).
+# What the processor sees: memory, registers and time (docs/gameboy.md, 5.5 to 11 and 13).
 # An access at a time first brings up to it whatever it touches.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
@@ -20,7 +20,7 @@ cdef enum:
     NEVER = 0x7FFFFFFFFFFFFFFF
 
 
-# -- timer (section 7) ---------------------------------------------------------------------------------
+# -- timer (docs/gameboy.md, 7) --------------------------------------------------------------------
 
 
 cdef inline int timer_shift(const Machine* m) noexcept nogil:
@@ -86,7 +86,7 @@ cdef inline int64_t next_timer_event(const Machine* m) noexcept nogil:
     return overflow_at(m) + M_CYCLE if m.s.high[R_TAC] & 4 else NEVER
 
 
-# -- transfers (sections 9 and 10) ---------------------------------------------------------------------
+# -- transfers (docs/gameboy.md, 9 and 10) ---------------------------------------------------------
 
 
 cdef inline void run_serial(Machine* m, int64_t time) noexcept nogil:
@@ -150,7 +150,7 @@ cdef inline void start_dma(Machine* m, uint8_t value, int64_t time) noexcept nog
     map_ram(m)
 
 
-# -- events (section 13) -------------------------------------------------------------------------------
+# -- events (docs/gameboy.md, 13) ------------------------------------------------------------------
 
 
 cdef inline void run_events(Machine* m, int64_t time) noexcept nogil:
@@ -175,7 +175,7 @@ cdef inline void schedule(Machine* m) noexcept nogil:
     m.stop = (m.limit - m.now) << STAMP
 
 
-# -- joypad (section 10) -------------------------------------------------------------------------------
+# -- joypad (docs/gameboy.md, 10) ------------------------------------------------------------------
 
 
 cdef inline unsigned int key_lines(const State* s) noexcept nogil:
@@ -206,7 +206,7 @@ cdef inline void select_keys(State* s, uint8_t value) noexcept nogil:
     key_fall(s, before)
 
 
-# -- reading -------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 cdef inline bint has_phase(unsigned int low) noexcept nogil:
@@ -283,7 +283,7 @@ cdef inline uintptr_t load_code(
     Machine* m, unsigned int pc, unsigned int op, int operands
 ) noexcept nogil:
     # Read the rest of an instruction byte by byte, and return where it is. After a HALT that did
-    # not wait, PC has not counted on, and the opcode is read again (section 6).
+    # not wait, PC has not counted on, and the opcode is read again (docs/gameboy.md, 6).
     cdef int i
     m.code[0] = op
     for i in range(operands):
@@ -291,11 +291,11 @@ cdef inline uintptr_t load_code(
     return <uintptr_t>&m.code[0]
 
 
-# -- writing -------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 cdef inline void write_bank(Machine* m, unsigned int address, uint8_t value) noexcept nogil:
-    # Registers of the bank controller (section 11).
+    # Registers of the bank controller (docs/gameboy.md, 11).
     cdef State* s = m.s
     cdef unsigned int region = address >> 13
     if m.c.mbc == NO_MBC:
@@ -453,7 +453,7 @@ cdef inline void store(
         store_slow(m, address, value, m.now + (stamp >> STAMP))
 
 
-# -- idle loops (section 13) ---------------------------------------------------------------------------
+# -- idle loops (docs/gameboy.md, 13) --------------------------------------------------------------
 
 
 cdef inline bint reads_memory(const Machine* m, unsigned int address) noexcept nogil:

@@ -1,4 +1,4 @@
-"""The Game Boy in C: frames of one machine, event by event (``docs/gameboy.md``, section 13).
+"""The Game Boy in C: frames of one machine, event by event (docs/gameboy.md, 13).
 
 ``_opcodes.pxd`` is the processor, ``_bus.pxd`` what it sees, ``_ppu.pxd`` the display,
 ``_machine.pxd`` their state. The row is the machine between two frames.
@@ -26,7 +26,7 @@ cdef void catch_events(Machine* m) noexcept nogil:
 
 
 cdef void serve(Machine* m) noexcept nogil:
-    # Jump to the handler of the lowest interrupt that is pending once PC is half saved (section 6).
+    # The handler is that of the lowest interrupt pending once PC is half saved (docs/gameboy.md, 6).
     cdef State* s = m.s
     cdef unsigned int requests
     cdef int bit = 0
@@ -50,7 +50,7 @@ cdef void serve(Machine* m) noexcept nogil:
 
 
 cdef void finish(Machine* m) noexcept nogil:
-    # Do what the last instruction asked for at its end (section 6).
+    # Do what the last instruction asked for at its end (docs/gameboy.md, 6).
     cdef State* s = m.s
     if m.asks == CPU_STOP:
         clear_div(m, m.now)

@@ -66,7 +66,7 @@ cdef struct Machine:
     int64_t serial_end
     int64_t dma_end
     int64_t dma_from  # OAM is closed from here
-    # -- the idle loop that may be one (section 13) --
+    # -- the idle loop that may be one (docs/gameboy.md, 13) --
     uint64_t spin_key
     unsigned int spin_pc
     int64_t spin_now
@@ -81,7 +81,7 @@ cdef inline const uint8_t* rom_bank(const Machine* m, unsigned int bank) noexcep
 
 
 cdef inline uint8_t* open_ram(const Machine* m) noexcept nogil:
-    # The RAM at $A000, NULL if none is seen there (section 11).
+    # The RAM at $A000, NULL if none is seen there (docs/gameboy.md, 11).
     cdef const State* s = m.s
     cdef unsigned int bank
     if m.c.mbc == NO_MBC:
@@ -145,7 +145,7 @@ cdef inline void map_ram(Machine* m) noexcept nogil:
 
 
 cdef inline void load_machine(Machine* m) noexcept nogil:
-    # Set what follows from the row, which is between two frames (section 4).
+    # Set what follows from the row, which is between two frames (docs/gameboy.md, 4).
     cdef State* s = m.s
     m.now, m.frame_done, m.asks = s.cyc, False, CPU_NOTHING
     m.frame_start = m.now - s.dot
@@ -184,7 +184,7 @@ cdef inline void save_machine(Machine* m) noexcept nogil:
 
 
 cdef inline bint stat_line(const Machine* m) noexcept nogil:
-    # Whether any source of the STAT interrupt is active (section 8.2).
+    # Whether any source of the STAT interrupt is active (docs/gameboy.md, 8.2).
     cdef unsigned int enabled = m.s.high[R_STAT]
     if is_on(m) and m.mode != DRAW and enabled & (0x08 << <int>m.mode):
         return True

@@ -1,5 +1,5 @@
 # The display, as late as possible: it catches up when the processor looks at it, changes what it
-# draws from, or is to be interrupted (docs/gameboy.md, sections 8 and 13).
+# draws from, or is to be interrupted (docs/gameboy.md, 8 and 13).
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -39,7 +39,7 @@ cdef inline int64_t vblank_start(const Machine* m) noexcept nogil:
     return m.frame_start + LINE * VISIBLE - 2 * early(m)
 
 
-# -- the picture (section 8.3) -------------------------------------------------------------------------
+# -- the picture (docs/gameboy.md, 8.3) ------------------------------------------------------------
 
 
 cdef inline int find_objects(const Machine* m, uint8_t* found) noexcept nogil:
@@ -62,7 +62,7 @@ cdef inline int find_objects(const Machine* m, uint8_t* found) noexcept nogil:
 
 
 cdef inline int mode3_delay(const Machine* m) noexcept nogil:
-    # By how much scrolling and objects put off the end of mode 3 (section 8.1).
+    # By how much scrolling and objects put off the end of mode 3 (docs/gameboy.md, 8.1).
     cdef const State* s = m.s
     cdef unsigned int scx = s.high[R_SCX], x, column, last = 0xFFFF
     cdef int delay = 0 if s.first_frame else ((scx & 7) + 3) & ~3
@@ -187,7 +187,7 @@ cdef inline void blank(Machine* m) noexcept nogil:
         memset(m.picture, 0, WIDTH * HEIGHT)
 
 
-# -- time (section 8.1) --------------------------------------------------------------------------------
+# -- time (docs/gameboy.md, 8.1) -------------------------------------------------------------------
 
 
 cdef inline void begin_hblank(Machine* m) noexcept nogil:

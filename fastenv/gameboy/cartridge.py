@@ -1,4 +1,4 @@
-"""Cartridges: what a ROM's header says of it (``docs/gameboy.md``, section 11)."""
+"""Cartridges: what a ROM's header says of it (docs/gameboy.md, 11)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ``python -m fastenv.gameboy.compare ROM --frames 1000`` presses random keys and compares registers,
 memory, the clock and every pixel after every frame. It needs PyBoy (``pip install pyboy``).
-``docs/gameboy.md``, section 14, lists in what PyBoy is known to differ from the console.
+docs/gameboy.md, 14, lists in what PyBoy is known to differ from the console.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reference machine as a row, and back (``docs/gameboy.md``, section 4)."""
+"""The reference machine as a row, and back (docs/gameboy.md, 4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HRAM = slice(0x80, 0xFF)
 
 
 def power_up_row(cartridge: Cartridge) -> np.ndarray[Any, Any]:
-    """Return the row of a machine that has just been turned on, shape (1,) (section 12)."""
+    """Return the row of a machine that was just turned on, shape (1,) (docs/gameboy.md, 12)."""
     return pack(Machine(cartridge))
 
 

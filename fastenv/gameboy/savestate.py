@@ -1,4 +1,4 @@
-"""Save states: a row in a file that names its ROM (``docs/gameboy.md``, section 12)."""
+"""Save states: a row in a file that names its ROM (docs/gameboy.md, 12)."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 ``state_dtype`` is the contract between the implementations: the C struct of the compiled core is
 generated from it (``python -m tools.structs`` after a change), and the reference converts with
-``pack`` and ``unpack`` in ``position.py``. A row stands between two frames (``docs/gameboy.md``,
-section 4), so what follows from the time within a frame, such as LY or the mode of the display, is
-not in it; two machines are equal if and only if their rows are equal bytes.
+``pack`` and ``unpack`` in ``position.py``. A row stands between two frames (docs/gameboy.md, 4), so
+what follows from the time within a frame, such as LY or the mode of the display, is not in it; two
+machines are equal if and only if their rows are equal bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEAD = [
     ("instr", "i8"),  # instructions executed since
     ("dot", "i4"),  # T since the frame began; -4 just before it
     ("serial_count", "i4"),  # bytes sent
-    # -- processor (sections 5 and 6) --
+    # -- processor (docs/gameboy.md, 5 and 6) --
     ("pc", "u2"),
     ("sp", "u2"),
     ("a", "u1"),
@@ -40,18 +40,18 @@ _HEAD = [
     ("halt_bug", "u1"),  # the next opcode is fetched without counting PC on
     ("stopped", "u1"),
     ("locked", "u1"),  # by an illegal opcode
-    # -- timer, serial, DMA, joypad (sections 7, 9, 10) --
+    # -- timer, serial, DMA, joypad (docs/gameboy.md, 7, 9, 10) --
     ("div", "u2"),  # the counter, of which DIV is the upper half
     ("serial_left", "u2"),  # T until a transfer is over; 0: none
     ("dma_left", "u2"),  # T until the copy; 0: none
     ("dma_blocks", "u1"),  # OAM is closed to the processor
     ("reload", "u1"),  # of TIMA: a Reload
     ("keys", "u1"),  # pressed: bits of Key
-    # -- display (section 8) --
+    # -- display (docs/gameboy.md, 8) --
     ("first_frame", "u1"),  # since the display was turned on
     ("lyc_match", "u1"),  # LY was LYC when they were last compared
     ("wy_seen", "u1"),  # WY was LY at the beginning of a line of this frame
-    # -- cartridge (section 11) --
+    # -- cartridge (docs/gameboy.md, 11) --
     ("rom_bank", "u2"),
     ("ram_bank", "u1"),
     ("bank_mode", "u1"),

@@ -15,13 +15,13 @@ VISIBLE = 144
 WIDTH, HEIGHT = 160, 144
 FRAME = LINE * LINES
 
-# -- the picture, in T after the beginning of a line (section 8.1) --
+# -- the picture, in T after the beginning of a line (docs/gameboy.md, 8.1) --
 SCAN_END = 80  # mode 2 gives way to mode 3
 DRAW_END = 252  # mode 3 to mode 0, where scrolling and objects do not delay it
 NEXT_LY = LINE - M_CYCLE  # LY counts on, one machine cycle before its line
 OBJECTS_A_LINE = 10
 
-# -- the first addresses of regions of memory (section 5.5) --
+# -- the first addresses of regions of memory (docs/gameboy.md, 5.5) --
 VRAM, CART_RAM, WRAM, ECHO, OAM, UNUSABLE, HIGH, HRAM = (
     0x8000, 0xA000, 0xC000, 0xE000, 0xFE00, 0xFEA0, 0xFF00, 0xFF80,
 )  # fmt: skip
@@ -88,7 +88,7 @@ class Key(IntEnum):
 
 
 class Mbc(IntEnum):
-    """Bank controllers (section 11)."""
+    """Bank controllers (docs/gameboy.md, 11)."""
 
     NONE = 0
     MBC1 = 1
@@ -97,7 +97,7 @@ class Mbc(IntEnum):
 
 
 class Reload(IntEnum):
-    """What the timer is doing in this machine cycle (section 7)."""
+    """What the timer is doing in this machine cycle (docs/gameboy.md, 7)."""
 
     NO = 0
     OVERFLOWN = 1
@@ -118,7 +118,7 @@ for _register, _ones in {
 }.items():  # fmt: skip
     READ_ONES[_register] = _ones
 
-# Registers when a program starts (section 12): those that are not 0.
+# Registers when a program starts (docs/gameboy.md, 12): those that are not 0.
 POWER_UP = {
     IO.IF: 0x01,
     0x10: 0x80, 0x11: 0xBF, 0x12: 0xF3, 0x13: 0xFF, 0x14: 0xBF, 0x16: 0x3F, 0x18: 0xFF, 0x19: 0xBF,

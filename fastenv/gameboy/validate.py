@@ -1,6 +1,6 @@
 """The door for rows from outside: what the compiled code and the reference rely on.
 
-A row is a machine between two frames (``docs/gameboy.md``, section 4). Memory may hold anything;
+A row is a machine between two frames (docs/gameboy.md, 4). Memory may hold anything;
 registers may hold what a program can bring about.
 """
 

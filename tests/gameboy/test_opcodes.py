@@ -13,7 +13,7 @@ from tests.gameboy.machines import build
 from tests.needs import HAS_CORE
 from tools import opcodes
 
-# Machine cycles, not taken and taken; docs/gameboy.md, section 5.2.
+# Machine cycles, not taken and taken; docs/gameboy.md, docs/gameboy.md, 5.2.
 TABLE = """
 1    3    2    2    1    1    2    1    5    2    2    2    1    1    2    1
 1    3    2    2    1    1    2    1    3    2    2    2    1    1    2    1
@@ -33,7 +33,7 @@ TABLE = """
 3    3    2    1    -    4    2    4    3    2    4    1    -    -    2    4
 """
 DURATIONS = TABLE.split()
-# What each cycle does: F fetches, R reads, W writes, i nothing; section 5.3.
+# What each cycle does: F fetches, R reads, W writes, i nothing; docs/gameboy.md, 5.3.
 ORDER = {
     0x00: "F", 0x03: "Fi", 0x09: "Fi", 0xF9: "Fi", 0x0A: "FR", 0x02: "FW", 0x34: "FRW", 0x35: "FRW",
     0x06: "FF", 0x36: "FFW", 0xE0: "FFW", 0xF0: "FFR", 0xFA: "FFFR", 0xEA: "FFFW", 0x08: "FFFWW",

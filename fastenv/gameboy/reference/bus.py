@@ -1,4 +1,4 @@
-"""What the processor sees: memory, registers, and time (sections 3 and 5.5)."""
+"""What the processor sees: memory, registers, and time (docs/gameboy.md, 3 and 5.5)."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class Bus:
                 self.sound[: IO.NR52 - IO.NR10] = bytes(IO.NR52 - IO.NR10)
         self.sound[low - IO.NR10] = value
 
-    # -- OAM DMA (section 9) --
+    # -- OAM DMA (docs/gameboy.md, 9) --
 
     def _start_dma(self, value: int) -> None:
         self.dma = value

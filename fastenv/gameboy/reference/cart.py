@@ -1,4 +1,4 @@
-"""Bank controllers (section 11)."""
+"""Bank controllers (docs/gameboy.md, 11)."""
 
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc

@@ -1,4 +1,4 @@
-"""The SM83 processor (sections 5 and 6)."""
+"""The SM83 processor (docs/gameboy.md, 5 and 6)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def _signed(byte: int) -> int:
 class Cpu:
     """Registers, and one method for each family of instructions.
 
-    Opcodes are read as three groups of bits, ``xx yyy zzz`` (section 5.1). Every call of the bus
-    takes a machine cycle, in the order of section 5.3.
+    Opcodes are read as three groups of bits, ``xx yyy zzz`` (docs/gameboy.md, 5.1). Every call of
+    the bus takes a machine cycle, in the order of docs/gameboy.md, 5.3.
     """
 
     def __init__(self, bus: Bus) -> None:

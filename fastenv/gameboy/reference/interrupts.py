@@ -1,4 +1,4 @@
-"""Interrupt flags (section 6)."""
+"""Interrupt flags (docs/gameboy.md, 6)."""
 
 from fastenv.gameboy.tables import Interrupt
 

@@ -1,4 +1,4 @@
-"""Keys (section 10)."""
+"""Keys (docs/gameboy.md, 10)."""
 
 from fastenv.gameboy.reference.interrupts import Interrupts
 from fastenv.gameboy.tables import Interrupt

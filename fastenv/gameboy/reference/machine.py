@@ -1,4 +1,4 @@
-"""A whole Game Boy (sections 12 and 13)."""
+"""A whole Game Boy (docs/gameboy.md, 12 and 13)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Machine:
         self.bus.joypad.press(keys)
 
     def run_frame(self, draw: bool = True) -> None:
-        """Run to the end of the frame, and of the instruction in which it ends (section 13).
+        """Run to the end of the frame, and of its last instruction (docs/gameboy.md, 13).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The display (section 8)."""
+"""The display (docs/gameboy.md, 8)."""
 
 from fastenv.gameboy.reference.interrupts import Interrupts
 from fastenv.gameboy.reference.render import line_objects, render_line
@@ -53,7 +53,7 @@ class Ppu:
         """Whether the display is turned on."""
         return bool(self.lcdc & 0x80)
 
-    # -- time (8.1) --
+    # -- time (docs/gameboy.md, 8.1) --
 
     def tick(self) -> None:
         """Let a machine cycle pass."""
@@ -130,7 +130,7 @@ class Ppu:
                 objects += 5 if x == 0 else max(0, 5 - within)
         return delay + (objects & ~3)
 
-    # -- STAT (8.2) --
+    # -- STAT (docs/gameboy.md, 8.2) --
 
     def _compare_ly(self) -> None:
         self.lyc_match = self.ly == self.lyc
@@ -211,7 +211,7 @@ class Ppu:
         else:
             self._update_stat_line()
 
-    # -- the picture (8.3) --
+    # -- the picture (docs/gameboy.md, 8.3) --
 
     def _draw_line(self) -> None:
         """Draw a line as everything is at this moment; the window counts its lines anyway."""

@@ -1,4 +1,4 @@
-"""A line of the picture from registers, VRAM and OAM (section 8.3)."""
+"""A line of the picture from registers, VRAM and OAM (docs/gameboy.md, 8.3)."""
 
 from __future__ import annotations
 

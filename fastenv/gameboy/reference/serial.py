@@ -1,4 +1,4 @@
-"""The serial port, to which nothing is connected (section 10)."""
+"""The serial port, to which nothing is connected (docs/gameboy.md, 10)."""
 
 from fastenv.gameboy.reference.interrupts import Interrupts
 from fastenv.gameboy.tables import M_CYCLE, SERIAL_KEPT, SERIAL_TIME, Interrupt

@@ -1,4 +1,4 @@
-"""DIV and TIMA (section 7)."""
+"""DIV and TIMA (docs/gameboy.md, 7)."""
 
 from fastenv.gameboy.reference.interrupts import Interrupts
 from fastenv.gameboy.tables import M_CYCLE, Interrupt, Reload

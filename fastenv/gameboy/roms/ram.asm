@@ -1,4 +1,4 @@
-; Memory of Lantern Walk. What lies from map to cells is a contract (docs/lantern_walk.md, section 3):
+; Memory of Lantern Walk. What lies from map to cells is a contract (docs/lantern_walk.md):
 ; environments and solvers read it, and the game does not move it.
 
     org $C000
