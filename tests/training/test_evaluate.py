@@ -14,7 +14,7 @@ def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys
     assert train(tmp_path, "w", "--total-steps", 128, evaluation=True) == 0
     printed = capsys.readouterr().out
     assert printed.index("on the same deals") < printed.index("The same goals and deals")
-    assert re.search(r"interval of trained, overall, (does not )?lies? above that of ", printed)
+    assert re.search(r"trained reaches [\d.]+ \[.*, the best of the scripted players", printed)
     record = json.loads((tmp_path / "w/evaluation.json").read_text())
     assert set(record["matches"]["results"]) == {"random", "rule_hard"}
     for policies in record["matches"]["results"].values():

@@ -53,7 +53,7 @@ def test_what_is_illegal_is_refused_politely(monkeypatch, capsys):
     text = "77\nno such card\n\n?\n1\nescape\nq\n"
     status, out, _ = played(monkeypatch, capsys, text, "--against", AGENT)
     assert status == 0
-    assert "'77' is none of your moves now: 0, 1" in out
+    assert "'77' is none of your moves now: 0 bid 0, 1 bid 1" in out
     assert "'no such card' is none of your moves now" in out
     assert "You play Escape." in out
     assert out.rstrip().endswith("Goodbye.")
