@@ -31,7 +31,7 @@ class DrMario(GameTraining):
         "spawns": "measure",
         "viruses": "measure",
     }
-    bots = ("first", "random")
+    bots: tuple[str, ...] = ("first", "random")
     protocol = "training.games.drmario.evaluation"
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
