@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.drmario import tables as t
+from fastenv.drmario.adjacency import is_static
 from fastenv.drmario.layout import (
     AUX_SIZE,
     PLAYER_INFO,
     SHARED_INFO,
     TIME_SCALE,
 )
-from fastenv.drmario.reference import DrMario, Player, view_of
+from fastenv.drmario.reference import DrMario, Player, height_of, view_of
 from fastenv.drmario.state import VIEW_DTYPE
 from fastenv.drmario.tables import Next, Reason, Tile
 
@@ -33,11 +34,6 @@ Plane = tuple[list[int], int]
 # -- cells (docs/drmario.md, 13) -------------------------------------------------------------------
 
 
-def is_half(tile: int) -> bool:
-    """Tell whether a cell is a half of a pill that is not being cleared."""
-    return Tile.TOP <= tile & 0xF0 <= Tile.SINGLE
-
-
 def is_virus(tile: int) -> bool:
     """Tell whether a cell is a virus that is not being cleared."""
     return tile & 0xF0 == Tile.VIRUS
@@ -45,7 +41,7 @@ def is_virus(tile: int) -> bool:
 
 def is_stable(tile: int) -> bool:
     """Tell whether a cell is neither free nor being cleared."""
-    return is_half(tile) or is_virus(tile)
+    return is_static(tile) or is_virus(tile)
 
 
 def is_clearing(tile: int) -> bool:
@@ -164,7 +160,7 @@ def everything(view: Any, level: int) -> list[Plane]:
     return [
         *marked,
         flags(board, is_virus),
-        flags(board, is_half),
+        flags(board, is_static),
         _places(pill),
         _places(next_pill),
         flags(board, is_clearing),
@@ -177,8 +173,8 @@ def extended(view: Any, level: int) -> list[Plane]:
     """Return ``extended``: viruses, halves and the falling pill by colour, pose and counters."""
     return [
         *by_color(view.board, is_virus),
-        *by_color(view.board, is_half),
-        *_colors_with([t.EMPTY] * t.CELLS, is_half, falling(view)),
+        *by_color(view.board, is_static),
+        *_colors_with([t.EMPTY] * t.CELLS, is_static, falling(view)),
         everywhere(1 - (view.rot & 1), 1),
         *scalars(view, level),
         everywhere(view.preview_first, 2),
@@ -223,7 +219,7 @@ def aux(game: DrMario, k: int, costs: Sequence[int] | None) -> list[float]:
     """Return the 57 numbers of the auxiliary vector of a player."""
     player = game.players[k]
     rows = [player.board[i : i + t.COLUMNS] for i in range(0, t.CELLS, t.COLUMNS)]
-    columns = [_height([row[c] < t.FREE for row in rows]) for c in range(t.COLUMNS)]
+    columns = [height_of(row[c] < t.FREE for row in rows) for c in range(t.COLUMNS)]
     left = [sum(plane[0]) for plane in by_color(player.board, is_virus)]
     reachable = 0 if costs is None else sum(cost != t.INFEASIBLE for cost in costs)
     level = min(player.level, t.LAST_VIRUS_LEVEL)
@@ -238,13 +234,8 @@ def aux(game: DrMario, k: int, costs: Sequence[int] | None) -> list[float]:
         progress(player),
         reachable / t.NUM_PLACEMENTS,
         sum(tile < t.FREE for tile in player.board) / t.CELLS,
-        _height([any(map(is_virus, row)) for row in rows]) / t.ROWS,
+        height_of(any(map(is_virus, row)) for row in rows) / t.ROWS,
     ]
-
-
-def _height(rows: list[bool]) -> int:
-    """Return the height of the first row, from the top, that has something; 0 if none has."""
-    return t.ROWS - rows.index(True) if True in rows else 0
 
 
 def _time(game: DrMario) -> float:

@@ -35,7 +35,6 @@ _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
 
 ROWS, COLUMNS, CELLS, NUM_COLORS = 16, 8, 128, 3
-FREE, EMPTY, VIRUS, CLEARING = 0xF0, 0xFF, 0xD0, 0xB0
 PLACEMENTS, INFEASIBLE = 512, 0xFFFF
 STACKED = 3
 SPAWN_ROW, SPAWN_COLUMN = 15, 3

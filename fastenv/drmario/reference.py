@@ -16,6 +16,7 @@ are those of ``docs/drmario.md``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fastenv.drmario import tables as t
@@ -465,8 +466,8 @@ class Player:
         if not self.game.measures:
             return
         rows = [self.board[i : i + t.COLUMNS] for i in range(0, t.CELLS, t.COLUMNS)]
-        tallest = _height(any(tile < t.FREE for tile in row) for row in rows)
-        virus = _height(any(tile & 0xF0 == Tile.VIRUS for tile in row) for row in rows)
+        tallest = height_of(any(tile < t.FREE for tile in row) for row in rows)
+        virus = height_of(any(tile & 0xF0 == Tile.VIRUS for tile in row) for row in rows)
         self.height = min(tallest + 2 * max(0, tallest - virus), t.MAX_HEIGHT)
 
 
@@ -482,7 +483,7 @@ def pose_of(action: int) -> tuple[int, int, int]:
     return ((row, col, 0), (row - 1, col, 3), (row, col - 1, 2), (row, col, 1))[orientation]
 
 
-def _height(rows: Any) -> int:
+def height_of(rows: Iterable[bool]) -> int:
     """Return the height of the first row, from the top, that has something; 0 if none has."""
     return next((t.ROWS - i for i, found in enumerate(rows) if found), 0)
 

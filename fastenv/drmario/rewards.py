@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
+from fastenv.drmario.adjacency import PAIR, TRIPLET
 from fastenv.drmario.reference import DrMario, Player
 from fastenv.drmario.state import COEFFICIENTS
 from fastenv.drmario.tables import Button, Reason
 
-NONE, PAIR, TRIPLET = 0, 1, 2
 COUNTED_BUTTONS = Button.A | Button.B | Button.LEFT | Button.RIGHT | Button.DOWN
 
 

@@ -183,14 +183,12 @@ def test_every_observation(name, dtype, agents):
 
 def test_constants_are_those_of_the_tables():
     for name in (
-        "ROWS", "COLUMNS", "CELLS", "NUM_COLORS", "FREE", "EMPTY", "INFEASIBLE", "SPAWN_ROW",
+        "ROWS", "COLUMNS", "CELLS", "NUM_COLORS", "INFEASIBLE", "SPAWN_ROW",
         "SPAWN_COLUMN", "MAX_VIRUSES", "MAX_ATTACK", "LAST_VIRUS_LEVEL", "LOWEST_LEVEL",
         "FEWEST_VIRUSES_LEVEL",
     ):  # fmt: skip
         assert getattr(kernels, name) == getattr(t, name), name
     assert kernels.PLACEMENTS == t.NUM_PLACEMENTS
-    assert kernels.VIRUS == t.Tile.VIRUS
-    assert kernels.CLEARING == t.Tile.CLEARING
     assert (kernels.FALLING, kernels.SENT) == (t.Next.FALLING, t.Next.SENT)
     assert t.Reason.CLEAR == kernels.CLEAR
     assert kernels.COUNTED_BUTTONS == rewards.COUNTED_BUTTONS
