@@ -210,6 +210,8 @@ def test_make_takes_ids_with_and_without_the_namespace(prefix):
         ({"num_players": 9}, "num_players.*2 to 8"),
         ({"opponents": "wizard"}, "opponents.*rule_hard"),
         ({"schedule": (3, 0)}, "schedule.*1 to 10"),
+        ({"schedule": 5}, "schedule=5.*a name or one hand size a round"),
+        ({"deck": None}, "deck=None.*the name of a deck"),
         ({"colour": "red"}, "colour"),
         ({"tier": "flat"}, "tier is fixed"),
         ({"backend": "turbo"}, "backend.*'fast'"),

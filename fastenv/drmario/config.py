@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 from typing import Any, Self
 from zipfile import BadZipFile
 
@@ -90,7 +90,7 @@ class DrMarioConfig:
         (docs/drmario.md, 12.5).
     stack : {1, 4}
         Frames that an observation of a frame environment shows.
-    demo : str or Path, optional
+    demo : str or PathLike, optional
         File of the demo's tables, which a frame environment of one player then plays by itself
         (docs/drmario.md, 10).
     obs : str
@@ -123,7 +123,7 @@ class DrMarioConfig:
     max_wait_frames: int = t.MAX_WAIT
     actions: str = "buttons"
     stack: int = 1
-    demo: str | Path | None = None
+    demo: str | os.PathLike[str] | None = None
     obs: str = "bitplane_reduced"
     obs_dtype: str = "float32"
     extras: tuple[str, ...] = ()
@@ -282,12 +282,12 @@ def _each(agents: int, value: Any) -> tuple[Any, Any]:
     return value, value
 
 
-def read_demo(path: str | Path) -> np.ndarray:
+def read_demo(path: str | os.PathLike[str]) -> np.ndarray:
     """Return the tables of a demo from an npz file, shape (1,), dtype ``DEMO_DTYPE``.
 
     Parameters
     ----------
-    path : str or Path
+    path : str or PathLike
         With the arrays ``initial_board`` (128,), ``pill_table`` (128,) and ``input_table``
         (256, 2), all uint8.
 
@@ -298,6 +298,8 @@ def read_demo(path: str | Path) -> np.ndarray:
     """
     row = np.zeros(1, DEMO_DTYPE)
     names = {"board": "initial_board", "pills": "pill_table", "inputs": "input_table"}
+    if not isinstance(path, (str, os.PathLike)):  # open() would take a number for an open file
+        raise ConfigError(f"demo={path!r} is not possible: demo must be the path of a file.")
     try:
         with open(path, "rb") as binary, np.load(binary, allow_pickle=False) as file:
             arrays = {part: file[name] for part, name in names.items()}

@@ -219,7 +219,9 @@ class SkullKingConfig:
 
     def deck_cards(self) -> tuple[int, ...]:
         """Return the ids of the cards in use, ascending."""
-        names = (self.deck,) if isinstance(self.deck, str) else tuple(self.deck)
+        names = (self.deck,) if isinstance(self.deck, str) else self.deck
+        if not isinstance(names, Iterable):
+            raise _refuse("deck", names, "the name of a deck or several of them")
         removed: set[int] = set()
         for name in names:
             _choice("deck", name, t.DECKS)
@@ -241,6 +243,8 @@ class SkullKingConfig:
         if isinstance(self.schedule, str):
             _choice("schedule", self.schedule, t.SCHEDULES)
             sizes = t.SCHEDULES[self.schedule]
+        elif not isinstance(self.schedule, Iterable):
+            raise _refuse("schedule", self.schedule, "a name or one hand size a round")
         else:
             sizes = tuple(_integer("schedule", s, 1, t.MAX_CARDS) for s in self.schedule)
         if not 1 <= len(sizes) <= t.MAX_ROUNDS:

@@ -37,6 +37,7 @@ def engine_of(n=2, seed=1, opponent=None, **options):
         ({"topout_penalty": "much"}, "topout_penalty='much' .* a finite number"),
         ({"viruses": 3}, "'viruses' is not an option of Dr. Mario"),
         ({"demo": "nowhere.npz", "placement": False}, "demo='nowhere.npz' cannot be read"),
+        ({"demo": 1, "placement": False}, "demo=1 .*the path of a file"),
     ],
 )
 def test_options_that_are_not_there_are_refused_by_name(options, message):
