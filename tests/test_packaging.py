@@ -190,9 +190,9 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     roms = {name for name in shipped if name.is_relative_to("fastenv/gameboy/roms")}
     assert {name.suffix for name in roms} == {".asm", ".gb", ".json"}
     assert {name.suffix for name in shipped - roms} == {
-        *(".py", ".pyi", ".pxd", ".h", ".txt", ".typed")
+        *(".py", ".pyi", ".pxd", ".h", ".txt", ".typed", ".npz")
     }
-    wanted = {"py.typed", "_rng.pxd", "_batch.pxd", "_batch.pyi"}
+    wanted = {"py.typed", "_rng.pxd", "_batch.pxd", "_batch.pyi", "drmario/seed_registry.npz"}
     wanted |= {f"{game}/_core.pyi" for game in ("skullking", "prospector", "drmario", "gameboy")}
     wanted |= {f"gameboy/roms/lantern_walk.{suffix}" for suffix in ("asm", "gb", "json")}
     assert {Path("fastenv", name) for name in wanted} <= shipped

@@ -218,6 +218,7 @@ def random_options(
         "level": pick(tuple(levels), levels[0]) if agents == 2 else levels[0],
         "speed": pick(*t.SPEEDS, "high"),
         "game_seed": pick(None, None, int(rng.integers(t.FIRST_SEED, t.LAST_SEED + 1))),
+        "seed_registry": pick(False, False, True),
         "task_max_frames": pick(None, 600),
         "task_max_spawns": pick(None, 5),
         "obs": pick(*names),

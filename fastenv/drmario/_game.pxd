@@ -518,10 +518,14 @@ cdef inline void start(
 ) noexcept nogil:
     # Draws the seed first, then the viruses that stay.
     cdef Generator g
-    cdef int number, i
+    cdef int number, i, level = k.level[0]
     h.frame = c.rules.first_frame
     h.demo_at = h.demo_left = 0
-    if k.game_seed < 0:
+    if k.game_seed < 0 and c.rules.registry:
+        level = 0 if level < 0 else LAST_VIRUS_LEVEL if level > LAST_VIRUS_LEVEL else level
+        number = c.seeds[level][rng_bounded(h.rng, REGISTRY_SEEDS)]
+        h.seed[0], h.seed[1] = number >> 8, number & 0xFF
+    elif k.game_seed < 0:
         number = 1 + rng_bounded(h.rng, ORBIT)
         h.seed[0] = number >> 8 | ((number >> 8 ^ number) & 1) << 7
         h.seed[1] = number & 0xFF

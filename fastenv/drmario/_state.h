@@ -376,6 +376,7 @@ typedef struct Rules {
     uint8_t aux;
     uint8_t costs;
     uint8_t pill;
+    uint8_t registry;
 } Rules;
 FASTENV_SIZE(Rules, 168);
 FASTENV_AT(Rules, virus_clear_bonus, 0);
@@ -413,6 +414,7 @@ FASTENV_AT(Rules, bytes, 161);
 FASTENV_AT(Rules, aux, 162);
 FASTENV_AT(Rules, costs, 163);
 FASTENV_AT(Rules, pill, 164);
+FASTENV_AT(Rules, registry, 165);
 
 typedef struct Demo {
     uint8_t board[128];
@@ -444,11 +446,13 @@ typedef struct Shared {
     Rules rules;
     Tables tables;
     Demo demo;
+    uint16_t seeds[21][120];
 } Shared;
-FASTENV_SIZE(Shared, 1072);
+FASTENV_SIZE(Shared, 6112);
 FASTENV_AT(Shared, rules, 0);
 FASTENV_AT(Shared, tables, 168);
 FASTENV_AT(Shared, demo, 304);
+FASTENV_AT(Shared, seeds, 1072);
 
 #undef FASTENV_AT
 #undef FASTENV_SIZE

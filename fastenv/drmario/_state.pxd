@@ -38,6 +38,7 @@ cdef enum:
     INFEASIBLE = 65535
     NO_ACTION = -1
     NO_SPAWN = 255
+    REGISTRY_SEEDS = 120
     STACKED = 3
 
 cdef enum Tile:
@@ -284,6 +285,7 @@ cdef extern from "_state.h":
         uint8_t aux
         uint8_t costs
         uint8_t pill
+        uint8_t registry
 
     ctypedef struct Demo:
         uint8_t board[128]
@@ -302,3 +304,4 @@ cdef extern from "_state.h":
         Rules rules
         Tables tables
         Demo demo
+        uint16_t seeds[21][120]

@@ -76,6 +76,9 @@ class DrMarioConfig:
     game_seed : int, optional
         Seed of the game's own generator, first byte * 256 + second, 2 to 65535 (0 and 1 give no
         level). By default every episode draws one of the 32,767 states of its cycle.
+    seed_registry : bool
+        Whether episodes draw their seeds from the 120 of their level in the registry instead; two
+        players from those of the first one's level (docs/drmario.md, 15.4).
     task_max_frames, task_max_spawns : int, optional
         Budgets of an episode, which goes on when they are exceeded (docs/drmario.md, 14.3).
     mode : {"warp", "replay"}
@@ -116,6 +119,7 @@ class DrMarioConfig:
     level: int | tuple[int, int] = 0
     speed: str | tuple[str, str] = "medium"
     game_seed: int | None = None
+    seed_registry: bool = False
     task_max_frames: int | None = None
     task_max_spawns: int | None = None
     mode: str = "warp"
@@ -137,6 +141,7 @@ class DrMarioConfig:
         if self.agents not in (1, 2):
             raise _refuse("agents", self.agents, "1 or 2")
         _boolean("placement", self.placement)
+        _boolean("seed_registry", self.seed_registry)
         write_knobs(np.zeros(1, KNOBS_DTYPE), self.agents, {n: getattr(self, n) for n in KNOBS})
         _choice("mode", self.mode, MODES)
         _boolean("extended_inputs", self.extended_inputs)
@@ -222,6 +227,7 @@ class DrMarioConfig:
         row["obs"], row["bytes"] = OBSERVATIONS.index(self.obs), self.obs_dtype == "uint8"
         row["aux"] = 2 if "aux_vs" in self.extras else "aux" in self.extras
         row["costs"], row["pill"] = "costs" in self.extras, "pill" in self.extras
+        row["registry"] = self.seed_registry
         row["candidates"] = self.candidates if "candidates" in self.extras else 0
         row["obs_bytes"], row["num_actions"] = self.obs_record().itemsize, self.num_actions
         return row

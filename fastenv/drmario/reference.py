@@ -29,6 +29,7 @@ from fastenv.drmario.generator import (
     make_viruses,
     orbit_state,
 )
+from fastenv.drmario.seeds import seeds_of
 from fastenv.drmario.state import STACKED, VIEW_DTYPE, Actions
 from fastenv.drmario.tables import Button, Mode, Next, Reason, Tile
 from fastenv.rng import Rng
@@ -553,7 +554,10 @@ class DrMario:
     def start(self, levels: list[int], speeds: list[int], game_seed: int) -> None:
         """Start a level for each player; draws the seed first, then the viruses that stay."""
         self.frame, self.demo_at, self.demo_left = self.config.first_frame, 0, 0
-        if game_seed < 0:
+        if game_seed < 0 and self.config.seed_registry:
+            seeds = seeds_of(levels[0])
+            self.seed = [*divmod(seeds[self.rng.bounded(len(seeds))], 256)]
+        elif game_seed < 0:
             self.seed = [*orbit_state(1 + self.rng.bounded(t.ORBIT))]
         else:
             self.seed = [*divmod(game_seed, 256)]

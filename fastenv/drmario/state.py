@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.drmario import tables as t
+from fastenv.drmario.seeds import registry_seeds
 
 Fields = list[tuple[Any, ...]]
 
@@ -243,6 +244,7 @@ RULES_DTYPE = np.dtype(
         ("aux", "u1"),  # 1: the auxiliary vector, 2: with the opponent
         ("costs", "u1"),  # 1: costs of all placements
         ("pill", "u1"),  # 1: colours of the pills
+        ("registry", "u1"),  # 1: seeds are those of the registry
     ],
     align=True,
 )
@@ -277,7 +279,14 @@ TABLES_DTYPE = np.dtype(
     align=True,
 )
 SHARED_DTYPE = np.dtype(
-    [("rules", RULES_DTYPE), ("tables", TABLES_DTYPE), ("demo", DEMO_DTYPE)], align=True
+    [
+        ("rules", RULES_DTYPE),
+        ("tables", TABLES_DTYPE),
+        ("demo", DEMO_DTYPE),
+        # Seeds of the registry by level, 0 unless they are used (docs/drmario.md, 15.4).
+        ("seeds", "u2", (t.LAST_VIRUS_LEVEL + 1, t.REGISTRY_SEEDS)),
+    ],
+    align=True,
 )
 
 
@@ -285,6 +294,8 @@ def shared_record(rules: np.ndarray, demo: np.ndarray) -> np.ndarray:
     """Return what all lanes of an engine read, shape (1,)."""
     row = np.zeros(1, SHARED_DTYPE)
     row["rules"], row["demo"] = rules, demo
+    if rules["registry"][0]:
+        row["seeds"] = registry_seeds()
     for name in TABLES_DTYPE.names or ():
         row["tables"][name] = getattr(t, name.upper())
     return row
@@ -313,7 +324,7 @@ CONSTANTS = {
         "LOWEST_LEVEL", "IDLE", "MAX_SPEED_UPS", "FIRST_REPEAT", "NEXT_REPEAT", "BLOCKED_REPEAT",
         "MATCH", "LAST_THROW", "MAX_DOUBLINGS", "MAX_HEIGHT", "MIN_ATTACK", "MAX_ATTACK",
         "DEMO_LEVEL", "DEMO_SPEED", "DEMO_INTRO", "DEMO_FRAME", "DEMO_PREROLL", "DEMO_INPUTS",
-        "NUM_PLACEMENTS", "INFEASIBLE", "NO_ACTION", "NO_SPAWN",
+        "NUM_PLACEMENTS", "INFEASIBLE", "NO_ACTION", "NO_SPAWN", "REGISTRY_SEEDS",
     )
 } | {"STACKED": STACKED}  # fmt: skip
 ENUMS: dict[type[IntEnum], str] = {

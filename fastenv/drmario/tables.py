@@ -160,6 +160,8 @@ MIN_ATTACK, MAX_ATTACK = 2, 4
 # By size: the mask of the frame that gives the first column, and the columns from there.
 GARBAGE = {2: (3, (0, 4)), 3: (3, (0, 2, 4)), 4: (1, (0, 2, 4, 6))}
 
+REGISTRY_SEEDS = 120  # of a level in the seed registry (docs/drmario.md, 15.4)
+
 # -- demo (docs/drmario.md, 10) --------------------------------------------------------------------
 
 DEMO_LEVEL, DEMO_SPEED = 10, 1
@@ -182,6 +184,11 @@ NUM_LATCHED = 10
 LATCHED_DIRECTIONS = (Button.LEFT, Button.RIGHT, Button.DOWN)
 MAX_HEIGHT = 40  # what the height penalty measures at most (docs/drmario.md, 14.1)
 STACK = 4  # frames that a frame environment may show
+
+
+def layout_level(level: int) -> int:
+    """Return the level from 0 to 20 that has the bottles of a level (docs/drmario.md, 2, 14.3)."""
+    return max(0, min(level, LAST_VIRUS_LEVEL))
 
 
 def virus_count(level: int) -> int:
