@@ -58,7 +58,7 @@ def test_every_tile_looks_different_and_stands_in_its_cell(config):
     board[:] = t.EMPTY
     board[: len(TILES)] = TILES
     text, picture = plain(row), render_rgb(row)[:, BLOCK * number :]
-    shown = [cell for line in cells_of(text, number) for cell in line]
+    shown = [tile for line in cells_of(text, number) for tile in line]
     drawn = {cell(picture, *divmod(i, t.COLUMNS)).tobytes() for i in range(len(TILES))}
     assert len(drawn) == len(TILES)
     assert shown[len(TILES) :] == [" ."] * (t.CELLS - len(TILES))
