@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import math
 import shutil
 import sys
@@ -143,7 +144,7 @@ def play(args: argparse.Namespace) -> int:
         from fastenv.gameboy.play import play_rom
 
         return play_rom(args.rom, window=args.window, scale=args.scale)
-    env = fastenv.make(args.env, render_mode="ansi")
+    env = fastenv.FastEnv(make_game(args.env, **dict(args.set)), render_mode="ansi")
     env.reset(seed=args.seed)
     if env.game.goal:
         print(fill(env.game.goal, _columns()))
@@ -268,6 +269,17 @@ def new_game_command(args: argparse.Namespace) -> int:
     return 0
 
 
+def option(text: str) -> tuple[str, Any]:
+    """Return name and value of an option of a game; the value is a Python literal or a word."""
+    name, equals, value = text.partition("=")
+    if not (name.isidentifier() and equals):
+        raise argparse.ArgumentTypeError(f"{text!r}: must be NAME=VALUE, such as level=5")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, value
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     root = argparse.ArgumentParser(prog="python -m fastenv", description=fastenv.__doc__)
@@ -302,6 +314,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--env", default="SkullKingFlat-v0")
     sub.add_argument("--bot", help="let this bot play")
     sub.add_argument("--seed", type=int)
+    about = "option of the game: level=5"
+    sub.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     sub.add_argument("--delay", type=float, default=1, help="seconds between a bot's moves")
     sub.add_argument("--rom", type=Path, help="a Game Boy ROM to play instead")
     sub.add_argument("--window", action="store_true", help="play the ROM in a window")

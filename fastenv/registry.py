@@ -53,7 +53,7 @@ def short_id(env_id: str) -> str:
     return name
 
 
-def make_game(env_id: str, **options: Any) -> Game:
+def make_game(env_id: str, /, **options: Any) -> Game:
     """Return the configured game of an id.
 
     Parameters

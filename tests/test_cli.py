@@ -101,6 +101,9 @@ def test_play_by_a_bot_and_by_hand(capsys, monkeypatch):
         (["verify", "--env", "Chess-v0"], "SkullKingFlat-v0"),
         (["play", "--bot", "wizard"], "rule_hard"),
         (["bench", "--env", "SkullKingFlat-v0", "--num-envs", "0"], "num_envs"),
+        (["play", "--env", "DrMarioPlacement-v0", "--set", "level=25"], "level=25"),
+        (["play", "--env", "DrMarioPlacement-v0", "--set", "env_id=1"], "'env_id' is not an"),
+        (["play", "--env", "Prospector-v0", "--set", "level=5"], "'level'"),
     ],
 )
 def test_mistakes_are_one_line(capsys, args, message):
@@ -108,6 +111,22 @@ def test_mistakes_are_one_line(capsys, args, message):
     shown = capsys.readouterr().err
     assert shown.startswith("error: ")
     assert message in shown
+
+
+def test_options_of_a_game_are_set(capsys):
+    command = ["play", "--env", "DrMarioPlacement-v0", "--bot", "first", "--delay", "0"]
+    options = ["--set", "level=-15", "--set", "speed=high", "--set", "extras=('pill',)"]
+    assert main([*command, "--seed", "1", *options]) == 0
+    shown = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    assert re.search(r"level +-15\n", shown)
+    assert re.search(r"speed +high\n", shown)
+
+
+@pytest.mark.parametrize("text", ["level", "=5", "le vel=5"])
+def test_what_is_no_option_is_refused(text, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["play", "--set", text])
+    assert f"{text!r}: must be NAME=VALUE" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["--help"], ["play", "--help"]])

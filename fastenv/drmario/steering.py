@@ -94,7 +94,7 @@ class FrameSteering:
 
     idle: int | None = 0
     frame_time = 1 / FRAME_RATE
-    keys = "left/right/down or a/d/s: move   up, w or x: A   z: B   Enter: no button   q: leave"
+    keys = "left/right/down or a/d/s: move   up, w or x: A   z: B\nEnter: no button   q: leave"
 
     def __init__(self, row: Any, buttons: bool) -> None:
         self.row = row
