@@ -1,27 +1,38 @@
-"""Steps and time to the milestones of a game: ``python -m training.milestones RUN``.
+"""Steps and time to the milestones of a game: ``python -m training.milestones RUN...``.
 
 Every checkpoint in the run's folder plays, as in ``training.evaluate``, on seeds no training ever
 sees. ``milestones.json`` in the run folder keeps what was played: asked again with the same
 options, only new checkpoints play, so a run can be followed while it removes its old ones.
+
+Several runs that differ in their seed alone are put together too: decisions and time to each
+milestone as medians with ranges, what they came to as a mean with its interval over trainings.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import tables
-from training.run import games
+from training.evaluation.comparison import settings
+from training.run import files, games
 from training.run.folder import RunFolder
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.milestones", description=__doc__)
-    parse.add_argument("run", help="a run folder, or the name of one under runs/")
+    parse.add_argument(
+        "run",
+        nargs="+",
+        help="a run folder, or the name of one under runs/; several differ in seed",
+    )
+    parse.add_argument("--out", type=Path, metavar="FILE", help="JSON file for what several say")
     parse.add_argument("--games", type=int, default=1000, help="whole games for each opponent set")
     parse.add_argument("--seed", type=int, help="evaluation seed")
     parse.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
@@ -30,16 +41,43 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
+def check(runs: Sequence[RunFolder], out: Path | None) -> None:
+    """Refuse runs that cannot be put together, and a file that is for several.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if len(runs) == 1 and out is not None:
+        raise ConfigError("--out: is for several runs; one writes milestones.json in its folder.")
+    for run in runs[1:]:
+        if settings(run.config) != settings(runs[0].config):
+            raise ConfigError(f"{run.path} and {runs[0].path} differ in more than their seed.")
+    if out is not None:
+        files.prepare("--out", out)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
-        run = RunFolder.find(args.run, Path(args.runs))
+        runs = [RunFolder.find(name, Path(args.runs)) for name in args.run]
+        check(runs, args.out)
         names = ("games", "seed", "bids")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         console = tables.console()
-        options = replace(run.config.evaluation, **given)
-        games.protocol_of(run.config.env).milestones(console, run, options, args.member)
+        protocol = games.protocol_of(runs[0].config.env)
+        records = []
+        for run in runs:
+            options = replace(run.config.evaluation, **given)
+            records.append(protocol.milestones(console, run, options, args.member))
+        if len(runs) > 1:
+            words = sys.argv[1:] if argv is None else argv
+            command = shlex.join(["python", "-m", "training.milestones", *words])
+            found = {"command": command, **protocol.milestones_over_seeds(console, records)}
+            if args.out is not None:
+                files.write_json(args.out, found | {"runs": records})
+                console.print(f"written to {args.out}")
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

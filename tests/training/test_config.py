@@ -1,11 +1,15 @@
 import json
 
 import pytest
+import yaml
 
+import fastenv
 from fastenv.errors import ConfigError
+from training.callbacks.of_run import check_environment
 from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
-from training.run.presets import preset
+from training.run.layers import layered, parser
+from training.run.presets import CONFIGS, preset
 from training.run.sizes import derived_sizes, facts, whole_rollouts
 from training.train import main
 
@@ -154,6 +158,39 @@ def test_preset_is_possible_and_says_its_sizes(name):
     config = RunConfig.from_mapping(preset(name))
     assert config.preset == name
     assert f"{config.rollout:,} decisions" in derived_sizes(config, 4 * 203, 11)
+
+
+def layers(*words, base=None):
+    return layered(parser().parse_args(words), base or {})
+
+
+@pytest.mark.parametrize("env", [name for name in fastenv.list_envs() if "DrMario" not in name])
+@pytest.mark.parametrize("trainer", ["native", "sb3"])
+def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
+    config = layers("--env", env, "--trainer", trainer)
+    file = yaml.safe_load((CONFIGS / games.of(env).config(env, trainer)).read_text())
+    for name, value in file["ppo"].items():
+        assert getattr(config.ppo, name) == (tuple(value) if isinstance(value, list) else value)
+    assert config.env_options == file.get("env_options", {})
+    assert config.num_envs == file["num_envs"]
+    usual = RunConfig()  # length and machine are the user's own
+    for name in ("total_steps", "torch_threads", "device", "seed", "checkpoints", "evaluation"):
+        assert getattr(config, name) == getattr(usual, name), name
+    check_environment(config)
+
+
+def test_flags_win_over_the_options_found_best():
+    assert layers("--trainer", "hier", "--set", "hier.ratio=3").hier.worker["n_epochs"] == 2
+    config = layers("--set", "ppo.n_epochs=7", "--num-envs", "128")
+    assert (config.ppo.n_epochs, config.num_envs, config.ppo.n_steps) == (7, 128, 64)
+
+
+def test_preset_file_and_resumed_run_have_their_own(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text("env: SkullKingWorker-v0\n")
+    begun = RunConfig().to_dict()
+    assert layers("--config", str(path)).ppo == layers(base=begun).ppo == RunConfig().ppo
+    assert layers("--preset", "worker").ppo == RunConfig.from_mapping(preset("worker")).ppo
 
 
 def test_sizes_of_an_ensemble_are_those_of_each_member():

@@ -110,6 +110,46 @@ def test_lines_say_what_was_played_and_found(train, tmp_path):
     assert found[0]["best"]
 
 
+@pytest.mark.parametrize("who", ["native", "sb3"])
+def test_training_ends_when_evaluations_bring_no_progress(train, tmp_path, monkeypatch, who):
+    def evaluate(self, version, steps, parameters):
+        played.append(steps)
+        return {"step": steps, "results": {"margin": [1.0, 0.0, 2.0]}, "best": steps == 128}
+
+    played = []
+    monkeypatch.setattr(Evaluator, "evaluate", evaluate)
+    flags = ("--trainer", who, *during("inline", every=128, patience=2))
+    assert train(tmp_path, "run", *flags) == 0
+    run = tmp_path / "run"
+    said = {"patience": 2, "best_at": 128, "ended_at": 384}
+    summary = json.loads((run / "summary.json").read_text())
+    assert (summary["status"], summary["steps"]) == ("finished", 384)
+    assert summary["early_stop"] == said
+    assert (
+        said.items() <= next(e for e in lines(run, "events") if e["event"] == "early stop").items()
+    )
+    assert train(tmp_path, "run", "--resume", config=None) == 0  # it is over
+    assert played == [128, 256, 384]
+    flags = ("--resume", "--set", "evaluation.patience=3")
+    assert train(tmp_path, "run", *flags, config=None) == 0
+    summary = json.loads((run / "summary.json").read_text())
+    assert (summary["steps"], summary["early_stop"]["ended_at"]) == (512, 512)
+    assert played == [128, 256, 384, 512]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"patience": 0}, "evaluation.patience=0"),
+        ({"patience": 2, "during": "off"}, "nothing shows then whether there is progress"),
+    ],
+)
+def test_patience_that_cannot_be_is_refused(train, tmp_path, capsys, more, says):
+    assert train(tmp_path, "run", *during("inline", **more)) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
 def test_process_and_inline_find_the_same(train, tmp_path):
     results = []
     for mode in ("inline", "process"):

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from fastenv.errors import ConfigError
 from training.evaluation import tables
 from training.evaluation.trained import AGENT, load
 from training.games.skullking import milestones
 from training.games.skullking.milestones import MILESTONES, first_reached, measure
+from training.games.skullking.milestones_over_seeds import summary
 from training.games.skullking.playing import play_matches
 from training.milestones import main
 from training.run.folder import RunFolder
@@ -20,6 +22,7 @@ def entry(steps, **results):
         "checkpoint": f"ckpt_{steps:012d}",
         "steps": steps,
         "wall_s": steps / 100,
+        "cpu_s": steps / 200,
         "results": ALL_MISSED | results,
     }
 
@@ -34,7 +37,7 @@ def test_a_milestone_is_reached_where_the_whole_interval_lies_above():
     found = first_reached(course)
     assert list(found) == ["M1", "M2", "M3", "M4"]
     assert found["M1"] == {
-        **{"checkpoint": "ckpt_000000000200", "steps": 200, "wall_s": 2.0},
+        **{"checkpoint": "ckpt_000000000200", "steps": 200, "wall_s": 2.0, "cpu_s": 1.0},
         "result": [0.5, 0.41, 0.6],
     }
     assert found["M4"]["steps"] == 300
@@ -114,6 +117,58 @@ def test_a_checkpoint_that_changed_plays_again_and_later_ones_are_dropped(run, p
     record = measure(run, options, console)
     assert played == [256, 512, 256]
     assert [c["steps"] for c in record["checkpoints"]] == [256]
+
+
+def record(seed, steps, last):
+    """What ``measure`` says of a run that has reached M1 and M4 after so many decisions."""
+    there = {"steps": steps, "wall_s": steps / 100, "cpu_s": steps / 200}
+    return {
+        **{"env": "E", "games": 8, "first_seed": 1, "bids": "rule_hard", "bootstrap": 50},
+        "trained": {"seed": seed},
+        "milestones": {"M1": there, "M2": None, "M3": there if seed == 1 else None, "M4": there},
+        "checkpoints": [{"steps": 900, "results": {m.name: [last, 0.0, 1.0] for m in MILESTONES}}],
+    }
+
+
+def test_runs_are_put_together_over_seeds():
+    found = summary([record(1, 300, 0.4), record(2, 100, 0.5), record(3, 200, 0.6)])
+    assert found["seeds"] == [1, 2, 3]
+    m1 = found["milestones"]["M1"]
+    assert m1["reached"] == 3
+    assert m1["steps"] == {"median": 200, "range": [100, 300]}
+    assert m1["cpu_s"] == {"median": 1.0, "range": [0.5, 1.5]}
+    half = 4.302653 * 0.1 / 3**0.5  # Student's t of two degrees of freedom
+    assert m1["last"] == pytest.approx([0.5, 0.5 - half, 0.5 + half], abs=1e-6)
+    assert (found["milestones"]["M2"]["reached"], found["milestones"]["M2"]["steps"]) == (0, None)
+    assert (found["milestones"]["M3"]["reached"], found["milestones"]["M3"]["steps"]) == (1, None)
+    with pytest.raises(ConfigError, match="each may be there once"):
+        summary([record(1, 300, 0.4), record(1, 300, 0.4)])
+    with pytest.raises(ConfigError, match="differ in games"):
+        summary([record(1, 300, 0.4), record(2, 300, 0.4) | {"games": 16}])
+
+
+def test_several_runs_of_one_config_are_one_record(run, played, train, tmp_path, capsys):
+    assert train(tmp_path, "other", "--seed", 2) == 0
+    assert train(tmp_path, "longer", "--seed", 3, "--total-steps", 640) == 0
+    out = tmp_path / "out.json"
+    assert main([str(run.path), str(tmp_path / "longer"), "--out", str(out)]) == 2
+    assert "differ in more than their seed" in capsys.readouterr().err
+    assert main([str(run.path), "--out", str(out)]) == 2
+    assert not played
+    assert not out.exists()
+    assert main([str(run.path), str(tmp_path / "other"), "--out", str(out)]) == 0
+    found = json.loads(out.read_text())
+    assert found["seeds"] == [1, 2]
+    assert found["milestones"]["M1"]["steps"] == {"median": 256, "range": [256, 256]}
+    for name in ("done", "other"):
+        text = (tmp_path / name / "metrics.jsonl").read_text()
+        metrics = [json.loads(line) for line in text.splitlines()]
+        cpu = sum(128 / m["sps_cpu"] for m in metrics if m["step"] <= 256)
+        (of,) = (each for each in found["runs"] if each["run"] == name)
+        assert of["milestones"]["M1"]["cpu_s"] == pytest.approx(cpu)
+        summary = json.loads((tmp_path / name / "summary.json").read_text())
+        assert of["trained"]["git_rev"] == summary["git_rev"]
+    assert "2 of 2" in capsys.readouterr().out
 
 
 def test_time_is_shown_as_hours_minutes_seconds():

@@ -42,19 +42,26 @@ class Evaluations(Callback):
         Returns a copy of the parameters in host memory.
     """
 
+    _loop: Loop
     _log: Log
 
     def __init__(self, run: RunFolder, policy: Callable[[], dict[str, Any]]) -> None:
         self._run, self._policy = run, policy
         self._failures = 0
+        self._best_at: int | None = None  # decisions of the best policy
+        self._fruitless = 0  # evaluations since
+        self._ended_at: int | None = None  # decisions at which patience was at its end
         self._evaluator: Evaluator | None = None
 
     def start(self, loop: Loop) -> None:
         """Publish the policy a run goes on from, if it was stopped before that was evaluated."""
-        self._log = loop.log
+        self._loop, self._log = loop, loop.log
         self._seen_at = self._published_at = loop.steps
         every = self._run.config.evaluation.every
-        newest = max((r.get("step", 0) for r in read_lines(self._run.evaluations)), default=0)
+        known = read_lines(self._run.evaluations)
+        newest = max((r.get("step", 0) for r in known), default=0)
+        for record in known:
+            self._count(record)
         if loop.steps // every > newest // every:
             self._publish(loop.iteration, loop.steps)
 
@@ -92,6 +99,31 @@ class Evaluations(Callback):
     def _result(self, record: dict[str, Any]) -> None:
         details = {k: v for k, v in record.items() if k not in ("step", "results")}
         self._log.evaluation(record["step"], record["results"], **details)
+        self._count(record)
+
+    def _count(self, record: dict[str, Any]) -> None:
+        """End the training if so many evaluations in a row have brought no progress."""
+        if record.get("best"):
+            self._best_at, self._fruitless = record["step"], 0
+            return
+        self._fruitless += 1
+        patience = self._run.config.evaluation.patience
+        if patience is None or self._fruitless < patience or self._ended_at is not None:
+            return
+        self._ended_at = self._loop.steps
+        self._loop.end_early()
+        self._log.event("early stop", step=self._loop.steps, **self._early_stop())
+        best = "none was the best" if self._best_at is None else f"the best is of {self._best_at:,}"
+        self._log.say(f"no progress in {patience} evaluations: this is the end; {best} decisions")
+
+    def _early_stop(self) -> dict[str, Any]:
+        patience = self._run.config.evaluation.patience
+        return {"patience": patience, "best_at": self._best_at, "ended_at": self._ended_at}
+
+    def summary(self) -> dict[str, Any]:
+        """Return whether the training ended for want of progress, if it was asked to."""
+        asked = self._run.config.evaluation.patience is not None
+        return {"early_stop": self._early_stop()} if asked else {}
 
     def _failed(self, reason: str) -> None:
         self._failures += 1

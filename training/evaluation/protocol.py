@@ -197,8 +197,8 @@ class Protocol(ABC):
 
     def milestones(
         self, console: Console, run: RunFolder, options: EvaluationConfig, member: int | None
-    ) -> None:
-        """Let all checkpoints of a run play to milestones; print and write what came out.
+    ) -> dict[str, Any]:
+        """Let all checkpoints of a run play to milestones; print, write, return what came out.
 
         Raises
         ------
@@ -206,6 +206,18 @@ class Protocol(ABC):
             If the game has none.
         """
         raise ConfigError(f"env={run.config.env!r}: this game has no milestones.")
+
+    def milestones_over_seeds(
+        self, console: Console, records: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Print and return what several of :meth:`milestones` say together.
+
+        Raises
+        ------
+        ConfigError
+            If they are not of trainings that differ in their seed alone.
+        """
+        raise NotImplementedError
 
     def milestone_table(self, record: Mapping[str, Any]) -> Table:
         """Return what :meth:`milestones` has written as a table."""

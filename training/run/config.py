@@ -173,6 +173,8 @@ class RunConfig:
         during = self.evaluation.during
         allowed = "'off' with trainer='ensemble': its members are evaluated when they are trained"
         require(during in (None, "off"), "evaluation.during", during, allowed)
+        patience = self.evaluation.patience
+        require(patience is None, "evaluation.patience", patience, "null with trainer='ensemble'")
         for name, alone in {"env_groups": 1, "hindsight": "off"}.items():
             value = getattr(self.native, name)
             require(value == alone, f"native.{name}", value, f"{alone!r} with trainer='ensemble'")
@@ -204,7 +206,9 @@ class RunConfig:
         if self.evaluation.during is not None:
             return self.evaluation.during
         one = self.trainer != "ensemble"
-        return "process" if one and machine.physical_cores() >= 3 else "off"
+        if one and machine.physical_cores() >= 3:
+            return "process"
+        return "off" if self.evaluation.patience is None else "inline"
 
     @property
     def rollout(self) -> int:

@@ -146,6 +146,18 @@ class GameTraining:
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"
 
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return the file in ``training/configs`` whose options a run learns by unless told others.
+
+        Parameters
+        ----------
+        env : str
+            Its id, with or without the namespace.
+        trainer : str
+            Who trains, as in a config.
+        """
+        return None
+
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return what a network may know of the observations of an engine."""
         return ObservationParts()

@@ -1,4 +1,8 @@
-"""From a command line to the options of a run: each layer over the one before."""
+"""From a command line to the options of a run: each layer over the one before.
+
+The lowest are the defaults of :class:`RunConfig`; without preset and file, over them those that
+were found best for the environment.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
 from training.run.folder import flat
-from training.run.presets import preset
+from training.run.presets import found_best, preset
 from training.run.values import require, shown
 
 REMEDY = (
@@ -24,7 +28,8 @@ _FLAGS = (
 
 DESCRIPTION = (
     "Train an agent. Options come in layers, each over the one before: defaults, --preset, "
-    "--config, flags."
+    "--config, flags. Without --preset and --config it learns by the options that were found best "
+    "for the environment."
 )
 
 
@@ -95,10 +100,12 @@ def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namesp
     name = args.preset or from_file.get("preset")
     if name is not None:
         values = merge(values, preset(name))
-    values = merge(values, from_file)
-    values = merge(values, parse_assignments(args.set))
-    flags = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
-    return RunConfig.from_mapping(merge(values, flags))
+    given = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
+    given = merge(parse_assignments(args.set), given)
+    if not values and not from_file:
+        named = (given.get(field, getattr(RunConfig, field)) for field in ("env", "trainer"))
+        values = found_best(*map(str, named))
+    return RunConfig.from_mapping(merge(merge(values, from_file), given))
 
 
 def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

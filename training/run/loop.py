@@ -87,7 +87,9 @@ class Loop:
     now : int
         Decisions until now.
     stopped : bool
-        It was told to stop: nothing may be done any more.
+        Nothing may be done any more: it was told to stop, or somebody has had enough of it.
+    finished : bool
+        The training is done; else it can be resumed.
     began : float
         When the iteration began, on the clock ``time.perf_counter``.
     last_record : dict
@@ -111,7 +113,8 @@ class Loop:
     ) -> None:
         self.steps = self.now = steps
         self.iteration = iteration
-        self.stopped = False
+        self.stopped = self.finished = False
+        self._enough = False
         self.last_record: dict[str, Any] = dict(last_record or {})
         self._config, self._knobs, self._log = config, knobs, log
         self._snapshot, self._stop = snapshot, stop
@@ -137,13 +140,17 @@ class Loop:
         """Seconds of training, those before a resume included."""
         return self._wall_before + time.perf_counter() - self._start
 
+    def end_early(self) -> None:
+        """End the training at the next boundary as if it had reached its ``total_steps``."""
+        self._enough = True
+
     def start(self) -> None:
         """Tell the callbacks that the training begins or goes on."""
         for each in self._callbacks:
             each.start(self)
 
     def begin_iteration(self, prepare: Callable[[], None] | None = None) -> bool:
-        """Prepare the next iteration; False if there is to be none because the run was stopped.
+        """Prepare the next iteration; False if there is to be none, with everything saved.
 
         Parameters
         ----------
@@ -152,6 +159,10 @@ class Loop:
         """
         if self._stop.requested:
             self._save_last()
+            self.stopped = True
+            return False
+        if self._enough:
+            self.finish()
             self.stopped = True
             return False
         changed = self._knobs.apply(self.steps)
@@ -234,6 +245,7 @@ class Loop:
         self._save_last()
         for each in self._callbacks:
             each.finish(self)
+        self.finished = True
 
     def close(self) -> None:
         """Close the callbacks, and wait for a checkpoint that is being written.

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training.run import games
+from training.run import games, machine
+from training.run.config import load_file, merge
 from training.run.values import shown
+
+CONFIGS = machine.ROOT / "training" / "configs"
+# What a file says of learning; length, machine, checkpoints and evaluation are the user's own.
+_LEARNING = ("num_envs", "env_options", "schedules", "mask_schedule", "ppo", "native", "hier")
 
 
 def preset(name: str) -> dict[str, Any]:
@@ -21,3 +26,17 @@ def preset(name: str) -> dict[str, Any]:
     if not isinstance(name, str) or name not in presets:
         raise ConfigError(f"preset={shown(name)}: there are {', '.join(presets)}.")
     return {**presets[name], "preset": name}
+
+
+def found_best(env: str, trainer: str) -> dict[str, Any]:
+    """Return the options that a run has which names environment and trainer alone.
+
+    They are those of a file in ``training/configs`` that the game names; empty if it names none.
+    """
+    name = games.of(env).config(env, trainer)
+    if name is None:
+        return {}
+    values = load_file(CONFIGS / name)
+    if "preset" in values:
+        values = merge(preset(values["preset"]), values)
+    return {option: values[option] for option in _LEARNING if option in values}

@@ -250,7 +250,7 @@ class Session:
             self._announce(log, resumed)
             loop.start()
             learner.learn(loop)
-            outcome = Outcome(not loop.stopped, loop.steps, loop.wall_s)
+            outcome = Outcome(loop.finished, loop.steps, loop.wall_s)
             log.event("end" if outcome.finished else "stopped", step=outcome.steps)
         finally:
             try:

@@ -60,6 +60,10 @@ class Prospector(GameTraining):
     fixed_actions: ClassVar = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
     protocol = "training.games.prospector.evaluation"
 
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return the file with what keeps an agent from cashing out at once."""
+        return "prospector.yaml"
+
     def elapsed(self, engine: Engine) -> np.ndarray:
         """Return the ticks since the episode of each lane began, shape (n,)."""
         game: Any = engine.game

@@ -8,12 +8,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastenv import BatchEngine
+from fastenv.registry import short_id
 from training.games.skullking.hindsight.modes import MODES
 from training.games.skullking.presets import PRESETS
 from training.run.engine import Engine
 from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
 from training.run.values import require
+
+CONFIGS = {
+    "SkullKingFlat-v0": "flat.yaml",
+    "SkullKingManager-v0": "manager.yaml",
+    "SkullKingWorker-v0": "main.yaml",
+    "SkullKingAbility-v0": "main.yaml",  # the same task, with more to decide
+}
 
 
 class SkullKing(GameTraining):
@@ -25,6 +33,10 @@ class SkullKing(GameTraining):
     presets = PRESETS
     auxiliaries: ClassVar = {name: mode.outputs for name, mode in MODES.items()}
     protocol = "training.games.skullking.evaluation"
+
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return the file whose options were found best for a tier."""
+        return "hierarchical.yaml" if trainer == "hier" else CONFIGS.get(short_id(env))
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return where phase and card slots are, in tiers that show them."""

@@ -134,11 +134,21 @@ class MatchProtocol(Protocol):
 
     def milestones(
         self, console: Console, run: RunFolder, options: EvaluationConfig, member: int | None
-    ) -> None:
+    ) -> dict[str, Any]:
         """See :meth:`Protocol.milestones`."""
         from training.games.skullking import milestones
 
-        milestones.measure(run, options, console, member)
+        return milestones.measure(run, options, console, member)
+
+    def milestones_over_seeds(
+        self, console: Console, records: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """See :meth:`Protocol.milestones_over_seeds`."""
+        from training.games.skullking import milestones_over_seeds
+
+        found = milestones_over_seeds.summary(records)
+        console.print(milestones_over_seeds.table(found))
+        return found
 
     def milestone_table(self, record: Mapping[str, Any]) -> Table:
         """See :meth:`Protocol.milestone_table`."""

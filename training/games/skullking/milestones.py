@@ -11,6 +11,7 @@ new checkpoints play, so a run can be followed while it removes its old ones.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,11 +27,13 @@ from training.evaluation.trained import AGENT, Trained, load
 from training.games.skullking.playing import play_matches, players_of
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
+from training.run.jsonl import read_lines
 from training.run.options.evaluation import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
 from training.run.values import require
 
 PLAYERS = 4
+TIMES = ("wall_s", "cpu_s")  # of training, at a checkpoint
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,8 @@ def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[st
     Parameters
     ----------
     checkpoints : sequence of mapping
-        In the order of training; ``checkpoint``, ``steps``, ``wall_s`` and ``results``, the latter
-        as :func:`play` returns them.
+        In the order of training; ``checkpoint``, ``steps``, ``wall_s``, ``cpu_s`` and ``results``,
+        the latter as :func:`play` returns them.
 
     Returns
     -------
@@ -103,7 +106,7 @@ def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[st
         there = [c for c in checkpoints if milestone.reached(c["results"][name])]
         found[name] = None
         if there:
-            where = {key: there[0][key] for key in ("checkpoint", "steps", "wall_s")}
+            where = {key: there[0].get(key) for key in ("checkpoint", "steps", *TIMES)}
             found[name] = {**where, "result": there[0]["results"][name]}
     return found
 
@@ -144,15 +147,16 @@ def measure(
     asked = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
     asked["member"] = member
     record = _head(run, asked)
-    known, wall = _played_before(run, asked), _wall_seconds(run)
+    known, times = _played_before(run, asked), _seconds(run)
     entries = []
     for path in paths:
         sha256 = files.sha256(path / "MANIFEST.json")
         entry = known.pop(path.name, None)
         if entry is None or entry["sha256"] != sha256:
-            entry = _entry(load(run, path.name, member), sha256, wall, options)
+            entry = _entry(load(run, path.name, member), sha256, options)
+            entry |= times.get(entry["steps"], dict.fromkeys(TIMES))
             console.print(_line(entry))
-        entries.append(entry)
+        entries.append({**entry, **times.get(entry["steps"], {})})
         # Checkpoints that were removed since; those behind the newest are of a course given up.
         gone = [old for name, old in known.items() if name < paths[-1].name]
         every = sorted([*gone, *entries], key=lambda each: each["checkpoint"])
@@ -170,6 +174,7 @@ def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
         "env": run.config.env,
         "config_sha256": run.config.sha256(),
         "created": machine.now(),
+        "trained": _trained(run),
         **asked,
         "first_seed": MATCH_SEEDS + asked["seed"],
         "policy": "highest legal logit",
@@ -180,15 +185,20 @@ def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _entry(
-    trained: Trained, sha256: str, wall: Mapping[int, float], options: EvaluationConfig
-) -> dict[str, Any]:
+def _trained(run: RunFolder) -> dict[str, Any]:
+    """Return what a record says of the training itself, as far as the run's folder knows it."""
+    path = run.path / "summary.json"
+    summary = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    known = ("git_rev", "dirty", "precision", "host")
+    return {"seed": run.config.seed, **{name: summary.get(name) for name in known}}
+
+
+def _entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str, Any]:
     """Let a checkpoint play; return what the record says of it."""
     return {
         "checkpoint": trained.path.name,
         "sha256": sha256,
         "steps": trained.steps,
-        "wall_s": wall.get(trained.steps),
         "results": play(trained, options),
     }
 
@@ -205,17 +215,17 @@ def _played_before(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, dict[s
         return {}
 
 
-def _wall_seconds(run: RunFolder) -> dict[int, float]:
-    """Return the seconds of training at the end of each iteration, by decisions."""
-    if not run.metrics.is_file():
-        return {}
-    found = {}
-    for line in run.metrics.read_text(encoding="utf-8").splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:  # the last line of a run that goes on may be half written
-            continue
-        found[record["step"]] = record["wall_s"]
+def _seconds(run: RunFolder) -> dict[int, dict[str, float]]:
+    """Return the seconds of training at the end of each iteration, by decisions.
+
+    ``cpu_s`` are those of all cores together, without what lies between two iterations.
+    """
+    found: dict[int, dict[str, float]] = {}
+    steps, cpu = 0, 0.0
+    for record in read_lines(run.metrics):
+        cpu += (record["step"] - steps) / (record["sps_cpu"] or math.inf)
+        steps = record["step"]
+        found[steps] = {"wall_s": record["wall_s"], "cpu_s": cpu}
     return found
 
 

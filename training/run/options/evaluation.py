@@ -29,6 +29,10 @@ class EvaluationConfig:
         in a second process. None takes ``process`` if there are three cores, else ``off``.
     every : int
         Decisions between two evaluations during the training; one is also made at its end.
+    patience : int or None
+        Evaluations in a row without progress after which the training ends: none of them has put
+        the lower end of the interval that decides above that of all before. None goes on to
+        ``total_steps``.
     curve_games : int
         Games that are played in matches: whole games of each of them for each opponent set.
     curve_opponents : tuple of str
@@ -60,6 +64,7 @@ class EvaluationConfig:
 
     during: str | None = None
     every: int = 500_000
+    patience: int | None = None
     curve_games: int = 200
     curve_opponents: tuple[str, ...] = ("rule_hard",)
     curve_episodes: int = 100
@@ -81,6 +86,11 @@ class EvaluationConfig:
         for name in ("every", "curve_games", "curve_episodes", "games", "bootstrap", "max_steps"):
             value = getattr(self, name)
             require(value >= 1, f"evaluation.{name}", value, "at least 1")
+        possible = self.patience is None or self.patience >= 1
+        require(possible, "evaluation.patience", self.patience, "at least 1, or null for none")
+        seen = self.patience is None or self.during != "off"
+        allowed = "null with evaluation.during='off': nothing shows then whether there is progress"
+        require(seen, "evaluation.patience", self.patience, allowed)
         some = len(self.curve_opponents) > 0
         require(some, "evaluation.curve_opponents", self.curve_opponents, "one or more sets")
         possible = self.episodes is None or self.episodes >= 1
