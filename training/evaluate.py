@@ -22,7 +22,10 @@ from training.run import files, games, machine
 from training.run.folder import RunFolder
 
 # Options that only some of what can be evaluated has a use for.
-_OF_GAMES = ("episodes", "games", "opponents", "bids", "goals", "only", "time_max", "max_steps")
+_OF_GAMES = (
+    *("episodes", "games", "opponents", "bids", "goals", "only", "time_max", "max_steps"),
+    "best_times",
+)
 _OF_BOTS = ("bot", "run_id", "output_path")
 _OF_RUNS = ("checkpoint", "member", "replays")
 _AT_TABLES = ("games",)
@@ -51,6 +54,8 @@ def parser() -> argparse.ArgumentParser:
     cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
     alone = parse.add_argument_group("games that are played in episodes")
     alone.add_argument("--time-max", type=float, help="ticks of an episode")
+    about = "store for the games that it clears, where a game has one"
+    alone.add_argument("--best-times", type=Path, metavar="FILE", help=about)
     alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
     alone.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
     alone.add_argument("--env", default="Prospector-v0", help="with --bots; default %(default)s")
@@ -129,7 +134,7 @@ def evaluate_run(args: argparse.Namespace) -> None:
     options = replace(run.config.evaluation, **given)
     from training.evaluation.of_run import evaluate
 
-    asked = {"only": args.only, "time_max": args.time_max}
+    asked = {"only": args.only, "time_max": args.time_max, "best_times": args.best_times}
     evaluate(run, options, tables.console(), name=args.checkpoint, member=args.member, **asked)
 
 

@@ -27,6 +27,8 @@ class DrMario(GameTraining):
     env_options = OPTIONS
     episode_columns: ClassVar = {
         "reason": "kept",
+        "level": "kept",
+        "game_seed": "kept",
         "success": "share",
         "spawns": "measure",
         "viruses": "measure",

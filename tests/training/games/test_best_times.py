@@ -1,0 +1,210 @@
+"""The store of best times: only what replays, whole or not at all, from any number of processes."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fastenv.drmario.tables import SPEEDS, Reason
+from tests.drmario import golden
+from tests.needs import needs_core
+from training.evaluation import episodes
+from training.evaluation.protocol import bot
+from training.games.drmario import best_times
+from training.games.drmario.best_times import BestTimes, Clear, RecordError
+from training.games.drmario.evaluation import clears_of
+from training.run.envs import make_engine
+
+pytestmark = needs_core  # clears are many decisions
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def recorded_clears():
+    """Return the clears among the recorded episodes."""
+    data = np.load(golden.FOLDER / "placement_episodes.npz")
+    at = {str(name): k for k, name in enumerate(data["row_cols"])}
+    rows, found = data["rows"].astype(int), []
+    for episode in rows[rows[:, at["reason"]] == Reason.CLEAR, at["episode"]]:
+        its = rows[rows[:, at["episode"]] == episode]
+        found.append(
+            Clear(
+                level=int(data["episode_level"][episode]),
+                speed=SPEEDS[data["episode_speed"][episode]],
+                seed=int(data["episode_seed"][episode].astype(int) @ [256, 1]),
+                frames=int(its[:, at["tau"]].sum()),
+                spawns=len(its),
+                trace=tuple(its[:, at["action"]].tolist()),
+            )
+        )
+    return found
+
+
+CLEARS = recorded_clears()
+
+
+@pytest.fixture
+def store(tmp_path):
+    with BestTimes(tmp_path / "times.sqlite", keep=3) as opened:
+        yield opened
+
+
+def rows_of(path):
+    with sqlite3.connect(path) as file:
+        return file.execute("SELECT * FROM clears ORDER BY 1, 2, 3, 5").fetchall()
+
+
+def test_recorded_clears_replay_and_come_back(store):
+    assert store.add(CLEARS, "somebody") == len(CLEARS) == 6
+    for clear in CLEARS:
+        found = store.best(clear.level, clear.speed, clear.seed)
+        assert found == clear
+        assert found.run_id == "somebody"
+        assert len(bytes.fromhex(found.sequence_sig)) == 8
+    assert store.add(CLEARS[:2], "somebody else") == 0
+    assert len(rows_of(store.path)) == 6
+
+
+def test_floor_and_quantiles_are_of_a_level(store):
+    store.add(CLEARS)
+    times = sorted(clear.frames for clear in CLEARS if (clear.level, clear.speed) == (0, "high"))
+    assert len(times) == 3
+    assert store.floor(0, "high") == times[0]
+    assert store.quantiles(0, "high", (0.0, 0.5, 1.0)) == times
+    assert [clear.frames for clear in store.top(0, "high")] == times
+    assert [clear.frames for clear in store.top(0, "high", 2)] == times[:2]
+    assert (store.floor(7, "low"), store.quantiles(7, "low"), store.top(7, "low")) == (None, [], [])
+    assert store.best(0, "high", 2) is None
+
+
+def changed(**changes):
+    return [CLEARS[0], replace(CLEARS[1], **changes)]
+
+
+@pytest.mark.parametrize(
+    ("clears", "reason"),
+    [
+        (changed(frames=CLEARS[1].frames - 1), "it takes .* frames and .* pills, not"),
+        (changed(spawns=CLEARS[1].spawns + 1), "it takes .* frames and .* pills, not"),
+        (changed(trace=CLEARS[1].trace[:-1]), "not cleared at the end"),
+        (changed(trace=(*CLEARS[1].trace, 3)), "over before placement"),
+        (changed(trace=(387, *CLEARS[1].trace[1:])), "placement 1 of .*, 387, cannot be reached"),
+        (changed(trace=(70000, *CLEARS[1].trace[1:])), "70000, cannot be reached"),
+        (changed(trace=(-1, *CLEARS[1].trace[1:])), "-1, cannot be reached"),
+        (changed(trace=()), "missing"),
+        (changed(seed=CLEARS[1].seed ^ 0x100), "does not replay"),
+        (changed(seed=1), "0 and 1 give no level"),
+        (changed(level=25), "level=25"),
+        (changed(level=-2), "which viruses stay"),
+        (changed(speed="fast"), "speed='fast'"),
+    ],
+)
+def test_what_does_not_replay_is_refused_by_name_and_nothing_is_written(store, clears, reason):
+    named = f"level {clears[1].level}, {clears[1].speed}, seed {clears[1].seed}"
+    with pytest.raises(RecordError, match=reason) as refused:
+        store.add(clears)
+    assert named in str(refused.value)
+    assert rows_of(store.path) == []
+
+
+def test_clears_of_an_evaluation_are_accepted(store):
+    options = {"level": -15, "speed": "low"}
+    engine = make_engine(best_times.ENV, 8, options)
+    played = episodes.play(engine, bot("first"), 8, 3, 500, keep_actions=True)
+    clears = clears_of(played, options)
+    assert len(clears) > 0
+    assert {clear.speed for clear in clears} == {"low"}
+    assert store.add(clears) == len(clears)
+
+
+@pytest.fixture
+def believing(monkeypatch):
+    """Accept any clear, to write many quickly."""
+    monkeypatch.setattr(best_times, "replay", lambda clears: ["00"] * len(clears))
+
+
+@pytest.mark.usefixtures("believing")
+def test_the_fastest_of_a_game_are_kept(store):
+    clears = [Clear(5, "medium", 77, frames, 9, (frames,)) for frames in (50, 20, 40, 30, 10)]
+    assert store.add(clears[:4]) == 3
+    assert store.add([*clears[3:], Clear(5, "medium", 78, 99, 9, (1,))]) == 2
+    assert [clear.frames for clear in store.top(5, "medium", seed=77)] == [10, 20, 30]
+    assert [clear.frames for clear in store.top(5, "medium")] == [10, 20, 30, 99]
+    assert store.quantiles(5, "medium", (0.0, 1.0)) == [10, 99]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from training.games.drmario import best_times
+from training.games.drmario.best_times import BestTimes, Clear
+best_times.replay = lambda clears: ["00"] * len(clears)
+path, who, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+for k in range(count):
+    with BestTimes(path) as store:
+        seed = 1000 * int(who) + k
+        store.add([Clear(5, "medium", seed, 100 + j, 9, (j,)) for j in range(7)], who)
+    print(k, flush=True)
+"""
+
+
+def writer(path, who, count):
+    command = [sys.executable, "-c", WRITER, str(path), str(who), str(count)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+
+
+def test_two_processes_write_at_once(tmp_path):
+    path = tmp_path / "times.sqlite"
+    writers = [writer(path, who, 30) for who in (1, 2)]
+    for each in writers:
+        _, said = each.communicate(timeout=300)
+        assert each.returncode == 0, said
+    rows = rows_of(path)
+    assert len(rows) == 2 * 30 * 7
+    assert {row[2] for row in rows} == {1000 * who + k for who in (1, 2) for k in range(30)}
+
+
+def test_a_kill_at_any_moment_leaves_whole_transactions(tmp_path):
+    path, rng, told = tmp_path / "times.sqlite", random.Random(5), 0
+    for who in range(1, 5):
+        process = writer(path, who, 10**6)
+        for _ in range(rng.randrange(1, 40)):
+            assert process.stdout.readline(), process.stderr.read()
+        os.kill(process.pid, signal.SIGKILL)
+        told += len(process.communicate()[0].splitlines())
+        with BestTimes(path) as store, sqlite3.connect(path) as file:
+            assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            assert len(store.top(5, "medium", 1)) == 1
+        of_seed = {}
+        for row in rows_of(path):
+            of_seed[row[2]] = of_seed.get(row[2], 0) + 1
+        assert set(of_seed.values()) == {7}
+        written = [seed % 1000 for seed in of_seed if seed // 1000 == who]
+        assert sorted(written) == list(range(len(written)))
+
+
+@pytest.mark.parametrize("content", ["text", "another", "cut", "newer"])
+def test_a_file_that_is_no_store_is_refused_by_name(content, tmp_path):
+    path = tmp_path / "times.sqlite"
+    if content == "text":
+        path.write_text("level 5 in 812 frames\n" * 100)
+    else:
+        with BestTimes(path) as store:
+            store.add(CLEARS[:1])
+        with sqlite3.connect(path) as file:
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            if content != "cut":
+                pragma = {"another": "application_id", "newer": "user_version"}[content]
+                file.execute(f"PRAGMA {pragma} = 7")
+        file.close()
+        if content == "cut":
+            path.write_bytes(path.read_bytes()[:6000])
+    with pytest.raises(RecordError, match=r"times\.sqlite"):
+        BestTimes(path).floor(0, "high")

@@ -1,0 +1,325 @@
+"""The fastest clears of Dr. Mario that are known, in an SQLite file (docs/drmario.md, 15.3).
+
+A record is a game, by level, speed and seed, and the placements that clear it. It is played again
+before it is accepted, so that every time in the file can be reached.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from fastenv.drmario import tables as t
+from fastenv.errors import FastEnvError
+from training.run import machine
+
+ENV = "DrMarioPlacement-v0"
+LANES = 256  # records that are played again at once
+KEEP = 50  # of a game
+PATIENCE = 30.0  # seconds to wait for another process that writes
+APPLICATION, VERSION = 0x44724D54, 1
+T = TypeVar("T")
+
+SCHEMA = """
+CREATE TABLE clears (
+    level INTEGER NOT NULL, speed TEXT NOT NULL, seed INTEGER NOT NULL,
+    sequence_sig TEXT NOT NULL,  -- of bottle and pills: first 8 bytes of their SHA-1
+    frames INTEGER NOT NULL, spawns INTEGER NOT NULL,
+    updated_at TEXT NOT NULL, run_id TEXT NOT NULL,
+    trace BLOB NOT NULL,  -- placements, little-endian uint16
+    PRIMARY KEY (level, speed, seed, sequence_sig, trace)
+) STRICT
+"""
+INDEX = "CREATE INDEX by_time ON clears (level, speed, seed, sequence_sig, frames, spawns)"
+UPSERT = """
+INSERT INTO clears VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id
+"""
+TRIM = """
+DELETE FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
+    SELECT trace FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
+    ORDER BY frames, spawns, trace LIMIT ?5
+)
+"""
+HAS = "SELECT 1 FROM clears WHERE (level, speed, seed, sequence_sig, trace) = (?, ?, ?, ?, ?)"
+BEST = "SELECT min(frames) FROM clears WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
+TOP = """
+SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM clears
+WHERE level = ? AND speed = ? AND (?3 IS NULL OR seed = ?3)
+ORDER BY frames, spawns, seed, trace LIMIT ?4
+"""
+
+
+class RecordError(FastEnvError, ValueError):
+    """A record that does not replay, or a file that holds none; the message says which."""
+
+
+@dataclass(frozen=True)
+class Clear:
+    """A cleared game.
+
+    Parameters
+    ----------
+    level, speed, seed
+        As the options ``level``, ``speed`` and ``game_seed`` of the environment.
+    frames : int
+        From the first decision to the end.
+    spawns : int
+        Pills that locked.
+    trace : tuple of int
+        The placements.
+    sequence_sig, run_id : str
+        What the store says of it: of bottle and pills, and of who played.
+    """
+
+    level: int
+    speed: str
+    seed: int
+    frames: int
+    spawns: int
+    trace: tuple[int, ...]
+    sequence_sig: str = field(default="", compare=False)
+    run_id: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        """Return what it is called in errors."""
+        return (
+            f"the clear of level {self.level!r}, {self.speed}, seed {self.seed!r} "
+            f"in {self.frames!r} frames"
+        )
+
+
+class BestTimes:
+    """A file of clears; several processes may use it at once.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it is not there.
+    keep : int
+        Clears that are kept of a game, the fastest ones.
+
+    Raises
+    ------
+    RecordError
+        If the file is something else, or damaged.
+    """
+
+    def __init__(self, path: Path, keep: int = KEEP) -> None:
+        self.path, self.keep = path, keep
+        try:
+            self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+            self._prepare()
+        except sqlite3.Error as error:
+            raise RecordError(f"{path} cannot be used as a store of times: {error}.") from error
+
+    def _prepare(self) -> None:
+        with self._writing():
+            found = [self._one(f"PRAGMA {name}") for name in ("application_id", "user_version")]
+            tables = self._one("SELECT count(*) FROM sqlite_schema")
+            if tables == 0:
+                self._file.execute(SCHEMA)
+                self._file.execute(INDEX)
+                self._file.execute(f"PRAGMA application_id = {APPLICATION}")
+                self._file.execute(f"PRAGMA user_version = {VERSION}")
+            elif found != [APPLICATION, VERSION]:
+                raise RecordError(f"{self.path} is a database, but no store of times.")
+        _patiently(lambda: self._file.execute("PRAGMA journal_mode = WAL"))
+        self._file.execute("PRAGMA synchronous = NORMAL")
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Have all of a block written, or nothing."""
+        self._file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._file.execute("ROLLBACK")
+            raise
+        self._file.execute("COMMIT")
+
+    def _one(self, query: str) -> Any:
+        return self._file.execute(query).fetchone()[0]
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def add(self, clears: Sequence[Clear], run_id: str = "") -> int:
+        """Play clears again and store them; return how many are new and among the fastest.
+
+        Parameters
+        ----------
+        clears : sequence of Clear
+        run_id : str
+            Who played.
+
+        Raises
+        ------
+        RecordError
+            One does not replay; nothing is written.
+        """
+        signatures, now = replay(clears), machine.now()
+        keys = []
+        with self._writing():
+            for clear, signature in zip(clears, signatures, strict=True):
+                game = (clear.level, clear.speed, clear.seed, signature)
+                trace = np.array(clear.trace, "<u2").tobytes()
+                values = (*game, clear.frames, clear.spawns, now, run_id, trace)
+                if not self._has(*game, trace):
+                    keys.append((*game, trace))
+                self._file.execute(UPSERT, values)
+                self._file.execute(TRIM, (*game, self.keep))
+            return sum(self._has(*key) for key in dict.fromkeys(keys))
+
+    def _has(self, *key: Any) -> bool:
+        return self._file.execute(HAS, key).fetchone() is not None
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def floor(self, level: int, speed: str) -> int | None:
+        """Return the fewest frames in which a game of a level was cleared, None without one."""
+        return min(self._best(level, speed), default=None)
+
+    def quantiles(
+        self, level: int, speed: str, fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9)
+    ) -> list[float]:
+        """Return quantiles of the best times of a level's games; nothing without one."""
+        best = self._best(level, speed)
+        found: list[float] = np.quantile(best, fractions).tolist() if best else []
+        return found
+
+    def _best(self, level: int, speed: str) -> list[int]:
+        return [frames for (frames,) in self._file.execute(BEST, (level, speed))]
+
+    def top(
+        self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None
+    ) -> list[Clear]:
+        """Return the fastest clears of a level, or of one of its seeds, the fastest first."""
+        rows = self._file.execute(TOP, (level, speed, seed, count))
+        found = []
+        for level, name, number, frames, spawns, trace, signature, run_id in rows:
+            actions = tuple(np.frombuffer(trace, "<u2").tolist())
+            found.append(Clear(level, name, number, frames, spawns, actions, signature, run_id))
+        return found
+
+    def best(self, level: int, speed: str, seed: int) -> Clear | None:
+        """Return the fastest clear of a seed, None without one."""
+        return next(iter(self.top(level, speed, 1, seed=seed)), None)
+
+
+def _patiently(call: Callable[[], T]) -> T:
+    """Repeat what SQLite refuses at once, without waiting, while another process writes."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return call()
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+# -- playing again ---------------------------------------------------------------------------------
+
+
+def replay(clears: Sequence[Clear]) -> list[str]:
+    """Play clears again from the reset; return the signatures of their games.
+
+    Parameters
+    ----------
+    clears : sequence of Clear
+
+    Returns
+    -------
+    list of str
+        First 8 bytes of the SHA-1 of the bottle and the 128 pills of each game, in hexadecimal.
+
+    Raises
+    ------
+    RecordError
+        One does not lead to what it says; names it.
+    """
+    found: list[str] = []
+    for start in range(0, len(clears), LANES):
+        found += _replay(clears[start : start + LANES])
+    return found
+
+
+def _replay(clears: Sequence[Clear]) -> list[str]:
+    engine = _engine_for(clears)
+    rows = engine.get_states()
+    games = (row["players"][0]["board"].tobytes() + row["reserve"].tobytes() for row in rows)
+    signatures = [hashlib.sha1(game, usedforsecurity=False).hexdigest()[:16] for game in games]
+    lengths = np.array([len(clear.trace) for clear in clears])
+    for step in range(lengths.max()):
+        actions = np.zeros(len(clears), np.int32)
+        for lane, clear in enumerate(clears):
+            if step < len(clear.trace):
+                actions[lane] = _next_of(engine, lane, clear, step)
+        engine.step_many(actions, select=lengths > step, autoreset=False)
+    rows = engine.get_states()
+    for clear, row in zip(clears, rows, strict=True):
+        if row["reason"] != t.Reason.CLEAR:
+            raise _refused(clear, "its bottle is not cleared at the end")
+        led = int(row["ep_frames"]), int(row["players"][0]["locks"])
+        if led != (clear.frames, clear.spawns):
+            wanted = f"{clear.frames!r} frames and {clear.spawns!r} pills"
+            raise _refused(clear, f"it takes {led[0]} frames and {led[1]} pills, not {wanted}")
+    return signatures
+
+
+def _next_of(engine: BatchEngine, lane: int, clear: Clear, step: int) -> int:
+    """Return the next placement of a clear that is played in a lane of an engine."""
+    action, named = clear.trace[step], f"placement {step + 1} of {len(clear.trace)}"
+    if engine.ended[lane]:
+        raise _refused(clear, f"the game is over before {named}")
+    if not (_whole(action) and 0 <= action < t.NUM_PLACEMENTS and engine.mask[lane, action]):
+        raise _refused(clear, f"{named}, {action!r}, cannot be reached")
+    return action
+
+
+def _engine_for(clears: Sequence[Clear]) -> BatchEngine:
+    """Return an engine with the games of clears, each at its first decision."""
+    engine = fastenv.make_engine(ENV, len(clears))
+    for lane, clear in enumerate(clears):
+        if not (_whole(clear.seed) and _whole(clear.level) and clear.trace):
+            raise _refused(clear, "its level, its seed or its placements are missing")
+        if t.FEWEST_VIRUSES_LEVEL <= clear.level < 0:
+            raise _refused(clear, "at levels -3 to -1 the seed does not say which viruses stay")
+        try:
+            for name, value in (("level", clear.level), ("speed", clear.speed)):
+                engine.configure(name, value, [lane])
+            engine.configure("game_seed", clear.seed, [lane])
+        except FastEnvError as error:
+            raise _refused(clear, str(error).removesuffix(".")) from error
+    engine.reset_many(seeds=0)
+    return engine
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _refused(clear: Clear, reason: str) -> RecordError:
+    return RecordError(f"{clear} does not replay: {reason}; nothing is written.")
