@@ -27,8 +27,8 @@ Bounds = tuple[float, float]
 NOTHING = np.dtype([])
 # What views add to the columns of a game.
 RESERVED = (
-    "tau", "action_mask", "episode_return", "episode_length", "episode_frames", "final_obs",
-    "final_info",
+    "tau", "action_mask", "needs_action", "episode_return", "episode_length", "episode_frames",
+    "final_obs", "final_info",
 )  # fmt: skip
 NO_KNOBS = np.dtype([("none", "u1")])
 FLOAT = np.dtype(np.float32)
@@ -81,7 +81,8 @@ class GameSpec:
     terms_dtype : dtype
         Parts of the reward, one field each: columns of a step, 0 after a reset.
     info_dtype : dtype
-        Fields of their own type and shape: columns of a state.
+        Fields of their own type and shape: columns of a state. With several agents, one whose
+        first axis has length K has an entry an agent.
     info_labels : mapping of str to tuple of str
         What dicts show for the numbers of a column.
     default_info : tuple of str, optional

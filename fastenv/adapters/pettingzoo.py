@@ -232,8 +232,10 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
     Notes
     -----
     Agents are ``player_0`` to ``player_{K-1}``. One that need not act has action 0 alone in its
-    mask, and what it sends is ignored; it may send nothing. ``infos`` have ``tau``, the frames of
-    the agent's decision, in games whose decisions last.
+    mask, and what it sends is ignored; it may send nothing. ``infos`` have ``needs_action``, which
+    is False for all once the episode is over, ``tau``, the frames since the agent's last decision,
+    in games whose decisions last, and the columns of the game: of those with an entry an agent
+    (:class:`fastenv.game.GameSpec`) the agent's own.
     """
 
     def __init__(
@@ -332,10 +334,17 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
         }
 
     def _infos(self) -> dict[str, dict[str, Any]]:
-        if not self.engine.spec.has_tau:
-            return {name: {} for name in self.possible_agents}
-        lasted = self.engine.tau[0].tolist()
-        return {name: {"tau": tau} for name, tau in zip(self.possible_agents, lasted, strict=True)}
+        engine, agents = self.engine, self.possible_agents
+        waits = engine.needs_action()[0] & ~engine.ended[0]
+        infos = [{"needs_action": must} for must in waits.tolist()]
+        if engine.spec.has_tau:
+            for info, tau in zip(infos, engine.tau[0].tolist(), strict=True):
+                info["tau"] = tau
+        for name, column in engine.info.items():
+            each = column[0] if column.shape[1:2] == (len(agents),) else [column[0]] * len(agents)
+            for info, value in zip(infos, each, strict=True):
+                info[name] = self.game.shown(name, value.copy() if value.ndim else value.item())
+        return dict(zip(agents, infos, strict=True))
 
 
 def aec_env(

@@ -291,7 +291,16 @@ def test_a_race_is_that_of_the_engine():
                 assert shown.tobytes() == engine.obs[field][0, k].tobytes()
             assert seen[name]["action_mask"].tobytes() == engine.mask[0, k].tobytes()
             assert rewards[name] == engine.reward[0, k]
-            assert infos[name] == {"tau": engine.tau[0, k]}
+            info = infos[name]
+            assert list(info) == ["needs_action", "tau", *engine.info]
+            assert (info["needs_action"], info["tau"]) == (
+                engine.needs_action()[0, k] and not engine.ended[0],
+                engine.tau[0, k],
+            )
+            assert info["places"] == engine.info["places"][0, k]
+            assert info["gain"] == engine.info["gain"][0, k]
+            assert info["clock"] == engine.info["clock"][0]
+            assert info["mood"] in ("behind", "even", "ahead")
             assert (terminated[name], truncated[name]) == (
                 engine.terminated[0],
                 engine.truncated[0],
