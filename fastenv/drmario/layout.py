@@ -127,7 +127,7 @@ def obs_bounds(record: np.dtype[Any], obs: str) -> dict[str, tuple[float, float]
         highest = HIGHEST_SCALAR if record["planes"].base == np.float32 else 255.0
     bounds = {
         "planes": (0.0, highest),
-        "aux": (0.0, np.inf),
+        "aux": (0.0, float(t.MOST)),
         "costs": (-1.0, 2.0**15 - 1),
         "candidates": (-1.0, t.NUM_PLACEMENTS - 1.0),
         "candidate_costs": (0.0, 2.0**15 - 1),
@@ -199,7 +199,8 @@ def info_dtype(agents: int) -> np.dtype[Any]:
 def default_info(agents: int) -> tuple[str, ...]:
     """Return the columns that are written unless others are asked for."""
     left_out = LARGE if agents == 2 else (*LARGE, *VERSUS_ONLY)
-    return tuple(name for name in info_dtype(agents).names or () if name not in left_out)
+    columns = tuple(name for name in info_dtype(agents).names or () if name not in left_out)
+    return (*columns, *(MATCH_TERMS if agents == 2 else REWARD_TERMS))
 
 
 # -- reward ----------------------------------------------------------------------------------------
@@ -223,6 +224,7 @@ REWARD_TERMS = (
     "reward_garbage",
     "reward_clear_win",
 )
+MATCH_TERMS = REWARD_TERMS[-3:]  # the others are 0 in a match
 TERMS_DTYPE = np.dtype([(name, "f8") for name in REWARD_TERMS], align=True)
 
 assert tuple(kind.name.lower() for kind in Planes) == OBSERVATIONS

@@ -177,6 +177,7 @@ NUM_PLACEMENTS = ORIENTATIONS * CELLS
 INFEASIBLE = 0xFFFF  # cost of a placement that cannot be reached
 NO_ACTION = -1
 NO_SPAWN = 0xFF  # no pill was decided on yet
+MOST = 2**30  # more decisions, frames or pills than an episode can have
 MAX_WAIT = 6_000  # frames behind a placement after which an episode is truncated
 
 NUM_BUTTONS = 256

@@ -21,7 +21,6 @@ from fastenv.errors import StateError
 Array = npt.NDArray[Any]
 Check = tuple[str, Any, str]  # field, the lanes and players it is wrong in, what is allowed
 
-COUNT = 2**30  # more decisions, frames or pills than an episode can have
 MAX_PLAN = t.ROWS * (t.MAX_GRAVITY + 1)
 SIDES = Button.LEFT | Button.RIGHT
 UPS = Button.UP | Button.DOWN
@@ -128,13 +127,13 @@ def _head(rows: Array, config: DrMarioConfig) -> Iterator[Check]:
     yield _between(rows, "reserve", 0, t.NUM_PILLS - 1)
     yield "rng", ~rows["rng"].any(axis=1), "a generator of zeros draws nothing"
     for field in ("ep_length", "ep_frames"):
-        yield _between(rows, field, 0, COUNT)
+        yield _between(rows, field, 0, t.MOST)
     for field in ("task_max_frames", "task_max_spawns"):
         yield _between(rows, field, 0, 2**31 - 1)
     yield _between(rows, "done", 0, 2)
     yield _between(rows, "reason", 0, max(Reason))
     tau = rows["tau"].reshape(len(rows), -1)
-    yield "tau", ((tau < 0) | (tau > COUNT)).any(axis=1), f"it must be from 0 to {COUNT}"
+    yield "tau", ((tau < 0) | (tau > t.MOST)).any(axis=1), f"it must be from 0 to {t.MOST}"
     number = rows["seed"].astype(int) @ [256, 1]
     demo = config.demo is not None
     bad = number != 0 if demo else number < t.FIRST_SEED
@@ -168,7 +167,7 @@ def _counters(players: Array, config: DrMarioConfig) -> Iterator[Check]:
     lowest = t.LOWEST_LEVEL if config.agents == 1 else 0
     yield _between(players, "level", lowest, t.HIGHEST_LEVEL)
     for field in ("locks", "matches", "score"):
-        yield _between(players, field, 0, COUNT)
+        yield _between(players, field, 0, t.MOST)
     for field in ("plan_action", "ev_action"):
         yield _between(players, field, t.NO_ACTION, t.NUM_PLACEMENTS - 1)
     decided = players["decided"]
@@ -263,7 +262,7 @@ def _decisions(rows: Array, players: Array, config: DrMarioConfig) -> Iterator[C
     yield "plan_action", (players["plan_action"] >= 0) != plans, "-1 goes with plan_left 0"
     yield "plan_action", plans & ~_can_lie(players), "the placement must lie on empty cells"
     since = rows["frame"][:, None] - players["decided_frame"]
-    bad = ~due & ((since > COUNT) | (players["decided"] == t.NO_SPAWN))
+    bad = ~due & ((since > t.MOST) | (players["decided"] == t.NO_SPAWN))
     yield "decided_frame", bad, "it must be the frame of the last decision"
     running = rows["done"] == 0
     yield "done", running & ~due.any(axis=1), "a running episode waits for a decision"
