@@ -29,6 +29,8 @@ ENVS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "Prospector-v0": ("fastenv.prospector", {}),
         "DrMarioFrame-v0": ("fastenv.drmario", {"agents": 1, "placement": False}),
         "DrMarioPlacement-v0": ("fastenv.drmario", {"agents": 1, "placement": True}),
+        "DrMarioVersus-v0": ("fastenv.drmario", {"agents": 2, "placement": True}),
+        "DrMarioVersusFrame-v0": ("fastenv.drmario", {"agents": 2, "placement": False}),
         # `python -m fastenv new-game` enters an id above this line.
     }
 )

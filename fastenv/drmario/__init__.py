@@ -74,6 +74,7 @@ class DrMarioGame(Game):
             **shown,
             num_actions=config.num_actions,
             num_agents=agents,
+            opponent="random" if agents == 2 else None,
             state_dtype=state_dtype(agents, config.stack),
             tail=("stack",) if config.stack > 1 else (),
             terms_dtype=TERMS_DTYPE,

@@ -98,8 +98,9 @@ class DrMarioConfig:
         (docs/drmario.md, 10).
     obs : str
         Planes of an observation (docs/drmario.md, 13), in games of frames one without those of
-        placements. By id, the default of frames is ``bitplane`` with a stack of 4, that of a match
-        of placements ``bitplane_bottle_conn_mask_vs`` with the extra ``pill``.
+        placements. By id, the default of frames is ``bitplane`` with a stack of 4, in a match with
+        the extra ``aux_vs``, that of a match of placements ``bitplane_bottle_conn_mask_vs`` with
+        the extra ``pill``.
     obs_dtype : {"float32", "uint8"}
         Of the planes.
     extras : sequence of str
@@ -199,6 +200,8 @@ class DrMarioConfig:
         known = [f.name for f in fields(cls) if f.name != "rewards"]
         if not options.get("placement", True):
             options = {"obs": "bitplane", "stack": t.STACK, **options}
+            if options.get("agents", 1) == 2:
+                options = {"extras": ("aux_vs",), **options}
         elif options.get("agents", 1) == 2:
             options = {"obs": "bitplane_bottle_conn_mask_vs", "extras": ("pill",), **options}
         rewards = {name: options.pop(name) for name in COEFFICIENTS if name in options}

@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("sb3_contrib")
 
+from gymnasium.spaces import Dict
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -13,15 +14,28 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecFrameStack, VecMoni
 
 import fastenv
 from fastenv.adapters.sb3 import make_sb3_vec_env
+from tests.api.short import short
 
-# Observations that are planes have test_drmario.py.
-IDS = [name for name in fastenv.list_envs() if "DrMario" not in name]
+IDS = fastenv.list_envs()
 N = 4
-# Short episodes; where illegal actions can raise they do, so a mask that is out of step would show.
-OPTIONS = {"Prospector": {"time_max": 300.0}, "SkullKing": {"invalid_action": "raise"}}
+# Where illegal actions can raise they do, so a mask that is out of step would show.
+OPTIONS = {
+    name: {"invalid_action": "raise"} if "SkullKing" in name else short(name) for name in IDS
+}
 every_id = pytest.mark.parametrize("env_id", IDS)
 
 
+def parts_of(observed):
+    """Return the parts of an observation or of its space, by name."""
+    if isinstance(observed, (dict, Dict)):
+        return {name: observed[name] for name in observed}
+    return {"": observed}
+
+
+# What SB3 would rather have than planes, which it takes all the same.
+@pytest.mark.filterwarnings("ignore:Your observation .*has an unconventional shape")
+@pytest.mark.filterwarnings("ignore:It seems that your observation .*is an image")
+@pytest.mark.filterwarnings("ignore:The minimal resolution for an image")
 @pytest.mark.parametrize("backend", ["reference", "fast"])
 @every_id
 def test_check_env_has_nothing_to_say(env_id, backend):
@@ -32,27 +46,30 @@ def test_check_env_has_nothing_to_say(env_id, backend):
 
 @every_id
 def test_vec_env_wrappers_work_on_top(env_id):
-    venv = make_sb3_vec_env(env_id, N, seed=0, vec_env_kwargs={"monitor": False})
+    venv = make_sb3_vec_env(env_id, N, seed=0, vec_env_kwargs={"monitor": False}, **short(env_id))
     venv = VecCheckNan(VecNormalize(VecFrameStack(VecMonitor(venv), 2)), raise_exception=True)
-    assert venv.reset().shape == (N, *venv.observation_space.shape)
+    shown, spaces = parts_of(venv.reset()), parts_of(venv.observation_space)
+    assert {name: part.shape for name, part in shown.items()} == {
+        name: (N, *space.shape) for name, space in spaces.items()
+    }
     assert is_masking_supported(venv)
-    episodes = []
-    for _ in range(150):
+    episodes, steps = [], 0
+    while steps < 150 or not episodes:
+        assert steps < 10_000, "no episode ends"
+        steps += 1
         actions = fastenv.sample_legal(get_action_masks(venv), 0)
         obs, rewards, _, infos = venv.step(actions)
-        assert np.isfinite(obs).all()
+        assert all(np.isfinite(part).all() for part in parts_of(obs).values())
         assert np.isfinite(rewards).all()
         episodes += [info["episode"] for info in infos if "episode" in info]
-    assert episodes
 
 
 @pytest.mark.parametrize("masks", ["rows", "block"])
 @every_id
 def test_maskable_ppo_learns_and_is_evaluated(env_id, masks):
-    options = next((given for name, given in OPTIONS.items() if name in env_id), {})
-    venv = make_sb3_vec_env(env_id, N, seed=0, vec_env_kwargs={"masks": masks}, **options)
+    venv = make_sb3_vec_env(env_id, N, seed=0, vec_env_kwargs={"masks": masks}, **OPTIONS[env_id])
     model = MaskablePPO(
-        "MlpPolicy",
+        "MultiInputPolicy" if isinstance(venv.observation_space, Dict) else "MlpPolicy",
         venv,
         n_steps=16,
         batch_size=32,

@@ -27,6 +27,8 @@ _MODULES = {
     "Prospector-v0": "training.games.prospector",
     "DrMarioPlacement-v0": "training.games.drmario",
     "DrMarioFrame-v0": "training.games.drmario.frames",
+    "DrMarioVersus-v0": "training.games.drmario.versus",
+    "DrMarioVersusFrame-v0": "training.games.drmario.versus",
 }
 _REGISTERED: dict[str, GameTraining] = {}
 
