@@ -19,6 +19,7 @@ from training.nets.activations import Tanh
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
 from training.nets.fused import Layers
+from training.nets.placements import PlacementHead
 from training.ppo import Minibatches, StepWatch, adam
 from training.run.options.ppo import NativeConfig, PPOConfig
 
@@ -123,13 +124,15 @@ class StackedNet:
 
 
 def _plain(net: ActorCritic) -> ActorCritic:
-    """Return the network as vmap can take it: layers not fused, and torch's own tanh.
+    """Return the network as vmap can take it: layers not fused, all scored, torch's tanh.
 
     Ours overwrites its argument, and vmap has none to overwrite.
     """
     for module in list(net.modules()):
         if isinstance(module, Layers):
             module.may_fuse = False
+        if isinstance(module, PlacementHead):
+            module.may_choose = False
         for name, child in module.named_children():
             if isinstance(child, Tanh):
                 setattr(module, name, nn.Tanh())

@@ -20,7 +20,7 @@ from training.nets.activations import ACTIVATIONS
 from training.nets.encoders import Encoder
 from training.nets.fused import Layers
 from training.nets.layout import ObsLayout, as_tensor
-from training.nets.placements import PlacementHead
+from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.nets.recurrent import CELLS, GRU, LSTM, SSM, unroll
 from training.run.options.ppo import NativeConfig, PPOConfig
 
@@ -133,9 +133,10 @@ class ActorCritic(nn.Module):
             separate = native.trunk == "separate"
             self.value_tower = Tower(size, ppo, native) if separate else None
             width = self.policy_tower.size_out
-            self.policy_head: nn.Linear | PlacementHead
-            if native.heads == "placements" and layout.placements:
-                self.policy_head = PlacementHead(layout.placements, self.encoder, width)
+            self.policy_head: nn.Linear | PlacementHead | MapHead
+            if native.heads in HEADS and layout.placements:
+                head = HEADS[native.heads]
+                self.policy_head = head(layout.placements, self.encoder, width)
             else:
                 self.policy_head = nn.Linear(width, self.num_heads * layout.num_actions)
             self.value_head = nn.Linear(width, 1)
@@ -156,7 +157,7 @@ class ActorCritic(nn.Module):
                 if module.bias is not None:
                     module.bias.zero_()
         head = self.policy_head
-        last = head.out if isinstance(head, PlacementHead) else head
+        last = head if isinstance(head, nn.Linear) else head.out
         for weight in last.weight.chunk(self.num_heads):
             nn.init.orthogonal_(weight, POLICY_GAIN)
         nn.init.orthogonal_(self.value_head.weight, VALUE_GAIN)
@@ -254,8 +255,9 @@ class ActorCritic(nn.Module):
         return x if self.attention is None else self.attention(x)
 
     def _logits(self, latent: Tensor, features: Tensor) -> Tensor:
-        if isinstance(self.policy_head, PlacementHead):
-            return self.policy_head(latent, features)
+        if not isinstance(self.policy_head, nn.Linear):
+            placed: Tensor = self.policy_head(latent, features)
+            return placed
         logits: Tensor = self.policy_head(latent)
         if self.num_heads == 1:
             return logits

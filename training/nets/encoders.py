@@ -4,23 +4,29 @@
 
     field of rank 1, single numbers      divided by its unit, flattened
     image, both sides 36 or more         8x8/4, 4x4/2, 3x3: the usual three convolutions
-    board or small image, sides from 4   3x3, 3x3, which keep its size
+    board or small image, sides from 4   5x5, 3x3, which keep its size
 
 A field of rank 3 has its channels in the first axis or the last, whichever is shorter unless the
 game says; one of rank 2 is a single channel or, if its cells have few values, one for each of them.
+
+Colours whose names do not matter are shown relative to those that are to be placed: a network need
+not learn the same for each (:class:`Recolouring`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
 
 from training.nets.layout import Field, ObsLayout, torch_dtype
+from training.run.games import Colours
 
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
-BOARD_CHANNELS = (32, 32)
+BOARD_LAYERS = ((32, 5), (32, 3))  # channels and sides of kernels: three cells each way are seen
 
 
 class Encoder(nn.Module):
@@ -46,8 +52,12 @@ class Encoder(nn.Module):
     def __init__(self, layout: ObsLayout, kind: str = "auto") -> None:
         super().__init__()
         plain = Field("", (layout.obs_size,))
-        self._fields = layout.fields or (plain,)
+        self._given = layout.fields or (plain,)
         self._is_record = layout.record_size > 0
+        self._recolouring = None
+        if layout.colours is not None:
+            self._recolouring = Recolouring(layout.colours, self._given)
+        self._fields = self._recolouring.fields if self._recolouring else self._given
         self._images = [f for f in self._fields if kind != "flat" and f.is_image]
         self._flat = [f for f in self._fields if f not in self._images]
         convs = [Convolutions(field) for field in self._images]
@@ -76,16 +86,71 @@ class Encoder(nn.Module):
     def split(self, obs: Tensor) -> dict[str, Tensor]:
         """Return the fields of observations by name, each (n, ...), in its own type."""
         if not self._is_record:
-            return {self._fields[0].name: obs}
-        return {field.name: _of_record(obs, field) for field in self._fields}
+            return {self._given[0].name: obs}
+        return {field.name: _of_record(obs, field) for field in self._given}
 
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
         """Return the features of fields, see :meth:`forward`."""
+        if self._recolouring is not None:
+            fields = self._recolouring(fields)
         parts = [_numbers(fields[field.name], field).flatten(1) for field in self._flat]
         parts += [
             conv(fields[field.name]) for field, conv in zip(self._images, self.convs, strict=True)
         ]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+
+class Recolouring:
+    """Shows colours by what they are equal to.
+
+    ::
+
+        planes of colours    -> a plane for each given colour: where it is; one: where any colour is
+        given colours (k, C) -> which of them are equal, (k, k)
+
+    Parameters
+    ----------
+    colours : Colours
+    fields : sequence of Field
+        Of the observation.
+
+    Attributes
+    ----------
+    fields : tuple of Field
+        What they are then, in the same order.
+    """
+
+    def __init__(self, colours: Colours, fields: Sequence[Field]) -> None:
+        by_name = {field.name: field for field in fields}
+        self._board, self._given = by_name[colours.board], by_name[colours.given]
+        channels, *sides = self._board.shape
+        self._colours = list(colours.planes)
+        self._others = [c for c in range(channels) if c not in colours.planes]
+        count = self._given.shape[0]
+        shapes = {
+            self._board.name: (count + 1 + len(self._others), *sides),
+            self._given.name: (count, count),
+        }
+        kinds = {self._board.name: "planes", self._given.name: "numbers"}
+        self.fields = tuple(
+            replace(f, shape=shapes[f.name], dtype="float32", kind=kinds[f.name])
+            if f.name in shapes
+            else f
+            for f in fields
+        )
+
+    def __call__(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the fields of observations, each (n, ...), as networks see them."""
+        board = _numbers(fields[self._board.name], self._board)
+        given = _numbers(fields[self._given.name], self._given)
+        colours = board[:, self._colours]
+        equal = (given @ colours.flatten(2)).unflatten(2, board.shape[2:])
+        planes = (equal, colours.sum(1, keepdim=True), board[:, self._others])
+        return {
+            **fields,
+            self._board.name: torch.cat(planes, 1),
+            self._given.name: given @ given.mT,
+        }
 
 
 class Convolutions(nn.Module):
@@ -120,7 +185,7 @@ class Convolutions(nn.Module):
         if min(sides) >= SMALLEST_IMAGE:
             plan = [(32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)]
         else:
-            plan = [(width, 3, 1, 1) for width in BOARD_CHANNELS]
+            plan = [(width, kernel, 1, kernel // 2) for width, kernel in BOARD_LAYERS]
         for width, kernel, stride, padding in plan:
             layers += [nn.Conv2d(channels, width, kernel, stride, padding), nn.ReLU()]
             sides = tuple((side + 2 * padding - kernel) // stride + 1 for side in sides)

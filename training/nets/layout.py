@@ -18,7 +18,7 @@ from torch import Tensor
 
 from training.run import games
 from training.run.engine import Engine
-from training.run.games import Placements
+from training.run.games import Colours, Placements
 from training.run.options.ppo import NativeConfig
 from training.run.values import require
 
@@ -109,6 +109,8 @@ class ObsLayout:
         Offset, number and width of each row of card slots; an empty slot is all zero.
     placements : Placements or None
         What the actions do to a board.
+    colours : Colours or None
+        Fields that show colours whose names do not matter.
     """
 
     obs_size: int
@@ -118,12 +120,13 @@ class ObsLayout:
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
     placements: Placements | None = None
+    colours: Colours | None = None
 
     def check(self, native: NativeConfig) -> None:
         """Refuse a network that this environment cannot feed."""
         fits = native.heads != "phase" or self.phase is not None
         require(fits, "native.heads", native.heads, "'single': this game does not show its phase")
-        fits = native.heads != "placements" or self._shows_board(native.encoder)
+        fits = native.heads not in ("placements", "map") or self._shows_board(native.encoder)
         allowed = "'single': this game shows no board to place on, or not to convolutions"
         require(fits, "native.heads", native.heads, allowed)
         fits = native.attention == 0 or bool(self.slots)
@@ -154,6 +157,7 @@ def obs_layout(engine: Engine) -> ObsLayout:
         phase=parts.phase,
         slots=parts.slots,
         placements=parts.placements,
+        colours=parts.colours,
     )
 
 

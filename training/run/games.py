@@ -54,6 +54,25 @@ class Placements:
 
 
 @dataclass(frozen=True)
+class Colours:
+    """Colours whose names do not matter: a network sees which are equal, not which they are.
+
+    Parameters
+    ----------
+    board : str
+        Field of the observation that shows a board in planes.
+    planes : tuple of int
+        Its planes that show where each colour is.
+    given : str
+        Field of shape (k, number of colours): what is to be placed there, each colour one-hot.
+    """
+
+    board: str
+    planes: tuple[int, ...]
+    given: str
+
+
+@dataclass(frozen=True)
 class ObservationParts:
     """What a network may know of an observation beside shapes and bounds.
 
@@ -68,12 +87,15 @@ class ObservationParts:
         tell, by its name.
     placements : Placements or None
         What the actions do to a board.
+    colours : Colours or None
+        Fields that show colours.
     """
 
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     placements: Placements | None = None
+    colours: Colours | None = None
 
 
 class Seats(Protocol):

@@ -13,7 +13,11 @@ from training.games.drmario.evaluation import outcomes
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
+from training.ppo.run import build, lanes
+from training.run.config import RunConfig, load_file
+from training.run.layers import layered, parser
 from training.run.options.ppo import NativeConfig, PPOConfig
+from training.run.presets import CONFIGS
 
 LANES = 8
 
@@ -48,15 +52,15 @@ def test_networks_see_planes_colours_and_costs():
     native = NativeConfig(trunk="shared", heads="placements", value_loss="huber")
     net = ActorCritic(layout, PPOConfig(net_arch=(16,)), native, seed=1)
     (conv,) = net.encoder.convs
-    assert (conv.field.name, conv.layers[0].in_channels, conv.num_cells) == ("planes", 12, 128)
-    features = net.encoder(as_tensor(engine.obs)).detach()
+    assert (conv.field.name, conv.layers[0].in_channels, conv.num_cells) == ("planes", 14, 128)
+    features = net.encoder(as_tensor(engine.obs)).detach()  # 4 given colours, any, 9 others
     costs = features[:, net.encoder.places["costs"]]
     shown = engine.obs["costs"].reshape(LANES, -1)
     np.testing.assert_allclose(costs * COST_UNIT, shown, rtol=1e-5)
     assert ((shown >= 0) == engine.mask.astype(bool)).all()
 
 
-@pytest.mark.parametrize("heads", ["single", "placements"])
+@pytest.mark.parametrize("heads", ["single", "placements", "map"])
 def test_placements_that_cannot_be_reached_are_never_drawn(heads):
     engine = engine_of(20)
     engine.reset_many(seeds=5)
@@ -81,6 +85,42 @@ def test_other_observations_have_their_planes_first_too(options):
     (planes,) = [field for field in layout.fields if field.is_image]
     assert planes.sides == (16, 8)
     assert layout.placements.board == planes.name
+
+
+def options_of(*words):
+    return layered(parser().parse_args(words), {})
+
+
+def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
+    options = options_of("--env", "DrMarioPlacement-v0")
+    file = RunConfig.from_mapping(load_file(CONFIGS / "drmario.yaml"))
+    for name in ("ppo", "native", "num_envs", "env_options"):
+        assert getattr(options, name) == getattr(file, name)
+    assert (options.native.heads, options.total_steps) == ("placements", RunConfig.total_steps)
+    stock = options_of("--env", "DrMarioPlacement-v0", "--trainer", "sb3")
+    frames = options_of("--env", "DrMarioFrame-v0")
+    assert stock.native == frames.native == NativeConfig()
+
+
+@pytest.mark.slow
+def test_its_options_learn_to_stay_alive():
+    """That comes first: bottles are cleared after some ten times as many decisions."""
+    config = options_of("--env", "DrMarioPlacement-v0", "--set", "deterministic=true")
+    ended = []
+
+    def follow(engine, actions, obs, mask):
+        if actions is not None:
+            ended.extend(engine.ep_length[engine.terminated | engine.truncated].tolist())
+
+    trainer = build(config, list(lanes(config).engines), follow)
+    lengths = []
+    for _ in range(3):
+        ended.clear()
+        for _ in range(4):
+            trainer.iterate()
+        lengths.append(np.mean(ended))
+    assert lengths[0] < lengths[1] < lengths[2], lengths
+    assert lengths[2] > 1.5 * lengths[0], lengths
 
 
 def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():

@@ -7,7 +7,7 @@ import torch
 from fastenv.errors import ConfigError
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import Field, ObsLayout
-from training.nets.placements import PlacementHead
+from training.nets.placements import MapHead, PlacementHead
 from training.run.games import Placements
 from training.run.options.ppo import NativeConfig, PPOConfig
 
@@ -34,8 +34,8 @@ def layout(costs=True):
     )
 
 
-def made(costs=True, **native):
-    sections = PPOConfig(net_arch=(16,)), NativeConfig(heads="placements", **native)
+def made(costs=True, heads="placements", **native):
+    sections = PPOConfig(net_arch=(16,)), NativeConfig(heads=heads, **native)
     return ActorCritic(layout(costs), *sections, seed=3)
 
 
@@ -52,6 +52,8 @@ def test_a_score_is_that_of_an_mlp_over_both_halves_the_whole_and_the_cost(costs
     net, obs = made(costs), observations(3, costs)
     head = net.policy_head
     assert isinstance(head, PlacementHead)
+    with torch.no_grad():
+        head.which.normal_()
     features = net.encoder(obs)
     latent = net.policy_tower.layers(features)
     logits = net(obs)[0]
@@ -65,6 +67,7 @@ def test_a_score_is_that_of_an_mlp_over_both_halves_the_whole_and_the_cost(costs
             for cell in (*LYING, *STANDING)[action]
         ]
         score = head.first(halves[0]) + head.second(halves[1]) + head.whole(latent[lane])
+        score = score + head.which[action]
         if costs:
             cost = fields["costs"].reshape(3, -1)[lane, action]
             score = score + head.cost(cost.float().view(1) / 64)
@@ -72,8 +75,9 @@ def test_a_score_is_that_of_an_mlp_over_both_halves_the_whole_and_the_cost(costs
         torch.testing.assert_close(logits[lane, action], expected)
 
 
-def test_every_part_of_the_head_learns():
-    net = made()
+@pytest.mark.parametrize("heads", ["placements", "map"])
+def test_every_part_of_the_head_learns(heads):
+    net = made(heads=heads)
     net(observations(4))[0].square().sum().backward()
     for name, weight in net.policy_head.named_parameters():
         assert weight.grad.abs().sum() > 0, name
@@ -92,14 +96,49 @@ def test_it_begins_close_to_uniform_and_takes_part_in_a_checkpoint():
     assert "policy_head.cells" not in net.state_dict()
 
 
+def test_only_what_is_possible_is_scored_and_comes_to_the_same():
+    net, obs = made(), observations(6)
+    costs = obs[:, -2 * ACTIONS :].view(torch.int16)
+    costs[torch.rand(costs.shape, generator=torch.Generator().manual_seed(0)) < 0.8] = -1
+    possible = costs >= 0
+    assert 0 < possible.sum() < possible.numel() / 2
+    found = []
+    for may_choose in (True, False):
+        net.policy_head.may_choose = may_choose
+        net.zero_grad()
+        logits = net.logits(obs)
+        (logits.sin() * possible).sum().backward()
+        found.append((logits, {n: p.grad for n, p in net.named_parameters() if p.grad is not None}))
+    (chosen, by_chosen), (every, by_every) = found
+    assert torch.equal(chosen != 0, possible)
+    torch.testing.assert_close(chosen[possible], every[possible])
+    torch.testing.assert_close(by_chosen, by_every)
+
+
+def test_a_plane_of_scores_comes_from_what_is_at_its_cells():
+    net, obs = made(heads="map"), observations(3)
+    head = net.policy_head
+    assert isinstance(head, MapHead)
+    features = net.encoder(obs)
+    latent = net.policy_tower.layers(features)
+    logits = net.logits(obs)
+    (conv,) = net.encoder.convs
+    found = conv(net.encoder.split(obs)["planes"]).view(3, -1, CELLS)
+    for lane, action in [(0, 0), (1, CELLS - 1), (2, CELLS), (0, ACTIONS - 1)]:
+        orientation, cell = divmod(action, CELLS)
+        hidden = head.found(found[lane, :, cell]) + head.whole(latent[lane]) + head.where[cell]
+        torch.testing.assert_close(logits[lane, action], head.out(hidden.relu())[orientation])
+
+
 def test_it_stands_behind_a_recurrent_cell_too():
     net, obs = made(recurrent="gru", recurrent_size=8), observations(4)
     logits, values, state = net.step(obs, state=net.initial_state(4))
     assert (logits.shape, values.shape, state.shape) == ((4, ACTIONS), (4,), (4, net.state_size))
 
 
+@pytest.mark.parametrize("heads", ["placements", "map"])
 @pytest.mark.parametrize("native", [{"encoder": "flat"}, {}])
-def test_a_board_that_convolutions_do_not_see_is_refused(native):
+def test_a_board_that_convolutions_do_not_see_is_refused(native, heads):
     shown = layout() if native else ObsLayout(5, ACTIONS)
-    with pytest.raises(ConfigError, match=r"native\.heads='placements'"):
-        shown.check(NativeConfig(heads="placements", **native))
+    with pytest.raises(ConfigError, match=rf"native\.heads='{heads}'"):
+        shown.check(NativeConfig(heads=heads, **native))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from fastenv.drmario.layout import PLANES, STABLE
 from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, ROWS
 from training.run.engine import Engine
-from training.run.games import GameTraining, ObservationParts, Placements
+from training.run.games import Colours, GameTraining, ObservationParts, Placements
 
 # Where the second half is, in rows down and columns right, by orientation (docs/drmario.md, 11.3).
 SECOND_HALF = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -36,6 +37,10 @@ class DrMario(GameTraining):
     bots: tuple[str, ...] = ("first", "random")
     protocol = "training.games.drmario.evaluation"
 
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return the file with the options that learn."""
+        return "drmario.yaml" if trainer == "native" else None
+
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return what fields of planes and costs are, and where placements lie."""
         game: Any = engine.game
@@ -48,11 +53,14 @@ class DrMario(GameTraining):
         for name in ("candidates", "candidate_costs"):
             if name in names:
                 fields[name] = {"kind": "numbers"}
+        colours = None
+        if planes in fields and "pill" in names and PLANES[config.obs][:3] == STABLE:
+            colours = Colours(planes, (0, 1, 2), "pill")
         placements = None
         if config.placement:
             costs = "costs" if "costs" in names else None
             placements = Placements(planes, cells_of_placements(), costs)
-        return ObservationParts(fields=fields, placements=placements)
+        return ObservationParts(fields=fields, placements=placements, colours=colours)
 
 
 def cells_of_placements() -> tuple[tuple[int, int], ...]:

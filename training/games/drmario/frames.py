@@ -13,5 +13,9 @@ class DrMarioFrames(DrMario):
     env_options: ClassVar[dict[str, Any]] = {}
     bots = ("random",)
 
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return nothing: what learns where a decision is a frame was not looked for."""
+        return None
+
 
 GAME = DrMarioFrames()

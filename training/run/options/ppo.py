@@ -122,10 +122,11 @@ class NativeConfig:
     encoder : {"auto", "flat", "conv"}
         ``auto``: images and boards in an observation go through convolutions, the rest is
         flattened; ``flat``: everything is; ``conv``: as ``auto``, and there must be an image.
-    heads : {"single", "phase", "placements"}
+    heads : {"single", "phase", "placements", "map"}
         ``phase``: a policy head for each decision phase, for tiers that show the phase;
         ``placements``: each action is scored by what convolutions find where it fills the board,
-        for games that tell it (:class:`training.run.games.Placements`).
+        and only those that are possible; ``map``: a plane of scores for each orientation. Both for
+        games that tell where actions lie (:class:`training.run.games.Placements`).
     attention : int
         Width of the attention over card slots, for tiers that show cards; 0 for none.
     recurrent : {"none", "gru", "lstm", "ssm"}
@@ -204,7 +205,7 @@ class NativeConfig:
         for name, allowed in {
             "trunk": ("separate", "shared"),
             "encoder": ("auto", "flat", "conv"),
-            "heads": ("single", "phase", "placements"),
+            "heads": ("single", "phase", "placements", "map"),
             "recurrent": ("none", "gru", "lstm", "ssm"),
             "value_clip": ("sb3", "max"),
             "value_loss": ("mse", "huber"),
