@@ -33,6 +33,7 @@ GATE = {
     "lanes": 8,
 }
 
+OTHER = {"name": "late", "knobs": {"opponents": "rule_hard"}}
 OUTSIDE = [GATE["stages"][0], {"name": "late", "knobs": {"opponents": "external"}}]
 
 
@@ -101,6 +102,49 @@ def test_test_of_a_run_that_was_killed_behind_it_is_logged_once(train, tmp_path)
     assert found["step"] == stage["step"] == 256
 
 
+@pytest.mark.parametrize(
+    ("changed", "tested"),
+    [
+        ({"mode": "adaptive"}, ["early"]),
+        ({"rehearsal": 0.5}, ["early"]),
+        # An iteration is more than a hundredth of this run, so that the second probe is too long.
+        ({"mode": "hop_back", "n_max": 2000}, ["early", "early", "late", "early", "late"]),
+    ],
+)
+def test_modes_train_on_what_they_draw(train, tmp_path, changed, tested):
+    how = flags(gate_every=1, tests=5, **changed)
+    assert train(tmp_path, "run", "--total-steps", 2048, *how) == 0
+    run = tmp_path / "run"
+    assert [e["stage"] for e in events(run, "gate")] == tested
+    assert {e["verdict"] for e in events(run, "gate")} == {"pass"}
+    assert {e["name"] for e in events(run, "stage")} == {"early", "late"}
+    for record in lines(run, "metrics"):
+        lengths = record["episode"]["length_mean"]
+        assert lengths <= 3 if record["gate"]["stage"] == 0 else lengths >= 8
+    assert train(tmp_path, "halves", "--total-steps", 1024, *how) == 0
+    again = ("--resume", "--total-steps", 2048)
+    assert train(tmp_path, "halves", *again, config=None) == 0
+    ours, theirs = (
+        [r["gate"] for r in lines(tmp_path / name, "metrics")] for name in ("run", "halves")
+    )
+    assert ours == theirs
+
+
+def test_a_rate_seen_in_training_decides_when_to_test(train, tmp_path):
+    how = flags(watch=True, gate_every=1)
+    assert train(tmp_path, "run", *how) == 0
+    records = lines(tmp_path / "run", "metrics")
+    ended = 0
+    for record in records:
+        if record["gate"]["tests"]:
+            break
+        ended += record["episode"]["n"]
+    assert ended > 128  # so many are needed, although all are successes
+    never = flags(watch=True, gate_every=1, success={"info": "ended_round", "at_least": 99})
+    assert train(tmp_path, "never", *never) == 0
+    assert not events(tmp_path / "never", "gate")
+
+
 def test_policy_that_is_not_good_enough_stays_and_its_tests_are_counted(train, tmp_path):
     hard = flags(success=HIT, target=0.9, margin=0.09, gate_every=1, tests=2, n_max=1000)
     assert train(tmp_path, "run", *hard) == 0
@@ -142,6 +186,11 @@ def test_only_a_policy_that_looks_ready_is_tested(train, tmp_path):
         ({"n_max": 3}, "gate.n_max=3"),
         ({"lanes": 0}, "gate.lanes=0"),
         ({"max_steps": 0}, "gate.max_steps=0"),
+        ({"mode": "spiral"}, "gate.mode='spiral'"),
+        ({"rehearsal": 1.0}, "gate.rehearsal=1.0"),
+        ({"mode": "adaptive", "rehearsal": 0.5}, "gate.rehearsal=0.5"),
+        ({"mode": "hop_back"}, "gate.n_max=200"),  # its hardest target is above 0.9
+        ({"mode": "adaptive", "stages": [GATE["stages"][0], OTHER]}, "gate.stages="),
     ],
 )
 def test_impossible_gates_are_refused_with_nothing_written(train, tmp_path, capsys, changed, says):

@@ -1,19 +1,24 @@
 """A curriculum that goes on when a gate says so (section ``gate`` of a run's options).
 
-Stages are knobs of the environment. Between two iterations the policy, its best legal
-action, is tested on the stage it trains on (:mod:`training.callbacks.gate`); once it passes, all
-lanes begin anew with the knobs of the next stage, so that no rollout has two stages in it.
+Stages are knobs of the environment. Between two iterations the policy, its best legal action, is
+tested (:mod:`training.callbacks.gate`), by default on the stage it trains on; once it passes, the
+next one follows. Other modes also train on earlier stages (:mod:`training.callbacks.courses`).
+Wherever the stage changes, all lanes begin anew with its knobs, so that no rollout has two of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from training.callbacks import certificates
+from training.callbacks.courses import MODES, Course, Goal
 from training.callbacks.gate import Gate, GateConfig, policy_hash
+from training.callbacks.trackers.base import Seen, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.evaluation.policies import Net
 from training.run import checkpoint, envs, trainers
@@ -74,6 +79,12 @@ class CurriculumConfig(GateConfig):
         Decisions after which an episode is given up, and has failed.
     ready : Ready or None
         None tests whenever ``gate_every`` allows it.
+    mode : {"linear", "adaptive", "hop_back"}
+        See :mod:`training.callbacks.courses`. A stage is drawn every ``gate_every`` iterations.
+    rehearsal : float
+        Share of the training on earlier stages; ``linear`` alone.
+    watch : bool
+        Test only where the success rate in training, by a lower bound, is above the target.
     """
 
     stages: tuple[Stage, ...]
@@ -82,6 +93,9 @@ class CurriculumConfig(GateConfig):
     lanes: int = 64
     max_steps: int | None = None
     ready: Ready | None = None
+    mode: str = "linear"
+    rehearsal: float = 0.0
+    watch: bool = False
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
@@ -92,6 +106,14 @@ class CurriculumConfig(GateConfig):
         require(self.lanes >= 1, "gate.lanes", self.lanes, "at least 1")
         possible = self.max_steps is None or self.max_steps >= 1
         require(possible, "gate.max_steps", self.max_steps, "at least 1, or null for no limit")
+        require(self.mode in MODES, "gate.mode", self.mode, "one of " + ", ".join(MODES))
+        share = 0.0 <= self.rehearsal < 1.0
+        require(share, "gate.rehearsal", self.rehearsal, "from 0 to below 1")
+        unused = self.mode == "linear" or self.rehearsal == 0.0
+        require(unused, "gate.rehearsal", self.rehearsal, f"0 with gate.mode={self.mode!r}")
+        knobs = [set(stage.knobs) for stage in self.stages]
+        same = (self.mode == "linear" and not self.rehearsal) or all(k == knobs[0] for k in knobs)
+        require(same, "gate.stages", names, "stages with the same knobs where training goes back")
 
 
 def options_of(config: RunConfig) -> CurriculumConfig | None:
@@ -111,6 +133,8 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     require(not both, "schedules", both, "without the knobs that the stages of the gate set")
     ticks = config.window_ticks
     require(not ticks, "window_ticks", ticks, "0 with a gate, which cuts episodes short")
+    for target in MODES[options.mode].targets(options.target):
+        replace(options, target=target)  # refuses those that could hardly be passed
     return options
 
 
@@ -165,19 +189,26 @@ class Curriculum(Callback):
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
         self._gate, self._stage, self._told = Gate(options), 0, False
+        self._course: Course = MODES[options.mode](
+            len(options.stages),
+            options.target,
+            options.rehearsal,
+            envs.stream_seed(config.seed, "curriculum"),
+        )
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
-        self.apply()
+        self._seen = [source_of(e, options.success, "gate.success") for e in engines]
+        self.apply(self._engines, 0)
 
     @property
     def stage(self) -> Stage:
         """What is trained on."""
         return self._options.stages[self._stage]
 
-    def apply(self) -> None:
-        """Set the knobs of all stages until now, in their order."""
-        for stage in self._options.stages[: self._stage + 1]:
-            configure([*self._engines, self.engine], stage)
+    def apply(self, engines: Sequence[Engine], number: int) -> None:
+        """Set the knobs of all stages up to one, in their order."""
+        for stage in self._options.stages[: number + 1]:
+            configure(engines, stage)
 
     @property
     def engines(self) -> Sequence[Engine]:
@@ -188,34 +219,56 @@ class Curriculum(Callback):
         """Return the stage and the number of tests until now, for a log."""
         return {"gate": {"stage": self._stage, "tests": self._gate.tests}}
 
-    def begin_iteration(self, loop: Loop) -> None:
-        """Test the policy if it is time to, and go on to the next stage if it passes."""
-        log, steps, iteration = loop.log, loop.steps, loop.iteration
-        if not self._is_due(iteration, loop.last_record):
+    def step(
+        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Count the episodes that a step has ended."""
+        if actions is None:
             return
-        if self._gate.tests >= self._options.tests:
-            if not self._told:
+        ended = ended_lanes(engine)
+        source = self._seen[[each is engine for each in self._engines].index(True)]
+        won = np.zeros(0, np.bool_)
+        if ended.size:
+            won = np.asarray(read(source, Seen.of_step(engine, obs)))[ended] != 0
+        self._course.rates.add(self._stage, won, engine.num_envs)
+
+    def begin_iteration(self, loop: Loop) -> None:
+        """Test the policy if it is time to, and go on to another stage if that is decided."""
+        log, steps, iteration = loop.log, loop.steps, loop.iteration
+        goal, tested = self._course.goal, False
+        if goal is not None and self._is_due(goal, iteration, loop.last_record):
+            tested = self._gate.tests < self._options.tests
+            if tested:
+                self._course.tested(self._test(goal, log, steps, iteration))
+            elif not self._told:
                 self._told = True
                 log.warn(
-                    f"the gate has made its gate.tests={self._options.tests} tests: the rest of "
-                    f"the run stays at stage {self.stage.name}."
+                    f"the gate has made its gate.tests={self._options.tests} tests: no stage is "
+                    f"opened behind {self._options.stages[goal.stage].name}."
                 )
-            return
-        passed = self._test(log, steps, iteration)
-        if passed:
-            self._stage += 1
-            self.apply()
-            self._reset_lanes()
-            log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
+        if tested or iteration % self._options.gate_every == 0:
+            self._train_on(self._course.draw(steps / self._config.total_steps), log, steps)
 
-    def _is_due(self, iteration: int, last_record: Mapping[str, Any]) -> bool:
-        last_stage = self._stage == len(self._options.stages) - 1
-        if last_stage or iteration < self._options.gate_every or not self._gate.due(iteration):
+    def _train_on(self, number: int, log: Log, steps: int) -> None:
+        """Go over to a stage, if it is another."""
+        if number == self._stage:
+            return
+        self._stage = number
+        self.apply(self._engines, number)
+        self._reset_lanes()
+        log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
+
+    def _is_due(self, goal: Goal, iteration: int, last_record: Mapping[str, Any]) -> bool:
+        if iteration < self._options.gate_every or not self._gate.due(iteration):
+            return False
+        if self._options.watch and self._course.rates.lower(goal.stage) <= goal.target:
             return False
         ready = self._options.ready
         return ready is None or _metric(last_record, ready.metric) >= ready.at_least
 
-    def _test(self, log: Log, steps: int, iteration: int) -> bool:
+    def _test(self, goal: Goal, log: Log, steps: int, iteration: int) -> bool:
+        self.apply([self.engine], goal.stage)
+        stages = self._options.stages[: goal.stage + 1]
         parameters = self._policy()
         with checkpoint.generators_kept():
             module = trainers.module_of(self._config.trainer)
@@ -225,13 +278,14 @@ class Curriculum(Callback):
             self.engine,
             Net(logits),
             self._success,
-            stage=self.stage.name,
+            stage=stages[-1].name,
+            target=goal.target,
             fingerprint=lambda: policy_hash(parameters),
             settings={
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),
                 "schedules": envs.scheduled(self._config.schedules, steps),
-                "stages": [asdict(stage) for stage in self._options.stages[: self._stage + 1]],
+                "stages": [asdict(stage) for stage in stages],
                 "success": dict(self._options.success),
             },
             max_steps=self._options.max_steps,
@@ -241,14 +295,16 @@ class Curriculum(Callback):
 
     def state(self) -> dict[str, Any]:
         """Return JSON values that say how it goes on."""
-        return {"curriculum": {"stage": self._stage, **self._gate.state_dict()}}
+        course = self._course.state()
+        return {"curriculum": {"stage": self._stage, "course": course, **self._gate.state_dict()}}
 
     def restore(self, saved: Checkpoint) -> None:
         """Go on from a checkpoint with what :meth:`state` returned."""
         state = saved.trainer["curriculum"]
         self._stage = int(state["stage"])
         self._gate.load_state_dict(state)
-        self.apply()
+        self._course.restore(state["course"])
+        self.apply(self._engines, self._stage)
 
 
 def _metric(record: Mapping[str, Any], name: str) -> float:

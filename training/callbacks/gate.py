@@ -438,6 +438,7 @@ class Gate:
         success: Source,
         *,
         stage: str,
+        target: float | None = None,
         fingerprint: Callable[[], str],
         settings: Mapping[str, Any] | None = None,
         max_steps: int | None = None,
@@ -448,16 +449,19 @@ class Gate:
         ----------
         update : int
             Number of the update behind which it takes place.
+        target : float, optional
+            Success rate that must be exceeded; default that of the configuration.
         engine, policy, success, stage, fingerprint, settings, max_steps
             See :func:`certify`.
         """
+        config = self.config if target is None else replace(self.config, target=target)
         self.tests += 1  # spent, whatever happens now
         self._last_update = update
         return certify(
             engine,
             policy,
             success,
-            self.config,
+            config,
             stage=stage,
             number=self.tests,
             fingerprint=fingerprint,

@@ -20,7 +20,17 @@ from training.run.values import Schedule, require
 
 _OPPONENTS = "training.policies.opponents"  # seats trained agents, where options name some
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
-STREAMS = ("env", "sampler", "minibatch", "init", "explore", "eval", "auxiliary", "manager")
+STREAMS = (
+    "env",
+    "sampler",
+    "minibatch",
+    "init",
+    "explore",
+    "eval",
+    "auxiliary",
+    "manager",
+    "curriculum",
+)
 
 
 def make_engine(
