@@ -31,6 +31,13 @@ ENVS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
         "DrMarioPlacement-v0": ("fastenv.drmario", {"agents": 1, "placement": True}),
         "DrMarioVersus-v0": ("fastenv.drmario", {"agents": 2, "placement": True}),
         "DrMarioVersusFrame-v0": ("fastenv.drmario", {"agents": 2, "placement": False}),
+        "GameBoyPixels-v0": ("fastenv.gameboy", {"kind": "pixels"}),
+        "GameBoyGoal-v0": ("fastenv.gameboy", {"kind": "goal"}),
+        "GameBoyOverworld-v0": ("fastenv.gameboy", {"kind": "overworld"}),
+        "LanternWalk-v0": (
+            "fastenv.gameboy",
+            {"kind": "overworld", "rom": "lantern_walk", "visits": "cells"},
+        ),
         # `python -m fastenv new-game` enters an id above this line.
     }
 )

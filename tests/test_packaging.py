@@ -189,7 +189,9 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     assert shipped | metadata == set(names)
     roms = {name for name in shipped if name.is_relative_to("fastenv/gameboy/roms")}
     assert {name.suffix for name in roms} == {".asm", ".gb", ".json"}
-    assert {name.suffix for name in shipped - roms} == {
+    data = {name for name in shipped if name.is_relative_to("fastenv/gameboy/data")}
+    assert {name.suffix for name in data} == {".npz", ".npy", ".json", ".jsonl"}
+    assert {name.suffix for name in shipped - roms - data} == {
         *(".py", ".pyi", ".pxd", ".h", ".txt", ".typed", ".npz")
     }
     wanted = {"py.typed", "_rng.pxd", "_batch.pxd", "_batch.pyi", "drmario/seed_registry.npz"}

@@ -84,6 +84,7 @@ def world(program: Program) -> dict[str, Any]:
             for door in table(program, "doors", 5)
         ],
         "kinds": kinds,
+        "size": [symbols["MAPS"], SIZE, SIZE],
         "maps": [rows[i : i + SIZE] for i in range(0, len(rows), SIZE)],
     }
 

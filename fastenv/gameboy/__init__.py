@@ -1,1 +1,178 @@
-"""Game Boy: a batched emulator of the monochrome machine, and programs of our own for it."""
+"""The Game Boy: its machine, and environments around it.
+
+``GameBoyGame`` is the three implementations of this folder as one game; ``docs/gameboy.md`` is the
+rule book.
+"""
+
+# The methods of GameBoyGame are documented in Game.
+# ruff: noqa: D102
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv.errors import ConfigError
+from fastenv.game import Compiled, Game, GameSpec
+from fastenv.gameboy import encoding, lane_position
+from fastenv.gameboy.common import load_common
+from fastenv.gameboy.config import KNOBS, GameBoyConfig, write_start
+from fastenv.gameboy.environment import Environment
+from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixels_shape
+from fastenv.gameboy.render import render
+from fastenv.gameboy.state import KNOBS_DTYPE, TAIL_OF_LANE
+from fastenv.gameboy.validate import validate_lanes
+
+__all__ = ["GameBoyConfig", "GameBoyGame", "make_game", "random_options"]
+
+Array = npt.NDArray[Any]
+
+
+def make_game(**options: Any) -> GameBoyGame:
+    """Return a game with the options of :class:`GameBoyConfig`."""
+    return GameBoyGame(GameBoyConfig.from_options(**options))
+
+
+class GameBoyGame(Game):
+    """A Game Boy with a cartridge, configured.
+
+    Parameters
+    ----------
+    config : GameBoyConfig
+    """
+
+    goal = "Whatever the program is about; with Lantern Walk, four candles and the old song."
+
+    def __init__(self, config: GameBoyConfig) -> None:
+        self.config = config
+        self.common = common = load_common(config)
+        self.shared = common.shared()
+        pixels = (0.0, float(highest_pixel(config)))
+        shown: dict[str, Any] = {"obs_dtype": np.dtype(np.uint8), "obs_bounds": pixels}
+        shown["obs_shape"] = pixels_shape(config)
+        if common.ram_map is not None:
+            shown = {"obs_dtype": obs_record(config, common.ram_map.num_events)}
+            shown["obs_bounds"] = {"pixels": pixels, "senses": (0.0, 1.0), "events": (0.0, 1.0)}
+        self.spec = GameSpec(
+            **shown,
+            num_actions=len(config.actions),
+            state_dtype=common.dtype,
+            tail=TAIL_OF_LANE,
+            terms_dtype=TERMS[config.kind],
+            info_dtype=INFO[config.kind],
+            knobs_dtype=KNOBS_DTYPE,
+            kernel_module="fastenv.gameboy.kernels",
+            core_module="fastenv.gameboy._core",
+            render_modes=("ansi", "rgb_array"),
+        )
+
+    def __reduce__(self) -> tuple[type[GameBoyGame], tuple[GameBoyConfig]]:
+        """Rebuild from the config."""
+        return GameBoyGame, (self.config,)
+
+    # -- the reference ---------------------------------------------------------------------------
+
+    def create(self) -> Environment:
+        return Environment(self.common)
+
+    def reset(self, game: Environment, knobs: np.void, seed: int | None) -> None:
+        game.reset(int(knobs["start_state"]), seed, self.shared["starts"][0])
+
+    def step(self, game: Environment, action: int) -> None:
+        game.step(action)
+
+    def pack(self, game: Environment) -> bytes:
+        return lane_position.pack(game)
+
+    def unpack(self, row: Any) -> Environment:
+        return lane_position.unpack(row, self.common)
+
+    def encode_obs(self, game: Environment, out: Array) -> None:
+        encoding.encode_obs(game, out)
+
+    def action_mask(self, game: Environment, out: npt.NDArray[np.uint8]) -> None:
+        encoding.action_mask(game, out)
+
+    def reward(self, game: Environment) -> tuple[float, tuple[float, ...]]:
+        terms = encoding.terms(game)
+        return encoding.total(terms), terms
+
+    def info(self, game: Environment) -> tuple[Any, ...]:
+        return encoding.info(game)
+
+    # -- the compiled twins ----------------------------------------------------------------------
+
+    def kernels(self) -> Compiled:
+        from fastenv.gameboy import kernels
+
+        return kernels.functions(self.config.kind)
+
+    # -- the rest --------------------------------------------------------------------------------
+
+    def default_knobs(self, n: int) -> Array:
+        knobs = np.zeros(n, KNOBS_DTYPE)
+        write_start(knobs, self.config.start_state, len(self.common.starts.rows))
+        return knobs
+
+    def set_knob(self, knobs: Array, name: str, value: Any) -> None:
+        if name not in KNOBS:
+            raise ConfigError(f"{name!r} is not a knob; there is {', '.join(KNOBS)}")
+        write_start(knobs, value, len(self.common.starts.rows))
+
+    def get_knob(self, knobs: np.void, name: str) -> Any:
+        if name not in KNOBS:
+            raise AttributeError(f"{name!r} is not a knob; there is {', '.join(KNOBS)}")
+        number = int(knobs["start_state"])
+        return None if number < 0 else number
+
+    def validate(self, rows: Array) -> None:
+        validate_lanes(rows, self.common)
+
+    def describe(self, row: np.void) -> str:
+        return "LOCKED" if row["locked"] else "FRAME"
+
+    def action_name(self, action: int, row: np.void | None = None) -> str:
+        return self.config.actions[action]
+
+    def render(self, row: np.void, mode: str) -> Any:
+        return render(row, self.common, mode)
+
+
+def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any) -> dict[str, Any]:
+    """Draw options for ``python -m fastenv verify``: formats, stacks, buttons, single frames.
+
+    Parameters
+    ----------
+    rng : numpy Generator
+    kind, **fixed
+        What the id fixes.
+    """
+
+    def pick(*values: Any) -> Any:
+        return values[rng.integers(len(values))]
+
+    if kind == "goal":  # whose template has frames of one format and steps of one length
+        goal = {"start_state": pick(0, None), "stack_k": pick(1, 4), "sticky": pick(0.0, 0.25)}
+        return goal | {"pixel_mode": pick("shade", "gray"), "tau": pick(None, 0.4, 0.7)}
+    frames = pick(1, 1, 2)  # the reference runs some twenty a second
+    options: dict[str, Any] = {
+        "states": pick("power_up", "lantern_walk", "lantern_walk"),
+        "start_state": pick(0, None),
+        "frames_per_step": frames,
+        "release_after_frames": int(rng.integers(frames + 1)),
+        "stack_k": pick(1, 2, 4),
+        "pixels": pick("72x80", "84x84", "160x144", "packed72x20"),
+        "action_codec": pick("all8", "all9"),
+        "allowed_buttons": pick(None, ("a", "left", "down")),
+        "sticky": pick(0.0, 0.25),
+        "max_steps": pick(None, 3, 7),
+    }
+    if options["pixels"] != "packed72x20":
+        options["pixel_mode"] = pick("shade", "gray")
+    if kind == "overworld":
+        options["renewing_events"] = pick((), (0, 2))
+        if "visits" not in fixed:
+            options["visits"] = pick("cells", 64, 65_536)
+    return options

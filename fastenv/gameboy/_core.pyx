@@ -1,109 +1,17 @@
-"""The Game Boy in C: frames of one machine, event by event (docs/gameboy.md, 13).
+"""The Game Boy in C: one machine, and environments for the loop over lanes (``fastenv/_batch.pyx``).
 
 ``_opcodes.pxd`` is the processor, ``_bus.pxd`` what it sees, ``_ppu.pxd`` the display,
-``_machine.pxd`` their state. The row is the machine between two frames.
+``_machine.pxd`` their state, ``_frames.pxd`` runs them, ``_lane.pxd`` is an environment. The row of
+a machine is the machine between two frames.
 """
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 
-from fastenv.gameboy._bus cimport clear_div, press, run_events, run_timer, schedule, store
-from fastenv.gameboy._machine cimport (
-    CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
-)
-from fastenv.gameboy._opcodes cimport execute
-from fastenv.gameboy._ppu cimport blank, run_ppu
-from fastenv.gameboy._state cimport HEIGHT, R_IE, R_IF, R_LCDC, WIDTH, Shared, State
-
-
-cdef inline unsigned int pending(const Machine* m) noexcept nogil:
-    return m.s.high[R_IF] & m.s.high[R_IE] & 0x1F
-
-
-cdef void catch_events(Machine* m) noexcept nogil:
-    # Do all that was due by now; a write may have brought an event forward.
-    if m.stop == 0:
-        schedule(m)
-    run_events(m, m.now)
-
-
-cdef void serve(Machine* m) noexcept nogil:
-    # The handler is that of the lowest interrupt pending once PC is half saved (docs/gameboy.md, 6).
-    cdef State* s = m.s
-    cdef unsigned int requests
-    cdef int bit = 0
-    s.ime = False
-    schedule(m)
-    s.sp -= 1
-    store(m, s.sp, s.pc >> 8, 2 * CYCLE)
-    m.now += 12
-    catch_events(m)
-    requests = pending(m)
-    s.sp -= 1
-    store(m, s.sp, s.pc & 0xFF, 0)
-    m.now += 8
-    catch_events(m)
-    s.pc = 0
-    if requests:
-        while not requests >> bit & 1:
-            bit += 1
-        s.high[R_IF] &= ~(1 << bit)
-        s.pc = 0x40 + 8 * bit
-
-
-cdef void finish(Machine* m) noexcept nogil:
-    # Do what the last instruction asked for at its end (docs/gameboy.md, 6).
-    cdef State* s = m.s
-    if m.asks == CPU_STOP:
-        clear_div(m, m.now)
-        s.stopped = True
-    elif s.ime or not pending(m):
-        s.halted = True
-    elif s.ime_delay:
-        s.pc -= 1
-    else:
-        s.halt_bug = True
-    m.asks = CPU_NOTHING
-
-
-cdef void run_frame(Machine* m) noexcept nogil:
-    # Run a loaded machine to the end of the frame, and of the instruction in which it ends.
-    cdef State* s = m.s
-    cdef unsigned int requests
-    m.frame_done = False
-    while not m.frame_done:
-        requests = pending(m)
-        if s.locked or s.stopped or (s.halted and not requests):
-            schedule(m)
-            m.now = m.limit
-            run_events(m, m.now)
-            continue
-        s.halted = False
-        if requests and s.ime and not s.ime_delay:
-            serve(m)
-            continue
-        schedule(m)
-        if s.ime_delay or s.halt_bug:
-            m.stop = 1  # one instruction
-        execute(m)
-        catch_events(m)
-        if m.asks != CPU_NOTHING:
-            finish(m)
-        if s.ime_delay:
-            s.ime_delay -= 1
-            s.ime |= s.ime_delay == 0
-
-
-cdef void run_frames(Machine* m, int frames, uint8_t* picture) noexcept nogil:
-    # Run frames, of which the last is drawn, unless picture is NULL.
-    cdef int i
-    load_machine(m)
-    for i in range(frames):
-        m.picture = picture if i == frames - 1 else NULL
-        if m.picture != NULL and (m.s.first_frame or not m.s.high[R_LCDC] & 0x80):
-            blank(m)
-        run_frame(m)
-    run_timer(m, m.now)
-    run_ppu(m, m.now)
-    save_machine(m)
+from fastenv cimport _batch
+from fastenv.gameboy._bus cimport press
+from fastenv.gameboy._frames cimport run_frames
+from fastenv.gameboy._lane cimport reset_lane, step_lane
+from fastenv.gameboy._machine cimport Machine
+from fastenv.gameboy._state cimport HEIGHT, WIDTH, Episode, Knobs, Shared, State
 
 
 cdef int set_machine(
@@ -152,3 +60,34 @@ def advance(
 def press_keys(uint8_t[::1] row not None, uint8_t keys):
     """Set which keys are pressed, bits of ``tables.Key``, on the machine of a row."""
     press(<State*>&row[0], keys)
+
+
+# -- environments ----------------------------------------------------------------------------------
+
+
+cdef void reset(
+    void* row, const void* shared, const void* knobs, const uint64_t* seed
+) noexcept nogil:
+    reset_lane(<uint8_t*>row, <const uint8_t*>shared, <const Knobs*>knobs, seed)
+
+
+cdef bint step(
+    void* row, const void* derived, const void* shared, const void* knobs, const int32_t* actions
+) noexcept nogil:
+    step_lane(<uint8_t*>row, <const uint8_t*>shared, actions[0])
+    return False
+
+
+cdef bint is_legal(
+    const void* row, const void* derived, const void* shared, int32_t agent, int32_t action
+) noexcept nogil:
+    return (<const Shared*>shared).rules.allowed[action]
+
+
+cdef _batch.RowTable table
+table.reset, table.step, table.is_legal = reset, step, is_legal
+table.state_size, table.knobs_size = sizeof(State) + sizeof(Episode), sizeof(Knobs)
+table.fetch = 256  # registers; programs differ in what else they read
+table.chunk = 4  # some programs take much longer than others
+
+TABLE = _batch.export(&table)

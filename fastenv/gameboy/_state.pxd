@@ -1,5 +1,5 @@
 # Generated from fastenv.gameboy.state by "python -m tools.structs"; not to be edited.
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 cdef enum:
     M_CYCLE = 4
@@ -43,6 +43,7 @@ cdef enum:
     R_WY = 74
     R_WX = 75
     R_IE = 255
+    MAX_EVENT_BYTES = 32
 
 cdef enum Interrupt:
     INT_VBLANK = 0
@@ -62,7 +63,74 @@ cdef enum Reload:
     RELOAD_OVERFLOWN = 1
     RELOAD_DONE = 2
 
+cdef enum Kind:
+    KIND_PIXELS = 0
+    KIND_GOAL = 1
+    KIND_OVERWORLD = 2
+
+cdef enum Place:
+    PLACE_MAP = 0
+    PLACE_X = 1
+    PLACE_Y = 2
+    PLACE_FACING = 3
+    PLACE_DIALOGUE = 4
+    PLACE_ITEMS = 5
+    PLACE_STEPS_LOW = 6
+    PLACE_STEPS_HIGH = 7
+    PLACE_STAGE = 8
+    PLACE_DONE = 9
+
 cdef extern from "_state.h":
+    ctypedef struct Knobs:
+        int32_t start_state
+
+    ctypedef struct Rules:
+        double sticky
+        double step_cost
+        double alpha
+        double goal_bonus
+        double threshold
+        double distance_unit
+        double cell_bonus
+        double item_bonus
+        double dialogue_bonus
+        double event_bonus
+        double finish_bonus
+        int32_t max_steps
+        int32_t frames_per_step
+        int32_t release_after
+        int32_t num_actions
+        int32_t stack_k
+        int32_t plane
+        int32_t rows
+        int32_t columns
+        int32_t k_consecutive
+        int32_t cart_bytes
+        int32_t stack_at
+        int32_t visits_at
+        int32_t visits_bytes
+        int32_t slots
+        int32_t num_starts
+        int32_t start_bytes
+        int32_t goal_bytes
+        int32_t num_events
+        int32_t events_at
+        int32_t unused
+        int32_t size[3]
+        int32_t places[10]
+        int64_t goal_at
+        int64_t starts_at
+        uint8_t kind
+        uint8_t packed
+        uint8_t keys[9]
+        uint8_t allowed[9]
+        uint8_t rewarded[32]
+        uint8_t renewing[32]
+        uint8_t ys[144]
+        uint8_t xs[160]
+        uint32_t unpack[256]
+        uint8_t differences[256]
+
     ctypedef struct Shared:
         int32_t rom_banks
         int32_t ram_banks
@@ -70,6 +138,25 @@ cdef extern from "_state.h":
         int32_t pad
         uint8_t read_ones[128]
         uint64_t spread[256]
+        Rules rules
+
+    ctypedef struct Episode:
+        uint64_t rng[4]
+        double ep_return
+        int32_t ep_length
+        int32_t start
+        int32_t distance
+        int32_t ev_distance
+        int32_t near
+        int32_t cells
+        int32_t ev_cells
+        int32_t ev_items
+        int32_t ev_dialogue
+        int32_t ev_events
+        uint16_t visit_id
+        uint8_t last_action
+        int8_t done
+        uint8_t unused_episode[44]
 
     ctypedef struct State:
         int64_t cyc

@@ -1,10 +1,13 @@
-"""One Game Boy as one row of bytes.
+"""One Game Boy as one row of bytes, and what an environment adds to it.
 
 ``state_dtype`` is the contract between the implementations: the C struct of the compiled core is
 generated from it (``python -m tools.structs`` after a change), and the reference converts with
 ``pack`` and ``unpack`` in ``position.py``. A row stands between two frames (docs/gameboy.md, 4), so
 what follows from the time within a frame, such as LY or the mode of the display, is not in it; two
 machines are equal if and only if their rows are equal bytes.
+
+``lane_dtype`` is the row of an environment: the machine, its episode, and behind them what has a
+configured length, RAM of the cartridge, frames and visits (docs/gameboy.md, 16).
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ _HEAD = [
 _HEAD_BYTES = 256
 
 
-def _end(fields: list[tuple[str, str]]) -> int:
+def _end(fields: list[Any]) -> int:
     """Return where the last of these fields ends."""
     dtype = np.dtype(fields, align=True)
     assert dtype.fields is not None
@@ -87,7 +90,132 @@ def state_dtype(cart_ram: int) -> np.dtype[Any]:
     return np.dtype([*_FIXED, ("cart", "u1", (cart_ram,))], align=True)
 
 
-# What all machines of an engine read and nobody writes; the bytes of the ROM follow.
+# -- environments ----------------------------------------------------------------------------------
+
+_EPISODE: list[Any] = [
+    ("rng", "u8", (4,)),  # xoshiro256**
+    ("ep_return", "f8"),  # kept by the engine
+    ("ep_length", "i4"),
+    ("start", "i4"),  # number of the start state
+    # -- goal (docs/gameboy.md, 19) --
+    ("distance", "i4"),  # sum of differences in shade
+    ("ev_distance", "i4"),  # before the last step
+    ("near", "i4"),  # steps in a row at the goal
+    # -- world (docs/gameboy.md, 20); of the last step what begins with ev --
+    ("cells", "i4"),  # new cells of the episode
+    ("ev_cells", "i4"),
+    ("ev_items", "i4"),
+    ("ev_dialogue", "i4"),
+    ("ev_events", "i4"),
+    ("visit_id", "u2"),  # of this episode in a hash table
+    ("last_action", "u1"),
+    ("done", "i1"),  # 0 running, 1 terminated, 2 truncated
+]
+_EPISODE_BYTES = 128
+_EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE),))]
+EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
+TAIL_OF_LANE = ("cart", "stack", "visits")
+
+
+@lru_cache
+def lane_dtype(cart_ram: int, stack: tuple[int, int], visits: int) -> np.dtype[Any]:
+    """Return the dtype of a row of an environment.
+
+    Parameters
+    ----------
+    cart_ram : int
+        Bytes of RAM of the cartridge.
+    stack : (int, int)
+        Frames, and bytes of each.
+    visits : int
+        Bytes of what is remembered of visited cells.
+    """
+    tail = [("cart", "u1", (cart_ram,)), ("stack", "u1", stack), ("visits", "u1", (visits,))]
+    return np.dtype([*_FIXED, *_EPISODE, *tail], align=True)
+
+
+# What a lane reads at its next reset.
+KNOBS_DTYPE = np.dtype([("start_state", "i4")], align=True)  # -1: drawn
+
+
+class Kind(IntEnum):
+    """What an environment is about."""
+
+    PIXELS = 0
+    GOAL = 1
+    OVERWORLD = 2
+
+
+class Place(IntEnum):
+    """Bytes of a machine that a RAM map names (docs/gameboy.md, 20)."""
+
+    MAP = 0
+    X = 1
+    Y = 2
+    FACING = 3
+    DIALOGUE = 4
+    ITEMS = 5
+    STEPS_LOW = 6
+    STEPS_HIGH = 7
+    STAGE = 8
+    DONE = 9
+
+
+MAX_ACTIONS, MAX_EVENT_BYTES = 9, 32
+# Rules of an environment; all 0 where a machine runs without one. Places are offsets in the row.
+RULES_DTYPE = np.dtype(
+    [
+        ("sticky", "f8"),
+        ("step_cost", "f8"),
+        ("alpha", "f8"),
+        ("goal_bonus", "f8"),
+        ("threshold", "f8"),  # tau of the goal
+        ("distance_unit", "f8"),  # 3 * the pixels that are compared
+        ("cell_bonus", "f8"),
+        ("item_bonus", "f8"),
+        ("dialogue_bonus", "f8"),
+        ("event_bonus", "f8"),
+        ("finish_bonus", "f8"),
+        ("max_steps", "i4"),  # 0: an episode does not end by itself
+        ("frames_per_step", "i4"),
+        ("release_after", "i4"),
+        ("num_actions", "i4"),
+        ("stack_k", "i4"),
+        ("plane", "i4"),  # bytes of a frame
+        ("rows", "i4"),
+        ("columns", "i4"),
+        ("k_consecutive", "i4"),
+        ("cart_bytes", "i4"),
+        ("stack_at", "i4"),  # in the row
+        ("visits_at", "i4"),
+        ("visits_bytes", "i4"),
+        ("slots", "i4"),  # of the hash table; 0: one bit a cell
+        ("num_starts", "i4"),
+        ("start_bytes", "i4"),
+        ("goal_bytes", "i4"),  # a part of the stack, its end
+        ("num_events", "i4"),
+        ("events_at", "i4"),
+        ("unused", "i4"),
+        ("size", "i4", (3,)),  # of the world: maps, rows, columns
+        ("places", "i4", (len(Place),)),  # -1: nowhere
+        ("goal_at", "i8"),  # in the shared record
+        ("starts_at", "i8"),
+        ("kind", "u1"),  # a Kind
+        ("packed", "u1"),  # observations show four pixels a byte
+        ("keys", "u1", (MAX_ACTIONS,)),  # by action; 0 where a button is not allowed
+        ("allowed", "u1", (MAX_ACTIONS,)),
+        ("rewarded", "u1", (MAX_EVENT_BYTES,)),  # events, a bit each
+        ("renewing", "u1", (MAX_EVENT_BYTES,)),
+        ("ys", "u1", (t.HEIGHT,)),  # lines of the picture that a frame has
+        ("xs", "u1", (t.WIDTH,)),
+        ("unpack", "u4", (256,)),  # the four pixels of a byte as four bytes in memory order
+        ("differences", "u1", (256,)),  # of two pixels and two others, one pair in each half
+    ],
+    align=True,
+)
+
+# What all machines of an engine read and nobody writes; the bytes of the ROM follow, then, in
+# environments, goal and start states.
 SHARED_DTYPE = np.dtype(
     [
         ("rom_banks", "i4"),  # a power of two, of 16 KiB
@@ -97,15 +225,32 @@ SHARED_DTYPE = np.dtype(
         ("read_ones", "u1", (0x80,)),  # bits of registers that read as 1
         # The bits of a byte as eight bytes in memory order, the highest bit first.
         ("spread", "u8", (256,)),
+        ("rules", RULES_DTYPE),
     ],
     align=True,
 )
 
 
-def shared_record(cartridge: Cartridge) -> np.ndarray[Any, Any]:
-    """Return what all machines with a cartridge read, shape (1,), ``SHARED_DTYPE`` and the ROM."""
+def shared_record(
+    cartridge: Cartridge, rules: Any = None, goal: bytes = b"", starts: Any = None
+) -> np.ndarray[Any, Any]:
+    """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
+
+    Parameters
+    ----------
+    cartridge : Cartridge
+    rules : ndarray of ``RULES_DTYPE``, shape (1,), optional
+        Of an environment; where goal and start states are is filled in.
+    goal : bytes
+        Packed frames.
+    starts : ndarray of uint8, shape (S, bytes), optional
+        Start states: row of the machine and packed frame.
+    """
     rom = np.frombuffer(cartridge.rom, np.uint8)
-    dtype = np.dtype([("head", SHARED_DTYPE), ("rom", "u1", rom.shape)], align=True)
+    parts: list[tuple[Any, ...]] = [("head", SHARED_DTYPE), ("rom", "u1", rom.shape)]
+    if rules is not None:
+        parts += [("goal", "u1", (len(goal),)), ("starts", "u1", starts.shape)]
+    dtype = np.dtype(parts, align=True)
     record = np.zeros(1, dtype)
     head = record["head"]
     head["rom_banks"], head["ram_banks"] = cartridge.rom_banks, cartridge.ram_banks
@@ -113,12 +258,23 @@ def shared_record(cartridge: Cartridge) -> np.ndarray[Any, Any]:
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     head["spread"] = bits.view(np.uint64)[:, 0]
     record["rom"] = rom
+    if rules is not None:
+        assert dtype.fields is not None
+        head["rules"] = rules
+        for name, array in (("goal", np.frombuffer(goal, np.uint8)), ("starts", starts)):
+            record[name], head["rules"][f"{name}_at"] = array, dtype.fields[name][1]
     record.flags.writeable = False
     return record
 
 
 # What the compiled code is given; see tools/structs.py.
-STRUCTS = {"Shared": SHARED_DTYPE, "State": state_dtype(t.RAM_BANK)}
+STRUCTS = {
+    "Knobs": KNOBS_DTYPE,
+    "Rules": RULES_DTYPE,
+    "Shared": SHARED_DTYPE,
+    "Episode": EPISODE_DTYPE,
+    "State": state_dtype(t.RAM_BANK),
+}
 TAIL = ("cart",)
 CONSTANTS = {
     name: getattr(t, name)
@@ -126,6 +282,14 @@ CONSTANTS = {
         "M_CYCLE", "LINE", "LINES", "VISIBLE", "FRAME", "WIDTH", "HEIGHT", "SCAN_END", "DRAW_END",
         "NEXT_LY", "OBJECTS_A_LINE", "SERIAL_TIME", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
     )
-} | {f"R_{register.name}": register.value for register in t.IO}  # fmt: skip
-ENUMS: dict[type[IntEnum], str] = {t.Interrupt: "INT_", t.Mbc: "", t.Reload: "RELOAD_"}
+} | {f"R_{register.name}": register.value for register in t.IO} | {
+    "MAX_EVENT_BYTES": MAX_EVENT_BYTES,
+}  # fmt: skip
+ENUMS: dict[type[IntEnum], str] = {
+    t.Interrupt: "INT_",
+    t.Mbc: "",
+    t.Reload: "RELOAD_",
+    Kind: "KIND_",
+    Place: "PLACE_",
+}
 RENAMED = {"NO_MBC": t.Mbc.NONE}

@@ -1,26 +1,32 @@
 """The door for rows from outside: what the compiled code and the reference rely on.
 
-A row is a machine between two frames (docs/gameboy.md, 4). Memory may hold anything;
-registers may hold what a program can bring about.
+A row is a machine between two frames (docs/gameboy.md, 4), in an environment with what belongs to
+its episode (docs/gameboy.md, 16). Memory may hold anything; registers may hold what a program can
+bring about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fastenv.checks import generators
 from fastenv.errors import StateError
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import DMA_BLOCKS, DMA_TIME, IO, SERIAL_TIME, Mbc, Reload
+
+if TYPE_CHECKING:
+    from fastenv.gameboy.common import Common
 
 Array = np.ndarray[Any, Any]
 Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
 
 LATEST_DOT = 72  # a row stands at the beginning of line 0, before mode 3
 _LONGEST = 2**62
+_MOST = 2**30  # more steps than an episode can have
 _FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
           "first_frame", "lyc_match", "wy_seen", "bank_mode", "ram_enable")  # fmt: skip
 _ROM_BANKS = {Mbc.NONE: (0, 0), Mbc.MBC1: (1, 31), Mbc.MBC3: (1, 127), Mbc.MBC5: (0, 511)}
@@ -61,11 +67,19 @@ def validate_rows(rows: Array, cartridge: Cartridge) -> None:
     dtype = state_dtype(cartridge.ram_size)
     if rows.dtype != dtype:
         raise StateError(f"state rows must have dtype state_dtype({cartridge.ram_size})")
+    _validate_machines(rows, cartridge)
+
+
+def _validate_machines(rows: Array, cartridge: Cartridge) -> None:
     for section in (_processor, _times, _registers, _cartridge, _rest):
-        for field, bad, allowed in section(rows, cartridge):
-            lanes = np.flatnonzero(bad)
-            if lanes.size:
-                raise StateError(f"lane {int(lanes[0])}: {field} is not possible: {allowed}")
+        _refuse_bad(section(rows, cartridge))
+
+
+def _refuse_bad(checks: Iterable[Check]) -> None:
+    for field, bad, allowed in checks:
+        lanes = np.flatnonzero(bad)
+        if lanes.size:
+            raise StateError(f"lane {int(lanes[0])}: {field} is not possible: {allowed}")
 
 
 def _outside(rows: Array, field: str, low: int, high: int) -> Check:
@@ -123,3 +137,65 @@ def _rest(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
         yield field, rows[field].any(axis=1), "must be 0"
     behind = np.arange(rows["serial"].shape[1]) >= rows["serial_count"][:, None]
     yield "serial", (behind & (rows["serial"] != 0)).any(axis=1), "must be 0 behind serial_count"
+
+
+# -- environments ----------------------------------------------------------------------------------
+
+
+def validate_lanes(rows: Array, common: Common) -> None:
+    """Check rows of environments that come from outside.
+
+    Parameters
+    ----------
+    rows : ndarray of ``common.dtype``, shape (n,)
+    common : Common
+        What the environments share.
+
+    Raises
+    ------
+    StateError
+        Naming the first bad lane, the field and what is allowed.
+    """
+    _validate_machines(rows, common.cartridge)
+    generators("rng", rows["rng"])
+    _refuse_bad(_episode(rows, common))
+
+
+def _episode(rows: Array, common: Common) -> Iterator[Check]:
+    """Check what belongs to an episode; frames and visited cells may be anything."""
+    yield _outside(rows, "done", 0, 2)
+    yield "ep_return", ~np.isfinite(rows["ep_return"]), "must be finite"
+    for field in ("ep_length", "cells"):
+        yield _outside(rows, field, 0, _MOST)
+    yield _outside(rows, "start", 0, len(common.starts.rows) - 1)
+    yield _outside(rows, "last_action", 0, len(common.config.actions) - 1)
+    yield _outside(rows, "visit_id", 1 if common.slots else 0, 2**16 - 1 if common.slots else 0)
+    yield from _goal(rows, common)
+    yield from _world(rows, common)
+    yield "unused_episode", rows["unused_episode"].any(axis=1), "must be 0"
+
+
+def _goal(rows: Array, common: Common) -> Iterator[Check]:
+    """Check the distances; that of now follows from the frames."""
+    size = len(common.goal_planes)
+    goal = np.frombuffer(common.goal_planes, np.uint8)
+    shown = rows["stack"].reshape(len(rows), -1)[:, -size or None :]
+    now = sum(
+        np.abs((shown >> k & 3).astype(np.int32) - (goal >> k & 3)).sum(axis=1)
+        for k in (0, 2, 4, 6)
+        if size
+    )
+    yield "distance", rows["distance"] != now, "must be that of the frames to the goal"
+    yield _outside(rows, "ev_distance", 0, 3 * 4 * size)
+    yield _outside(rows, "near", 0, _MOST if size else 0)
+
+
+def _world(rows: Array, common: Common) -> Iterator[Check]:
+    """Check what the last step brought."""
+    world = common.ram_map is not None
+    events = common.ram_map.num_events if common.ram_map is not None else 0
+    most = {"ev_cells": 1, "ev_items": 255, "ev_dialogue": 1, "ev_events": events}
+    for field, number in most.items():
+        yield _outside(rows, field, 0, number if world else 0)
+    if not world:
+        yield "cells", rows["cells"] != 0, "must be 0"

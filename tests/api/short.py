@@ -1,4 +1,9 @@
-"""Options with which episodes are short: suites wait for their ends."""
+"""Environments of the suites over every id, and options with which episodes are short.
+
+Suites wait for the ends of episodes.
+"""
+
+import fastenv
 
 PLANES = {"obs": "bitplane_bottle", "stack": 1}  # in plain Python the default takes milliseconds
 FULL = {"level": 24, "speed": "high"}  # viruses up to the row below the neck
@@ -14,3 +19,8 @@ OPTIONS = {
 def short(env_id):
     """Return options of an environment with which its episodes are short."""
     return OPTIONS.get(env_id.rpartition("/")[2], {})
+
+
+# All but those of the Game Boy, whose reference takes a second a step: test_gameboy.py.
+OTHERS = ("fastenv/GameBoy", "fastenv/LanternWalk")
+IDS = [name for name in fastenv.list_envs() if not name.startswith(OTHERS)]

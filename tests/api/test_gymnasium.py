@@ -15,9 +15,8 @@ from gymnasium.wrappers import vector as wrappers
 
 import fastenv
 from fastenv.verify import draw_options
-from tests.api.short import short
+from tests.api.short import IDS, short
 
-IDS = fastenv.list_envs()
 BACKENDS = ("reference", "numba", "cython", "fast")
 N = 3
 every_id = pytest.mark.parametrize("env_id", IDS)

@@ -14,9 +14,8 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecFrameStack, VecMoni
 
 import fastenv
 from fastenv.adapters.sb3 import make_sb3_vec_env
-from tests.api.short import short
+from tests.api.short import IDS, short
 
-IDS = fastenv.list_envs()
 N = 4
 # Where illegal actions can raise they do, so a mask that is out of step would show.
 OPTIONS = {

@@ -29,6 +29,10 @@ _MODULES = {
     "DrMarioFrame-v0": "training.games.drmario.frames",
     "DrMarioVersus-v0": "training.games.drmario.versus",
     "DrMarioVersusFrame-v0": "training.games.drmario.versus",
+    "GameBoyPixels-v0": "training.games.gameboy",
+    "GameBoyGoal-v0": "training.games.gameboy",
+    "GameBoyOverworld-v0": "training.games.gameboy.overworld",
+    "LanternWalk-v0": "training.games.gameboy.overworld",
 }
 _REGISTERED: dict[str, GameTraining] = {}
 

@@ -1,0 +1,225 @@
+# An environment around a machine; the readable twin is environment.py (docs/gameboy.md, 16 to 20).
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove, memset
+
+from fastenv._rng cimport rng_bounded, rng_seed, rng_uniform
+from fastenv.gameboy._bus cimport press
+from fastenv.gameboy._frames cimport run_frames
+from fastenv.gameboy._machine cimport Machine
+from fastenv.gameboy._state cimport (
+    HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, PLACE_DIALOGUE, PLACE_DONE, PLACE_ITEMS,
+    PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
+)
+
+cdef enum:
+    RUNNING, TERMINATED, TRUNCATED
+
+cdef struct Lane:
+    # A row and what stands in it.
+    uint8_t* row
+    State* s
+    Episode* e
+    uint8_t* cart
+    uint8_t* stack
+    uint8_t* visits
+    const uint8_t* shared
+    const Rules* r
+
+cdef struct Seen:
+    # What a step in a world is compared with.
+    int items
+    int dialogue
+    uint8_t[MAX_EVENT_BYTES] events
+
+
+cdef inline Lane lane_at(uint8_t* row, const uint8_t* shared) noexcept nogil:
+    cdef Lane lane
+    lane.row, lane.shared = row, shared
+    lane.r = &(<const Shared*>shared).rules
+    lane.s, lane.e = <State*>row, <Episode*>(row + sizeof(State))
+    lane.cart = row + sizeof(State) + sizeof(Episode)
+    lane.stack, lane.visits = row + lane.r.stack_at, row + lane.r.visits_at
+    return lane
+
+
+# -- frames ----------------------------------------------------------------------------------------
+
+
+cdef inline void pack_frame(const Rules* r, const uint8_t* picture, uint8_t* plane) noexcept nogil:
+    # Pack the pixels that a frame has, four a byte.
+    cdef const uint8_t* line
+    cdef const uint8_t* xs
+    cdef int i, k, width = r.columns >> 2
+    for i in range(r.rows):
+        line = picture + WIDTH * r.ys[i]
+        for k in range(width):
+            xs = &r.xs[4 * k]
+            plane[k] = line[xs[0]] | line[xs[1]] << 2 | line[xs[2]] << 4 | line[xs[3]] << 6
+        plane += width
+
+
+cdef inline void run_step(Lane* lane, uint8_t keys) noexcept nogil:
+    # Run the frames of a step and push the last one.
+    cdef Machine m
+    cdef uint8_t[23040] picture  # WIDTH * HEIGHT
+    cdef const Rules* r = lane.r
+    cdef int after = r.frames_per_step - r.release_after
+    m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
+    m.rom = lane.shared + sizeof(Shared)
+    m.skips, m.phase = True, 0
+    press(lane.s, keys)
+    if r.release_after:
+        run_frames(&m, r.release_after, picture if after == 0 else NULL)
+    if after:
+        press(lane.s, 0)
+        run_frames(&m, after, picture)
+    if r.stack_k > 1:
+        memmove(lane.stack, lane.stack + r.plane, r.plane * (r.stack_k - 1))
+    pack_frame(r, picture, lane.stack + r.plane * (r.stack_k - 1))
+
+
+# -- a goal (docs/gameboy.md, 19) ------------------------------------------------------------------
+
+
+cdef inline int goal_distance(const Lane* lane) noexcept nogil:
+    # The sum of differences in shade, two pixels at a time.
+    cdef const Rules* r = lane.r
+    cdef const uint8_t* goal = lane.shared + r.goal_at
+    cdef const uint8_t* shown = lane.stack + r.plane * r.stack_k - r.goal_bytes
+    cdef int k, found = 0
+    for k in range(r.goal_bytes):
+        found += r.differences[(shown[k] & 15) | (goal[k] & 15) << 4]
+        found += r.differences[shown[k] >> 4 | (goal[k] & 0xF0)]
+    return found
+
+
+cdef inline bint look_at_goal(Lane* lane) noexcept nogil:
+    cdef Episode* e = lane.e
+    cdef const Rules* r = lane.r
+    e.ev_distance, e.distance = e.distance, goal_distance(lane)
+    e.near = e.near + 1 if e.distance / r.distance_unit < r.threshold else 0
+    return e.near >= r.k_consecutive
+
+
+# -- a world (docs/gameboy.md, 20) -----------------------------------------------------------------
+
+
+cdef inline unsigned int at_place(const Lane* lane, int place) noexcept nogil:
+    cdef int offset = lane.r.places[place]
+    return 0 if offset < 0 else lane.row[offset]
+
+
+cdef inline void look(const Lane* lane, Seen* seen) noexcept nogil:
+    cdef int k, count = (lane.r.num_events + 7) >> 3
+    seen.items, seen.dialogue = at_place(lane, PLACE_ITEMS), at_place(lane, PLACE_DIALOGUE)
+    for k in range(count):
+        seen.events[k] = lane.row[lane.r.events_at + k]
+
+
+cdef inline void forget_visits(Lane* lane) noexcept nogil:
+    # Make all cells new again.
+    if lane.r.slots:
+        lane.e.visit_id += 1
+    if lane.r.slots == 0 or lane.e.visit_id == 0:
+        memset(lane.visits, 0, lane.r.visits_bytes)
+        lane.e.visit_id = lane.r.slots != 0
+
+
+cdef inline bint visit(Lane* lane) noexcept nogil:
+    # Note the cell of now; return whether it was new.
+    cdef const Rules* r = lane.r
+    cdef uint64_t number = at_place(lane, PLACE_MAP), x = at_place(lane, PLACE_X)
+    cdef uint64_t y = at_place(lane, PLACE_Y), cell
+    cdef uint16_t* slot
+    cdef bint new
+    if r.slots:
+        cell = number * 73856093 ^ x * 19349663 ^ y * 83492791
+        cell ^= <uint64_t>at_place(lane, PLACE_STAGE) * 536870909
+        slot = <uint16_t*>lane.visits + cell % <uint64_t>r.slots
+        new = slot[0] != lane.e.visit_id
+        slot[0] = lane.e.visit_id
+        return new
+    if number >= <uint64_t>r.size[0] or y >= <uint64_t>r.size[1] or x >= <uint64_t>r.size[2]:
+        return False
+    cell = (number * r.size[1] + y) * r.size[2] + x
+    new = not lane.visits[cell >> 3] >> (cell & 7) & 1
+    lane.visits[cell >> 3] |= 1 << (cell & 7)
+    return new
+
+
+cdef inline bint look_around(Lane* lane, const Seen* before) noexcept nogil:
+    cdef Episode* e = lane.e
+    cdef const Rules* r = lane.r
+    cdef Seen now
+    cdef unsigned int fired
+    cdef int bit
+    cdef bint renewed = False
+    look(lane, &now)
+    e.ev_items = now.items - before.items if now.items > before.items else 0
+    e.ev_dialogue = before.dialogue == 0 and now.dialogue != 0
+    e.ev_events = 0
+    for bit in range(r.num_events):
+        fired = (now.events[bit >> 3] & ~before.events[bit >> 3]) >> (bit & 7) & 1
+        e.ev_events += fired & r.rewarded[bit >> 3] >> (bit & 7)
+        renewed |= fired & r.renewing[bit >> 3] >> (bit & 7)
+    if renewed:
+        forget_visits(lane)
+    e.ev_cells = visit(lane)
+    e.cells += e.ev_cells
+    return at_place(lane, PLACE_DONE) != 0
+
+
+# -- episodes --------------------------------------------------------------------------------------
+
+
+cdef inline void reset_lane(
+    uint8_t* row, const uint8_t* shared, const Knobs* knobs, const uint64_t* seed
+) noexcept nogil:
+    cdef Lane lane = lane_at(row, shared)
+    cdef Episode* e = lane.e
+    cdef const Rules* r = lane.r
+    cdef const uint8_t* start
+    cdef uint64_t[4] rng
+    cdef uint16_t visit_id = e.visit_id
+    cdef int k, number = knobs.start_state
+    memcpy(rng, e.rng, sizeof(rng))
+    if seed != NULL:
+        rng_seed(rng, seed[0])
+        memset(lane.visits, 0, r.visits_bytes)
+        visit_id = 0
+    if number < 0:
+        number = rng_bounded(rng, r.num_starts) if r.num_starts > 1 else 0
+    memset(e, 0, sizeof(Episode))
+    memcpy(e.rng, rng, sizeof(rng))
+    e.visit_id, e.start = visit_id, number
+    start = shared + r.starts_at + <int64_t>number * r.start_bytes
+    memcpy(lane.s, start, sizeof(State))
+    memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
+    for k in range(r.stack_k):
+        memcpy(lane.stack + r.plane * k, start + sizeof(State) + r.cart_bytes, r.plane)
+    if r.kind == KIND_GOAL:
+        e.distance = e.ev_distance = goal_distance(&lane)
+    elif r.kind == KIND_OVERWORLD:
+        forget_visits(&lane)
+        visit(&lane)
+
+
+cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noexcept nogil:
+    cdef Lane lane = lane_at(row, shared)
+    cdef Episode* e = lane.e
+    cdef const Rules* r = lane.r
+    cdef Seen before
+    cdef bint reached = False
+    look(&lane, &before)
+    if r.sticky > 0 and rng_uniform(e.rng) < r.sticky:
+        action = e.last_action
+    e.last_action = action
+    run_step(&lane, r.keys[action])
+    if r.kind == KIND_GOAL:
+        reached = look_at_goal(&lane)
+    elif r.kind == KIND_OVERWORLD:
+        reached = look_around(&lane, &before)
+    if reached:
+        e.done = TERMINATED
+    elif lane.s.locked or (r.max_steps and e.ep_length + 1 >= r.max_steps):
+        e.done = TRUNCATED

@@ -1,0 +1,156 @@
+"""Make a bank of start states by playing (docs/gameboy.md, 18).
+
+``python -m fastenv.gameboy.bank FILE`` plays a ROM with random buttons, from power-up again for
+each state and for a different number of steps, and writes the states in which it stopped. Lantern
+Walk is played by its solver for a part of the way, so that all maps and all parts of the quest are
+reached; its first state is the beginning of the walk. States that are equal to an earlier one, or
+to one of ``--but-not FILE``, are left out and others played instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import FastEnvError
+from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.common import read_rom
+from fastenv.gameboy.config import OURS
+from fastenv.gameboy.console import Console
+from fastenv.gameboy.frames import WHOLE
+from fastenv.gameboy.lantern_walk import Solver, load_world
+from fastenv.gameboy.position import power_up_row
+from fastenv.gameboy.starts import Starts, load_starts, save_bank
+from fastenv.gameboy.tables import WRAM, Key
+
+FRAMES, HELD = 24, 8  # of a step
+BUTTONS = ("A", "B", "UP", "DOWN", "LEFT", "RIGHT", "UP", "DOWN", "LEFT", "RIGHT", "START")
+
+
+class Player:
+    """A console at power-up, and whoever presses its buttons.
+
+    Parameters
+    ----------
+    cartridge : Cartridge
+    solver : Solver or None
+        Of Lantern Walk.
+    """
+
+    def __init__(self, cartridge: Cartridge, solver: Solver | None) -> None:
+        self.console = Console(cartridge, power_up_row(cartridge))
+        self.solver = solver
+
+    def read(self, address: int) -> int:
+        """Return a byte of WRAM."""
+        return int(self.console.row["wram"][0, address - WRAM])
+
+    def press(self, button: str | None) -> None:
+        """Take a step with a button held for a part of it."""
+        self.console.press(0 if button is None else 1 << Key[button])
+        self.console.run_frames(HELD, draw=False)
+        self.console.press(0)
+        self.console.run_frames(FRAMES - HELD)
+
+    def begin(self) -> None:
+        """Play Lantern Walk to the beginning of the walk."""
+        assert self.solver is not None
+        memory = self.solver.world.memory
+        while self.read(memory["mode"]) != 1 or self.read(memory["dialogue"]):
+            self.press(self.solver.button(self.read))
+        self.press(None)
+
+    def play(self, steps: int, rng: np.random.Generator, solved: float) -> None:
+        """Take steps, that share of them as the solver would, the others with random buttons."""
+        for _ in range(steps):
+            button: str | None = BUTTONS[rng.integers(len(BUTTONS))]
+            if self.solver is not None and rng.random() < solved:
+                button = self.solver.button(self.read)
+            self.press(button)
+
+    def is_walking(self) -> bool:
+        """Whether Lantern Walk is under way; any other program always is."""
+        if self.solver is None:
+            return True
+        memory = self.solver.world.memory
+        return self.read(memory["mode"]) == 1 and not self.read(memory["done"])
+
+    def state(self) -> tuple[Any, bytes]:
+        """Return the row, and the picture, packed."""
+        return self.console.row.copy(), WHOLE.pack(self.console.picture.reshape(-1).tolist())
+
+
+def states(cartridge: Cartridge, seed: int, max_steps: int) -> Iterator[tuple[Any, bytes]]:
+    """Yield states for ever, the first one the beginning."""
+    rng = np.random.default_rng(seed)
+    ours = cartridge.sha256 == read_rom(OURS).sha256
+    for number in range(sys.maxsize):
+        player = Player(cartridge, Solver(load_world()) if ours else None)
+        if ours:
+            player.begin()
+        if number:
+            player.play(int(rng.integers(1, max_steps + 1)), rng, rng.random() ** 0.5)
+        if player.is_walking():
+            yield player.state()
+
+
+def make_bank(
+    cartridge: Cartridge, count: int, seed: int, max_steps: int, others: Starts | None = None
+) -> Starts:
+    """Return a bank of different states.
+
+    Parameters
+    ----------
+    cartridge : Cartridge
+    count, seed, max_steps : int
+        How many states; of the random buttons; most steps to a state.
+    others : Starts, optional
+        States that are not to be in it.
+    """
+    known = set() if others is None else {row.tobytes() for row in others.rows}
+    found: list[tuple[Any, bytes]] = []
+    for row, frame in states(cartridge, seed, max_steps):
+        if row.tobytes() not in known:
+            known.add(row.tobytes())
+            found.append((row, frame))
+        if len(found) == count:
+            break
+    frames = np.frombuffer(b"".join(frame for _, frame in found), np.uint8)
+    return Starts(np.concatenate([row for row, _ in found]), frames.reshape(count, -1))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    parse = argparse.ArgumentParser(
+        prog="python -m fastenv.gameboy.bank",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parse.add_argument("file", type=Path, help="where to write, .npz")
+    parse.add_argument("--rom", default=OURS, help="a ROM file; default: Lantern Walk")
+    parse.add_argument("--states", type=int, default=64, help="how many; default 64")
+    parse.add_argument("--max-steps", type=int, default=250, help="to a state; default 250")
+    parse.add_argument("--seed", type=int, default=0)
+    parse.add_argument("--but-not", metavar="FILE", help="a bank whose states are not to be in it")
+    args = parse.parse_args(argv)
+    if args.states < 1 or args.max_steps < 1 or args.seed < 0:
+        parse.error("--states and --max-steps must be at least 1, --seed at least 0")
+    try:
+        cartridge = read_rom(args.rom)
+        others = None if args.but_not is None else load_starts(args.but_not, cartridge)
+        bank = make_bank(cartridge, args.states, args.seed, args.max_steps, others)
+        save_bank(args.file, bank, cartridge)
+    except (OSError, FastEnvError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{args.file}: {args.states} states")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

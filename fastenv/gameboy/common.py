@@ -1,0 +1,179 @@
+"""What the environments of a configuration share: files that were read, rules, sizes of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import ConfigError
+from fastenv.gameboy import frames
+from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
+from fastenv.gameboy.config import BONUSES, CELLS, KINDS, OURS, POWER_UP, GameBoyConfig
+from fastenv.gameboy.goals import GoalTemplate, goal_of
+from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
+from fastenv.gameboy.starts import Starts, load_starts
+from fastenv.gameboy.state import MAX_EVENT_BYTES, RULES_DTYPE, lane_dtype, shared_record
+
+_FRACTIONS = ("sticky", "step_cost", "alpha", "goal_bonus", *BONUSES)
+_COUNTS = ("frames_per_step", "stack_k")
+
+
+@dataclass(frozen=True)
+class Common:
+    """What the environments of a configuration share.
+
+    Parameters
+    ----------
+    config : GameBoyConfig
+    cartridge : Cartridge
+    starts : Starts
+    goal : GoalTemplate or None
+    ram_map : RamMap or None
+    """
+
+    config: GameBoyConfig
+    cartridge: Cartridge
+    starts: Starts
+    goal: GoalTemplate | None
+    ram_map: RamMap | None
+
+    @property
+    def tau(self) -> float:
+        """Distance below which a step is at the goal."""
+        assert self.goal is not None
+        return self.goal.tau if self.config.tau is None else float(self.config.tau)
+
+    @property
+    def k_consecutive(self) -> int:
+        """How many steps in a row at the goal reach it."""
+        assert self.goal is not None
+        given = self.config.k_consecutive
+        return self.goal.k_consecutive if given is None else int(given)
+
+    @cached_property
+    def goal_planes(self) -> bytes:
+        """The frames of the goal, packed; nothing without a goal."""
+        return b"" if self.goal is None else self.goal.packed()
+
+    @property
+    def slots(self) -> int:
+        """Slots of the hash table of visits; 0 where there is none."""
+        if self.ram_map is None or self.config.visits == CELLS:
+            return 0
+        return int(self.config.visits)
+
+    @property
+    def visits_bytes(self) -> int:
+        """Bytes of what is remembered of visited cells."""
+        if self.ram_map is None:
+            return 0
+        maps, rows, columns = self.ram_map.size
+        return 2 * self.slots or (maps * rows * columns + 7) // 8
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a row."""
+        stack = self.config.stack_k, self.config.format.plane
+        return lane_dtype(self.cartridge.ram_size, stack, self.visits_bytes)
+
+    @cached_property
+    def rules(self) -> np.ndarray:
+        """The rules as a record, shape (1,)."""
+        config, form = self.config, self.config.format
+        row = np.zeros(1, RULES_DTYPE)
+        for name in (*_FRACTIONS, *_COUNTS):
+            row[name] = getattr(config, name)
+        row["release_after"], row["max_steps"] = config.release_after_frames, config.max_steps or 0
+        row["kind"], row["packed"] = KINDS.index(config.kind), form.packed
+        row["plane"], row["rows"], row["columns"] = form.plane, len(form.ys), len(form.xs)
+        row["ys"][0, : len(form.ys)], row["xs"][0, : len(form.xs)] = form.ys, form.xs
+        row["num_actions"] = count = len(config.actions)
+        row["keys"][0, :count] = config.keys
+        row["allowed"][0, :count] = [config.is_allowed(k) for k in range(count)]
+        row["unpack"] = frames.unpack_table(config.pixel_mode, form.packed)
+        row["differences"] = frames.difference_table()
+        row["places"] = NOWHERE
+        self._write_sizes(row)
+        if self.goal is not None:
+            row["threshold"], row["k_consecutive"] = self.tau, self.k_consecutive
+            row["distance_unit"] = frames.BLACK * 4 * len(self.goal_planes)
+        if self.ram_map is not None:
+            self._write_world(row, self.ram_map)
+        return row
+
+    def _write_sizes(self, row: np.ndarray) -> None:
+        fields: Any = self.dtype.fields
+        row["cart_bytes"] = self.cartridge.ram_size
+        row["stack_at"], row["visits_at"] = fields["stack"][1], fields["visits"][1]
+        row["visits_bytes"], row["slots"] = self.visits_bytes, self.slots
+        row["num_starts"], row["goal_bytes"] = len(self.starts.rows), len(self.goal_planes)
+        row["start_bytes"] = self.starts.rows.itemsize + self.config.format.plane
+
+    def _write_world(self, row: np.ndarray, ram_map: RamMap) -> None:
+        row["size"], row["places"] = ram_map.size, ram_map.offsets()
+        row["num_events"], row["events_at"] = ram_map.num_events, row_offset(ram_map.events)
+        row["rewarded"] = event_bits(ram_map.rewarded)
+        row["renewing"] = event_bits(self.config.renewing_events)
+
+    def shared(self) -> np.ndarray:
+        """Return what all lanes of an engine read, shape (1,)."""
+        records = self.starts.records(self.config.format)
+        return shared_record(self.cartridge, self.rules, self.goal_planes, records)
+
+
+def event_bits(numbers: tuple[int, ...]) -> np.ndarray:
+    """Return a bit for each of these events, in ``MAX_EVENT_BYTES`` bytes."""
+    flags = np.zeros(8 * MAX_EVENT_BYTES, np.uint8)
+    flags[[*numbers]] = 1
+    return np.packbits(flags, bitorder="little")
+
+
+def read_rom(rom: str | Path) -> Cartridge:
+    """Return the cartridge of a ROM file, or of the one of ours with that name.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or its cartridge is not emulated.
+    """
+    if rom == OURS:
+        ours = resources.files("fastenv.gameboy") / "roms" / f"{OURS}.gb"
+        return read_cartridge(ours.read_bytes(), OURS)
+    try:
+        return load_cartridge(rom)
+    except OSError as error:
+        raise ConfigError(f"rom={str(rom)!r} cannot be read: {error}.") from error
+
+
+def load_common(config: GameBoyConfig) -> Common:
+    """Read the files of a configuration.
+
+    Raises
+    ------
+    ConfigError, StateError
+        If one of them cannot be read or belongs to another ROM.
+    """
+    cartridge, states = read_rom(config.rom), config.states
+    if states is None:
+        states = POWER_UP if config.rom != OURS or config.kind == "pixels" else OURS
+    starts = load_starts(states, cartridge)
+    number = config.start_state
+    if number is not None and number >= len(starts.rows):
+        last = len(starts.rows) - 1
+        raise ConfigError(f"start_state={number} is not possible: it must be from 0 to {last}.")
+    ram_map = None
+    if config.kind == "overworld":
+        ram_map = load_ram_map(OURS if config.ram_map is None else config.ram_map)
+        for event in config.renewing_events:
+            if event >= ram_map.num_events:
+                raise ConfigError(
+                    f"renewing_events={config.renewing_events!r} is not possible: the RAM map has "
+                    f"{ram_map.num_events} events."
+                )
+    goal = goal_of(config, cartridge) if config.kind == "goal" else None
+    return Common(config, cartridge, starts, goal, ram_map)

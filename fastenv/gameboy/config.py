@@ -1,0 +1,272 @@
+"""Options of a Game Boy environment, validated on construction (``docs/gameboy.md``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from fastenv.errors import ConfigError
+from fastenv.gameboy.frames import FORMATS, MODES, FrameFormat
+from fastenv.gameboy.state import Kind
+from fastenv.gameboy.tables import Key
+
+KINDS = tuple(kind.name.lower() for kind in Kind)
+CODECS = {
+    "all8": ("noop", "a", "b", "start", "up", "down", "left", "right"),
+    "all9": ("noop", "a", "b", "start", "up", "down", "left", "right", "select"),
+}
+OURS = "lantern_walk"
+CELLS = "cells"
+POWER_UP = "power_up"
+KNOBS = ("start_state",)
+MAX_STEPS = {"goal": 512, "overworld": 2048}  # unless others are asked for
+MAX_COUNT = 2**31 - 1
+MAX_FRAMES, MAX_STACK, MAX_SLOTS = 3600, 64, 2**24
+# Bonuses of an overworld (docs/gameboy.md, 20), and options of a goal (docs/gameboy.md, 19).
+BONUSES = ("cell_bonus", "item_bonus", "dialogue_bonus", "event_bonus", "finish_bonus")
+GOAL_OPTIONS = ("goal", "step_cost", "alpha", "goal_bonus", "tau", "k_consecutive")
+WORLD_OPTIONS = ("ram_map", "visits", "renewing_events", *BONUSES)
+
+
+def _refuse(name: str, value: object, allowed: str) -> ConfigError:
+    return ConfigError(f"{name}={value!r} is not possible: {name} must be {allowed}.")
+
+
+def _choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    names = list(allowed)
+    if not isinstance(value, str) or value not in names:
+        raise _refuse(name, value, "one of " + ", ".join(map(repr, names)))
+
+
+def _integer(name: str, value: object, low: int, high: int, more: str = "") -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        number = int(value)
+        if low <= number <= high:
+            return number
+    raise _refuse(name, value, f"an integer from {low} to {high}{more}")
+
+
+def _number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except OverflowError:  # an integer that no float can hold
+            number = math.inf
+        if math.isfinite(number) and low <= number <= high:
+            return number
+    bounds = "" if math.isinf(high) else f" from {low} to {high}"
+    raise _refuse(name, value, f"a finite number{bounds}")
+
+
+def _path(name: str, value: object) -> None:
+    if not isinstance(value, (str, Path)) or not str(value):
+        raise _refuse(name, value, "the path of a file, or a name of ours")
+
+
+@dataclass(frozen=True)
+class GameBoyConfig:
+    """Options of a Game Boy environment.
+
+    Parameters
+    ----------
+    kind : {"pixels", "goal", "overworld"}
+        What it is about; fixed by the id.
+    rom : str or Path
+        A ROM file, or ``"lantern_walk"``.
+    states : str or Path, optional
+        Where episodes start: ``"power_up"``, a save state, a bank of states, or the name of a bank
+        of ours, ``"lantern_walk"`` or ``"lantern_walk_held_out"`` (docs/gameboy.md, 18). By default
+        the first with Lantern Walk, power-up with another ROM and with ``GameBoyPixels-v0``.
+    start_state : int, optional
+        Number of the start state; None draws one for each episode.
+    frames_per_step, release_after_frames : int
+        Frames of a step, and of those before which the button is released again.
+    stack_k : int
+        Frames that an observation shows, the newest last.
+    pixels : {"72x80", "84x84", "160x144", "packed72x20"}
+        Which pixels a frame has (docs/gameboy.md, 17).
+    pixel_mode : {"shade", "gray"}
+        0 (white) to 3, or 255 (white) to 0.
+    action_codec : {"all8", "all9"}
+        Buttons of the actions; the second has Select.
+    allowed_buttons : sequence of str, optional
+        Of the codec's buttons, those that do something; default all. The others are masked, and
+        press nothing.
+    sticky : float
+        Probability that a step repeats the action of the one before.
+    max_steps : int, optional
+        Steps after which an episode is truncated; None: never. As an option of an id it is by
+        default 512 with a goal, 2,048 in an overworld.
+    goal : str or Path
+        Folder of a goal template, or ``"lantern_walk"`` (docs/gameboy.md, 19).
+    step_cost, alpha, goal_bonus : float
+        Of the reward of a goal.
+    tau, k_consecutive : float, int, optional
+        Distance below which a step is at the goal, and how many such steps in a row reach it; by
+        default those of the template.
+    ram_map : str or Path, optional
+        File of a RAM map (docs/gameboy.md, 20); with Lantern Walk by default its own.
+    visits : {"cells"} or int
+        Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
+        hash table, of two bytes each.
+    renewing_events : sequence of int
+        Events after which all cells are new again.
+    cell_bonus, item_bonus, dialogue_bonus, event_bonus, finish_bonus : float
+        Rewards of an overworld.
+    """
+
+    kind: str = "pixels"
+    rom: str | Path = OURS
+    states: str | Path | None = None
+    start_state: int | None = 0
+    frames_per_step: int = 24
+    release_after_frames: int = 8
+    stack_k: int = 4
+    pixels: str = "72x80"
+    pixel_mode: str = "shade"
+    action_codec: str = "all8"
+    allowed_buttons: tuple[str, ...] | None = None
+    sticky: float = 0.0
+    max_steps: int | None = None
+    goal: str | Path = OURS
+    step_cost: float = -0.01
+    alpha: float = 1.0
+    goal_bonus: float = 10.0
+    tau: float | None = None
+    k_consecutive: int | None = None
+    ram_map: str | Path | None = None
+    visits: str | int = 65_536
+    renewing_events: tuple[int, ...] = ()
+    cell_bonus: float = 0.01
+    item_bonus: float = 0.05
+    dialogue_bonus: float = 0.01
+    event_bonus: float = 1.0
+    finish_bonus: float = 10.0
+
+    def __post_init__(self) -> None:
+        """Validate."""
+        _choice("kind", self.kind, KINDS)
+        _path("rom", self.rom)
+        if self.states is not None:
+            _path("states", self.states)
+        if self.start_state is not None:
+            _integer("start_state", self.start_state, 0, MAX_COUNT, ", or None")
+        frames = _integer("frames_per_step", self.frames_per_step, 1, MAX_FRAMES)
+        _integer("release_after_frames", self.release_after_frames, 0, frames)
+        _integer("stack_k", self.stack_k, 1, MAX_STACK)
+        _choice("pixels", self.pixels, FORMATS)
+        _choice("pixel_mode", self.pixel_mode, MODES)
+        if self.format.packed and self.pixel_mode != "shade":
+            raise _refuse("pixel_mode", self.pixel_mode, "'shade' where pixels are packed")
+        _choice("action_codec", self.action_codec, CODECS)
+        self._check_buttons()
+        _number("sticky", self.sticky, 0.0, 1.0)
+        if self.max_steps is not None:
+            _integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
+        self._check_goal()
+        self._check_world()
+        self._check_kind()
+
+    def _check_buttons(self) -> None:
+        given, known = self.allowed_buttons, CODECS[self.action_codec][1:]
+        if given is None:
+            return
+        if not isinstance(given, (tuple, list)) or not {*given} <= {*known}:
+            raise _refuse("allowed_buttons", given, f"some of {', '.join(known)}")
+        object.__setattr__(self, "allowed_buttons", tuple(given))
+
+    def _check_goal(self) -> None:
+        _path("goal", self.goal)
+        for name in ("step_cost", "alpha", "goal_bonus", *BONUSES):
+            _number(name, getattr(self, name))
+        if self.tau is not None:
+            _number("tau", self.tau, 0.0, 1.0)
+        if self.k_consecutive is not None:
+            _integer("k_consecutive", self.k_consecutive, 1, MAX_COUNT)
+
+    def _check_world(self) -> None:
+        if self.ram_map is not None:
+            _path("ram_map", self.ram_map)
+        if self.kind == "overworld" and self.ram_map is None and self.rom != OURS:
+            raise _refuse("ram_map", None, "given: only that of 'lantern_walk' is known")
+        if self.visits != CELLS:
+            _integer("visits", self.visits, 1, MAX_SLOTS, f", or {CELLS!r}")
+        events = self.renewing_events
+        if not isinstance(events, (tuple, list)):
+            raise _refuse("renewing_events", events, "numbers of events")
+        for event in events:
+            _integer("renewing_events", event, 0, 255)
+        object.__setattr__(self, "renewing_events", tuple(events))
+
+    def _check_kind(self) -> None:
+        """Refuse what an environment of this kind does not have."""
+        for kind, names in (("goal", GOAL_OPTIONS), ("overworld", WORLD_OPTIONS)):
+            for each in fields(self):
+                if each.name in names and kind != self.kind:
+                    value = getattr(self, each.name)
+                    if value != each.default:
+                        raise _refuse(each.name, value, f"left out: it belongs to kind {kind!r}")
+
+    @classmethod
+    def from_options(cls, **options: Any) -> Self:
+        """Build a config from keyword options.
+
+        Raises
+        ------
+        ConfigError
+            For an unknown option or a value that is not allowed.
+        """
+        known = [f.name for f in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise ConfigError(
+                    f"{name!r} is not an option of the Game Boy; options: {', '.join(known)}."
+                )
+        steps = MAX_STEPS.get(options.get("kind", ""))
+        return cls(**{"max_steps": steps, **options})
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, validated again."""
+        return replace(self, **changes)
+
+    @property
+    def format(self) -> FrameFormat:
+        """Which pixels a frame has."""
+        return FORMATS[self.pixels]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the actions."""
+        return CODECS[self.action_codec]
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """Keys of the actions, bits of :class:`Key`; 0 for those that are not allowed."""
+        return tuple(
+            1 << Key[name.upper()] if k and self.is_allowed(k) else 0
+            for k, name in enumerate(self.actions)
+        )
+
+    def is_allowed(self, action: int) -> bool:
+        """Tell whether an action does something; to press nothing always does."""
+        if action == 0 or self.allowed_buttons is None:
+            return True
+        return self.actions[action] in self.allowed_buttons
+
+
+def write_start(rows: np.ndarray, value: Any, num_starts: int) -> None:
+    """Write the knob ``start_state`` into rows of ``KNOBS_DTYPE``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such start state.
+    """
+    drawn = value is None
+    number = -1 if drawn else _integer("start_state", value, 0, num_starts - 1, ", or None")
+    rows["start_state"] = number

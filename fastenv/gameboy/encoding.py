@@ -1,0 +1,90 @@
+"""Observation, mask, reward and info in plain Python: what the kernels must reproduce.
+
+Everything is a function of an environment as it is after a step (docs/gameboy.md, 17 to 20). Sums
+run in double in the order of the terms and are rounded to single precision once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv.gameboy.environment import TERMINATED, Environment
+from fastenv.gameboy.frames import gray, unpack
+from fastenv.gameboy.layout import pixels_shape
+
+Array = npt.NDArray[Any]
+
+
+def encode_obs(env: Environment, out: Array) -> None:
+    """Write an observation: frames, and in an overworld senses and events."""
+    if env.common.ram_map is None:
+        out[...] = pixels(env)
+        return
+    out["pixels"], out["senses"], out["events"] = pixels(env), senses(env), env.events()
+
+
+def pixels(env: Environment) -> Array:
+    """Return the frames, the newest last."""
+    config = env.config
+    numbers = list(b"".join(env.stack))
+    if not config.format.packed:
+        numbers = unpack(bytes(numbers))
+        if config.pixel_mode == "gray":
+            numbers = [gray(shade) for shade in numbers]
+    return np.array(numbers, np.uint8).reshape(pixels_shape(config))
+
+
+def senses(env: Environment) -> list[float]:
+    """Return where the hero is and the last reward, each from 0 to 1."""
+    assert env.common.ram_map is not None
+    maps, rows, columns = env.common.ram_map.size
+    found = [
+        min(1.0, env.place(name) / max(1, size - 1))
+        for name, size in (("map", maps), ("x", columns), ("y", rows))
+    ]
+    return [*found, min(1.0, max(0.0, total(terms(env))))]
+
+
+def action_mask(env: Environment, out: npt.NDArray[np.uint8]) -> None:
+    """Write which actions do something."""
+    out[:] = [env.config.is_allowed(action) for action in range(len(out))]
+
+
+def terms(env: Environment) -> tuple[float, ...]:
+    """Return the terms of the reward of the last step."""
+    config = env.config
+    if config.kind == "goal":
+        before, now = (x / env.distance_unit for x in (env.ev_distance, env.distance))
+        reached = config.goal_bonus if env.done == TERMINATED else 0.0
+        return config.step_cost, config.alpha * (before - now), reached
+    if config.kind == "overworld":
+        return (
+            config.cell_bonus * env.ev_cells,
+            config.item_bonus * env.ev_items,
+            config.dialogue_bonus * env.ev_dialogue,
+            config.event_bonus * env.ev_events,
+            config.finish_bonus if env.done == TERMINATED else 0.0,
+        )
+    return ()
+
+
+def total(parts: tuple[float, ...]) -> float:
+    """Return the sum, term by term: ``sum`` of newer Pythons corrects what rounding loses."""
+    added = 0.0
+    for part in parts:
+        added += part
+    return added
+
+
+def info(env: Environment) -> tuple[Any, ...]:
+    """Return the columns of the state."""
+    shared = env.machine.cpu.locked, env.start
+    if env.config.kind == "goal":
+        return *shared, env.ep_length, env.distance / env.distance_unit, env.near
+    if env.config.kind == "overworld":
+        names = ("map", "x", "y", "facing", "dialogue", "items", "steps")
+        return *shared, *map(env.place, names), sum(env.events()), env.cells
+    return shared

@@ -1,0 +1,240 @@
+"""An environment around the reference machine, in plain Python (docs/gameboy.md, 16 to 20)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fastenv.gameboy.common import Common
+from fastenv.gameboy.frames import difference
+from fastenv.gameboy.position import unpack
+from fastenv.gameboy.ram_map import PLACES
+from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.state import Place
+from fastenv.rng import Rng
+
+RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
+HASH_FACTORS = (73_856_093, 19_349_663, 83_492_791, 536_870_909)  # map, x, y, stage
+LAST_ID = 2**16 - 1
+
+
+class Environment:
+    """One lane.
+
+    Parameters
+    ----------
+    common : Common
+
+    Attributes
+    ----------
+    machine : Machine
+    rng : Rng
+        From which start states and sticky actions are drawn.
+    done : int
+        0 running, 1 terminated, 2 truncated.
+    ep_return, ep_length : float, int
+        Kept by the engine.
+    start : int
+        Number of the start state.
+    last_action : int
+    stack : list of bytes
+        Packed frames, the newest last.
+    distance, ev_distance, near : int
+        Of a goal: distance now and before the last step, and steps in a row at the goal.
+    visits : bytearray
+        Visited cells: a bit each, or the slots of a hash table.
+    visit_id : int
+        What marks a cell of this episode in the hash table.
+    cells : int
+        New cells of the episode.
+    ev_cells, ev_items, ev_dialogue, ev_events : int
+        What the last step brought.
+    """
+
+    def __init__(self, common: Common) -> None:
+        self.common, self.config = common, common.config
+        self.machine = Machine(common.cartridge)
+        self.rng = Rng()
+        self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
+        self.start = self.last_action = 0
+        self.stack = [bytes(common.config.format.plane)] * common.config.stack_k
+        self.distance = self.ev_distance = self.near = 0
+        self.visits = bytearray(common.visits_bytes)
+        self.visit_id = self.cells = 0
+        self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
+
+    # -- episodes (docs/gameboy.md, 18) --
+
+    def reset(self, start_state: int, seed: int | None, starts: np.ndarray) -> None:
+        """Start an episode from a start state; nothing runs.
+
+        Parameters
+        ----------
+        start_state : int
+            Its number, or -1 to draw one.
+        seed : int, optional
+            Of the stream; None goes on with it.
+        starts : ndarray of uint8, shape (S, bytes)
+            Rows of machines, each with its packed frame.
+        """
+        if seed is not None:
+            self.rng = Rng(seed)
+            self.visits[:] = bytes(len(self.visits))
+            self.visit_id = 0
+        drawn = start_state < 0 and len(starts) > 1
+        self.start = self.rng.bounded(len(starts)) if drawn else max(start_state, 0)
+        rows = self.common.starts.rows
+        start = starts[self.start].tobytes()
+        row, frame = start[: rows.itemsize], start[rows.itemsize :]
+        self.machine = unpack(np.frombuffer(row, rows.dtype), self.common.cartridge)
+        self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
+        self.last_action = 0
+        self.stack = [frame] * self.config.stack_k
+        self.distance = self.ev_distance = self.goal_distance()
+        self.near = self.cells = 0
+        self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
+        if self.common.ram_map is not None:
+            self.forget_visits()
+            self.visit()
+
+    def step(self, action: int) -> None:
+        """Press a button, run the frames of a step, and see what came of it."""
+        before = self.seen()
+        if self.config.sticky > 0 and self.rng.uniform() < self.config.sticky:
+            action = self.last_action
+        self.last_action = action
+        self.run(self.config.keys[action])
+        picture = self.machine.ppu.picture
+        self.stack = [*self.stack[1:], self.config.format.pack(picture)]
+        reached = False
+        if self.config.kind == "goal":
+            reached = self.look_at_goal()
+        elif self.config.kind == "overworld":
+            reached = self.look_around(*before)
+        if reached:
+            self.done = TERMINATED
+        elif self.machine.cpu.locked or self.is_late:
+            self.done = TRUNCATED
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the step that is being taken is the last one of the episode."""
+        most = self.config.max_steps
+        return most is not None and self.ep_length + 1 >= most
+
+    def run(self, keys: int) -> None:
+        """Run the frames of a step with keys that are released on the way; the last is drawn."""
+        frames, release = self.config.frames_per_step, self.config.release_after_frames
+        self.machine.press(keys)
+        for frame in range(frames):
+            if frame == release:
+                self.machine.press(0)
+            self.machine.run_frame(draw=frame == frames - 1)
+
+    # -- a goal (docs/gameboy.md, 19) --
+
+    def goal_distance(self) -> int:
+        """Return the sum of differences in shade to the goal; 0 without one."""
+        goal = self.common.goal_planes
+        if not goal:
+            return 0
+        return difference(b"".join(self.stack)[-len(goal) :], goal)
+
+    def look_at_goal(self) -> bool:
+        """Compare with the goal; return whether it is reached."""
+        self.ev_distance, self.distance = self.distance, self.goal_distance()
+        at_goal = self.distance / self.distance_unit < self.common.tau
+        self.near = self.near + 1 if at_goal else 0
+        return self.near >= self.common.k_consecutive
+
+    @property
+    def distance_unit(self) -> float:
+        """The largest sum of differences: 3 for each pixel that is compared."""
+        return float(self.common.rules["distance_unit"][0])
+
+    # -- a world (docs/gameboy.md, 20) --
+
+    def read(self, address: int) -> int:
+        """Return a byte of WRAM or HRAM."""
+        bus = self.machine.bus
+        return bus.hram[address - 0xFF80] if address >= 0xFF80 else bus.wram[address & 0x1FFF]
+
+    def place(self, name: str) -> int:
+        """Return what the RAM map has under a name, 0 for nothing; numbers begin with low bytes."""
+        ram_map = self.common.ram_map
+        if ram_map is None or name not in ram_map.places:
+            return 0
+        address = ram_map.places[name]
+        parts = [self.read(address + k) << 8 * k for k in range(len(PLACES[name]))]
+        return sum(parts)
+
+    def places(self) -> list[int]:
+        """Return the bytes of all of :class:`Place`."""
+        found = [0] * len(Place)
+        for name, parts in PLACES.items():
+            for k, part in enumerate(parts):
+                found[part] = self.place(name) >> 8 * k & 0xFF
+        return found
+
+    def events(self) -> list[int]:
+        """Return the events as bits."""
+        ram_map = self.common.ram_map
+        if ram_map is None:
+            return []
+        return [
+            self.read(ram_map.events + bit // 8) >> bit % 8 & 1 for bit in range(ram_map.num_events)
+        ]
+
+    def seen(self) -> tuple[int, int, list[int]]:
+        """Return items, dialogue and events."""
+        return self.place("items"), self.place("dialogue"), self.events()
+
+    def look_around(self, items: int, dialogue: int, events: list[int]) -> bool:
+        """Compare with what there was before the step; return whether the quest is finished."""
+        ram_map = self.common.ram_map
+        assert ram_map is not None
+        now = self.events()
+        fired = [bit for bit, was in enumerate(events) if now[bit] and not was]
+        self.ev_items = max(0, self.place("items") - items)
+        self.ev_dialogue = int(dialogue == 0 and self.place("dialogue") != 0)
+        self.ev_events = len({*fired} & {*ram_map.rewarded})
+        if {*fired} & {*self.config.renewing_events}:
+            self.forget_visits()
+        self.ev_cells = int(self.visit())
+        self.cells += self.ev_cells
+        return self.place("done") != 0
+
+    def forget_visits(self) -> None:
+        """Make all cells new again."""
+        if self.common.slots == 0:
+            self.visits[:] = bytes(len(self.visits))
+            return
+        self.visit_id += 1
+        if self.visit_id > LAST_ID:
+            self.visits[:] = bytes(len(self.visits))
+            self.visit_id = 1
+
+    def visit(self) -> bool:
+        """Note the cell of now; return whether it was new."""
+        ram_map = self.common.ram_map
+        assert ram_map is not None
+        cell = [self.place(name) for name in ("map", "x", "y")]
+        if self.common.slots:
+            return self.visit_slot([*cell, self.place("stage")])
+        maps, rows, columns = ram_map.size
+        number, x, y = cell
+        if number >= maps or x >= columns or y >= rows:
+            return False
+        byte, bit = divmod((number * rows + y) * columns + x, 8)
+        new = not self.visits[byte] >> bit & 1
+        self.visits[byte] |= 1 << bit
+        return new
+
+    def visit_slot(self, cell: list[int]) -> bool:
+        """Note a cell in the hash table; return whether it was new."""
+        index = 0
+        for number, factor in zip(cell, HASH_FACTORS, strict=True):
+            index ^= number * factor
+        at = 2 * (index % self.common.slots)
+        marked = int.from_bytes(self.visits[at : at + 2], "little")
+        self.visits[at : at + 2] = self.visit_id.to_bytes(2, "little")
+        return marked != self.visit_id

@@ -1,0 +1,43 @@
+"""An environment as a row, and back (docs/gameboy.md, 16)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastenv.gameboy import position
+from fastenv.gameboy.common import Common
+from fastenv.gameboy.environment import Environment
+
+# Fields of a row that are attributes under the same name.
+_SAME = ("ep_return", "ep_length", "start", "distance", "ev_distance", "near", "cells", "ev_cells",
+         "ev_items", "ev_dialogue", "ev_events", "visit_id", "last_action", "done")  # fmt: skip
+
+
+def pack(env: Environment) -> bytes:
+    """Return the row of an environment whose machine stands between two frames."""
+    lane = np.zeros(1, env.common.dtype)
+    machine = position.pack(env.machine)
+    for name in machine.dtype.names or ():
+        lane[name] = machine[name]
+    for name in _SAME:
+        lane[name] = getattr(env, name)
+    lane["rng"] = env.rng.state
+    lane["stack"] = np.frombuffer(b"".join(env.stack), np.uint8).reshape(len(env.stack), -1)
+    lane["visits"] = np.frombuffer(env.visits, np.uint8)
+    return lane.tobytes()
+
+
+def unpack(row: Any, common: Common) -> Environment:
+    """Return the environment of a row, any object with the buffer protocol; it is copied."""
+    lane = np.frombuffer(row, common.dtype)
+    env = Environment(common)
+    env.machine = position.unpack(lane, common.cartridge)
+    record = lane[0]
+    for name in _SAME:
+        setattr(env, name, record[name].item())
+    env.rng.state = record["rng"].tolist()
+    env.stack = [plane.tobytes() for plane in record["stack"]]
+    env.visits[:] = record["visits"].tobytes()
+    return env

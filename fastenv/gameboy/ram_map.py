@@ -1,0 +1,155 @@
+"""RAM maps: where in a program's memory an overworld environment finds what it looks at.
+
+A map is data, a JSON file (docs/gameboy.md, 20); that of Lantern Walk is the data file of the ROM.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError
+from fastenv.gameboy.state import MAX_EVENT_BYTES, Place, state_dtype
+from fastenv.gameboy.tables import ECHO, HRAM, WRAM
+
+OURS = ("lantern_walk",)
+NOWHERE = -1
+_NEEDED = ("map", "x", "y")
+# Name in a RAM map -> its bytes.
+PLACES = {
+    "map": (Place.MAP,),
+    "x": (Place.X,),
+    "y": (Place.Y,),
+    "facing": (Place.FACING,),
+    "dialogue": (Place.DIALOGUE,),
+    "items": (Place.ITEMS,),
+    "steps": (Place.STEPS_LOW, Place.STEPS_HIGH),
+    "stage": (Place.STAGE,),
+    "done": (Place.DONE,),
+}
+
+
+@dataclass(frozen=True)
+class RamMap:
+    """Where a program keeps what an overworld environment looks at.
+
+    Parameters
+    ----------
+    places : dict of str to int
+        Address by name; ``map``, ``x`` and ``y`` at least.
+    events : int
+        Address of the first of the events, a bit each from the lowest of a byte on.
+    num_events : int
+    rewarded : tuple of int
+        Events that are rewarded.
+    size : (int, int, int)
+        Maps, and rows and columns of the largest one.
+    """
+
+    places: dict[str, int]
+    events: int
+    num_events: int
+    rewarded: tuple[int, ...]
+    size: tuple[int, int, int]
+
+    @property
+    def event_bytes(self) -> int:
+        """Bytes that hold the events."""
+        return (self.num_events + 7) // 8
+
+    def offsets(self) -> list[int]:
+        """Return where in a row each :class:`Place` is, -1 for those that are nowhere."""
+        found = [NOWHERE] * len(Place)
+        for name, address in self.places.items():
+            for k, place in enumerate(PLACES[name]):
+                found[place] = row_offset(address + k)
+        return found
+
+
+def row_offset(address: int) -> int:
+    """Return where in a row the byte at an address of WRAM or HRAM is."""
+    fields: Any = state_dtype(0).fields
+    if WRAM <= address < ECHO:
+        return int(fields["wram"][1]) + address - WRAM
+    return int(fields["high"][1]) + (address & 0xFF)
+
+
+def load_ram_map(path: str | Path) -> RamMap:
+    """Return a RAM map.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or ``"lantern_walk"``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, or no RAM map in it; names the field and what is allowed.
+    """
+    ours = resources.files("fastenv.gameboy") / "roms" / f"{path}.json"
+    source: Any = ours if path in OURS else Path(path)
+    try:
+        data = json.loads(source.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"ram_map={str(path)!r} cannot be read: {error}.") from error
+    return _read(data, str(path))
+
+
+def _read(data: Any, path: str) -> RamMap:
+    if not isinstance(data, dict) or not isinstance(data.get("memory"), dict):
+        raise ConfigError(f"ram_map={path!r}: memory must be an object of names and addresses.")
+    memory, events = data["memory"], data.get("events", {"address": WRAM, "bits": 0})
+    for name in _NEEDED:
+        if name not in memory:
+            raise ConfigError(f"ram_map={path!r}: memory must have {', '.join(_NEEDED)}.")
+    places = {}
+    for name in PLACES:
+        if name in memory:
+            places[name] = _address(path, f"memory.{name}", memory[name], len(PLACES[name]))
+    if not isinstance(events, dict) or not {"address", "bits"} <= {*events}:
+        raise ConfigError(f"ram_map={path!r}: events must have address and bits.")
+    bits = _number(path, "events.bits", events["bits"], 0, 8 * MAX_EVENT_BYTES)
+    address = _address(path, "events.address", events["address"], max(1, (bits + 7) // 8))
+    rewarded = _numbers(path, "events.rewarded", events.get("rewarded", [*range(bits)]))
+    size = _numbers(path, "size", data.get("size"))
+    if not all(0 <= bit < bits for bit in rewarded):
+        raise ConfigError(f"ram_map={path!r}: events.rewarded must be numbers below {bits}.")
+    if len(size) != 3 or not all(1 <= number <= 256 for number in size):
+        raise ConfigError(
+            f"ram_map={path!r}: size must be three numbers from 1 to 256: maps, rows, columns."
+        )
+    return RamMap(places, address, bits, rewarded, (size[0], size[1], size[2]))
+
+
+def _number(path: str, name: str, value: Any, low: int, high: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+        return value
+    raise ConfigError(f"ram_map={path!r}: {name}={value!r} must be an integer, {low} to {high}.")
+
+
+def _numbers(path: str, name: str, values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list):
+        raise ConfigError(f"ram_map={path!r}: {name}={values!r} must be a list of integers.")
+    return tuple(_number(path, name, value, 0, 256) for value in values)
+
+
+def _address(path: str, name: str, value: Any, size: int) -> int:
+    """Return an address given as a number or as "$C100"."""
+    number = value
+    if isinstance(value, str) and value.startswith("$"):
+        try:
+            number = int(value[1:], 16)
+        except ValueError:
+            number = None
+    if isinstance(number, int) and not isinstance(number, bool):
+        last = number + size - 1
+        if WRAM <= number <= last < ECHO or HRAM <= number <= last < 0xFFFF:
+            return number
+    raise ConfigError(
+        f"ram_map={path!r}: {name}={value!r} must be an address of WRAM, $C000 to $DFFF, or of "
+        "HRAM, $FF80 to $FFFE."
+    )
