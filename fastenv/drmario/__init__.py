@@ -132,7 +132,7 @@ class DrMarioGame(Game):
         mask: npt.NDArray[np.uint8],
         rng: Rng,
     ) -> int:
-        return bots.bot_action(bots.Bot(params["kind"]), game.costs()[agent], mask, rng)
+        return bots.bot_action(params, game, agent, mask, rng)
 
     # -- the compiled twins ----------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class DrMarioGame(Game):
         return PlacementSteering(row, costs)
 
     def bot(self, name: str) -> Array:
-        return np.array([(bots.bot_kind(name),)], BOT_DTYPE)
+        return np.array([(bots.bot_kind(name), *t.GREEDY.values())], BOT_DTYPE)
 
 
 def random_options(

@@ -8,9 +8,10 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from fastenv cimport _batch
 from fastenv._rng cimport rng_bounded
 from fastenv.drmario._game cimport reset as start_episode, step_frame
+from fastenv.drmario._greedy cimport greedy_action
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
 from fastenv.drmario._state cimport (
-    INFEASIBLE, NUM_PLACEMENTS, BotParams, Costs, Head, Knobs, One, Player, Rules, Shared, Two, View
+    BOT_GREEDY, BOT_RANDOM, NUM_PLACEMENTS, BotParams, INFEASIBLE, Costs, Head, Knobs, One, Player, Rules, Shared, Two, View
 )
 
 # -- frames ----------------------------------------------------------------------------------------
@@ -132,9 +133,11 @@ cdef int32_t bot(
 ) noexcept nogil:
     # The readable twin is bots.py.
     cdef const Rules* rules = &(<const Shared*>shared).rules
+    cdef const BotParams* who = <const BotParams*>params
+    cdef const Player* p = <const Player*>(<const Head*>row + 1) + agent
     cdef const Costs* costs
     cdef int i, left = 0, best = 0
-    if (<const BotParams*>params).kind == 0:
+    if who.kind == BOT_RANDOM:
         for i in range(rules.num_actions):
             left += mask[i] != 0
         left = rng_bounded(rng, left)
@@ -148,6 +151,8 @@ cdef int32_t bot(
     costs = <const Costs*>derived + agent
     if not costs.known:
         return 0
+    if who.kind == BOT_GREEDY:
+        return greedy_action(&(<const Shared*>shared).tables, p, costs.costs, who)
     for i in range(NUM_PLACEMENTS):
         if costs.costs[i] < costs.costs[best]:
             best = i

@@ -360,18 +360,27 @@ cdef inline void demo_input(const Demo* demo, Head* h, Player* p) noexcept nogil
     press(p, raw)
 
 
+cdef struct Pose:
+    int row
+    int col
+    int rot
+
+
+cdef inline Pose pose_of(int action) noexcept nogil:
+    # What a placement means (docs/drmario.md, 11.3).
+    cdef Pose pose
+    cdef int orientation = action // CELLS, cell = action % CELLS
+    pose.row, pose.col = ROWS - 1 - cell // COLUMNS, cell % COLUMNS
+    pose.rot = (4 - orientation) & 3
+    pose.row -= orientation == 1
+    pose.col -= orientation == 2
+    return pose
+
+
 cdef inline void lock_plan(const Tables* tb, Player* p) noexcept nogil:
-    cdef int orientation = p.plan_action // CELLS, cell = p.plan_action % CELLS
-    cdef int row = ROWS - 1 - cell // COLUMNS, col = cell % COLUMNS
+    cdef Pose pose = pose_of(p.plan_action)
     p.speed_counter = 0
-    if orientation == 0:
-        lock(tb, p, row, col, 0)
-    elif orientation == 1:
-        lock(tb, p, row - 1, col, 3)
-    elif orientation == 2:
-        lock(tb, p, row, col - 1, 2)
-    else:
-        lock(tb, p, row, col, 1)
+    lock(tb, p, pose.row, pose.col, pose.rot)
 
 
 cdef inline void complete_plan(const Shared* c, const Head* h, Player* p) noexcept nogil:

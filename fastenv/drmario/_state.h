@@ -318,9 +318,35 @@ FASTENV_AT(Knobs, speed, 14);
 
 typedef struct BotParams {
     int32_t kind;
+    int32_t virus;
+    int32_t half;
+    int32_t row_pair;
+    int32_t row_triple;
+    int32_t column_pair;
+    int32_t column_triple;
+    int32_t virus_row;
+    int32_t virus_column;
+    int32_t gap;
+    int32_t cover;
+    int32_t change;
+    int32_t neck;
+    int32_t frame;
 } BotParams;
-FASTENV_SIZE(BotParams, 4);
+FASTENV_SIZE(BotParams, 56);
 FASTENV_AT(BotParams, kind, 0);
+FASTENV_AT(BotParams, virus, 4);
+FASTENV_AT(BotParams, half, 8);
+FASTENV_AT(BotParams, row_pair, 12);
+FASTENV_AT(BotParams, row_triple, 16);
+FASTENV_AT(BotParams, column_pair, 20);
+FASTENV_AT(BotParams, column_triple, 24);
+FASTENV_AT(BotParams, virus_row, 28);
+FASTENV_AT(BotParams, virus_column, 32);
+FASTENV_AT(BotParams, gap, 36);
+FASTENV_AT(BotParams, cover, 40);
+FASTENV_AT(BotParams, change, 44);
+FASTENV_AT(BotParams, neck, 48);
+FASTENV_AT(BotParams, frame, 52);
 
 typedef struct Costs {
     uint8_t occupied[16];

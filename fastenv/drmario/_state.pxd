@@ -39,6 +39,10 @@ cdef enum:
     NO_ACTION = -1
     NO_SPAWN = 255
     REGISTRY_SEEDS = 120
+    NECK_LEFT = 2
+    NECK_RIGHT = 5
+    NECK_HEIGHT = 9
+    DECIDED = 1000000000
     STACKED = 3
 
 cdef enum Tile:
@@ -85,6 +89,11 @@ cdef enum Actions:
     ACTIONS_BUTTONS = 0
     ACTIONS_LATCHED = 1
     ACTIONS_UNLATCHED = 2
+
+cdef enum Bot:
+    BOT_RANDOM = 0
+    BOT_FIRST = 1
+    BOT_GREEDY = 2
 
 cdef extern from "_state.h":
     ctypedef struct Head:
@@ -239,6 +248,19 @@ cdef extern from "_state.h":
 
     ctypedef struct BotParams:
         int32_t kind
+        int32_t virus
+        int32_t half
+        int32_t row_pair
+        int32_t row_triple
+        int32_t column_pair
+        int32_t column_triple
+        int32_t virus_row
+        int32_t virus_column
+        int32_t gap
+        int32_t cover
+        int32_t change
+        int32_t neck
+        int32_t frame
 
     ctypedef struct Costs:
         uint8_t occupied[16]

@@ -1,23 +1,16 @@
-"""Scripted players of Dr. Mario."""
+"""Scripted players of Dr. Mario (docs/drmario.md, 17)."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.drmario import tables as t
+from fastenv.drmario.greedy import greedy_action
+from fastenv.drmario.reference import DrMario
+from fastenv.drmario.state import Bot
 from fastenv.errors import ConfigError
 from fastenv.rng import Rng
-
-
-class Bot(IntEnum):
-    """Who plays."""
-
-    RANDOM = 0  # any legal action, all as likely; one draw
-    FIRST = 1  # the placement that takes the fewest frames, among equals the lowest; 0 in frames
-
 
 NAMES = tuple(bot.name.lower() for bot in Bot)
 
@@ -36,20 +29,28 @@ def bot_kind(name: str) -> Bot:
 
 
 def bot_action(
-    kind: Bot, costs: Sequence[int] | None, mask: npt.NDArray[np.uint8], rng: Rng
+    params: np.void, game: DrMario, agent: int, mask: npt.NDArray[np.uint8], rng: Rng
 ) -> int:
     """Return a bot's action.
 
     Parameters
     ----------
-    kind : Bot
-    costs : sequence of int or None
-        Those of the 512 placements, None where no decision is due or decisions are frames.
+    params : record
+        Of ``BOT_DTYPE``.
+    game : DrMario
+    agent : int
+        In whose place.
     mask : ndarray of uint8
         Legal actions.
     rng : Rng
     """
-    if kind == Bot.RANDOM:
+    if params["kind"] == Bot.RANDOM:
         legal = np.flatnonzero(mask).tolist()
         return int(legal[rng.bounded(len(legal))])
-    return 0 if costs is None else int(np.argmin(costs))
+    costs = game.costs()[agent]
+    if costs is None:
+        return 0
+    if params["kind"] == Bot.FIRST:
+        return int(np.argmin(costs))
+    weights = {name: int(params[name]) for name in t.GREEDY}
+    return greedy_action(game.players[agent], costs, weights)

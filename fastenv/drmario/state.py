@@ -200,7 +200,8 @@ def derived_dtype(agents: int) -> np.dtype[Any]:
     return np.dtype([("players", COSTS_DTYPE, (agents,))], align=True)
 
 
-BOT_DTYPE = np.dtype([("kind", "i4")], align=True)  # a bots.Bot
+# A Bot, and what ``greedy`` weighs.
+BOT_DTYPE = np.dtype([("kind", "i4"), *((name, "i4") for name in t.GREEDY)], align=True)
 
 # Coefficients of the reward (docs/drmario.md, 14.1), by the names of the options.
 COEFFICIENTS = {
@@ -248,6 +249,14 @@ RULES_DTYPE = np.dtype(
     ],
     align=True,
 )
+
+
+class Bot(IntEnum):
+    """Who plays (docs/drmario.md, 17)."""
+
+    RANDOM = 0
+    FIRST = 1
+    GREEDY = 2
 
 
 class Actions(IntEnum):
@@ -324,7 +333,8 @@ CONSTANTS = {
         "LOWEST_LEVEL", "IDLE", "MAX_SPEED_UPS", "FIRST_REPEAT", "NEXT_REPEAT", "BLOCKED_REPEAT",
         "MATCH", "LAST_THROW", "MAX_DOUBLINGS", "MAX_HEIGHT", "MIN_ATTACK", "MAX_ATTACK",
         "DEMO_LEVEL", "DEMO_SPEED", "DEMO_INTRO", "DEMO_FRAME", "DEMO_PREROLL", "DEMO_INPUTS",
-        "NUM_PLACEMENTS", "INFEASIBLE", "NO_ACTION", "NO_SPAWN", "REGISTRY_SEEDS",
+        "NUM_PLACEMENTS", "INFEASIBLE", "NO_ACTION", "NO_SPAWN", "REGISTRY_SEEDS", "NECK_LEFT",
+        "NECK_RIGHT", "NECK_HEIGHT", "DECIDED",
     )
 } | {"STACKED": STACKED}  # fmt: skip
 ENUMS: dict[type[IntEnum], str] = {
@@ -334,4 +344,5 @@ ENUMS: dict[type[IntEnum], str] = {
     t.Next: "NEXT_",
     t.Reason: "REASON_",
     Actions: "ACTIONS_",
+    Bot: "BOT_",
 }

@@ -180,6 +180,27 @@ NO_SPAWN = 0xFF  # no pill was decided on yet
 MOST = 2**30  # more decisions, frames or pills than an episode can have
 MAX_WAIT = 6_000  # frames behind a placement after which an episode is truncated
 
+# How ``greedy`` weighs what a placement leaves (docs/drmario.md, 17.2). Found, and explained, by
+# ``python -m tools.drmario_weights``; whole numbers, so that no order of sums counts.
+GREEDY = {
+    "virus": 1000,
+    "half": -12,
+    "row_pair": 47,
+    "row_triple": 62,
+    "column_pair": 83,
+    "column_triple": 213,
+    "virus_row": 18,
+    "virus_column": 136,
+    "gap": -11,
+    "cover": -338,
+    "change": -64,
+    "neck": -27,
+    "frame": -8,
+}
+NECK_LEFT, NECK_RIGHT = 2, 5  # columns beside the spawn, and in it
+NECK_HEIGHT = 9  # which is not too high for them
+DECIDED = 10**9  # more than what else can be weighed: a level cleared, or lost
+
 NUM_BUTTONS = 256
 NUM_LATCHED = 10
 LATCHED_DIRECTIONS = (Button.LEFT, Button.RIGHT, Button.DOWN)

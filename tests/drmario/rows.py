@@ -35,6 +35,7 @@ class CompiledRows:
             tail=("stack",) if config.stack > 1 else (),
             knobs_dtype=state.KNOBS_DTYPE,
             derived_dtype=state.derived_dtype(agents) if config.placement else None,
+            bot_dtype=state.BOT_DTYPE,
         )
         spec.check()
 

@@ -94,7 +94,7 @@ def test_hand_made_boards_go_on_alike(agents, placement):
 
 @needs_core
 @pytest.mark.parametrize("placement", [False, True])
-@pytest.mark.parametrize("kind", ["random", "first"])
+@pytest.mark.parametrize("kind", ["random", "first", "greedy"])
 def test_bots_choose_alike_in_all_backends(kind, placement):
     game, _ = game_of(1, 2, placement)
     for agent in range(2):

@@ -34,7 +34,7 @@ class DrMario(GameTraining):
         "spawns": "measure",
         "viruses": "measure",
     }
-    bots: tuple[str, ...] = ("first", "random")
+    bots: tuple[str, ...] = ("greedy", "first", "random")
     protocol = "training.games.drmario.evaluation"
 
     def config(self, env: str, trainer: str) -> str | None:
