@@ -197,6 +197,8 @@ def planes_of(
     costs : sequence of int or None
     level : int
     """
+    if obs == "none":
+        return []
     if obs == "bitplane":
         return everything(view, level)
     if obs == "extended":

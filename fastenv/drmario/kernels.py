@@ -48,12 +48,12 @@ CANONICAL = np.array([1, 0, 2], np.uint8)
 # Rows up and columns right of the first half and of the second, by rotation.
 HALVES = np.array([[[0, 0], [0, 1]], [[0, 0], [1, 0]], [[0, 1], [0, 0]], [[1, 0], [0, 0]]], np.int8)
 # Planes of an observation, by its number: with falling and next pill, links, opponent, feasible.
-REDUCED = np.array([0, 0, 0, 0, 0, 1, 1, 0, 0], np.bool_)
-LINKED = np.array([0, 0, 1, 1, 1, 0, 0, 0, 0], np.bool_)
-VERSUS = np.array([0, 0, 0, 0, 1, 0, 0, 0, 0], np.bool_)
-FEASIBLE = np.array([0, 1, 0, 1, 1, 0, 1, 0, 0], np.bool_)
-NUM_PLANES = np.array([4, 8, 8, 12, 20, 6, 10, 12, 16], np.int64)
-BITPLANE, EXTENDED = 7, 8
+REDUCED = np.array([0, 0, 0, 0, 0, 1, 1, 0, 0, 0], np.bool_)
+LINKED = np.array([0, 0, 1, 1, 1, 0, 0, 0, 0, 0], np.bool_)
+VERSUS = np.array([0, 0, 0, 0, 1, 0, 0, 0, 0, 0], np.bool_)
+FEASIBLE = np.array([0, 1, 0, 1, 1, 0, 1, 0, 0, 0], np.bool_)
+NUM_PLANES = np.array([4, 8, 8, 12, 20, 6, 10, 12, 16, 0], np.int64)
+BITPLANE, EXTENDED, NONE = 7, 8, 9
 
 HEAD, PLAYER, VIEW = HEAD_DTYPE.itemsize, PLAYER_DTYPE.itemsize, VIEW_DTYPE.itemsize
 COSTS = COSTS_DTYPE.itemsize
@@ -361,7 +361,7 @@ def _planes(rules, view, words, other, due, known, level, planes):
         _everything(view, words, level, planes)
     elif kind == EXTENDED:
         _extended(view, words, level, planes)
-    else:
+    elif kind != NONE:
         if REDUCED[kind]:
             at = _reduced(view, words, planes)
         else:

@@ -45,6 +45,7 @@ PLANES: dict[str, tuple[str, ...]] = {
         "preview second / 2",
         "preview rotation / 3",
     ),
+    "none": (),
 }  # fmt: skip
 OBSERVATIONS = tuple(PLANES)
 OBS_DTYPES = ("float32", "uint8")
@@ -63,6 +64,7 @@ class Planes(IntEnum):
     BITPLANE_REDUCED_MASK = 6
     BITPLANE = 7
     EXTENDED = 8
+    NONE = 9
 
 
 # -- what a Dict has beside the planes -------------------------------------------------------------

@@ -204,3 +204,4 @@ def test_constants_are_those_of_the_tables():
         assert kernels.FEASIBLE[k] == ("mask" in name)
     assert layout.OBSERVATIONS[kernels.BITPLANE] == "bitplane"
     assert layout.OBSERVATIONS[kernels.EXTENDED] == "extended"
+    assert layout.OBSERVATIONS[kernels.NONE] == "none"
