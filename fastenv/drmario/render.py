@@ -13,7 +13,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Tile
 from fastenv.drmario.view import BottleView, game_views
 
-__all__ = ["render_ansi", "render_rgb"]
+__all__ = ["render_ansi", "render_bottles", "render_rgb"]
 
 BOLD, DIM = "1", "2"
 LETTERS = "yrb"  # by colour, as the rules number them
@@ -113,6 +113,19 @@ def render_ansi(row: Any, color: bool = True, ghosts: Mapping[int, int] | None =
     for view in game_views(row, ghosts):
         blocks += [text.bottle(view), text.panel(view)]
     return "\n".join(_beside(blocks, [BOTTLE + 2, PANEL + 3] * (len(blocks) // 2)))
+
+
+def render_bottles(row: Any, color: bool = True, ghosts: Mapping[int, int] | None = None) -> str:
+    """Return the bottles alone, 18 characters wide each, for many games on one screen.
+
+    Parameters
+    ----------
+    row, color, ghosts
+        See :func:`render_ansi`.
+    """
+    text = _Text(color)
+    blocks = [text.bottle(view) for view in game_views(row, ghosts)]
+    return "\n".join(_beside(blocks, [BOTTLE + 2] * len(blocks)))
 
 
 def render_rgb(row: Any) -> np.ndarray:
