@@ -9,24 +9,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from training.nets.activations import ACTIVATIONS
 from training.nets.encoders import Encoder
-from training.nets.fused import Layers
+from training.nets.fused import hidden_layers
+from training.nets.initial import orthogonal
 from training.nets.layout import ObsLayout, as_tensor
 from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.nets.recurrent import CELLS, GRU, LSTM, SSM, unroll
 from training.run.options.ppo import NativeConfig, PPOConfig
 
 Logits = Callable[[np.ndarray], np.ndarray]
-# Gains of the orthogonal initialisation; biases are 0.
-HIDDEN_GAIN = math.sqrt(2.0)
+# Gains of the orthogonal initialisation of the heads.
 POLICY_GAIN = 0.01
 VALUE_GAIN = 1.0
 
@@ -84,11 +83,8 @@ class Tower(nn.Module):
 
     def __init__(self, size_in: int, ppo: PPOConfig, native: NativeConfig) -> None:
         super().__init__()
-        layers: list[nn.Module] = []
-        for width in ppo.net_arch:
-            layers += [nn.Linear(size_in, width), ACTIVATIONS[ppo.activation]()]
-            size_in = width
-        self.layers = Layers(*layers)
+        self.layers = hidden_layers(size_in, ppo.net_arch, ppo.activation)
+        size_in = ppo.net_arch[-1]
         self.cell: GRU | LSTM | SSM | None = None
         if native.recurrent != "none":
             self.cell = CELLS[native.recurrent](size_in, native.recurrent_size)
@@ -151,11 +147,7 @@ class ActorCritic(nn.Module):
 
     @torch.no_grad()
     def _initialise(self) -> None:
-        for module in self.modules():
-            if isinstance(module, (nn.Linear, nn.Conv2d)):
-                nn.init.orthogonal_(module.weight, HIDDEN_GAIN)
-                if module.bias is not None:
-                    module.bias.zero_()
+        orthogonal(self)
         head = self.policy_head
         last = head if isinstance(head, nn.Linear) else head.out
         for weight in last.weight.chunk(self.num_heads):
@@ -305,9 +297,19 @@ def player_of(net: ActorCritic) -> Logits | RecurrentLogits:
     return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
 
 
-def logits_of(net: ActorCritic) -> Logits:
+class Scores(Protocol):
+    """A network without a state that scores actions, the best one highest."""
+
+    def logits(self, obs: Tensor) -> Tensor:
+        """Return a number for each action, shape (n, A)."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Return its parameters."""
+
+
+def logits_of(net: Scores) -> Logits:
     """Return a network without a state as a function from observations to logits."""
-    device = net.value_head.weight.device
+    device = next(net.parameters()).device
 
     def logits(obs: np.ndarray) -> np.ndarray:
         with torch.inference_mode():

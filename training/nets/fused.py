@@ -8,13 +8,14 @@ torch's tanh of bfloat16 alone costs as much as the product of a layer of 256.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from training.nets.activations import Tanh
+from training.nets.activations import ACTIVATIONS, Tanh
 
 # What oneDNN calls an activation, by its module; the gradient of each follows from its output.
 _FUSED: dict[type[nn.Module], str] = {Tanh: "tanh", nn.ReLU: "relu"}
@@ -68,6 +69,26 @@ class Layers(nn.Sequential):
     def _pairs(self) -> Iterator[tuple[Any, nn.Module]]:
         modules = iter(self)
         return zip(modules, modules, strict=True)
+
+
+def hidden_layers(size_in: int, widths: Sequence[int], activation: str) -> Layers:
+    """Return linear layers of these widths, each with an activation behind it.
+
+    Parameters
+    ----------
+    size_in : int
+    widths : sequence of int
+    activation : str
+        One of :data:`training.nets.activations.ACTIVATIONS`.
+    """
+    sizes = (size_in, *widths)
+    return Layers(
+        *(
+            module
+            for before, width in itertools.pairwise(sizes)
+            for module in (nn.Linear(before, width), ACTIVATIONS[activation]())
+        )
+    )
 
 
 def _is_low(x: Tensor) -> bool:

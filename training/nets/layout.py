@@ -132,8 +132,12 @@ class ObsLayout:
         fits = native.attention == 0 or bool(self.slots)
         allowed = "0: this game does not show card slots"
         require(fits, "native.attention", native.attention, allowed)
-        fits = native.encoder != "conv" or any(field.is_image for field in self.fields)
-        require(fits, "native.encoder", native.encoder, "'auto': this game shows no image")
+        self.check_encoder(native.encoder, "native.encoder")
+
+    def check_encoder(self, encoder: str, name: str) -> None:
+        """Refuse an encoder, by the name of its option, that there is nothing for."""
+        fits = encoder != "conv" or any(field.is_image for field in self.fields)
+        require(fits, name, encoder, "'auto': this game shows no image")
 
     def _shows_board(self, encoder: str) -> bool:
         if self.placements is None or encoder == "flat":

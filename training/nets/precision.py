@@ -50,8 +50,8 @@ def cuda_has_bf16() -> bool:
     return torch.cuda.is_bf16_supported(including_emulation=False)
 
 
-def check(name: str, device: torch.device) -> None:
-    """Refuse a precision that the device lacks.
+def check(name: str, device: torch.device, option: str = "ppo.precision") -> None:
+    """Refuse a precision, by the name of its option, that the device lacks.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def check(name: str, device: torch.device) -> None:
     elif name == "bf16" and kind == "cuda" and not cuda_has_bf16():
         reason = "this CUDA device has no bfloat16; choose fp16 or fp32."
     if reason:
-        raise ConfigError(f"ppo.precision={name!r} is not possible: {reason}")
+        raise ConfigError(f"{option}={name!r} is not possible: {reason}")
 
 
 TURNS = 3  # of each precision

@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fastenv import BatchEngine
 from training.callbacks.of_run import conduct
 from training.nets import actor_critic as policy
@@ -17,13 +15,14 @@ from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.trainer import OnStep, PPOTrainer
-from training.run import checkpoint, envs, games, late_actions, sizes
+from training.run import checkpoint, envs, games
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
+from training.run.learner import TrainerLearner
 from training.run.loop import Loop
 from training.run.session import Outcome, Snapshot
 from training.selfplay import league
@@ -43,7 +42,7 @@ def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
     return conduct(run, resume, lambda: NativeLearner(run.config, lanes, run.path), identity)
 
 
-class NativeLearner:
+class NativeLearner(TrainerLearner):
     """:class:`PPOTrainer` on the engines of a run; see :class:`training.run.session.Learner`.
 
     Parameters
@@ -55,10 +54,12 @@ class NativeLearner:
         Of the run; self-play keeps its pool there, and without it there is none.
     """
 
+    trainer: PPOTrainer
+
     def __init__(
         self, config: RunConfig, given: Lanes | None = None, folder: Path | None = None
     ) -> None:
-        self._config = config
+        super().__init__(config)
         given = given or lanes(config)
         self.engines: list[Engine] = list(given.engines)
         self.impl = given.impl
@@ -68,8 +69,7 @@ class NativeLearner:
             assert isinstance(engine, BatchEngine)  # its other opponents are bots
             self.league = League(config, folder, engine, self._new_net)
             self.engines = [self.league.engine]
-        self._loop: Loop | None = None
-        self.trainer = self.build(config, self._on_step)
+        self.trainer = self.build(config, self._follower)
 
     def build(self, config: RunConfig, on_step: OnStep) -> PPOTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
@@ -78,44 +78,9 @@ class NativeLearner:
     def _new_net(self) -> ActorCritic:
         return ActorCritic(obs_layout(self.engines[0]), self._config.ppo, self._config.native)
 
-    def _on_step(
-        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
-    ) -> None:
-        """Follow a step, or the reset before the first, and hold actions back."""
-        if self._loop is not None:
-            self._loop.step(engine, actions, obs, mask)
-        rules = self._config.mask_schedule
-        if rules:
-            steps = 0 if self._loop is None else self._loop.steps
-            mask[:] = late_actions.masks(engine, rules, steps, mask)
-
-    @property
-    def device(self) -> str:
-        """Where the network is."""
-        return str(self.trainer.device)
-
-    @property
-    def precision(self) -> str:
-        """Of the layers; ``auto`` until it has chosen."""
-        return self.trainer.chosen_precision
-
-    @property
-    def updates(self) -> int:
-        """Optimizer steps until now."""
-        return self.trainer.updates
-
-    def sizes(self) -> str:
-        """Return one line on what the options amount to."""
-        engine = self.engines[0]
-        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the summary says of network and rollout."""
-        return sizes.facts(self._config, self.device)
-
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
-        self._loop, trainer = loop, self.trainer
+        self._follower.loop, trainer = loop, self.trainer
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return

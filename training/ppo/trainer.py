@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fastenv import BatchEngine
 from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler
 from training.nets.layout import obs_layout, without_padding
+from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
     Precision,
     choose,
@@ -30,12 +30,11 @@ from training.ppo.buffer import Rollout
 from training.ppo.gae import gae_many, gae_torch
 from training.ppo.lanes import CutOff, Lanes, lanes_of
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
-from training.ppo.memory import keep_freed_memory
 from training.ppo.minibatch import Minibatches
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
 from training.run.checkpoint import to_host
-from training.run.engine import Engine
+from training.run.engine import Engine, decisions_of, restore_lanes, rows_of
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
 from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
@@ -563,19 +562,13 @@ class PPOTrainer:
                 "skipped_steps": self.precision.skipped,
                 "precision": self.precision.name,
             },
-            "rows": np.concatenate([engine.get_state() for engine in self.engines]),
+            "rows": rows_of(self.engines),
             "arrays": {
                 "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
                 "mask": self.rollout.mask[-1].cpu().numpy().copy(),
-                **self._decisions(),
+                **decisions_of(self.engines),
             },
         }
-
-    def _decisions(self) -> dict[str, np.ndarray]:
-        """Return what the rows of engines with an ``opponent`` do not say, shape (N,)."""
-        every = [e.get_decisions() for e in self.engines if isinstance(e, BatchEngine)]
-        counted = [counts for counts in every if counts is not None]
-        return {"decisions": np.concatenate(counted)} if counted else {}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
@@ -596,10 +589,7 @@ class PPOTrainer:
         self._state.copy_(model["state"])
         if self._auxiliary is not None:
             self._auxiliary.load_state_dict(model["auxiliary"])
-        for lanes in self._lanes:
-            lanes.engine.set_state(None, saved["rows"][lanes.slice])
-            if "decisions" in saved["arrays"] and isinstance(lanes.engine, BatchEngine):
-                lanes.engine.set_decisions(saved["arrays"]["decisions"][lanes.slice])
+        restore_lanes(self.engines, saved["rows"], saved["arrays"])
         self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
         self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import Game, GameSpec
+from fastenv import BatchEngine, Game, GameSpec
 
 Array = npt.NDArray[Any]
 
@@ -91,3 +91,28 @@ class Engine(Protocol):
 
     def configure(self, name: str, value: Any, idx: Any = None) -> None:
         """Set a knob, for each lane from its next reset."""
+
+
+# -- saving ----------------------------------------------------------------------------------------
+
+
+def rows_of(engines: Sequence[Engine]) -> Array:
+    """Return copies of the rows of all lanes as bytes, uint8 (N, S)."""
+    return np.concatenate([engine.get_state() for engine in engines])
+
+
+def decisions_of(engines: Sequence[Engine]) -> dict[str, Array]:
+    """Return what the rows of engines with an ``opponent`` do not say, shape (N,)."""
+    every = [e.get_decisions() for e in engines if isinstance(e, BatchEngine)]
+    counted = [counts for counts in every if counts is not None]
+    return {"decisions": np.concatenate(counted)} if counted else {}
+
+
+def restore_lanes(engines: Sequence[Engine], rows: Array, arrays: Mapping[str, Array]) -> None:
+    """Put back what :func:`rows_of` and, among ``arrays``, :func:`decisions_of` returned."""
+    first = 0
+    for engine in engines:
+        here = slice(first, first := first + engine.num_envs)
+        engine.set_state(None, rows[here])
+        if "decisions" in arrays and isinstance(engine, BatchEngine):
+            engine.set_decisions(arrays["decisions"][here])

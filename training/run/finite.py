@@ -13,8 +13,14 @@ class TrainingError(FastEnvError, RuntimeError):
     """A training cannot go on; the message says why. What was saved before is as it was."""
 
 
-def check_parameters(net: torch.nn.Module) -> None:
+def check_parameters(net: torch.nn.Module, section: str = "ppo") -> None:
     """Refuse a network with a parameter that is not finite: a checkpoint of it would be no use.
+
+    Parameters
+    ----------
+    net : Module
+    section : str
+        Where the options of its training are.
 
     Raises
     ------
@@ -25,15 +31,15 @@ def check_parameters(net: torch.nn.Module) -> None:
         if not bool(torch.isfinite(parameter).all()):
             raise TrainingError(
                 f"{name} of the network is not finite, so it is not saved; lower "
-                "ppo.learning_rate, and go on from the last checkpoint."
+                f"{section}.learning_rate, and go on from the last checkpoint."
             )
 
 
-def check_loss(loss: float, iteration: int) -> None:
-    """Refuse a loss that is not finite; TrainingError names the iteration."""
+def check_loss(loss: float, iteration: int, section: str = "ppo") -> None:
+    """Refuse a loss that is not finite; TrainingError names the iteration and ``section``."""
     if not math.isfinite(loss):
         raise TrainingError(
             f"the loss became {loss} in iteration {iteration}: nothing of this iteration is saved; "
-            "lower ppo.learning_rate or choose ppo.precision=fp32, and go on from the last "
-            "checkpoint."
+            f"lower {section}.learning_rate or choose {section}.precision=fp32, and go on from "
+            "the last checkpoint."
         )

@@ -1,0 +1,50 @@
+"""What a trainer calls after every step of an engine, on behalf of the run it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from training.run import late_actions
+from training.run.engine import Engine
+from training.run.loop import Loop
+from training.run.options.mask_schedule import LateAction
+
+
+class Follower:
+    """Tells the loop of a run what happens in the lanes, and holds actions back.
+
+    Parameters
+    ----------
+    rules : sequence of LateAction
+        The ``mask_schedule`` of the run.
+
+    Attributes
+    ----------
+    loop : Loop or None
+        None until the training begins.
+    """
+
+    def __init__(self, rules: Sequence[LateAction]) -> None:
+        self._rules = rules
+        self.loop: Loop | None = None
+
+    def __call__(
+        self, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Follow a step, or with None for actions the reset before the first.
+
+        Parameters
+        ----------
+        engine : Engine
+        actions : ndarray of int, shape (n,), or None
+        obs, mask : ndarray
+            Where the engine has written what comes next; both may be written anew.
+        """
+        if self.loop is not None:
+            self.loop.step(engine, actions, obs, mask)
+        if self._rules:
+            steps = 0 if self.loop is None else self.loop.steps
+            mask[:] = late_actions.masks(engine, self._rules, steps, mask)

@@ -1,0 +1,68 @@
+"""What the learners of our own trainers have in common (:class:`training.run.session.Learner`)."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+
+from training.run import sizes
+from training.run.config import RunConfig
+from training.run.engine import Engine
+from training.run.follow import Follower
+
+
+class Trainer(Protocol):
+    """A trainer of ours, to those who tell of it."""
+
+    updates: int
+    device: torch.device
+
+    @property
+    def chosen_precision(self) -> str:
+        """Name of the precision; ``auto`` until it has chosen."""
+
+
+class TrainerLearner:
+    """Tells a run of its trainer; a subclass sets the attributes and does the rest.
+
+    Parameters
+    ----------
+    config : RunConfig
+
+    Attributes
+    ----------
+    engines : list of Engine
+    trainer : Trainer
+    """
+
+    engines: list[Engine]
+    trainer: Trainer
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._follower = Follower(config.mask_schedule)
+
+    @property
+    def device(self) -> str:
+        """Where the network is."""
+        return str(self.trainer.device)
+
+    @property
+    def precision(self) -> str:
+        """Of the layers; ``auto`` until it has chosen."""
+        return self.trainer.chosen_precision
+
+    @property
+    def updates(self) -> int:
+        """Optimizer steps until now."""
+        return self.trainer.updates
+
+    def sizes(self) -> str:
+        """Return one line on what the options amount to."""
+        engine = self.engines[0]
+        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the summary says of network and lanes."""
+        return sizes.facts(self._config, self.device)
