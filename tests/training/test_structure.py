@@ -15,7 +15,7 @@ LAYERS = (
     ("logs", "nets"),
     ("evaluation",),
     ("callbacks", "selfplay"),
-    ("ppo",),
+    ("ppo", "dqn"),
     ("sb3", "ensemble"),
     ("policies",),
     ("games",),

@@ -1,0 +1,92 @@
+"""Prioritised replay: which stored decisions are drawn how often, and what that is weighed with.
+
+A decision with temporal-difference error ``d`` has priority ``(|d| + 1e-6)**alpha`` and is drawn in
+proportion to it; its loss is weighed by ``(n P)**-beta``, divided by the largest of the minibatch.
+Schaul et al., Prioritized Experience Replay, 2016.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from training.dqn.sumtree import SumTree
+from training.run.finite import TrainingError
+
+Array = npt.NDArray[Any]
+LEAST_ERROR = 1e-6  # so that everything is drawn some time
+
+
+class Priorities:
+    """Priorities of stored decisions.
+
+    Parameters
+    ----------
+    capacity : int
+    alpha : float
+        From 0, where all are drawn alike, to 1.
+    """
+
+    def __init__(self, capacity: int, alpha: float) -> None:
+        self._tree = SumTree(capacity)
+        self._alpha = alpha
+        self._largest = 1.0
+
+    def add(self, rows: Array) -> None:
+        """Let new rows, int64 (k,), be drawn; they have the largest priority there was."""
+        self._tree.set(rows, np.full(len(rows), self._largest))
+
+    def remove(self, rows: Array) -> None:
+        """Let rows, int64 (k,), be drawn no more."""
+        self._tree.set(rows, np.zeros(len(rows)))
+
+    def update(self, rows: Array, errors: Array) -> None:
+        """Set the priorities of rows (k,) by their temporal-difference errors, shape (k,).
+
+        Raises
+        ------
+        TrainingError
+            An error is not finite; nothing is changed then.
+        """
+        if not np.isfinite(errors).all():
+            raise TrainingError(
+                "a temporal-difference error is not finite, so no priority can be made of it: try "
+                "a smaller dqn.learning_rate, or rewards of a smaller scale."
+            )
+        priorities = (np.abs(errors).astype(np.float64) + LEAST_ERROR) ** self._alpha
+        self._largest = max(self._largest, float(priorities.max()))
+        self._tree.set(rows, priorities)
+
+    def draw(self, count: int, generator: torch.Generator) -> Array:
+        """Return rows, int64 (count,), one from each of ``count`` equal parts of the sum."""
+        points = torch.rand(count, dtype=torch.float64, generator=generator).numpy()
+        rows: Array = self._tree.draw((np.arange(count) + points) / count)
+        return rows
+
+    def weights(self, rows: Array, size: int, beta: float) -> Tensor:
+        """Return what the losses of rows are weighed with, float32, shape (k,).
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (k,)
+        size : int
+            Rows that can be drawn.
+        beta : float
+            From 0, no correction, to 1, a full one.
+        """
+        chance = self._tree.priorities[rows] / self._tree.total
+        weights = (size * chance) ** -beta
+        return torch.from_numpy((weights / weights.max()).astype(np.float32))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return a copy of all priorities, and the largest there was."""
+        return {"priorities": self._tree.priorities.copy(), "largest": self._largest}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        self._largest = float(saved["largest"])
+        self._tree.set_all(saved["priorities"])

@@ -1,0 +1,409 @@
+"""Replay in tensors: a ring of rows of all lanes, allocated once, into which the engine writes.
+
+Row ``l`` holds, of every lane, the observation and mask before decision ``l`` and what the decision
+brought. What follows it is row ``l + 1``, which is not stored twice::
+
+    rows   ...  l - 1 |  l   | l + 1 |  ...  | head          | head + 1 ...
+           finished decisions: obs, mask,    | obs and mask  | the oldest decision
+           action, reward, discount, end     | of the next   |
+
+Only where an episode was cut off is its last observation elsewhere, in a second, smaller ring:
+row ``l + 1`` already shows the next episode. Where an episode terminated nothing follows.
+
+A sample is the first decision of a window of ``n_step``, or of fewer if the episode ends::
+
+    reward    sum of r[k] * (d[0] * ... * d[k - 1])
+    discount  d[0] * ... * d[m - 1], or 0 where the last of the m decisions terminated
+    next_obs  what follows them
+
+with ``d = gamma**tau`` of each decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from training.dqn.priorities import Priorities
+from training.nets.layout import as_array, as_tensor, storage
+from training.run.engine import Engine
+from training.run.options.dqn import finals_of
+from training.run.values import require
+
+Array = npt.NDArray[Any]
+RUNNING, TERMINATED, TRUNCATED = 0, 1, 2  # how a decision left its episode
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Decisions to learn from; k of them.
+
+    Parameters
+    ----------
+    index : Tensor of int64, shape (k,)
+        Where they are: row * lanes + lane.
+    obs, next_obs : Tensor, shape (k, ...), in the engine's dtype
+        Before the decision, and behind the last one of its window.
+    action : Tensor of int64, shape (k,)
+    reward, discount : Tensor of float32, shape (k,)
+        Of the window; see the module.
+    next_mask : Tensor of bool, shape (k, A)
+        Legal actions behind the window. The engine shows none where it cut an episode off: there
+        they are those of the decision before.
+    weight : Tensor of float32, shape (k,)
+        Of its loss; 1 without priorities.
+    """
+
+    index: Tensor
+    obs: Tensor
+    action: Tensor
+    reward: Tensor
+    discount: Tensor
+    next_obs: Tensor
+    next_mask: Tensor
+    weight: Tensor
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """Where the windows of some decisions lead; see :class:`Batch`."""
+
+    reward: Tensor
+    discount: Tensor
+    following: Tensor  # index of the row behind the window
+    last: Tensor  # index of its last decision
+    truncated: Tensor
+    final: Tensor  # running number of the last observation, where it was truncated
+
+
+class TensorReplay:
+    """The newest decisions of all lanes.
+
+    Parameters
+    ----------
+    engine : Engine
+        Names shape and type of observations, and the number of actions.
+    lanes : int
+        N, of all engines that write.
+    capacity : int
+        Decisions; whole rows of N are kept, one of which is the present.
+    n_step : int
+        Decisions of a window.
+    gamma : float
+        Discount of a primitive step.
+    device : torch.device, optional
+        Where the tensors are; default the host.
+    seed : int
+        Of what draws the samples.
+    alpha : float or None
+        Of :class:`training.dqn.priorities.Priorities`; None draws all decisions alike.
+
+    Attributes
+    ----------
+    rows : int
+        L, the length of the ring.
+    head : int
+        Row of the present.
+    size : int
+        Rows of finished decisions, at most L - 1.
+
+    Raises
+    ------
+    ConfigError
+        If the ring is too short for a single window.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        lanes: int,
+        capacity: int,
+        n_step: int = 1,
+        gamma: float = 0.99,
+        device: torch.device | None = None,
+        seed: int = 0,
+        alpha: float | None = None,
+    ) -> None:
+        self.device = torch.device("cpu") if device is None else device
+        self.lanes, self.n_step, self.gamma = lanes, n_step, gamma
+        self.num_actions = engine.num_actions
+        self.rows = capacity // lanes
+        allowed = f"at least {lanes * (n_step + 1)}: {n_step + 1} rows of {lanes} lanes"
+        require(self.rows > n_step, "dqn.capacity", capacity, allowed)
+        self.head = self.size = 0
+        self._finals_seen = 0
+        self._allocate(engine)
+        self.priorities = None if alpha is None else Priorities(self.rows * lanes, alpha)
+        where = self.device if alpha is None else torch.device("cpu")
+        self.generator = torch.Generator(where).manual_seed(seed)
+
+    def _allocate(self, engine: Engine) -> None:
+        one, dtype = storage(engine)
+        here = (self.rows, self.lanes)
+
+        def zeros(*shape: int, dtype: torch.dtype) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=self.device)
+
+        self.obs = zeros(*here, *one, dtype=dtype)
+        self.mask = zeros(*here, -(-self.num_actions // 8), dtype=torch.uint8)
+        self.action = zeros(*here, dtype=torch.int16)
+        self.reward = zeros(*here, dtype=torch.float32)
+        self.discount = zeros(*here, dtype=torch.float32).fill_(self.gamma)
+        self.end = zeros(*here, dtype=torch.uint8)
+        self.final_at = zeros(*here, dtype=torch.int64)
+        self.finals = finals_of(self.rows * self.lanes, self.lanes, self.n_step)
+        self.final_obs = zeros(self.finals, *one, dtype=dtype)
+        self._steps = torch.arange(self.n_step, device=self.device)
+        self._bits = torch.arange(8, dtype=torch.uint8, device=self.device)
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    @property
+    def available(self) -> int:
+        """Decisions that can be drawn: those whose window is finished."""
+        return max(0, self.size - self.n_step + 1) * self.lanes
+
+    def advance(self) -> None:
+        """Go on to the next row, whose observations and masks are written."""
+        self.head = (self.head + 1) % self.rows
+        self.size = min(self.size + 1, self.rows - 1)
+        if self.priorities is not None:
+            self.priorities.remove(self._row(self.head))
+            if self.size >= self.n_step:
+                self.priorities.add(self._row((self.head - self.n_step) % self.rows))
+
+    def _row(self, row: int) -> Array:
+        return np.arange(row * self.lanes, (row + 1) * self.lanes)
+
+    def keep_final(self, row: int, lanes: Array, obs: Tensor) -> None:
+        """Keep the last observations (k, ...) of episodes that decision ``row`` cut off."""
+        numbers = self._finals_seen + torch.arange(len(lanes), device=self.device)
+        self.final_obs[numbers % self.finals] = obs.to(self.device)
+        where = torch.from_numpy(lanes).to(self.device)
+        self.end[row, where] = TRUNCATED
+        self.final_at[row, where] = numbers
+        self._finals_seen += len(lanes)
+
+    def cut(self) -> None:
+        """Cut off the episodes of all lanes at the present, which somebody is about to reset."""
+        if self.size:
+            before = (self.head - 1) % self.rows
+            lanes = np.flatnonzero((self.end[before] == RUNNING).cpu().numpy())
+            self.keep_final(before, lanes, self.obs[self.head, lanes])
+
+    # -- sampling --------------------------------------------------------------------------------
+
+    def sample(self, count: int, beta: float = 0.0) -> Batch:
+        """Return ``count`` decisions, drawn with replacement; some must be available.
+
+        Parameters
+        ----------
+        count : int
+        beta : float
+            Of :meth:`Priorities.weights`.
+        """
+        index = self._draw(count)
+        windows = self._windows(index)
+        while self._finals_seen > self.finals:
+            lost = windows.truncated & (self._finals_seen - windows.final > self.finals)
+            if not lost.any():
+                break
+            if self.priorities is not None:
+                self.priorities.remove(index[lost].cpu().numpy())
+            index[lost] = self._draw(int(lost.sum()))
+            windows = self._windows(index)
+        return self._gather(index, windows, beta)
+
+    def _draw(self, count: int) -> Tensor:
+        if self.priorities is not None:
+            return torch.from_numpy(self.priorities.draw(count, self.generator)).to(self.device)
+        drawn = torch.randint(
+            self.available, (count,), generator=self.generator, device=self.device
+        )
+        age = self.n_step + drawn // self.lanes
+        return (self.head - age) % self.rows * self.lanes + drawn % self.lanes
+
+    def _windows(self, index: Tensor) -> _Windows:
+        row, lane = (index // self.lanes).unsqueeze(1), (index % self.lanes).unsqueeze(1)
+        place = (row + self._steps) % self.rows * self.lanes + lane
+        reward, discount, end = (
+            x.view(-1).index_select(0, place.view(-1)).view(place.shape)
+            for x in (self.reward, self.discount, self.end)
+        )
+        # Whether decision k belongs to the episode of the first one.
+        inside = torch.ones_like(place, dtype=torch.bool)
+        inside[:, 1:] = (end[:, :-1] == RUNNING).cumprod(1)
+        reach = torch.where(inside, discount, 1.0).cumprod(1)
+        reward[:, 1:] *= reach[:, :-1]
+        last = inside.sum(1, keepdim=True) - 1
+        end_last, place_last = end.gather(1, last).squeeze(1), place.gather(1, last).squeeze(1)
+        truncated = end_last == TRUNCATED
+        return _Windows(
+            reward=torch.where(inside, reward, 0.0).sum(1),
+            discount=torch.where(end_last == TERMINATED, 0.0, reach[:, -1]),
+            following=((row + last + 1) % self.rows * self.lanes + lane).squeeze(1),
+            last=place_last,
+            truncated=truncated,
+            final=self.final_at.view(-1).index_select(0, place_last),
+        )
+
+    def _gather(self, index: Tensor, windows: _Windows, beta: float) -> Batch:
+        obs, masks = self.obs.flatten(0, 1), self.mask.flatten(0, 1)
+        next_obs = obs.index_select(0, windows.following)
+        cut = windows.truncated.nonzero().squeeze(1)
+        if len(cut):
+            slots = windows.final[cut] % self.finals
+            next_obs.index_copy_(0, cut, self.final_obs.index_select(0, slots))
+        legal = torch.where(windows.truncated, windows.last, windows.following)
+        packed = masks.index_select(0, legal).unsqueeze(2)
+        bits = (packed >> self._bits) & 1
+        if self.priorities is None:
+            weight = torch.ones_like(windows.reward)
+        else:
+            rows = index.cpu().numpy()
+            weight = self.priorities.weights(rows, self.available, beta).to(self.device)
+        return Batch(
+            index=index,
+            obs=obs.index_select(0, index),
+            action=self.action.view(-1).index_select(0, index).long(),
+            reward=windows.reward,
+            discount=windows.discount,
+            next_obs=next_obs,
+            next_mask=bits.flatten(1)[:, : self.num_actions].bool(),
+            weight=weight,
+        )
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return everything that is stored by decision, each (L, N, ...), by name."""
+        names = ("obs", "mask", "action", "reward", "discount", "end", "final_at")
+        return {name: getattr(self, name) for name in names}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return a copy, in host memory, of what decides how it goes on.
+
+        Returns
+        -------
+        dict
+            ``arrays``: of the rows that have been written, by name. ``counters``: JSON values.
+            The generator is the caller's to save.
+        """
+        used = self.rows if self.size == self.rows - 1 else self.head + 1
+        arrays = {name: _copy(x[:used]) for name, x in self.tensors().items()}
+        arrays["final_obs"] = _copy(self.final_obs[: min(self._finals_seen, self.finals)])
+        counters = {"head": self.head, "size": self.size, "finals_seen": self._finals_seen}
+        if self.priorities is not None:
+            saved = self.priorities.state_dict()
+            arrays["priorities"] = saved["priorities"][: used * self.lanes]
+            counters["largest_priority"] = saved["largest"]
+        return {"arrays": arrays, "counters": counters}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        arrays, counters = saved["arrays"], saved["counters"]
+        for name, tensor in (*self.tensors().items(), ("final_obs", self.final_obs)):
+            array = arrays[name]
+            tensor[: len(array)] = torch.from_numpy(array)
+        self.head, self.size = int(counters["head"]), int(counters["size"])
+        self._finals_seen = int(counters["finals_seen"])
+        if self.priorities is not None:
+            priorities = np.zeros(self.rows * self.lanes)
+            priorities[: len(arrays["priorities"])] = arrays["priorities"]
+            largest = counters["largest_priority"]
+            self.priorities.load_state_dict({"priorities": priorities, "largest": largest})
+
+
+class ReplayLanes:
+    """Lanes of a replay that one engine writes; several share a replay, each with its own lanes.
+
+    Every engine takes its step and stores it, then the replay advances.
+
+    Parameters
+    ----------
+    replay : TensorReplay
+    first : int
+        First lane of the engine.
+    engine : Engine
+
+    Attributes
+    ----------
+    slice : slice
+        Its lanes.
+    legal : ndarray of uint8, shape (n, A)
+        Where the engine writes its masks.
+    """
+
+    def __init__(self, replay: TensorReplay, first: int, engine: Engine) -> None:
+        self.engine, self._replay = engine, replay
+        self.slice = slice(first, first + engine.num_envs)
+        self.legal = np.zeros((engine.num_envs, engine.num_actions), np.uint8)
+        one, dtype = storage(engine)
+        staged = replay.device.type != "cpu"
+        self._slot = torch.zeros((engine.num_envs, *one), dtype=dtype) if staged else None
+        self._varying_tau = engine.spec.has_tau
+
+    @property
+    def obs(self) -> Tensor:
+        """Observations before the decision that is due, shape (n, ...), where the replay is."""
+        return self._replay.obs[self._replay.head, self.slice]
+
+    @property
+    def mask(self) -> Tensor:
+        """Its legal actions, bool (n, A), in host memory."""
+        return torch.from_numpy(self.legal.view(np.bool_))
+
+    def destination(self, *, behind: bool) -> Array:
+        """Return where the engine writes its observations.
+
+        Parameters
+        ----------
+        behind : bool
+            Those behind the decision that is due; else those before it, at a reset.
+        """
+        if self._slot is not None:
+            return as_array(self._slot, self.engine)
+        replay = self._replay
+        row = (replay.head + behind) % replay.rows
+        return as_array(replay.obs[row, self.slice], self.engine)
+
+    def store_observation(self, *, behind: bool) -> None:
+        """Take over observations and masks, which the engine has written; see above."""
+        replay = self._replay
+        row = (replay.head + behind) % replay.rows
+        packed = np.packbits(self.legal, axis=1, bitorder="little")
+        replay.mask[row, self.slice] = torch.from_numpy(packed).to(replay.device)
+        if self._slot is not None:
+            replay.obs[row, self.slice] = self._slot.to(replay.device)
+
+    def restore(self, obs: Array, legal: Array) -> None:
+        """Put the present back: observations as they are stored, (n, ...), and masks (n, A)."""
+        self.legal[:] = legal
+        place = self.obs if self._slot is None else self._slot
+        place.copy_(torch.from_numpy(obs))
+        self.store_observation(behind=False)
+
+    def store(self, action: Tensor) -> None:
+        """Take over the step that the engine has taken with actions (n,), and what follows it."""
+        engine, replay, here = self.engine, self._replay, self.slice
+        row, device = replay.head, replay.device
+        replay.action[row, here] = action
+        replay.reward[row, here] = torch.from_numpy(engine.reward).to(device)
+        replay.end[row, here] = torch.from_numpy(engine.terminated).to(device)
+        if self._varying_tau:
+            power = np.power(np.float32(replay.gamma), engine.tau, dtype=np.float32)
+            replay.discount[row, here] = torch.from_numpy(power).to(device)
+        lanes = np.flatnonzero(engine.truncated > engine.terminated)
+        if lanes.size:
+            replay.keep_final(row, here.start + lanes, as_tensor(engine.final_obs[lanes]))
+        self.store_observation(behind=True)
+
+
+def _copy(tensor: Tensor) -> Array:
+    array: Array = tensor.cpu().numpy().copy()
+    return array

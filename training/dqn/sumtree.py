@@ -1,0 +1,104 @@
+"""A sum tree: draws rows with probabilities in proportion to their priorities, in O(log n).
+
+One float64 array: node 1 is the root, nodes ``2 i`` and ``2 i + 1`` are the children of ``i``, the
+leaves are its second half. A node is computed anew from its children whenever one of them changes,
+never by adding a difference, so rounding does not pile up and the tree need not be rebuilt.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+@numba.njit(cache=True, nogil=True)
+def _set_many(
+    tree,  # IN/OUT float64 (2 * leaves,)
+    leaf,  # IN int64 (k,)
+    priority,  # IN float64 (k,)
+):
+    first = len(tree) // 2
+    for k in range(len(leaf)):
+        node = first + leaf[k]
+        tree[node] = priority[k]
+        node //= 2
+        while node >= 1:
+            tree[node] = tree[2 * node] + tree[2 * node + 1]
+            node //= 2
+
+
+@numba.njit(cache=True, nogil=True)
+def _set_all(
+    tree,  # IN/OUT float64 (2 * leaves,); the leaves are given
+):
+    for node in range(len(tree) // 2 - 1, 0, -1):
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _find_many(
+    tree,  # IN float64 (2 * leaves,)
+    mass,  # IN float64 (k,), from 0 to the sum of all
+    leaf_out,  # OUT int64 (k,)
+):
+    first = len(tree) // 2
+    for k in range(len(mass)):
+        node, left = 1, mass[k]
+        while node < first:
+            node *= 2
+            # Rounding can point behind the last leaf; there is nothing to find where a sum is 0.
+            if left >= tree[node] and tree[node + 1] > 0.0:
+                left -= tree[node]
+                node += 1
+        leaf_out[k] = node - first
+
+
+class SumTree:
+    """Priorities of rows and their sums.
+
+    Parameters
+    ----------
+    capacity : int
+        Rows; all have priority 0 at first and are then never drawn.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._leaves = 1 << max(0, capacity - 1).bit_length()
+        self._tree = np.zeros(2 * self._leaves)
+
+    @property
+    def total(self) -> float:
+        """Sum of all priorities."""
+        return float(self._tree[1])
+
+    @property
+    def priorities(self) -> Array:
+        """Priority of each row, float64, shape (capacity,); not to be written."""
+        return self._tree[self._leaves : self._leaves + self._capacity]
+
+    def set(self, rows: Array, priorities: Array) -> None:
+        """Give rows, int64 (k,), their priorities, float64 (k,), at least 0; the last one holds."""
+        _set_many(self._tree, rows, priorities)
+
+    def set_all(self, priorities: Array) -> None:
+        """Give every row its priority, shape (capacity,)."""
+        self.priorities[:] = priorities
+        _set_all(self._tree)
+
+    def draw(self, points: Array) -> Array:
+        """Return the rows, int64 (k,), at points of the cumulative distribution.
+
+        Parameters
+        ----------
+        points : ndarray of float64, shape (k,)
+            In [0, 1); the sum of all priorities must be above 0.
+        """
+        rows = np.empty(len(points), np.int64)
+        _find_many(self._tree, points * self.total, rows)
+        return rows

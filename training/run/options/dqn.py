@@ -1,0 +1,173 @@
+"""Options of the DQN trainer, the section ``dqn`` of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from training.run.options.ppo import SCHEDULES
+from training.run.values import require
+
+
+@dataclass(frozen=True)
+class DQNConfig:
+    """Hyper-parameters of DQN; those of the sections ``ppo`` and ``native`` are not used.
+
+    Parameters
+    ----------
+    capacity : int
+        Decisions that the replay keeps.
+    batch_size : int
+        Decisions of an update.
+    learning_starts : int
+        Decisions that must be stored, and ready to be drawn, before the first update.
+    replay_ratio : float
+        Decisions drawn from the replay for each one that is taken: the unit of effort. There are
+        ``replay_ratio * num_envs / batch_size`` updates for a decision in every lane; fractions
+        are carried over.
+    iteration_steps : int
+        Decisions per lane from one boundary to the next, where a run logs, saves and evaluates.
+    n_step : int
+        Rewards that a target adds up before it takes the network's word for the rest.
+    gamma : float
+        Discount of one primitive step; a decision that takes ``tau`` of them has ``gamma**tau``.
+    target_sync : int
+        Updates from one copy of the network into the target network to the next.
+    polyak : float or None
+        In place of copies: the share of the network that goes into the target at every update.
+    double : bool
+        The network chooses the action that the target network values; else the target does both.
+    dueling : bool
+        A value of the state and advantages of the actions, rather than a value for each action.
+    num_quantiles : int
+        Of the distribution of returns that is learnt by quantile regression; 1 learns a number.
+    kappa : float
+        Up to which error the Huber loss is quadratic.
+    noisy : bool
+        Explore with noise in the last layers; ``epsilon_start`` and ``epsilon_end`` hold as well.
+    noise_groups : int
+        Groups of lanes that have a noise of their own; fewer where there are fewer lanes.
+    epsilon_start, epsilon_end, epsilon_fraction : float
+        Share of actions that are drawn from all legal ones: at first, and from this fraction of
+        the run on; it falls linearly in between.
+    prioritized : bool
+        Draw decisions in proportion to their last error.
+    priority_alpha, priority_beta : float
+        Power of the errors; power of the weights that make up for it, at first: at the end it is 1.
+    learning_rate, lr_schedule, adam_eps, max_grad_norm
+        As in the sections ``ppo`` and ``native``.
+    net_arch, activation, encoder, precision
+        Likewise.
+    replay_device : {"auto", "cpu"}
+        ``cpu`` keeps the replay in host memory when the network is elsewhere.
+    save_replay : bool
+        Checkpoints have the replay: a run that goes on does so exactly. Without it a run that goes
+        on begins with an empty one, and waits for ``learning_starts`` again.
+    runner : {"vector", "legacy"}
+        ``legacy`` takes one lane at a time through the same parts, to find faults.
+    warm_start : str or None
+        Folder of a run of this trainer, on the same environment and with the same network, whose
+        newest checkpoint has the first parameters.
+    """
+
+    capacity: int = 1_048_576
+    batch_size: int = 256
+    learning_starts: int = 50_000
+    replay_ratio: float = 8.0
+    iteration_steps: int = 128
+    n_step: int = 3
+    gamma: float = 0.99
+    target_sync: int = 2000
+    polyak: float | None = None
+    double: bool = True
+    dueling: bool = True
+    num_quantiles: int = 51
+    kappa: float = 1.0
+    noisy: bool = False
+    noise_groups: int = 16
+    epsilon_start: float = 1.0
+    epsilon_end: float = 0.05
+    epsilon_fraction: float = 0.1
+    prioritized: bool = False
+    priority_alpha: float = 0.6
+    priority_beta: float = 0.4
+    learning_rate: float = 1e-4
+    lr_schedule: str = "constant"
+    adam_eps: float = 1.5e-4
+    max_grad_norm: float = 10.0
+    net_arch: tuple[int, ...] = (256, 256)
+    activation: str = "relu"
+    encoder: str = "auto"
+    precision: str | None = None
+    replay_device: str = "auto"
+    save_replay: bool = True
+    runner: str = "vector"
+    warm_start: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        for name in (
+            *("capacity", "batch_size", "learning_starts", "iteration_steps", "n_step"),
+            *("target_sync", "num_quantiles", "noise_groups"),
+        ):
+            value = getattr(self, name)
+            require(value >= 1, f"dqn.{name}", value, "at least 1")
+        for name in ("replay_ratio", "kappa", "learning_rate", "adam_eps", "max_grad_norm"):
+            value = getattr(self, name)
+            require(value > 0, f"dqn.{name}", value, "above 0")
+        for name in (
+            *("gamma", "epsilon_start", "epsilon_end", "epsilon_fraction"),
+            *("priority_alpha", "priority_beta"),
+        ):
+            value = getattr(self, name)
+            require(0 <= value <= 1, f"dqn.{name}", value, "from 0 to 1")
+        share = self.polyak is None or 0 < self.polyak <= 1
+        require(share, "dqn.polyak", self.polyak, "above 0 and at most 1, or null for copies")
+        wide = bool(self.net_arch) and min(self.net_arch) >= 1
+        require(wide, "dqn.net_arch", self.net_arch, "one or more layer widths of at least 1")
+        enough = self.batch_size <= self.learning_starts
+        allowed = f"at most dqn.learning_starts={self.learning_starts}: there must be as many"
+        require(enough, "dqn.batch_size", self.batch_size, allowed)
+        choices: dict[str, Collection[object]] = {
+            "lr_schedule": SCHEDULES,
+            "activation": ("relu", "tanh", "gelu"),
+            "encoder": ("auto", "flat", "conv"),
+            "precision": ("fp32", "bf16", "fp16", "auto", None),
+            "replay_device": ("auto", "cpu"),
+            "runner": ("vector", "legacy"),
+        }
+        for name, words in choices.items():
+            value = getattr(self, name)
+            require(value in words, f"dqn.{name}", value, "one of " + ", ".join(map(repr, words)))
+
+    def check_lanes(self, num_envs: int) -> None:
+        """Refuse a replay that ``num_envs`` lanes could not learn from."""
+        rows = self.capacity // num_envs
+        allowed = (
+            f"at least {(self.n_step + 1) * num_envs}, dqn.n_step + 1 rows of {num_envs} lanes"
+        )
+        require(rows > self.n_step, "dqn.capacity", self.capacity, allowed)
+        ready = (rows - self.n_step) * num_envs
+        allowed = f"at most {ready}, which a replay of dqn.capacity={self.capacity} has ready"
+        require(self.learning_starts <= ready, "dqn.learning_starts", self.learning_starts, allowed)
+
+    def finals(self, num_envs: int) -> int:
+        """Return how many last observations are kept; see :func:`finals_of`."""
+        return finals_of(self.capacity // num_envs * num_envs, num_envs, self.n_step)
+
+    def epsilon(self, done: float) -> float:
+        """Return the share of random actions after the share ``done`` of a run."""
+        over = 1.0 if self.epsilon_fraction == 0 else min(1.0, done / self.epsilon_fraction)
+        return self.epsilon_start + (self.epsilon_end - self.epsilon_start) * over
+
+    def beta(self, done: float) -> float:
+        """Return the power of the weights after the share ``done`` of a run."""
+        return self.priority_beta + (1.0 - self.priority_beta) * min(1.0, done)
+
+
+def finals_of(capacity: int, lanes: int, n_step: int) -> int:
+    """Return how many last observations of episodes that were cut off a replay keeps.
+
+    One for every 16 decisions, and enough for all windows that are just finished.
+    """
+    return max(capacity // 16, lanes * (n_step + 1))
