@@ -42,7 +42,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
         ({"num_envs": "many"}, "num_envs='many'"),
         ({"num_envs": True}, "num_envs=True"),
         ({"total_steps": 2.5}, "total_steps=2.5"),
-        ({"trainer": "dqn"}, "trainer='dqn'"),
+        ({"trainer": "a2c"}, "trainer='a2c'"),
         ({"env_impl": "rust"}, "env_impl='rust'"),
         ({"env_impl": "rust"}, "'reference', 'fast', 'auto'"),
         ({"window_ticks": -1}, "window_ticks=-1"),

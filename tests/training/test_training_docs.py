@@ -9,6 +9,7 @@ import yaml
 from training.callbacks.of_run import check_environment
 from training.run import games
 from training.run.config import RunConfig
+from training.run.options.dqn import DQNConfig
 from training.run.options.ppo import NativeConfig, PPOConfig
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")
@@ -44,8 +45,11 @@ def test_defaults_of_checkpoints_are_those_of_the_table():
     assert listed == shown
 
 
-@pytest.mark.parametrize(("section", "options"), [("ppo", PPOConfig()), ("native", NativeConfig())])
-def test_options_of_ppo_are_listed_with_their_defaults(section, options):
+@pytest.mark.parametrize(
+    ("section", "options"),
+    [("ppo", PPOConfig()), ("native", NativeConfig()), ("dqn", DQNConfig())],
+)
+def test_options_are_listed_with_their_defaults(section, options):
     listed = dict(re.findall(rf"^\| `{section}\.(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE))
     assert list(listed) == list(vars(options))
     for name, value in vars(options).items():

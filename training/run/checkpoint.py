@@ -2,9 +2,9 @@
 
 ``ckpt_<steps>/`` holds ``model.pt`` (tensors and plain numbers, read with ``weights_only``),
 ``trainer.json`` (counters and generators), ``engine.npz`` (the state row of every lane),
-``trackers.pt`` if the run has trackers, and ``MANIFEST.json`` (size and sha256 of each file, and a
-sha256 of itself). ``latest`` names the newest. ``best/`` is such a folder of checkpoints too, with
-the one that was evaluated best.
+``trackers.pt`` if the run has trackers, ``replay.npz`` if its trainer keeps what it has seen, and
+``MANIFEST.json`` (size and sha256 of each file, and a sha256 of itself). ``latest`` names the
+newest. ``best/`` is such a folder of checkpoints too, with the one that was evaluated best.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ FORMAT = "fastenv-checkpoint"
 VERSION = 1
 CONTENT = ("model.pt", "trainer.json", "engine.npz")
 TRACKERS = "trackers.pt"
+REPLAY = "replay.npz"
+OPTIONAL = (TRACKERS, REPLAY)
 BEST = "best"
 
 
@@ -73,6 +75,17 @@ class Checkpoint:
     arrays: dict[str, np.ndarray]
     trackers: dict[str, Any] | None = None
 
+    def replay(self) -> dict[str, np.ndarray] | None:
+        """Read the replay; it is large, and nobody needs it to play. None if there is none.
+
+        Raises
+        ------
+        CheckpointError
+            If it is no archive of arrays.
+        """
+        file = self.path / REPLAY
+        return _read(file, _arrays) if file.is_file() else None
+
 
 def save(
     folder: Path,
@@ -84,6 +97,7 @@ def save(
     states: np.ndarray,
     arrays: dict[str, np.ndarray],
     trackers: dict[str, Any] | None = None,
+    replay: dict[str, np.ndarray] | None = None,
     keep: int,
     keep_every: int | None = None,
 ) -> Path:
@@ -99,7 +113,7 @@ def save(
         Decisions taken until now; names the checkpoint.
     identity : dict
         JSON values that a run must share to load it, such as env and state layout.
-    model, trainer, arrays, trackers : dict
+    model, trainer, arrays, trackers, replay : dict
         See :class:`Checkpoint`.
     states : ndarray, shape (lanes,)
         State rows of the engine.
@@ -126,6 +140,8 @@ def save(
     np.savez(unfinished / "engine.npz", **named)
     if trackers is not None:
         _write_tensors(unfinished / TRACKERS, trackers)
+    if replay is not None:
+        np.savez(unfinished / REPLAY, **replay)  # type: ignore[arg-type]
     _write_manifest(unfinished, steps, identity)
     _put_in_place(unfinished, final)
     for old in _superfluous(folder, final, keep, keep_every):
@@ -142,7 +158,7 @@ def _write_tensors(path: Path, value: dict[str, Any]) -> None:
 
 def _write_manifest(unfinished: Path, steps: int, identity: dict[str, Any]) -> None:
     """Make the files of a checkpoint durable, and write what they are."""
-    present = [name for name in (*CONTENT, TRACKERS) if (unfinished / name).exists()]
+    present = [name for name in (*CONTENT, *OPTIONAL) if (unfinished / name).exists()]
     for name in present:
         files.sync_file(unfinished / name)
     manifest = {
@@ -266,7 +282,7 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
     """
     manifest = _manifest(path)
     has_trackers = TRACKERS in manifest["files"]
-    for name in (*CONTENT, TRACKERS) if has_trackers else CONTENT:
+    for name in (*CONTENT, *(name for name in OPTIONAL if name in manifest["files"])):
         _check_file(path / name, manifest["files"].get(name))
     for key, value in identity.items():
         saved = manifest["identity"].get(key)
@@ -276,7 +292,7 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
             )
     model = _read(path / "model.pt", _tensors)
     trainer = _read(path / "trainer.json", _mapping)
-    arrays = _read(path / "engine.npz", _arrays)
+    arrays = _read(path / "engine.npz", _lanes)
     trackers = _read(path / TRACKERS, _tensors) if has_trackers else None
     rows = arrays.pop("rows")
     return Checkpoint(path, manifest["steps"], model, trainer, rows, arrays, trackers)
@@ -329,6 +345,11 @@ def _arrays(file: Path) -> dict[str, np.ndarray]:
         raise ValueError("one array in the place of an archive of them")
     with stored:
         arrays = {name: stored[name] for name in stored.files}
+    return arrays
+
+
+def _lanes(file: Path) -> dict[str, Any]:
+    arrays = _arrays(file)
     rows = arrays["rows"]
     if rows.dtype != np.uint8 or rows.ndim != 2:
         raise ValueError(f"rows of {rows.dtype} and shape {rows.shape} in the place of bytes")

@@ -17,6 +17,7 @@ from typing import Any, Self
 from fastenv.errors import ConfigError
 from training.run import machine, plain
 from training.run.options.checkpoints import CheckpointConfig
+from training.run.options.dqn import DQNConfig
 from training.run.options.ensemble import EnsembleConfig
 from training.run.options.evaluation import EvaluationConfig
 from training.run.options.hier import HierConfig
@@ -25,7 +26,7 @@ from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.options.selfplay import SelfPlayConfig
 from training.run.values import Schedule, build, canonical_json, require, shown
 
-TRAINERS = ("native", "sb3", "hier", "ensemble")
+TRAINERS = ("native", "sb3", "hier", "ensemble", "dqn")
 ENV_IMPLS = ("reference", "fast", "auto")
 
 
@@ -37,9 +38,10 @@ class RunConfig:
     ----------
     env : str
         Environment id, with or without the namespace.
-    trainer : {"native", "sb3", "hier", "ensemble"}
+    trainer : {"native", "sb3", "hier", "ensemble", "dqn"}
         :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, a Manager and a Worker with
-        :mod:`training.hier`, or several networks at once with :mod:`training.ensemble`.
+        :mod:`training.hier`, several networks at once with :mod:`training.ensemble`, or
+        :mod:`training.dqn`.
     name : str or None
         Folder under ``runs/``; None makes one up from the id and the time.
     preset : str or None
@@ -78,7 +80,7 @@ class RunConfig:
         Draw curves on Weights & Biases too (:class:`training.logs.boards.WandbBoard`).
     selfplay : SelfPlayConfig or None
         Opponents that are snapshots of the learner; None for none.
-    ppo, native, hier, ensemble, checkpoints, evaluation : see there
+    ppo, native, hier, ensemble, dqn, checkpoints, evaluation : see there
     """
 
     env: str = "SkullKingWorker-v0"
@@ -105,6 +107,7 @@ class RunConfig:
     native: NativeConfig = field(default_factory=NativeConfig)
     hier: HierConfig = field(default_factory=HierConfig)
     ensemble: EnsembleConfig = field(default_factory=EnsembleConfig)
+    dqn: DQNConfig = field(default_factory=DQNConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
@@ -125,7 +128,6 @@ class RunConfig:
         if self.name is not None:
             plain = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", self.name) is not None
             require(plain, "name", self.name, "letters, digits, '.', '_' and '-' alone")
-        self.ppo.check_rollout(self.num_envs)
         self._check_trainer()
         for name, schedule in self.schedules.items():
             starts = [start for start, _ in schedule]
@@ -136,9 +138,14 @@ class RunConfig:
 
     def _check_trainer(self) -> None:
         """Refuse what the chosen trainer does not do."""
+        if self.trainer == "dqn":
+            self._check_dqn()
+        else:
+            self._check_unused("dqn", vars(DQNConfig()), "dqn")
+            self.ppo.check_rollout(self.num_envs)
         if self.trainer != "hier":
             self._check_unused("hier", vars(HierConfig()), "hier")
-        if self.trainer == "sb3":
+        if self.trainer in ("sb3", "dqn"):
             self._check_unused("native", vars(NativeConfig()), "native")
         else:
             self._check_unused("ppo", {"rollout_buffer": "stock", "algorithm": "stock"}, "sb3")
@@ -179,6 +186,15 @@ class RunConfig:
             value = getattr(self.native, name)
             require(value == alone, f"native.{name}", value, f"{alone!r} with trainer='ensemble'")
 
+    def _check_dqn(self) -> None:
+        self._check_unused("ppo", vars(PPOConfig()), "native")
+        self.dqn.check_lanes(self.num_envs)
+        legacy = self.dqn.runner == "legacy" and self.num_envs > 1
+        for name in ("window_ticks", "trackers"):
+            one = not (legacy and getattr(self, name))
+            allowed = f"'vector' with {name}, which follows all lanes at once"
+            require(one, "dqn.runner", self.dqn.runner, allowed)
+
     def _check_sb3(self) -> None:
         lacking = {"precision": "fp16", "activation": "gelu", "lr_schedule": "cosine"}
         for name, missing in lacking.items():
@@ -197,8 +213,9 @@ class RunConfig:
     @property
     def precision(self) -> str:
         """Precision of the layers that is asked for."""
-        chooses = self.trainer in ("native", "hier") and not self.deterministic
-        return self.ppo.precision_asked(chooses=chooses)
+        chooses = self.trainer in ("native", "hier", "dqn") and not self.deterministic
+        asked = self.dqn.precision if self.trainer == "dqn" else self.ppo.precision
+        return asked or ("auto" if chooses else "fp32")
 
     @property
     def evaluates(self) -> str:
@@ -212,8 +229,9 @@ class RunConfig:
 
     @property
     def rollout(self) -> int:
-        """Samples of an iteration."""
-        return self.num_envs * self.ppo.n_steps
+        """Decisions of an iteration."""
+        dqn = self.trainer == "dqn"
+        return self.num_envs * (self.dqn.iteration_steps if dqn else self.ppo.n_steps)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain JSON values."""

@@ -30,6 +30,7 @@ STREAMS = (
     "auxiliary",
     "manager",
     "curriculum",
+    "noise",
 )
 
 

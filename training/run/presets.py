@@ -31,9 +31,10 @@ def preset(name: str) -> dict[str, Any]:
 def found_best(env: str, trainer: str) -> dict[str, Any]:
     """Return the options that a run has which names environment and trainer alone.
 
-    They are those of a file in ``training/configs`` that the game names; empty if it names none.
+    They are those of a file in ``training/configs`` that the game names; empty if it names none,
+    and with ``dqn``: what was found is options of PPO.
     """
-    name = games.of(env).config(env, trainer)
+    name = None if trainer == "dqn" else games.of(env).config(env, trainer)
     if name is None:
         return {}
     values = load_file(CONFIGS / name)

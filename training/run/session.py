@@ -50,6 +50,7 @@ class Snapshot:
     trainer: dict[str, Any]
     states: np.ndarray
     arrays: dict[str, np.ndarray]
+    replay: dict[str, np.ndarray] | None = None
 
 
 class Learner(Protocol):
@@ -296,6 +297,7 @@ class Session:
             states=taken.states,
             arrays=taken.arrays,
             trackers=next((each for each in tensors if each is not None), None),
+            replay=taken.replay,
             keep=config.checkpoints.keep,
             keep_every=config.checkpoints.keep_every,
         )

@@ -19,14 +19,14 @@ def facts(config: RunConfig, device: str) -> dict[str, Any]:
         Of one policy.
     device : str
     """
-    ppo = config.ppo
+    net = config.dqn if config.trainer == "dqn" else config.ppo
     return {
-        "ppo_policy_arch": f"mlp-{'x'.join(map(str, ppo.net_arch))}-{ppo.activation}",
+        "ppo_policy_arch": f"mlp-{'x'.join(map(str, net.net_arch))}-{net.activation}",
         "ppo_device": device,
         "ppo_num_envs": config.num_envs,
         "ppo_num_workers": config.env_threads,
         "ppo_vector_backend": "serial" if config.env_threads == 1 else "threads",
-        "ppo_rollout_steps": ppo.n_steps,
+        "ppo_rollout_steps": config.rollout // config.num_envs,
     }
 
 
@@ -38,14 +38,33 @@ def rollout_bytes(config: RunConfig, obs_bytes: int, num_actions: int) -> int:
     return config.rollout * (obs_bytes + (num_actions + 36 if native else 4 * (num_actions + 7)))
 
 
+def replay_bytes(config: RunConfig, obs_bytes: int, num_actions: int) -> int:
+    """Return the bytes of a replay; see :func:`derived_sizes`."""
+    dqn = config.dqn
+    rows = dqn.capacity // config.num_envs
+    # Beside the observation: packed mask, action, reward, discount, end and a running number.
+    each = obs_bytes + -(-num_actions // 8) + 2 + 4 + 4 + 1 + 8
+    decisions = rows * config.num_envs
+    tree = 16 << max(0, decisions - 1).bit_length() if dqn.prioritized else 0
+    return decisions * each + dqn.finals(config.num_envs) * obs_bytes + tree
+
+
 def check_memory(config: RunConfig, obs_bytes: int, num_actions: int) -> None:
-    """Refuse a rollout that this machine cannot hold.
+    """Refuse a rollout or a replay that this machine cannot hold.
 
     Raises
     ------
     ConfigError
     """
     there = psutil.virtual_memory().total
+    if config.trainer == "dqn":
+        asked = replay_bytes(config, obs_bytes, num_actions)
+        allowed = (
+            f"less: a replay of {config.dqn.capacity:,} decisions would take "
+            f"{asked / 2**30:,.0f} GiB, and this machine has {there / 2**30:,.0f}"
+        )
+        require(asked < there, "dqn.capacity", config.dqn.capacity, allowed)
+        return
     asked = rollout_bytes(config, obs_bytes, num_actions)
     allowed = (
         f"less with num_envs={config.num_envs:,}: a rollout would take {asked / 2**30:,.0f} GiB, "
@@ -63,6 +82,8 @@ def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     obs_bytes, num_actions : int
         Bytes of an observation and entries of a mask.
     """
+    if config.trainer == "dqn":
+        return _replay_sizes(config, obs_bytes, num_actions)
     members = max(1, len(config.ensemble.seeds))
     minibatches = config.rollout // (members * config.ppo.batch_size)
     each = f" for each of {members} networks" if members > 1 else ""
@@ -76,14 +97,28 @@ def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     )
 
 
+def _replay_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
+    dqn = config.dqn
+    kept = dqn.capacity // config.num_envs * config.num_envs
+    updates = dqn.replay_ratio * config.num_envs / dqn.batch_size
+    megabytes = replay_bytes(config, obs_bytes, num_actions) / 2**20
+    return (
+        f"replay of {kept:,} decisions, {megabytes:,.0f} MiB; from {dqn.learning_starts:,} on "
+        f"{updates:,.4g} updates of {dqn.batch_size:,} for a decision in each of "
+        f"{config.num_envs:,} lanes, {-(-config.total_steps // config.rollout)} iterations of "
+        f"{config.rollout:,} decisions"
+    )
+
+
 def whole_rollouts(config: RunConfig) -> str | None:
     """Return one line on how long a run really is, None if it is as long as was asked for."""
     rollouts = -(-config.total_steps // config.rollout)
     steps = rollouts * config.rollout
     if config.trainer == "hier" or steps == config.total_steps:
         return None  # a Manager and a Worker take rollouts of their own in turn
+    what = "iteration" if config.trainer == "dqn" else "rollout"
     return (
-        f"total_steps={config.total_steps:,} ends within a rollout of {config.rollout:,} "
-        f"decisions, so {rollouts:,} rollout{'s' * (rollouts != 1)} = {steps:,} decisions are "
-        "trained"
+        f"total_steps={config.total_steps:,} ends within {'an' if what[0] == 'i' else 'a'} {what} "
+        f"of {config.rollout:,} decisions, so {rollouts:,} {what}{'s' * (rollouts != 1)} = "
+        f"{steps:,} decisions are trained"
     )

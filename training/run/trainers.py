@@ -18,6 +18,7 @@ _MODULES = {
     "sb3": "training.sb3.run",
     "hier": "training.hier.run",
     "ensemble": "training.ensemble.run",
+    "dqn": "training.dqn.run",
 }
 
 
@@ -26,7 +27,7 @@ def module_of(trainer: str) -> Any:
 
     Parameters
     ----------
-    trainer : {"native", "sb3", "hier", "ensemble"}
+    trainer : {"native", "sb3", "hier", "ensemble", "dqn"}
 
     Raises
     ------

@@ -35,6 +35,20 @@ PRESETS = {
         },
         "evaluation": {"seed": 7},
     },
+    "prospector_dqn": {
+        "env": "Prospector-v0",
+        "trainer": "dqn",
+        "num_envs": 8,
+        "total_steps": 200_000,
+        "window_ticks": 2000,
+        "dqn": {
+            "capacity": 200_000,
+            "learning_starts": 5_000,
+            "activation": "tanh",
+            "replay_ratio": 4.0,
+        },
+        "evaluation": {"seed": 7},
+    },
 }
 
 

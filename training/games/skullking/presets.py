@@ -59,6 +59,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "schedules": {"allowed_phases": PHASE_CURRICULUM},
         "ppo": {**_LAYERED, "n_epochs": 12, "ent_coef": 0.01, "net_arch": [2048, 2048, 1024]},
     },
+    "worker_dqn": {
+        "env": "SkullKingWorker-v0",
+        "trainer": "dqn",
+        "num_envs": 256,
+        "total_steps": 5_000_000,
+        "env_options": {"opponents": "rule_medium"},
+        "schedules": {"allowed_phases": PHASE_CURRICULUM},
+        # A goal that is still to be decided is worth nothing before the last trick, so far ahead.
+        "dqn": {"n_step": 5, "replay_ratio": 4.0, "learning_rate": 3e-4},
+    },
     "ability": {
         "env": "SkullKingAbility-v0",
         "num_envs": 256,

@@ -1,0 +1,252 @@
+"""DQN as a run: what it writes, how it goes on, what it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.bits import equal
+from tests.training import third_game
+from training import dqn, export, load_policy
+from training.dqn.replay import TensorReplay
+from training.run import checkpoint, sizes
+from training.run.config import RunConfig, merge
+from training.run.envs import make_engine
+from training.train import main
+
+ROOT = Path(__file__).parents[3]
+CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
+DQN = {
+    "capacity": 320,
+    "batch_size": 16,
+    "learning_starts": 64,
+    "iteration_steps": 16,
+    "replay_ratio": 1.0,
+    "num_quantiles": 5,
+    "net_arch": [16],
+}
+TINY = {
+    "env": "SkullKingWorker-v0",
+    "trainer": "dqn",
+    "num_envs": 8,
+    "total_steps": 512,
+    "torch_threads": 1,
+    "deterministic": True,
+    "dqn": DQN,
+    "checkpoints": {"every": 256},
+    "evaluation": {"during": "off", "games": 4, "episodes": 16, "bootstrap": 20},
+}
+
+
+@pytest.fixture
+def train(tmp_path):
+    """Train a tiny run in this process; returns the exit status."""
+
+    def call(name, *flags, config=TINY, evaluation=False, **dqn):
+        given = [] if evaluation else ["--no-evaluation"]
+        if config:
+            file = tmp_path / f"{name}.json"
+            file.write_text(json.dumps({**config, "dqn": {**DQN, **dqn}}))
+            given += ["--config", str(file)]
+        return main([*given, "--runs", str(tmp_path / "runs"), "--name", name, *map(str, flags)])
+
+    return call
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return tmp_path / "runs"
+
+
+def metrics(run):
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if k not in CLOCK} for line in lines]
+
+
+def saved(run, steps=512):
+    """Everything in a checkpoint that decides how the run goes on."""
+    path = run / f"checkpoints/ckpt_{steps:012d}"
+    record = json.loads((path / "trainer.json").read_text())
+    found = {"counters": record["counters"]}
+    for name in ("engine", "replay"):
+        if (path / f"{name}.npz").exists():
+            with np.load(path / f"{name}.npz") as file:
+                found[name] = {k: torch.from_numpy(file[k]) for k in file.files}
+    for name in ("model", "trackers"):
+        if (path / f"{name}.pt").exists():
+            found[name] = torch.load(path / f"{name}.pt", weights_only=True)
+    return found
+
+
+def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, runs):
+    """T16, with priorities, noise, trackers and a ring that has wrapped around."""
+    trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}
+    flags = ["--set", f"trackers={json.dumps(trackers)}"]
+    # No schedule, since schedules end with a run, and the first half has an end of its own.
+    options = {"prioritized": True, "noisy": True, "priority_beta": 1.0, "epsilon_start": 0.05}
+    assert train("straight", *flags, **options) == 0
+    assert train("halves", *flags, "--total-steps", 384, **options) == 0
+    resume = [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", "halves"]
+    subprocess.run(
+        [*resume, "--resume", "--total-steps", "512", "--no-evaluation"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    ours, theirs = saved(runs / "halves"), saved(runs / "straight")
+    assert {"replay", "trackers"} <= ours.keys()
+    for part in theirs:
+        assert equal(ours[part], theirs[part]), part
+    assert metrics(runs / "halves") == metrics(runs / "straight")
+    assert [r["step"] for r in metrics(runs / "straight")] == [128, 256, 384, 512]
+
+
+def test_run_without_its_replay_goes_on_with_an_empty_one(train, runs):
+    assert train("run", "--total-steps", 256, save_replay=False) == 0
+    assert "replay" not in saved(runs / "run", 256)
+    assert train("run", "--resume", "--total-steps", 512, config=None) == 0
+    sizes_seen = [r["train"]["replay_size"] for r in metrics(runs / "run")]
+    assert sizes_seen == [128, 256, 128, 256]
+    assert metrics(runs / "run")[2]["train"]["updates"] < 8
+
+
+def test_runners_are_the_same_run_with_one_lane(train, runs):
+    """T27, with everything around the trainer."""
+    one = {**TINY, "num_envs": 1, "total_steps": 128}
+    for runner in ("vector", "legacy"):
+        options = {"learning_starts": 16, "capacity": 100, "runner": runner}
+        assert train(runner, config=one, **options) == 0
+    assert metrics(runs / "vector") == metrics(runs / "legacy")
+    for part, value in saved(runs / "vector", 128).items():
+        assert equal(value, saved(runs / "legacy", 128)[part]), part
+
+
+def test_agent_is_evaluated_loaded_and_exported(train, runs, tmp_path):
+    flags = ("--set", "evaluation.during=inline", "--set", "evaluation.every=256")
+    assert train("run", *flags, evaluation=True) == 0
+    assert json.loads((runs / "run/evaluation.json").read_text())["goals"]["rates"]["trained"]
+    policy = load_policy(runs / "run")
+    engine = make_engine(TINY["env"], 5)
+    engine.reset_many(seeds=3)
+    actions, state = policy.act(engine.obs, engine.mask)
+    assert state is None
+    assert engine.mask[np.arange(5), actions].all()
+    assert export.main([str(runs / "run"), str(tmp_path / "small")]) == 0
+    again, _ = load_policy(tmp_path / "small").act(engine.obs, engine.mask)
+    assert again.tolist() == actions.tolist()
+    assert not list((tmp_path / "small").rglob("replay.npz"))
+
+
+def test_game_of_records_whose_decisions_last_is_learnt_from(train, runs):
+    third_game.register()
+    try:
+        game = {name: third_game.TINY[name] for name in ("env", "env_options")}
+        assert train("race", config={**TINY, **game, "evaluation": {"during": "off"}}) == 0
+    finally:
+        third_game.unregister()
+    discounts = saved(runs / "race")["replay"]["discount"]
+    assert len(discounts.unique()) > 2
+
+
+def test_new_run_begins_with_the_parameters_of_another(train, runs, capsys):
+    assert train("first") == 0
+    path = str(runs / "first")
+    frozen = {"learning_starts": 296, "warm_start": path}
+    assert train("second", "--total-steps", 128, **frozen) == 0
+    ours, theirs = saved(runs / "second", 128)["model"], saved(runs / "first")["model"]
+    assert equal(ours["policy"], theirs["policy"])
+    assert equal(ours["target"], theirs["policy"])
+    for flags, options, says in (
+        ((), {"warm_start": path, "net_arch": [8]}, "its network is"),
+        (("--env", "SkullKingFlat-v0"), {"warm_start": path}, "its env is"),
+        ((), {"warm_start": str(runs / "none")}, "the folder of a run that has a checkpoint"),
+    ):
+        capsys.readouterr()
+        assert train("third", *flags, **options) == 2
+        error = capsys.readouterr().err
+        assert "dqn.warm_start=" in error
+        assert says in error
+        assert error.count("\n") == 1
+        assert not (runs / "third").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"n_step": 40}, "dqn.capacity=320 is not possible: dqn.capacity must be at least 328"),
+        ({"batch_size": 65}, "dqn.batch_size=65 is not possible: dqn.batch_size must be at most"),
+        ({"learning_starts": 320}, "dqn.learning_starts must be at most 296, which a replay"),
+        ({"capacity": 10**12}, "dqn.capacity must be less: a replay of 1,000,000,000,000"),
+        ({"encoder": "conv"}, "dqn.encoder='conv' is not possible"),
+        ({"precision": "fp16"}, "dqn.precision='fp16' is not possible"),
+        ({"polyak": 0.0}, "dqn.polyak=0.0"),
+        ({"num_quantile": 5}, "'dqn.num_quantile' is not an option"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_nothing_written(train, runs, capsys, options, says):
+    assert train("bad", **options) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert not runs.exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"dqn": {"n_step": 5}}, "dqn.n_step=5 is not possible: dqn.n_step must be 3 with trainer"),
+        ({"trainer": "dqn", "ppo": {"n_steps": 64}}, "ppo.n_steps must be 128 with trainer='dqn'"),
+        ({"trainer": "dqn", "native": {"recurrent": "gru"}}, "native.recurrent"),
+        ({"trainer": "dqn", "dqn": {"runner": "legacy"}, "window_ticks": 9}, "dqn.runner"),
+    ],
+)
+def test_options_that_the_trainer_would_not_use_are_refused(values, says):
+    with pytest.raises(Exception, match=says.replace("(", r"\(")):
+        RunConfig.from_mapping(values)
+
+
+def test_checkpoint_of_another_trainer_or_network_is_foreign(train, runs):
+    assert train("run", "--total-steps", 256) == 0
+    noisy = RunConfig.from_mapping(merge(TINY, {"dqn": {"noisy": True}}))
+    path = runs / f"run/checkpoints/ckpt_{256:012d}"
+    for wanted, says in (
+        ({"trainer": "native"}, "its trainer is 'dqn', here it is 'native'"),
+        (dqn.run.network_of(noisy), "its network is"),
+    ):
+        with pytest.raises(checkpoint.CheckpointError, match=f"foreign: {says}"):
+            checkpoint.load(path, wanted)
+
+
+def test_damaged_replay_is_noticed_and_the_checkpoint_before_it_taken(train, runs, capsys):
+    assert train("run") == 0
+    file = runs / f"run/checkpoints/ckpt_{512:012d}/replay.npz"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    assert train("run", "--resume", "--total-steps", 640, config=None) == 0
+    assert "replay.npz is damaged" in capsys.readouterr().err
+    assert [r["step"] for r in metrics(runs / "run")] == [128, 256, 384, 512, 640]
+
+
+def test_sizes_are_those_of_the_tensors():
+    config = RunConfig.from_mapping({**TINY, "dqn": {**DQN, "capacity": 4096, "prioritized": True}})
+    engine = make_engine(config.env, 8)
+    replay = TensorReplay(engine, 8, 4096, 3, alpha=0.6)
+    held = sum(x.nbytes for x in (*replay.tensors().values(), replay.final_obs))
+    held += replay.priorities._tree._tree.nbytes
+    assert sizes.replay_bytes(config, engine.obs[0].nbytes, engine.num_actions) == held
+    assert "replay of 4,096 decisions" in sizes.derived_sizes(config, 4, 8)
+
+
+@pytest.mark.parametrize("name", ["worker_dqn", "prospector_dqn"])
+def test_presets_are_possible(name):
+    from training.callbacks.of_run import check_environment
+    from training.run.presets import preset
+
+    check_environment(RunConfig.from_mapping(preset(name)))

@@ -1,0 +1,201 @@
+"""Train with the DQN trainer (:mod:`training.dqn.trainer`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from training.callbacks.of_run import conduct
+from training.dqn.trainer import DQNTrainer
+from training.nets.actor_critic import Logits, logits_of
+from training.nets.layout import obs_layout
+from training.nets.precision import check as check_precision
+from training.nets.precision import choose_device
+from training.nets.q_network import QNetwork
+from training.run import checkpoint, envs
+from training.run.checkpoint import Checkpoint, CheckpointError
+from training.run.config import RunConfig
+from training.run.engine import Engine
+from training.run.envs import Lanes
+from training.run.finite import check_parameters
+from training.run.folder import RunFolder
+from training.run.learner import TrainerLearner
+from training.run.loop import Loop
+from training.run.session import Outcome, Snapshot
+
+# Options of the section ``dqn`` that shape the network.
+_SHAPE = ("net_arch", "activation", "encoder", "dueling", "num_quantiles", "noisy")
+
+
+def lanes(config: RunConfig) -> Lanes:
+    """Return the engines of a run."""
+    return envs.lanes_of(config, config.num_envs if config.dqn.runner == "legacy" else 1)
+
+
+def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
+    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
+    return conduct(run, resume, lambda: DQNLearner(run.config, lanes), identity)
+
+
+class DQNLearner(TrainerLearner):
+    """:class:`DQNTrainer` on the engines of a run; see :class:`training.run.session.Learner`.
+
+    Parameters
+    ----------
+    config : RunConfig
+    given : Lanes, optional
+        What :func:`lanes` returns for it; default new ones.
+    """
+
+    trainer: DQNTrainer
+
+    def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
+        super().__init__(config)
+        given = given or lanes(config)
+        self.engines, self.impl = list(given.engines), given.impl
+        self.trainer = build(config, self.engines, self._follower)
+        if config.dqn.warm_start is not None:
+            first = first_parameters(config, self.engines[0])
+            for net in (self.trainer.net, self.trainer.target):
+                net.load_state_dict(first)
+
+    def learn(self, loop: Loop) -> None:
+        """Train to the end, or until the loop says to stop."""
+        self._follower.loop = loop
+        while loop.steps < self._config.total_steps:
+            if not loop.begin_iteration():
+                return
+            found = self.trainer.iterate()
+            loop.end_iteration(found["train"], found["phases"])
+        loop.finish()
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that decides how the run goes on.
+
+        Raises
+        ------
+        TrainingError
+            If a parameter is not finite: a checkpoint of it would be of no use.
+        """
+        check_parameters(self.trainer.net, "dqn")
+        state = self.trainer.state_dict()
+        return Snapshot(
+            model=state["model"],
+            trainer={"counters": state["counters"]},
+            states=state["rows"],
+            arrays=state["arrays"],
+            replay=state["replay"],
+        )
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the network, in host memory."""
+        return checkpoint.to_host(self.trainer.net.state_dict())
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a boundary."""
+        self.trainer.reset_lanes()
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Put a snapshot back."""
+        self.trainer.load_state_dict(
+            {
+                "model": saved.model,
+                "counters": saved.trainer["counters"],
+                "rows": saved.rows,
+                "arrays": saved.arrays,
+                "replay": saved.replay() if self._config.dqn.save_replay else None,
+            }
+        )
+
+    def close(self) -> None:
+        """Nothing: there is no thread."""
+
+
+def build(config: RunConfig, engines: list[Engine], on_step: Any = None) -> DQNTrainer:
+    """Return the trainer as the config asks, with all generators seeded.
+
+    Raises
+    ------
+    ConfigError
+        A device or precision that is not there, or a network that the environment cannot feed.
+    """
+    return DQNTrainer(
+        engines,
+        config.dqn,
+        total_steps=config.total_steps,
+        seed=config.seed,
+        device=config.device,
+        deterministic=config.deterministic,
+        on_step=on_step,
+    )
+
+
+def first_parameters(config: RunConfig, engine: Engine) -> dict[str, Any]:
+    """Return the parameters that ``dqn.warm_start`` names.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such run, or its newest checkpoint is damaged, of another trainer, of
+        another environment or of another network.
+    """
+    path = str(config.dqn.warm_start)
+    where = f"dqn.warm_start={path!r} is not possible: "
+    own = {**checkpoint.identity_of(config.env, engine), **network_of(config)}
+    try:
+        saved = checkpoint.load_newest(Path(path) / "checkpoints", own, lambda _: None)
+    except CheckpointError as error:
+        raise ConfigError(f"{where}{error}") from error
+    if saved is None:
+        raise ConfigError(f"{where}it must be the folder of a run that has a checkpoint.")
+    parameters: dict[str, Any] = saved.model["policy"]
+    return parameters
+
+
+def check(config: RunConfig, engine: Engine) -> None:
+    """Refuse what cannot be trained here.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`build` and :func:`first_parameters`.
+    """
+    obs_layout(engine).check_encoder(config.dqn.encoder, "dqn.encoder")
+    device = choose_device(config.device)
+    if config.precision != "auto":
+        check_precision(config.precision, device, "dqn.precision")
+    if config.dqn.warm_start is not None:
+        first_parameters(config, engine)
+
+
+def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
+    """Return what a checkpoint must share with this run to be played."""
+    return {**checkpoint.identity_of(run.config.env, engine), **network_of(run.config)}
+
+
+def network_of(config: RunConfig) -> dict[str, Any]:
+    """Return the trainer and the options that shape its network, as checkpoints have them."""
+    values = {name: getattr(config.dqn, name) for name in _SHAPE}
+    network = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+    return {"network": network, "trainer": config.trainer}
+
+
+def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> QNetwork:
+    """Return the trained network of a run."""
+    net = QNetwork(obs_layout(engine), config.dqn)
+    net.load_state_dict(state_dict)
+    return net
+
+
+def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
+    """Return the trained network of a run as a function from observations to values of actions."""
+    return logits_of(load_net(config, engine, state_dict))
+
+
+def load_nets(
+    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> dict[str, tuple[QNetwork, BatchEngine]]:
+    """Return the trained network of a run, and an engine that shows what it sees."""
+    return {"policy": (load_net(config, engine, state_dict), engine)}

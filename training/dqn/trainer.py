@@ -1,0 +1,406 @@
+"""DQN. A step is: act in every lane, store, and update as often as the replay ratio asks for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.dqn.explore import EpsilonGreedy, best_legal
+from training.dqn.loss import quantile_huber
+from training.dqn.replay import Batch, ReplayLanes, TensorReplay
+from training.nets.layout import obs_layout, without_padding
+from training.nets.memory import keep_freed_memory
+from training.nets.precision import (
+    Precision,
+    choose,
+    choose_device,
+    configure_torch,
+    cpu_seconds,
+)
+from training.nets.q_network import QNetwork
+from training.run.checkpoint import to_host
+from training.run.engine import Engine, decisions_of, restore_lanes, rows_of
+from training.run.envs import stream_seed, training_seed
+from training.run.finite import TrainingError, check_loss
+from training.run.options.dqn import DQNConfig
+from training.run.options.ppo import scheduled
+
+# Called after every step of an engine, before its reward is stored, with the actions taken, and
+# after a reset with None; may write reward, observations and mask.
+OnStep = Callable[[Engine, np.ndarray | None, np.ndarray, np.ndarray], None]
+TERMS = ("loss", "error", "value", "grad_norm")  # means over the updates of an iteration
+
+
+class DQNTrainer:
+    """DQN on one engine, or on several that are stepped one after the other.
+
+    Parameters
+    ----------
+    engines : sequence of Engine
+        Not reset yet: that happens at the first iteration, unless a state is loaded.
+    dqn : DQNConfig
+    total_steps : int
+        Decisions of the whole run; schedules end there.
+    seed : int
+        All generators derive from it.
+    device : {"auto", "cpu", "cuda"}
+    deterministic : bool
+        Only algorithms that give the same bits every time.
+    on_step : callable, optional
+        See :data:`OnStep`.
+
+    Attributes
+    ----------
+    steps, iteration, updates : int
+        Decisions, iterations and optimizer steps until now.
+    net, target : QNetwork
+    replay : TensorReplay
+
+    Raises
+    ------
+    ConfigError
+        A replay that the lanes cannot learn from, a network that does not fit the environment, a
+        device or precision that is not there.
+    """
+
+    def __init__(
+        self,
+        engines: Sequence[Engine],
+        dqn: DQNConfig,
+        *,
+        total_steps: int,
+        seed: int = 1,
+        device: str = "auto",
+        deterministic: bool = False,
+        on_step: OnStep | None = None,
+    ) -> None:
+        self.engines, self.dqn = list(engines), dqn
+        self.total_steps, self.seed = total_steps, seed
+        self.num_envs = sum(engine.num_envs for engine in self.engines)
+        dqn.check_lanes(self.num_envs)
+        self.steps = self.iteration = self.updates = 0
+        self._owed = 0.0  # decisions that are still to be drawn for those that were taken
+        self._on_step, self._started = on_step, False
+        self._env_s = 0.0
+
+        self.device = choose_device(device)
+        configure_torch(self.device, deterministic)
+        if self.device.type == "cpu":
+            keep_freed_memory()
+        self._make_network()
+        self._make_replay()
+        self._precision: Precision | None = None
+        self._asked = dqn.precision or ("fp32" if deterministic else "auto")
+        if self._asked != "auto":
+            self._precision = Precision(self._asked, self.device)
+
+    def _make_network(self) -> None:
+        """Make the networks, what changes their parameters, and what chooses actions."""
+        dqn, device = self.dqn, self.device
+        layout = obs_layout(self.engines[0])
+        self.net = QNetwork(layout, dqn, stream_seed(self.seed, "init")).to(device)
+        self.target = deepcopy(self.net).requires_grad_(False)
+        self.optimizer = torch.optim.Adam(
+            self.net.parameters(),
+            lr=dqn.learning_rate,
+            eps=dqn.adam_eps,
+            fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
+        )
+        self._explorer = EpsilonGreedy(stream_seed(self.seed, "sampler"))
+        self._noise = torch.Generator(device).manual_seed(stream_seed(self.seed, "noise"))
+
+    def _make_replay(self) -> None:
+        dqn, engines = self.dqn, self.engines
+        self.replay = TensorReplay(
+            engines[0],
+            self.num_envs,
+            dqn.capacity,
+            dqn.n_step,
+            dqn.gamma,
+            self.device if dqn.replay_device == "auto" else None,
+            stream_seed(self.seed, "minibatch"),
+            dqn.priority_alpha if dqn.prioritized else None,
+        )
+        firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
+        parts = zip(firsts, engines, strict=False)
+        self._lanes = [ReplayLanes(self.replay, first, engine) for first, engine in parts]
+
+    @property
+    def precision(self) -> Precision:
+        """How matrix products are computed; ``auto`` has chosen once the lanes have begun."""
+        if self._precision is None:
+            raise RuntimeError("precision=auto chooses at the first iteration")
+        return self._precision
+
+    @property
+    def chosen_precision(self) -> str:
+        """Name of the precision; ``auto`` until it has chosen."""
+        return self._asked if self._precision is None else self._precision.name
+
+    # -- an iteration ----------------------------------------------------------------------------
+
+    def iterate(self) -> dict[str, Any]:
+        """Take ``iteration_steps`` decisions in every lane, and learn; return what there is to say.
+
+        Returns
+        -------
+        dict
+            ``train`` (means over the updates, and what decides them) and ``phases`` in seconds.
+
+        Raises
+        ------
+        TrainingError
+            The loss is not finite, or a lane has no legal action.
+        """
+        self.start()
+        begin, before = time.perf_counter(), self.updates
+        done = self.steps / self.total_steps
+        lr = scheduled(self.dqn.learning_rate, self.dqn.lr_schedule, done)
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self._env_s = learn_s = 0.0
+        sums = torch.zeros(len(TERMS), dtype=torch.float64, device=self.device)
+        for _ in range(self.dqn.iteration_steps):
+            self.step()
+            collected = time.perf_counter()
+            self.learn(sums)
+            learn_s += time.perf_counter() - collected
+        self.iteration += 1
+        updates = self.updates - before
+        self.precision.count_skipped(self.updates, self.optimizer)
+        spent = time.perf_counter() - begin - self._env_s - learn_s
+        return {
+            "train": {
+                **(self._means(sums, updates) if updates else {}),
+                "updates": updates,
+                "replay_ratio": updates * self.dqn.batch_size / self._decisions,
+                "replay_size": self.replay.size * self.num_envs,
+                "epsilon": self.dqn.epsilon(done),
+                "lr": lr,
+                "skipped_steps": self.precision.skipped,
+            },
+            "phases": {"env": self._env_s, "collect": spent, "update": learn_s},
+        }
+
+    @property
+    def _decisions(self) -> int:
+        """Of an iteration."""
+        return self.dqn.iteration_steps * self.num_envs
+
+    def _means(self, sums: Tensor, updates: int) -> dict[str, float]:
+        means = dict(zip(TERMS, (sums / updates).tolist(), strict=True))
+        check_loss(means["loss"], self.iteration, "dqn")
+        return means
+
+    def start(self) -> None:
+        """Reset the lanes and choose the precision, once; an iteration does it if it must."""
+        if not self._started:
+            self._reset(seeded=True)
+            self._started = True
+        if self._precision is None:
+            self._precision = Precision(
+                choose(self._asked, self.device, self._seconds), self.device
+            )
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, between two iterations; its generator goes on.
+
+        The episodes that were under way are cut off where they are.
+        """
+        if self._started:
+            self.replay.cut()
+            self._reset(seeded=False)
+
+    def _reset(self, *, seeded: bool) -> None:
+        first = training_seed(self.seed)
+        for lanes in self._lanes:
+            obs = lanes.destination(behind=False)
+            seeds = first + lanes.slice.start if seeded else None
+            lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=lanes.legal)
+            if self._on_step is not None:
+                self._on_step(lanes.engine, None, obs, lanes.legal)
+            lanes.store_observation(behind=False)
+            if not lanes.legal.any(1).all():
+                raise TrainingError(
+                    "a lane has no legal action: the environment's mask must allow at least one."
+                )
+
+    # -- acting ----------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Take a decision in every lane and store it."""
+        epsilon = self.dqn.epsilon(self.steps / self.total_steps)
+        for lanes in self._lanes:
+            action = self._choose(lanes, epsilon).cpu()
+            obs, begin = lanes.destination(behind=True), time.perf_counter()
+            engine, actions = lanes.engine, action.numpy()
+            engine.step_many(actions, obs_out=obs, mask_out=lanes.legal)
+            self._env_s += time.perf_counter() - begin
+            if self._on_step is not None:
+                self._on_step(engine, actions, obs, lanes.legal)
+            lanes.store(action)
+        self.replay.advance()
+        self.steps += self.num_envs
+
+    def _choose(self, lanes: ReplayLanes, epsilon: float) -> Tensor:
+        """Return the actions (n,) of an engine's lanes."""
+        obs, mask = lanes.obs.to(self.device), lanes.mask.to(self.device)
+        self.net.draw_noise(min(self.dqn.noise_groups, len(obs)), self._noise)
+        with torch.inference_mode(), self.precision.autocast():
+            values = self.net.logits(obs)
+        return self._explorer.choose(values, mask, epsilon)
+
+    # -- learning --------------------------------------------------------------------------------
+
+    def learn(self, sums: Tensor) -> None:
+        """Make the updates that are due; add the terms of each to ``sums``, shape (len(TERMS),)."""
+        dqn = self.dqn
+        if self.replay.available < dqn.learning_starts:
+            return
+        self._owed += dqn.replay_ratio * self.num_envs
+        while self._owed >= dqn.batch_size:
+            self._owed -= dqn.batch_size
+            sums += self.update()
+
+    def update(self) -> Tensor:
+        """Draw decisions and learn from them; return the terms, shape (len(TERMS),)."""
+        dqn = self.dqn
+        batch = self.replay.sample(dqn.batch_size, dqn.beta(self.steps / self.total_steps))
+        for net in (self.net, self.target):
+            net.draw_noise(1, self._noise)
+        with self.precision.autocast():
+            target = self.targets(batch)
+            quantiles = self.net(batch.obs.to(self.device))
+        theta = _of_action(quantiles, batch.action.to(self.device)).float()
+        loss = (batch.weight.to(self.device) * quantile_huber(theta, target, dqn.kappa)).mean()
+        self.precision.scale(loss).backward()
+        self.precision.unscale(self.optimizer)
+        norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), dqn.max_grad_norm)
+        self.precision.step(self.optimizer)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.updates += 1
+        self._follow()
+        means = theta.detach().mean(1)
+        error = target.mean(1) - means
+        if self.replay.priorities is not None:
+            self.replay.priorities.update(batch.index.cpu().numpy(), error.cpu().numpy())
+        return torch.stack((loss.detach(), error.abs().mean(), means.mean(), norm.detach()))
+
+    @torch.no_grad()
+    def targets(self, batch: Batch) -> Tensor:
+        """Return what the quantiles of decisions are to become, float32, shape (k, K)."""
+        obs = batch.next_obs.to(self.device)
+        of_target = self.target(obs)
+        chooser = self.net.logits(obs) if self.dqn.double else of_target.mean(2)
+        action = best_legal(chooser, batch.next_mask.to(self.device))
+        behind = _of_action(of_target, action).float()
+        reward, discount = batch.reward.to(self.device), batch.discount.to(self.device)
+        return reward.unsqueeze(1) + discount.unsqueeze(1) * behind
+
+    @torch.no_grad()
+    def _follow(self) -> None:
+        """Let the target network follow the other."""
+        ours: list[Tensor] = list(self.net.parameters())
+        theirs: list[Tensor] = list(self.target.parameters())
+        if self.dqn.polyak is not None:
+            torch._foreach_lerp_(theirs, ours, self.dqn.polyak)
+        elif self.updates % self.dqn.target_sync == 0:
+            torch._foreach_copy_(theirs, ours)
+
+    def _seconds(self, precision: str) -> float:
+        """Measure forward and backward pass of a minibatch of the first observations."""
+        obs = self.replay.obs[self.replay.head]
+        lanes = torch.arange(self.dqn.batch_size, device=obs.device) % self.num_envs
+        obs = obs.index_select(0, lanes).to(self.device)
+        context = Precision(precision, self.device)
+
+        def minibatch() -> None:
+            with context.autocast():
+                quantiles = self.net(obs)
+            quantiles.float().square().mean().backward()
+
+        seconds = cpu_seconds(minibatch)
+        self.optimizer.zero_grad(set_to_none=True)
+        return seconds
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return, between two iterations, everything that decides how the training goes on.
+
+        Returns
+        -------
+        dict
+            ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
+            ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
+            ``replay``: arrays, or None if it is not saved.
+        """
+        self.start()
+        replay = self.replay.state_dict() if self.dqn.save_replay else None
+        copied = {
+            "policy": self.net.state_dict(),
+            "target": self.target.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.precision.state_dict(),
+            "noise": self._noise.get_state(),
+            "minibatch": self.replay.generator.get_state(),
+        }
+        return {
+            "model": to_host(copied),
+            "counters": {
+                "steps": self.steps,
+                "iteration": self.iteration,
+                "updates": self.updates,
+                "owed": self._owed,
+                "skipped_steps": self.precision.skipped,
+                "precision": self.precision.name,
+                "explorer": self._explorer.state_dict(),
+                "replay": None if replay is None else replay["counters"],
+            },
+            "rows": rows_of(self.engines),
+            "arrays": {
+                "obs": without_padding(self.replay.obs[self.replay.head], self.engines[0]),
+                "mask": np.concatenate([lanes.legal for lanes in self._lanes]),
+                **decisions_of(self.engines),
+            },
+            "replay": None if replay is None else replay["arrays"],
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
+
+        Raises
+        ------
+        KeyError, RuntimeError, ValueError, StateError
+            Something is missing or of another shape.
+        """
+        model, counters, arrays = saved["model"], saved["counters"], saved["arrays"]
+        self.net.load_state_dict(model["policy"])
+        self.target.load_state_dict(model["target"])
+        self.optimizer.load_state_dict(model["optimizer"])
+        self._precision = Precision(counters["precision"], self.device)
+        self.precision.load_state_dict(model["scaler"])
+        self.precision.skipped = int(counters["skipped_steps"])
+        self._noise.set_state(model["noise"])
+        self._explorer.load_state_dict(counters["explorer"])
+        if saved["replay"] is not None:
+            self.replay.load_state_dict({"arrays": saved["replay"], "counters": counters["replay"]})
+        self.replay.generator.set_state(model["minibatch"])
+        restore_lanes(self.engines, saved["rows"], arrays)
+        for lanes in self._lanes:
+            lanes.restore(arrays["obs"][lanes.slice], arrays["mask"][lanes.slice])
+        self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
+        self.updates, self._owed = int(counters["updates"]), float(counters["owed"])
+        self._started = True
+
+
+def _of_action(quantiles: Tensor, action: Tensor) -> Tensor:
+    """Return the quantiles (k, K) of one action a row, from those of all, (k, A, K)."""
+    index = action.view(-1, 1, 1).expand(-1, 1, quantiles.shape[2])
+    return quantiles.gather(1, index).squeeze(1)
