@@ -3,6 +3,10 @@
 The compiled planner gives the costs throughout; that it is right is tested elsewhere.
 """
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,7 +17,7 @@ from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
 from tests.needs import needs_core
 
-pytestmark = needs_core
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Weighed(DrMarioGame):
@@ -66,6 +70,7 @@ def costs_of(engine):
     return np.where(costs < 0, t.INFEASIBLE, costs)
 
 
+@needs_core
 def test_branches_are_what_the_engine_makes_of_placements():
     engine, rows = positions(6, 3)
     ended = matched = 0
@@ -92,6 +97,7 @@ def test_branches_are_what_the_engine_makes_of_placements():
     assert matched > 20
 
 
+@needs_core
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3))])
 def test_compiled_choice_is_that_of_the_reference(seed):
     engine, rows = positions(14, seed)
@@ -123,12 +129,14 @@ def decide(board, pill):
     return branch(engine.game.unpack(row[0]).players[0], action)
 
 
+@needs_core
 def test_it_clears_the_last_virus():
     single, virus = Tile.SINGLE | Color.RED, Tile.VIRUS | Color.RED
     after = decide({8 * 15 + 2: virus, 8 * 14 + 2: single}, (Color.RED, Color.RED))
     assert after.stage_clear
 
 
+@needs_core
 def test_cascades_count():
     """A pill that clears a row lets a half fall that clears the last virus."""
     red, blue = Tile.SINGLE | Color.RED, Tile.SINGLE | Color.BLUE
@@ -138,6 +146,7 @@ def test_cascades_count():
     assert after.combo_counter == 2
 
 
+@needs_core
 def test_it_keeps_the_spawn_free():
     """Of a pill that fits nowhere else without blocking, the one way that does not is taken."""
     rng = np.random.default_rng(0)
@@ -149,6 +158,7 @@ def test_it_keeps_the_spawn_free():
     assert all(after.board[cell] == t.EMPTY for cell in t.SPAWN_CELLS)
 
 
+@needs_core
 def test_it_makes_the_matches_that_a_task_asks_for():
     engine = engine_of(8, level=-11, speed="medium")
     engine.reset_many(seeds=5)
@@ -160,6 +170,7 @@ def test_it_makes_the_matches_that_a_task_asks_for():
     assert (engine.get_states()["reason"] == t.Reason.CLEAR).all()
 
 
+@needs_core
 def test_it_clears_level_0_where_first_does_not():
     cleared = {}
     for name in ("greedy", "first"):
@@ -173,3 +184,23 @@ def test_it_clears_level_0_where_first_does_not():
         cleared[name] = int((engine.get_states()["players"]["stage_clear"] == 1).sum())
     assert cleared["greedy"] == 20
     assert cleared["first"] < 5
+
+
+def test_rates_of_the_page_are_those_of_the_record():
+    page = (ROOT / "docs" / "drmario.md").read_text(encoding="utf-8")
+    (name,) = re.findall(r"`(benchmarks/\S+-drmario-bots\.json)`", page)
+    record = json.loads((ROOT / name).read_text(encoding="utf-8"))
+    assert record["dirty"] is False
+    assert name == f"benchmarks/{record['git_rev'][:7]}-drmario-bots.json"
+    assert record["episodes"] == 200
+    for level, found in record["levels"].items():
+        for bot, each in found.items():
+            rate, low, high = (f"{100 * x:.1f}" for x in each["cleared"])
+            left = f"{100 * each['viruses_left']:.1f}"
+            pills, frames = (
+                "" if each[what] is None else f"{each[what]:,.0f}"
+                for what in ("pills_to_clear", "frames_to_clear")
+            )
+            rates = f"{rate} % [{low}, {high}] | {left} %"
+            row = f"| {level} | `{bot}` | {rates} | {pills} | {frames} |"
+            assert re.sub(r" +", " ", row) in page
