@@ -1,8 +1,8 @@
 """Run the backends beside each other and find the first bit in which they differ.
 
 Used by ``python -m fastenv verify`` and by the differential tests: the same seeds, the same
-actions, and after every step the complete rows, observations, masks, rewards, flags, info columns
-and final values are compared as bytes.
+actions, and after every step the complete rows, observations, masks, rewards, flags, tau, all info
+columns and final values are compared as bytes.
 """
 
 from __future__ import annotations
@@ -132,6 +132,8 @@ class Case:
         What to compare; the first is the standard.
     options : dict, optional
         Only reported.
+    opponent : str, optional
+        In a game of several agents: the scripted player of all but the first.
     """
 
     def __init__(
@@ -141,11 +143,13 @@ class Case:
         num_envs: int,
         engines: dict[str, tuple[str, int]],
         options: dict[str, Any] | None = None,
+        opponent: str | None = None,
     ) -> None:
         self.seed, self.options = seed, options or {}
         self.rng = np.random.default_rng(seed)
+        columns = (*game.spec.info_columns, *game.spec.term_columns)
         self.engines = {
-            name: BatchEngine(game, num_envs, backend, threads)
+            name: BatchEngine(game, num_envs, backend, threads, columns, opponent)
             for name, (backend, threads) in engines.items()
         }
         self.standard_name, *self.others = self.engines
@@ -238,6 +242,12 @@ def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
     return options
 
 
+def draw_opponent(game: Game, seed: int) -> str | None:
+    """Return the bot that plays the other agents of a case, None where all are shown."""
+    names = (None, *game.bot_names) if game.spec.num_agents > 1 else (None,)
+    return names[np.random.default_rng([seed, 2]).integers(len(names))]
+
+
 @dataclass
 class Tally:
     """What a verification has covered."""
@@ -289,7 +299,10 @@ def verify(
     while tally.difference is None and (tally.cases == 0 or time.monotonic() < stop):
         number = seed + tally.cases
         options = draw_options(env_id, number, **given)
-        case = Case(make_game(env_id, **options), number, num_envs, engines, options)
+        game = make_game(env_id, **options)
+        who = draw_opponent(game, number)
+        reported = options if who is None else options | {"opponent": who}
+        case = Case(game, number, num_envs, engines, reported, who)
         tally.difference = case.check()
         for _ in range(steps):
             if tally.difference is not None or (tally.steps and time.monotonic() > stop):

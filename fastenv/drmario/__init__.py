@@ -214,10 +214,11 @@ def random_options(
 
     levels = rng.integers(0 if agents == 2 else t.LOWEST_LEVEL, t.HIGHEST_LEVEL + 1, 2).tolist()
     names = [name for name in OBSERVATIONS if placement or "mask" not in name]
-    extras = ["pill", "aux", *(["costs", "candidates"] if placement else [])]
+    extras = ["pill", pick("aux", "aux_vs"), *(["costs", "candidates"] if placement else [])]
+    speeds = [pick(*t.SPEEDS, "high") for _ in range(2)]
     options: dict[str, Any] = {
         "level": pick(tuple(levels), levels[0]) if agents == 2 else levels[0],
-        "speed": pick(*t.SPEEDS, "high"),
+        "speed": pick(tuple(speeds), speeds[0]) if agents == 2 else speeds[0],
         "game_seed": pick(None, None, int(rng.integers(t.FIRST_SEED, t.LAST_SEED + 1))),
         "seed_registry": pick(False, False, True),
         "task_max_frames": pick(None, 600),
@@ -233,7 +234,7 @@ def random_options(
         options["extended_inputs"] = pick(False, False, True)
         options["max_wait_frames"] = pick(t.MAX_WAIT, t.MAX_WAIT, 70)
         options["candidates"] = pick(4, 128)
-        options["mode"] = pick(*MODES) if agents == 1 else MODES[0]
+        options["mode"] = pick(*MODES) if agents == 1 else MODES[0]  # replay compares scripts
     else:
         options["actions"], options["stack"] = pick(*ACTIONS), pick(1, t.STACK)
         options["column_height_penalty"] = pick(0.0, -0.02)

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from fastenv.drmario import DrMarioGame, make_game, random_options
+from fastenv.drmario import make_game, random_options
 from fastenv.drmario import tables as t
+from fastenv.drmario.bots import NAMES
+from fastenv.drmario.layout import OBS_DTYPES, OBSERVATIONS
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.verify import Case, first_difference
 from tests.needs import HAS_CORE, needs_core
@@ -57,39 +59,83 @@ def test_rows_of_games_are_possible(agents, placement):
                 game.validate(engine.get_states())
 
 
-@needs_core
-@pytest.mark.parametrize(("agents", "placement"), KINDS)
-def test_hand_made_boards_go_on_alike(agents, placement):
-    """Boards full of halves and viruses, loaded into every backend, and played on."""
-    rng = np.random.default_rng(4)
-    game = DrMarioGame(
-        make_game(agents=agents, placement=placement, speed="high", stack=1, obs="bitplane").config
-    )
-    engines = [BatchEngine(game, 4, name) for name in ENGINES if "threads" not in name]
-    for engine in engines:
-        engine.reset_many(seeds=3)
-    if not placement:  # behind the intro
-        for _ in range(130):
-            engines[0].step_many(np.zeros_like(engines[0].reward, np.int64))
-    rows = engines[0].get_states()
+def hand_made(rows, rng, placement):
+    """Give rows boards full of halves and viruses; in games of frames they are about to settle."""
     boards = rows["players"]["board"]
     tiles = rng.choice([t.Tile.SINGLE, t.Tile.VIRUS], boards.shape, p=[0.7, 0.3])
     tiles |= rng.integers(0, 3, boards.shape)
     full = (rng.random(boards.shape) < 0.5) & (np.arange(t.CELLS) >= 32)
     boards[...] = np.where(full, tiles, t.EMPTY)
     if not placement:
+        rows["players"]["mode"], rows["players"]["intro_wait"] = t.Mode.PLAYING, 0
         rows["players"]["next_action"] = t.Next.PLACED
     rows["players"]["virus_bcd"] = rng.integers(1, 9, rows["players"]["virus_bcd"].shape)
+    return rows
+
+
+def step_alike(engines, agents, seed):
+    """Take a step that the random bot chooses, and compare."""
+    words = [rng_streams(seed + k, engines[0].num_envs) for k in range(agents)]
+    chosen = [engines[0].bot_actions("random", words[k], agent=k) for k in range(agents)]
+    actions = np.stack(chosen, axis=1) if agents == 2 else chosen[0]
+    for engine in engines:
+        engine.step_many(actions)
+    for engine in engines[1:]:
+        assert first_difference(engines[0], engine) is None, seed
+
+
+HANDICAP = {"level": (3, 17), "speed": ("low", "high")}
+
+
+@needs_core
+@pytest.mark.parametrize(("agents", "placement"), KINDS)
+def test_hand_made_boards_go_on_alike(agents, placement):
+    """Boards full of halves and viruses, loaded into every backend, and played on."""
+    rng = np.random.default_rng(4)
+    both = HANDICAP if agents == 2 else {"speed": "high"}
+    game = make_game(agents=agents, placement=placement, stack=1, obs="bitplane", **both)
+    engines = [BatchEngine(game, 4, name) for name in ENGINES if "threads" not in name]
+    for engine in engines:
+        engine.reset_many(seeds=3)
+    rows = hand_made(engines[0].get_states(), rng, placement)
     for engine in engines:
         engine.set_states(rows)
     for step in range(6 if placement else 45):
-        words = [rng_streams(100 * step + k, 4) for k in range(agents)]
-        chosen = [engines[0].bot_actions("random", words[k], agent=k) for k in range(agents)]
-        actions = np.stack(chosen, axis=1) if agents == 2 else chosen[0]
+        step_alike(engines, agents, 100 * step)
+
+
+@needs_core
+@pytest.mark.parametrize("placement", [False, True])
+def test_every_observation_of_two_players(placement):
+    """On hand-made boards, of players with different levels and speeds, before and after a step."""
+    names = [name for name in OBSERVATIONS if placement or "mask" not in name]
+    extras = ("pill", "aux_vs", "costs", "candidates") if placement else ("pill", "aux_vs")
+    rng, rows = np.random.default_rng(6), None
+    for number, name in enumerate(names):
+        shown = {"obs": name, "obs_dtype": OBS_DTYPES[number % 2], "extras": extras, "stack": 1}
+        game = make_game(agents=2, placement=placement, **HANDICAP, **shown)
+        engines = [BatchEngine(game, 2, backend) for backend in ENGINES if "threads" not in backend]
+        if rows is None:
+            engines[0].reset_many(seeds=5)
+            rows = hand_made(engines[0].get_states(), rng, placement)
+            rows["players"]["attack_size"] = [[0, 3], [5, 1]]
         for engine in engines:
-            engine.step_many(actions)
-        for engine in engines[1:]:
-            assert first_difference(engines[0], engine) is None, step
+            engine.set_states(rows)
+            assert first_difference(engines[0], engine) is None, name
+        assert engines[0].obs["planes"][:, 0].any()
+        step_alike(engines, 2, 7)
+
+
+@needs_core
+@pytest.mark.parametrize("placement", [False, True])
+@pytest.mark.parametrize("opponent", NAMES)
+def test_a_bot_plays_against_one_agent_alike(opponent, placement):
+    fixed = {"level": (24, 20), "speed": ("high", "medium")}
+    game, options = game_of(3, 2, placement, **fixed)
+    case = Case(game, 3, 2, ENGINES, options, opponent)
+    for _ in range(6 if placement else 30):
+        difference = case.advance()
+        assert difference is None, str(difference)
 
 
 @needs_core
