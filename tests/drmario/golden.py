@@ -80,6 +80,29 @@ def load(path, kind):
     return arrays
 
 
+# Columns of the events of a recorded match. Of a lock, the column called speedups_or_x is x.
+EVENT = (
+    "type", "player", "frame", "first", "second", "preview_first", "preview_second",
+    "speed_or_-1", "speedups_or_x", "y", "rot",
+)  # fmt: skip
+
+
+def recorded_match(path):
+    """Return the arrays of a recorded match; raises :class:`GoldenError` as :func:`load` does."""
+    file, name = load(path, "recorded_two_player"), Path(path).name
+    if file["event_cols"].tolist() != [*EVENT]:
+        raise GoldenError(f"{name}: event_cols is {file['event_cols'].tolist()}, must be {EVENT}.")
+    shapes = {"events": (np.int32, len(EVENT)), "spawn_field": (np.uint8, 128)}
+    for part, (dtype, width) in shapes.items():
+        array, wanted = file[part], (len(file["events"]), width)
+        if array.dtype != dtype or array.shape != wanted:
+            raise GoldenError(
+                f"{name}: {part} is {array.dtype} of shape {array.shape}, "
+                f"must be {np.dtype(dtype)} of shape {wanted}."
+            )
+    return file
+
+
 class Trace:
     """One recorded game: what it began with, buttons, and every frame's registers and board."""
 
