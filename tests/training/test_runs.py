@@ -72,6 +72,18 @@ def test_run_folder_holds_what_was_promised(finished):
     assert (finished / "checkpoints" / "latest").read_text().strip() == "ckpt_000000000512"
 
 
+def test_each_episode_has_an_event_if_that_is_wanted(train, tmp_path, finished):
+    assert train(tmp_path, "run", "--set", "episode_events=true") == 0
+    ended = [e for e in records(tmp_path / "run", "events") if e["event"] == "episode_end"]
+    metrics = [r for r in records(tmp_path / "run") if "episode" in r]
+    assert len(ended) == sum(r["episode"]["n"] for r in metrics) > 0
+    for key, name in (("episode_return", "return_mean"), ("decisions", "length_mean")):
+        total = sum(r["episode"]["n"] * r["episode"][name] for r in metrics)
+        assert sum(e[key] for e in ended) == pytest.approx(total)
+    assert all({"step", "lane", "truncated"} <= e.keys() for e in ended)
+    assert not [e for e in records(finished, "events") if e["event"] == "episode_end"]
+
+
 def test_metrics_have_one_line_an_iteration(finished):
     found = records(finished)
     assert [(r["step"], r["iter"]) for r in found] == [(128, 1), (256, 2), (384, 3), (512, 4)]

@@ -12,6 +12,7 @@ from training.callbacks import curriculum
 from training.callbacks.curriculum import Curriculum
 from training.callbacks.evaluations import evaluations_of
 from training.callbacks.trackers import Trackers, options
+from training.callbacks.trackers.base import ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
@@ -68,6 +69,8 @@ def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
     found: list[Callback] = []
     if config.window_ticks:
         found.append(Windows(EngineWindows(engine, run.name, config.window_ticks)))
+    if config.episode_events:
+        found.append(EpisodeEvents(config.env))
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
         found.append(Tracking(trackers))
@@ -77,6 +80,38 @@ def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
         found.append(Curriculum(config, stages, *how))
     evaluations = evaluations_of(run, learner.policy)
     return found if evaluations is None else [*found, evaluations]
+
+
+class EpisodeEvents(Callback):
+    """Logs an event ``episode_end`` for each episode.
+
+    Parameters
+    ----------
+    env : str
+        Its game says which columns of the info belong to an episode.
+    """
+
+    def __init__(self, env: str) -> None:
+        self._columns = tuple(games.of(env).episode_columns)
+
+    def step(
+        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Log the episodes that a step has ended, in the order of the lanes."""
+        if actions is None:
+            return
+        ended, info = ended_lanes(engine), engine.final_info
+        columns = {name: info[name] for name in self._columns if name in info}
+        for lane in ended.tolist():
+            loop.log.event(
+                "episode_end",
+                step=loop.now,
+                lane=lane,
+                episode_return=float(engine.ep_return[lane]),
+                decisions=int(engine.ep_length[lane]),
+                truncated=bool(engine.truncated[lane]),
+                **{name: values[lane].item() for name, values in columns.items()},
+            )
 
 
 class Windows(Callback):

@@ -74,6 +74,8 @@ class RunConfig:
     gate : mapping
         Stages of knobs that follow one another when a test is passed; see
         :mod:`training.callbacks.curriculum`. Empty for none.
+    episode_events : bool
+        Write an event ``episode_end`` into ``events.jsonl`` for each episode.
     window_ticks : int
         Ticks of a window of ``windows.jsonl`` (:mod:`training.callbacks.windows`); 0 for none.
     wandb : bool
@@ -100,6 +102,7 @@ class RunConfig:
     mask_schedule: tuple[LateAction, ...] = ()
     trackers: Mapping[str, Any] = field(default_factory=dict)
     gate: Mapping[str, Any] = field(default_factory=dict)
+    episode_events: bool = False
     window_ticks: int = 0
     wandb: bool = False
     selfplay: SelfPlayConfig | None = None
