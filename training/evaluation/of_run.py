@@ -82,10 +82,12 @@ def _head(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[s
         "steps": trained.steps,
         "config_sha256": run.config.sha256(),
         "created": machine.now(),
+        "command": machine.command(),
         "seed": options.seed,
         "policy": "highest legal logit",
         "intervals": f"95 %, percentile bootstrap, {options.bootstrap} resamples",
         **machine.revision(),
+        "host": machine.host(),
         "versions": machine.versions(),
     }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +31,11 @@ def revision() -> dict[str, Any]:
     status = _git("status", "--porcelain")
     dirty = None if status is None else bool(status)
     return {"git_rev": _git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
+
+
+def command() -> str:
+    """Return the command line of this process as one would type it."""
+    return shlex.join(["python", "-m", f"training.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
 
 
 def _git(*command: str) -> str | None:

@@ -1,0 +1,319 @@
+"""Write the tables of figures in README.md and RUNS.md from the records in benchmarks/.
+
+Run ``python docs/figures.py`` after a new record is there: of each kind the newest one counts. A
+test compares, so that no figure of these tables stands anywhere but in a record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = ROOT / "benchmarks"
+T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # Student's t by number of values
+
+# Of an evaluation: name, decimals and factor.
+MEASURES = (("points", 0, 1), ("margin", 0, 1), ("win_rate", 1, 100), ("bid_hit", 1, 100))
+
+Row = dict[str, Any]
+
+
+class Record:
+    """A file of ``benchmarks/``: one JSON object, or a head and its rows."""
+
+    def __init__(self, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        self.path = path
+        self.rows: list[Row] = []
+        if path.suffix == ".jsonl":
+            self.head, *self.rows = map(json.loads, text.splitlines())
+        else:
+            self.head = json.loads(text)
+
+    @property
+    def source(self) -> str:
+        """Return file and commit as the tables name them."""
+        return f"`benchmarks/{self.path.name}` at {self.head['git_rev'][:7]}"
+
+    def bar(self, what: str) -> Row:
+        """Return the bar of that name."""
+        return next(row for row in self.rows if row["kind"] == "bar" and row["what"] == what)
+
+
+def newest(pattern: str) -> Record:
+    """Return the newest record whose name fits, of those taken without uncommitted changes."""
+    found = [Record(path) for path in RECORDS.glob(pattern)]
+    clean = [record for record in found if record.head["dirty"] is False]
+    return max(clean, key=lambda record: record.head["created"])
+
+
+# -- cells -----------------------------------------------------------------------------------------
+
+
+def interval(values: Sequence[float], decimals: int = 0, factor: float = 1, unit: str = "") -> str:
+    """Return ``value unit [low, high]``."""
+    value, low, high = (f"{x * factor:.{decimals}f}" for x in values)
+    return f"{value}{unit} [{low}, {high}]"
+
+
+def middle(row: Row) -> float:
+    """Return the median over the repeats of a bar: of a ratio, over its turns."""
+    return statistics.median(row["all"])
+
+
+def ratio(row: Row, decimals: int = 3) -> str:
+    """Return the median of a bar with the least and the largest of its turns."""
+    return spread(middle(row), row["all"], lambda x: f"{x:.{decimals}f}")
+
+
+def share(row: Row) -> str:
+    """Return a share of time likewise, in per cent."""
+    return spread(middle(row), row["all"], lambda x: f"{100 * x:.1f}") + " %"
+
+
+def spread(value: float, every: Sequence[float], cell: Callable[[float], str]) -> str:
+    """Return a value with the least and the largest of its repeats."""
+    return f"{cell(value)} ({cell(min(every))} to {cell(max(every))})"
+
+
+def clock(seconds: float) -> str:
+    """Return a time as ``m:ss``."""
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02d}"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# -- README ----------------------------------------------------------------------------------------
+
+
+def headlines() -> str:
+    """Return the table of figures of the README."""
+    found = newest("*-bars.jsonl")
+    made = [(what, _speed(found.bar(bar))) for what, bar in _SPEEDS.items()]
+    for name, bar in (("Worker", _OVER[0]), ("Prospector, random play", _OVER[1])):
+        turns = found.bar(bar)
+        if turns["all"]:  # of one run and in turns, or not at all
+            over = f"{ratio(turns, 0)} times"
+            made.append((f"{name}, `fast` over this repository's plain Python", over))
+    single = next(r for r in found.rows if r["what"] == "gymnasium step" and r["backend"] == "fast")
+    ore = found.bar("prospector: one env through Gymnasium, steps a CPU second")
+    over = found.bar("one env through Gymnasium: fast over reference")
+    made.append(
+        (
+            "one game through `gymnasium.make(..., disable_env_checker=True).step`",
+            f"Skull King {single['steps_per_cpu_s'] / 1e3:.0f} k, "
+            f"{ratio(over, 0)} times the plain Python; "
+            f"Prospector {ore['measured'] / 1e3:.0f} k",
+        )
+    )
+    stock = [
+        (f"{title}: env share of wall time", share(row))
+        for row in found.rows
+        if row["kind"] == "bar"
+        and row["what"].endswith(_STOCK)
+        and "stock MaskablePPO" in row["what"]
+        for title in [row["what"].removesuffix(_STOCK)]
+    ]
+    made += stock
+    beside = newest("*-trainers.jsonl")
+    for what, bar in _TRAINERS.items():
+        made.append((f"our trainer over stock `MaskablePPO`, {what}", ratio(beside.bar(bar), 2)))
+    made += [_make_train(), *_pair()]
+    note = f"Speeds: {found.source}; trainers: {beside.source}."
+    return f"{table(('what', 'measured'), made)}\n\n{note}"
+
+
+_SPEEDS = {
+    "Skull King Worker (a card each step), `fast`": "worker: steps a CPU second, one core",
+    "Ability, `fast`": "ability: steps a CPU second, one core",
+    "flat (whole games), `fast`": "flat: steps a CPU second, one core",
+    "Manager (a whole round each step), `fast`": "manager: steps a CPU second, one core",
+    "Prospector, random play, `fast`": "prospector: uniform, n=1024, steps a CPU second",
+    "Prospector, a new world every step": "prospector: cash_out, n=1024, steps a CPU second",
+    "Prospector, waiting": "prospector: hold, n=1024, steps a CPU second",
+}
+_OVER = ("worker: fast over reference", "prospector: uniform, fast over reference")
+_STOCK = ": env share of wall time"
+_BESIDE = "over stock MaskablePPO, 512 lanes, per CPU second"
+_TRAINERS = {
+    "fp32": f"native fp32 {_BESIDE}",
+    "`auto` where bf16 is multiplied": f"native auto {_BESIDE}",
+    "the same with one trunk for policy and value": f"native auto, shared trunk {_BESIDE}",
+}
+
+
+def _speed(row: Row) -> str:
+    return spread(middle(row), row["all"], lambda x: f"{x / 1e6:.2f} M") + " a CPU second"
+
+
+def _make_train() -> tuple[str, str]:
+    record = newest("make-train-*-seeds.json")
+    found = [run["overall"] for run in record.head["runs"].values()]
+    rates = [run["trained"][0] for run in found]
+    half = T_95[len(rates)] * statistics.stdev(rates) / len(rates) ** 0.5
+    mean = statistics.mean(rates)
+    scripted = [interval(found[0][who], 1, 100, " %") for who in ("heuristic", "rule_hard")]
+    return (
+        "`make train`: goals a trained Worker reaches",
+        f"{interval((mean, mean - half, mean + half), 1, 100, ' %')} over {len(rates)} training "
+        f"seeds; at the same goals and deals `heuristic`, the best scripted player, {scripted[0]} "
+        f"over deals, RuleBased HARD {scripted[1]} (`benchmarks/{record.path.name}`)",
+    )
+
+
+def _pair() -> list[tuple[str, str]]:
+    record = newest("pair-*-seeds.json")
+    found = record.head["milestones"]["M2"]
+    wins = interval(found["last"], 1, 100, " %")
+    return [
+        (
+            "a pair of Manager and Worker in whole games against three RuleBased HARD",
+            f"wins {wins} over {len(record.head['seeds'])} training seeds of "
+            f"{min(record.head['steps']) / 1e6:.0f} M decisions, "
+            f"{clock(found['cpu_s']['median'])} ({clock(found['cpu_s']['range'][0])} to "
+            f"{clock(found['cpu_s']['range'][1])}) of a core to M2, where the interval over deals "
+            f"lies above 50 % (`benchmarks/{record.path.name}`)",
+        )
+    ]
+
+
+# -- RUNS ------------------------------------------------------------------------------------------
+
+_ASKED = {
+    "M1": "win rate over 0.40 against 3 x rule_medium",
+    "M2": "win rate over 0.50 against 3 x rule_hard",
+    "M3": "bids made over 0.60 against 3 x rule_hard",
+    "M4": "more points than the mean of 3 x heuristic",
+}
+
+
+def milestones() -> str:
+    """Return when trainings of the pair reach M1 to M4, over seeds."""
+    record = newest("pair-*-seeds.json")
+    count, made = len(record.head["seeds"]), []
+    for name, asked in _ASKED.items():
+        found = record.head["milestones"][name]
+        points = name == "M4"
+        cells = ["-"] * 3
+        if found["steps"] is not None:
+            cells = [
+                spread(found[key]["median"], found[key]["range"], cell)
+                for key, cell in (
+                    ("steps", lambda x: f"{x / 1e6:.1f} M"),
+                    ("cpu_s", clock),
+                    ("wall_s", clock),
+                )
+            ]
+        last = interval(found["last"]) if points else interval(found["last"], 1, 100, " %")
+        made.append([name, asked, f"{found['reached']} of {count}", *cells, last])
+    heads = ("milestone", "asked", "reached by", "decisions", "time of a core", "by the clock")
+    last = f"at {min(record.head['steps']):,} decisions"
+    return f"{table((*heads, last), made)}\n\n{record.source}, seeds {_listed(record)}."
+
+
+def pretrained() -> str:
+    """Return how the agent of the repository plays."""
+    record = newest("pretrained-skullking.json")
+    made = []
+    for opponents, players in record.head["matches"]["results"].items():
+        seats = opponents if opponents == "mixed" else f"3 x {opponents}"
+        made += [[seats, name, *_intervals(found)] for name, found in players.items()]
+    heads = ("against", "who plays", "points", "less mean opponent", "wins %", "bids made %")
+    games = record.head["matches"]["games"]
+    return f"{table(heads, made)}\n\n{record.source}, {games:,} games each."
+
+
+def _intervals(found: Row) -> list[str]:
+    return [interval(found[name], decimals, factor) for name, decimals, factor in MEASURES]
+
+
+def bars(pattern: str) -> str:
+    """Return what was asked and measured in the newest record of that name."""
+    record = newest(pattern)
+    made = []
+    for row in record.rows:
+        if row["kind"] == "bar" and row["measured"] is not None:
+            shares = _STOCK in row["what"] or "env share" in row["what"]
+            cell = share(row) if shares else _measured(row)
+            made.append((row["what"], row["asked"], cell, "yes" if row["pass"] else "no"))
+    load = f"load {record.head['load']} before and {record.head['load_after']} after"
+    return f"{table(('bar', 'asked', 'measured', 'reached'), made)}\n\n{record.source}, {load}."
+
+
+def _measured(row: Row) -> str:
+    def cell(x: float) -> str:
+        return f"{x:,.0f}" if x >= 1000 else f"{x:.3g}" if x >= 100 else f"{x:.3f}"
+
+    return spread(middle(row), row["all"], cell) if row["all"] else cell(row["measured"])
+
+
+def comparison(pattern: str, gap: str) -> str:
+    """Return variants of a training over seeds, and what each is over the first.
+
+    Parameters
+    ----------
+    pattern : str
+        Of the record's name.
+    gap : str
+        What the record calls the difference to the baseline.
+    """
+    record = newest(pattern)
+    base, made = record.head["baseline"], []
+    for opponents, rows in record.head["compared"].items():
+        made += [[row, opponents, *_measures(of, "mean")] for row, of in rows.items()]
+        made += [
+            [f"{row} less {base}", opponents, *_measures(of, gap)]
+            for row, of in rows.items()
+            if row != base
+        ]
+    heads = ("", "3 x", "points", "less mean opponent", "wins %", "bids made %")
+    return f"{table(heads, made)}\n\n{record.source}, seeds {_listed(record)}."
+
+
+def _measures(found: Row, kind: str) -> list[str]:
+    least = 0 if kind == "mean" else 1  # decimals of differences, which are small
+    return [interval(found[name][kind], max(d, least), factor) for name, d, factor in MEASURES]
+
+
+def _listed(record: Record) -> str:
+    return ", ".join(map(str, record.head["seeds"]))
+
+
+def pages() -> dict[str, dict[str, Callable[[], str]]]:
+    """Return page to mark to what makes its table."""
+    return {
+        "README.md": {"figures": headlines},
+        "RUNS.md": {
+            "milestones": milestones,
+            "pretrained": pretrained,
+            "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
+            "trainers": lambda: bars("*-trainers.jsonl"),
+            "training": lambda: bars("*-training.jsonl"),
+            "views": lambda: bars("*-views.jsonl"),
+            "bars": lambda: bars("*-bars.jsonl"),
+        },
+    }
+
+
+def with_tables(page: str) -> str:
+    """Return a page with its tables between their marks."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for mark, make in pages()[page].items():
+        pattern = rf"(<!-- {mark}:begin -->\n).*?(\n<!-- {mark}:end -->)"
+        text, found = re.subn(pattern, lambda m: m[1] + make() + m[2], text, flags=re.DOTALL)
+        assert found == 1, f"{page}: {found} places for {mark}"
+    return text
+
+
+if __name__ == "__main__":
+    for page in pages():
+        (ROOT / page).write_text(with_tables(page), encoding="utf-8")
