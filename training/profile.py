@@ -98,7 +98,7 @@ def main(argv: list[str] | None = None) -> int:
     console = tables.console()
     try:
         if args.trend:
-            console.print(show.trend_table(args.out))
+            console.print(show.trend_table(record.BASELINES, args.out))
             return 0
         found, path = profile.report(args)
         show.show(found, console)

@@ -13,6 +13,9 @@ from training.run import files, machine
 
 SCHEMA = 1
 FOLDER = Path("artifacts/throughput")
+BASELINES = (
+    machine.ROOT / "benchmarks" / "throughput"
+)  # committed, for a fresh clone to compare with
 # Instruction sets that decide how fast the loops are; the full list is a screenful.
 FLAGS = ("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512vl", "neon", "sve")
 
@@ -122,8 +125,8 @@ def not_as_requested(modes: Sequence[dict[str, Any]]) -> list[str]:
 # -- the trend -------------------------------------------------------------------------------------
 
 
-def trend(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the figures of all artefacts in a folder, the same thing together, oldest first.
+def trend(*folders: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the figures of all artefacts in some folders, the same together, oldest first.
 
     Returns
     -------
@@ -135,7 +138,7 @@ def trend(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """
     rows: list[dict[str, Any]] = []
     skipped = []
-    for path in sorted(folder.glob("*.json")):
+    for path in (path for folder in folders for path in sorted(folder.glob("*.json"))):
         try:
             report = json.loads(path.read_text(encoding="utf-8"))
             if report["schema"] != SCHEMA:

@@ -51,11 +51,11 @@ def phase_table(entry: dict[str, Any]) -> Table:
     return table
 
 
-def trend_table(folder: Path) -> Table:
-    """Return the figures of all artefacts in a folder by commit."""
-    rows, skipped = record.trend(folder)
+def trend_table(*folders: Path) -> Table:
+    """Return the figures of all artefacts in some folders by commit."""
+    rows, skipped = record.trend(*folders)
     table = Table(
-        title=f"{len(rows)} figures in {folder}",
+        title=f"{len(rows)} figures in {' and '.join(map(str, folders))}",
         caption=f"no artefacts: {', '.join(skipped)}" if skipped else None,
         title_justify="left",
         caption_justify="left",

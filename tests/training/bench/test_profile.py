@@ -274,6 +274,28 @@ def test_trend_compares_with_the_one_before(tmp_path, capsys):
     assert "1.50" in capsys.readouterr().out
 
 
+def test_trend_of_a_fresh_clone_has_a_baseline(tmp_path, capsys):
+    """What ``training.profile`` measures by default has something to compare with."""
+    rows, skipped = record.trend(record.BASELINES)
+    assert not skipped
+    assert {row["what"].split()[0] for row in rows} >= {"env_only", "trainer", "breakdown"}
+    assert not any(row["dirty"] for row in rows)
+    newer = json.loads(next(record.BASELINES.glob("*.json")).read_text())
+    (tmp_path / "newer.json").write_text(json.dumps({**newer, "created_utc": "2999-01-01T00:00Z"}))
+    again, _ = record.trend(record.BASELINES, tmp_path)
+    assert sum(row["ratio"] is not None for row in again) >= len(newer["modes"])
+    assert command.main(["--trend", "--out", str(tmp_path / "none")]) == 0
+    assert "env_only" in capsys.readouterr().out
+
+
+def test_matrix_of_the_repository_is_whole():
+    found = json.loads((machine.ROOT / "benchmarks" / "matrix.json").read_text())
+    assert found["dirty"] is False
+    for mode in ("env_only", "trainer"):
+        best = found["mode_summaries"][mode]["best_candidate_id"]
+        assert best in {cell["id"] for cell in found["cells"]}
+
+
 def test_artefact_is_logged_with_one_line_a_mode(tmp_path):
     path, log = tmp_path / "x.json", tmp_path / "RUNS.md"
     path.write_text(json.dumps(report("2026-01-02T00:00:00Z", 123)))

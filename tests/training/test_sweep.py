@@ -1,0 +1,110 @@
+"""The search over options: what is varied, what is trained, and how it goes on."""
+
+import json
+import math
+
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+from fastenv.errors import ConfigError
+from training import sweep as sweep_module
+from training.evaluation.trained import load
+from training.games.skullking.playing import play_matches
+from training.run.folder import RunFolder
+from training.sweep import main, space
+
+VARIED = ["--vary", "ppo.learning_rate=1e-4..1e-2,log", "--vary", "ppo.n_epochs=[1, 2]"]
+
+
+@pytest.fixture(scope="module")
+def sweep(tiny_config):
+    """Call the command line with the tiny run; returns the exit status."""
+
+    def call(runs, *flags, varied=VARIED):
+        given = ["--config", str(tiny_config), "--runs", str(runs), "--games", "8"]
+        given += ["--total-steps", "128", "--name", "s", "--seeds", "3,5"]
+        return main([*given, *varied, *map(str, flags)])
+
+    return call
+
+
+def test_space_is_read_as_it_is_written():
+    found = space(["a=[1, [2, 3], x]", "b=1..8", "c=0..0.5", "d=1e-4..1e-2,log", "e=1..64,log"])
+    assert found == {
+        "a": CategoricalDistribution(["1", "[2,3]", '"x"']),
+        "b": IntDistribution(1, 8),
+        "c": FloatDistribution(0.0, 0.5),
+        "d": FloatDistribution(1e-4, 1e-2, log=True),
+        "e": IntDistribution(1, 64, log=True),
+    }
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a=3", "a=[1]", "a=2..1", "a=0..1,log", "a=1..2,lin", "a=x..y", "a=true..false"]
+)
+def test_what_varies_nothing_is_refused(text):
+    with pytest.raises(ConfigError, match="--vary"):
+        space([text])
+
+
+def test_every_trial_trains_every_seed_and_is_worth_their_mean(sweep, tmp_path, capsys):
+    assert sweep(tmp_path, "--trials", 2) == 0
+    report = json.loads((tmp_path / "s.json").read_text())
+    assert {each["trial"] for each in report["trials"]} == {0, 1}
+    values = [each["value"] for each in report["trials"]]
+    assert values == sorted(values, reverse=True)
+    for each in report["trials"]:
+        points = []
+        for seed in (3, 5):
+            run = RunFolder.open(tmp_path / f"s-{each['trial']}-{seed}")
+            assert run.config.seed == seed
+            assert run.config.ppo.n_epochs == json.loads(each["options"]["ppo.n_epochs"])
+            assert math.isclose(
+                run.config.ppo.learning_rate, each["options"]["ppo.learning_rate"], rel_tol=1e-12
+            )
+            options = sweep_module.replace(
+                run.config.evaluation, games=8, episodes=8, opponents=("rule_hard",)
+            )
+            found = play_matches(load(run), options, baselines=())
+            points.append(found["rule_hard"]["trained"]["points"].value)
+        assert each["value"] == pytest.approx(sum(points) / 2)
+    # More trials: those that are there stay as they are.
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("s-*/metrics.jsonl")}
+    assert sweep(tmp_path, "--trials", 3) == 0
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    again = json.loads((tmp_path / "s.json").read_text())
+    assert len(again["trials"]) == 3
+    assert all(each in again["trials"] for each in report["trials"])
+    capsys.readouterr()
+    assert sweep(tmp_path, "--games", 16) == 2  # other games than those before
+    assert "same options" in capsys.readouterr().err
+
+
+def test_trial_that_was_interrupted_goes_on(sweep, tmp_path, monkeypatch):
+    values = iter([1.0, KeyboardInterrupt(), 2.0, 3.0])
+    asked = []
+
+    def value_of(config, options, root):
+        asked.append(config.name)
+        value = next(values)
+        if isinstance(value, KeyboardInterrupt):
+            raise value
+        return value
+
+    monkeypatch.setattr(sweep_module, "value_of", value_of)
+    assert sweep(tmp_path, "--trials", 1) == 130
+    assert sweep(tmp_path, "--trials", 1) == 0
+    assert asked == ["s-0-3", "s-0-5", "s-0-3", "s-0-5"]
+    (trial,) = json.loads((tmp_path / "s.json").read_text())["trials"]
+    assert trial["value"] == 2.5
+
+
+def test_options_that_do_not_go_together_fail_alone(sweep, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sweep_module, "value_of", lambda config, options, root: 1.0)
+    varied = ["--vary", "ppo.batch_size=[64, 63]"]
+    assert sweep(tmp_path, "--trials", 6, varied=varied) == 0
+    report = json.loads((tmp_path / "s.json").read_text())
+    assert len(report["trials"]) + len(report["failed"]) == 6
+    assert {each["options"]["ppo.batch_size"] for each in report["trials"]} == {"64"}
+    assert report["failed"]
+    assert "ppo.batch_size=63" in capsys.readouterr().out
