@@ -7,7 +7,6 @@ test compares, so that no figure of these tables stands anywhere but in a record
 from __future__ import annotations
 
 import json
-import re
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -308,9 +307,11 @@ def with_tables(page: str) -> str:
     """Return a page with its tables between their marks."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for mark, make in pages()[page].items():
-        pattern = rf"(<!-- {mark}:begin -->\n).*?(\n<!-- {mark}:end -->)"
-        text, found = re.subn(pattern, lambda m: m[1] + make() + m[2], text, flags=re.DOTALL)
-        assert found == 1, f"{page}: {found} places for {mark}"
+        begin, end = f"<!-- {mark}:begin -->\n", f"\n<!-- {mark}:end -->"
+        before, _, rest = text.partition(begin)
+        _, found, behind = rest.partition(end)
+        assert found, f"{page} has no place for {mark}"
+        text = before + begin + make() + end + behind
     return text
 
 

@@ -13,9 +13,8 @@ from training.run import files, machine
 
 SCHEMA = 1
 FOLDER = Path("artifacts/throughput")
-BASELINES = (
-    machine.ROOT / "benchmarks" / "throughput"
-)  # committed, for a fresh clone to compare with
+# What a fresh clone compares with.
+BASELINES = machine.ROOT / "benchmarks" / "throughput"
 # Instruction sets that decide how fast the loops are; the full list is a screenful.
 FLAGS = ("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512vl", "neon", "sve")
 
