@@ -48,7 +48,7 @@ def newest(pattern: str) -> Record:
     """Return the newest record whose name fits, of those taken without uncommitted changes."""
     found = [Record(path) for path in RECORDS.glob(pattern)]
     clean = [record for record in found if record.head["dirty"] is False]
-    return max(clean, key=lambda record: record.head["created"])
+    return max(clean, key=lambda record: record.head.get("created", ""))
 
 
 # -- cells -----------------------------------------------------------------------------------------

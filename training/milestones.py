@@ -11,16 +11,16 @@ milestone as medians with ranges, what they came to as a mean with its interval 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import tables
 from training.evaluation.comparison import settings
-from training.run import files, games
+from training.run import files, games, machine
 from training.run.folder import RunFolder
 
 
@@ -57,6 +57,16 @@ def check(runs: Sequence[RunFolder], out: Path | None) -> None:
         files.prepare("--out", out)
 
 
+def _head() -> dict[str, Any]:
+    return {
+        "created": machine.now(),
+        "command": machine.command(),
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+    }
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
@@ -72,11 +82,9 @@ def main(argv: list[str] | None = None) -> int:
             options = replace(run.config.evaluation, **given)
             records.append(protocol.milestones(console, run, options, args.member))
         if len(runs) > 1:
-            words = sys.argv[1:] if argv is None else argv
-            command = shlex.join(["python", "-m", "training.milestones", *words])
-            found = {"command": command, **protocol.milestones_over_seeds(console, records)}
+            found = protocol.milestones_over_seeds(console, records)
             if args.out is not None:
-                files.write_json(args.out, found | {"runs": records})
+                files.write_json(args.out, {**_head(), **found, "runs": records})
                 console.print(f"written to {args.out}")
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

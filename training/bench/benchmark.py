@@ -74,6 +74,7 @@ def head() -> dict[str, Any]:
         "kind": "head",
         "schema": SCHEMA,
         "created": machine.now(),
+        "command": machine.command(),
         **machine.revision(),
         "host": machine.host(),
         "versions": machine.versions(),
