@@ -44,6 +44,8 @@ try:
         FloatDistribution,
         IntDistribution,
     )
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
     from optuna.trial import TrialState
 except ImportError as error:
     raise ImportError("A sweep needs Optuna: pip install 'fastenv[sweep]'.") from error
@@ -158,8 +160,7 @@ def search(args: argparse.Namespace, say: Callable[[str], None]) -> optuna.Study
         opponents=tuple(args.opponents.split(",")),
     )
     args.runs.mkdir(parents=True, exist_ok=True)
-    journal = optuna.storages.journal.JournalFileBackend(str(args.runs / f"{args.name}.journal"))
-    storage = optuna.storages.JournalStorage(journal)
+    storage = JournalStorage(JournalFileBackend(str(args.runs / f"{args.name}.journal")))
     study = optuna.create_study(
         storage=storage, study_name=args.name, direction="maximize", load_if_exists=True
     )
@@ -209,15 +210,17 @@ def _make(
 
 def report_of(study: optuna.Study, command: str) -> dict[str, Any]:
     """Return what a sweep has found, the best trial first."""
-    done = [t for t in study.trials if t.state == TrialState.COMPLETE]
+    made: list[dict[str, Any]] = [
+        {"trial": t.number, "value": t.value, "options": t.params}
+        for t in study.trials
+        if t.state == TrialState.COMPLETE
+    ]
+    made.sort(key=lambda each: each["value"], reverse=True)
     return {
         "command": command,
         "created": machine.now(),
         **study.user_attrs["asked"],
-        "trials": [
-            {"trial": t.number, "value": t.value, "options": t.params}
-            for t in sorted(done, key=lambda t: -t.value)
-        ],
+        "trials": made,
         "failed": [t.number for t in study.trials if t.state == TrialState.FAIL],
         **machine.revision(),
         "host": machine.host(),

@@ -24,8 +24,7 @@ MEASURED = (
     *("steps_per_s", "collect_steps_per_s", "update_steps_per_s", "env_only_steps_per_s"),
     *("share_env", "share_forward", "share_update", "share_other"),
     *("cpu_seconds_per_step", "peak_rss_mb"),
-    *("points_before", "points_after", "points_per_hour", "time_to_m1_s"),
-    *("sample_efficiency", "trained_steps", "noisy"),
+    *("points_before", "points_after", "trained_steps", "noisy"),
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from training.bench.timing import noisy
-from training.bench.trainer import M1_WIN_RATE, Flags, game_means
+from training.bench.trainer import Flags, game_means
 from training.bench.trainer_modes import run_once
 from training.evaluation.trained import load
 from training.games.skullking import matches
@@ -71,8 +71,6 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
         after = _play(RunFolder.open(root / "run"), games)
     timed, phases = found.sample, found.phases
     collect = phases["env"] + phases["collect"]
-    trained_s = found.warmup_s + timed.wall_s
-    reached = games and after["win_rate"] > M1_WIN_RATE
     return {
         "steps_per_s": timed.per_s,
         "collect_steps_per_s": timed.steps / collect,
@@ -84,7 +82,6 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
         "cpu_seconds_per_step": timed.cpu_s / timed.steps,
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_after": after["points"] if games else None,
-        "time_to_m1_s": trained_s if reached else None,
         "noisy": noisy([timed], config.torch_threads == 1),
     }
 

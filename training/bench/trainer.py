@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +33,6 @@ TIERS = {
     "worker": "SkullKingWorker-v0",
     "ability": "SkullKingAbility-v0",
 }
-M1_WIN_RATE = 0.40  # milestone M1: this win rate against 3 x rule_medium
 
 
 @dataclass(frozen=True)
@@ -155,9 +153,8 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
     watch = Stopwatch(vec, lambda seen: sum(i.steps for i in seen) >= steps)
     try:
         before = play_games(model, flags, games)
-        load, begin = machine.load(), time.perf_counter()
+        load = machine.load()
         model.learn(total_timesteps=1 << 40, callback=watch)
-        trained_s = time.perf_counter() - begin
         after = play_games(model, flags, games)
     finally:
         vec.close()
@@ -165,8 +162,6 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
         sum(getattr(i, name) for i in watch.iterations)
         for name in ("steps", "wall_s", "collect_s", "cpu_s")
     )
-    taken = model.num_timesteps
-    gained = after["points"] - before["points"] if games else None
     share = {k: sum(i.phases[k] for i in watch.iterations) for k in ("env", "forward")}
     share["update"] = wall - collect
     share["other"] = wall - sum(share.values())
@@ -179,10 +174,7 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_before": before["points"] if games else None,
         "points_after": after["points"] if games else None,
-        "points_per_hour": None if gained is None else gained / trained_s * 3600,
-        "time_to_m1_s": trained_s if games and after["win_rate"] > M1_WIN_RATE else None,
-        "sample_efficiency": None if gained is None else gained / taken * 1e6,
-        "trained_steps": taken,
+        "trained_steps": model.num_timesteps,
         "noisy": max(load, machine.load()) > machine.physical_cores(),
     }
 
