@@ -248,16 +248,24 @@ def _ranges(numbers: list[int]) -> str:
 
 
 def _what_there_is() -> str:
-    """Return the ids of environments, and the bots of each game, as text for ``--help``."""
+    """Return ids of environments, bots and presets of each game, as text for ``--help``."""
     of: dict[tuple[str, ...], list[str]] = {}
+    presets: dict[str, list[str]] = {}
     for env_id in fastenv.list_envs():
         with suppress(FastEnvError):  # a game may need options
-            of.setdefault(make_game(env_id).bot_names, []).append(env_id)
+            game = make_game(env_id)
+            of.setdefault(game.bot_names, []).append(env_id)
+            for name, options in game.presets.items():
+                given = ", ".join(f"{option}={value!r}" for option, value in options.items())
+                presets.setdefault(f"preset={name!r}, {given}", []).append(env_id)
     lines = ["environments:", *(f"  {env_id}" for env_id in fastenv.list_envs())]
     for names, env_ids in of.items():
         if names:
             lines += ["", f"bots of {', '.join(map(short_id, env_ids))}:"]
             lines += wrap(", ".join(names), 78, initial_indent="  ", subsequent_indent="  ")
+    for given, env_ids in presets.items():
+        who = f"presets of {', '.join(map(short_id, env_ids))}:"
+        lines += ["", *wrap(who, 80), f"  {given}"]
     return "\n".join(lines)
 
 

@@ -12,6 +12,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -464,6 +465,8 @@ class Game(Reference):
         Names that :meth:`bot` knows.
     goal : str
         For people who play it: what it is about, and how to begin.
+    presets : mapping of str to mapping
+        Options by the name of what they are for; the option ``preset`` takes a name.
     """
 
     spec: GameSpec
@@ -471,6 +474,7 @@ class Game(Reference):
     env_id: str | None = None
     bot_names: tuple[str, ...] = ()
     goal: str = ""
+    presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
 
     # -- the compiled twins ----------------------------------------------------------------------

@@ -18,7 +18,7 @@ from fastenv.errors import ConfigError
 from fastenv.game import Compiled, Game, GameSpec
 from fastenv.gameboy import encoding, lane_position
 from fastenv.gameboy.common import load_common
-from fastenv.gameboy.config import KNOBS, GameBoyConfig, write_start
+from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
 from fastenv.gameboy.environment import Environment
 from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixels_shape
 from fastenv.gameboy.render import render
@@ -44,6 +44,8 @@ class GameBoyGame(Game):
     """
 
     goal = "Whatever the program is about; with Lantern Walk, four candles and the old song."
+
+    presets = PRESETS
 
     def __init__(self, config: GameBoyConfig) -> None:
         self.config = config

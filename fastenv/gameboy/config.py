@@ -24,6 +24,8 @@ OURS = "lantern_walk"
 CELLS = "cells"
 POWER_UP = "power_up"
 KNOBS = ("start_state",)
+# Options by the name of what they are for (docs/gameboy.md, 21).
+PRESETS: dict[str, dict[str, Any]] = {"scale": {"stack_k": 1, "pixels": "packed72x20"}}
 MAX_STEPS = {"goal": 512, "overworld": 2048}  # unless others are asked for
 MAX_COUNT = 2**31 - 1
 MAX_FRAMES, MAX_STACK, MAX_SLOTS = 3600, 64, 2**24
@@ -214,7 +216,7 @@ class GameBoyConfig:
 
     @classmethod
     def from_options(cls, **options: Any) -> Self:
-        """Build a config from keyword options.
+        """Build a config from keyword options; ``preset`` names those of :data:`PRESETS`.
 
         Raises
         ------
@@ -222,13 +224,17 @@ class GameBoyConfig:
             For an unknown option or a value that is not allowed.
         """
         known = [f.name for f in fields(cls)]
+        preset = options.pop("preset", None)
+        if preset is not None:
+            _choice("preset", preset, PRESETS)
         for name in options:
             if name not in known:
                 raise ConfigError(
-                    f"{name!r} is not an option of the Game Boy; options: {', '.join(known)}."
+                    f"{name!r} is not an option of the Game Boy; options: "
+                    f"{', '.join([*known, 'preset'])}."
                 )
         steps = MAX_STEPS.get(options.get("kind", ""))
-        return cls(**{"max_steps": steps, **options})
+        return cls(**{"max_steps": steps, **PRESETS.get(preset, {}), **options})
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, validated again."""

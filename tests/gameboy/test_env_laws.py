@@ -466,6 +466,14 @@ def test_a_ram_map_may_have_other_places_and_fewer(tmp_path):
     assert engine.obs["events"].shape == (1, 0)
 
 
+def test_a_preset_gives_options_that_others_override():
+    config = make_game(preset="scale").config
+    assert (config.stack_k, config.pixels) == (1, "packed72x20")
+    assert make_game(preset="scale", stack_k=2).config.stack_k == 2
+    with pytest.raises(ConfigError, match="preset='fast' is not possible: preset must be one of"):
+        make_game(preset="fast")
+
+
 def test_a_game_is_rebuilt_from_its_pickle():
     game = make_game(kind="overworld", stack_k=2, sticky=0.5)
     again = pickle.loads(pickle.dumps(game))

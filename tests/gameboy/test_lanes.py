@@ -1,10 +1,11 @@
 """All backends of the Game Boy's environments give the same bits, and rows say it all."""
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastenv
@@ -153,6 +154,27 @@ def test_impossible_rows_are_refused_by_field(options, field, value):
 
 
 @needs_core
+@given(seed=st.integers(0, 2**32 - 1), changed=st.integers(0, 3))
+def test_random_bytes_are_refused_or_played(seed, changed):
+    """Memory, frames and visits may hold anything; of an episode some bytes are changed."""
+    rng = np.random.default_rng(seed)
+    engine = engine_of(3, **WORLD | {"visits": 100}, start_state=None)
+    rows = engine.get_states()
+    for name in ("oam", "vram", "wram", "stack", "visits"):
+        rows[name] = rng.integers(0, 256, rows[name].shape)
+    engine.set_states(rows)
+    engine.step_many(rng.integers(0, 8, 3))
+    blob, fields = engine.get_state(), engine.spec.state_dtype.fields
+    episode = blob[:, fields["rng"][1] : fields["cart"][1]]
+    episode[rng.integers(0, 3, changed), rng.integers(0, episode.shape[1], changed)] ^= 1
+    with contextlib.suppress(StateError):
+        engine.set_state(None, blob)
+    for _ in range(2):
+        engine.step_many(rng.integers(0, 8, 3), select=~engine.ended)
+
+
+@needs_core
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_rows_of_random_play_are_possible(seed):
     rng = np.random.default_rng(seed)
