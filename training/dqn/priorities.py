@@ -36,11 +36,15 @@ class Priorities:
         self._alpha = alpha
         self._largest = 1.0
 
-    def add(self, rows: Array) -> None:
-        """Let new rows, int64 (k,), be drawn; they have the largest priority there was."""
-        self._tree.set(rows, np.full(len(rows), self._largest))
+    def add(self, first: int, count: int) -> None:
+        """Let ``count`` new rows be drawn; they have the largest priority there was."""
+        self._tree.fill(first, count, self._largest)
 
-    def remove(self, rows: Array) -> None:
+    def remove(self, first: int, count: int) -> None:
+        """Let ``count`` rows, from the first on, be drawn no more."""
+        self._tree.fill(first, count, 0.0)
+
+    def forget(self, rows: Array) -> None:
         """Let rows, int64 (k,), be drawn no more."""
         self._tree.set(rows, np.zeros(len(rows)))
 

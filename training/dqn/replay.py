@@ -30,13 +30,13 @@ import torch
 from torch import Tensor
 
 from training.dqn.priorities import Priorities
+from training.dqn.windows import RUNNING, TRUNCATED, Windows, unpack, windows_of
 from training.nets.layout import as_array, as_tensor, storage
 from training.run.engine import Engine
 from training.run.options.dqn import finals_of
 from training.run.values import require
 
 Array = npt.NDArray[Any]
-RUNNING, TERMINATED, TRUNCATED = 0, 1, 2  # how a decision left its episode
 
 
 @dataclass(frozen=True)
@@ -67,18 +67,6 @@ class Batch:
     next_obs: Tensor
     next_mask: Tensor
     weight: Tensor
-
-
-@dataclass(frozen=True)
-class _Windows:
-    """Where the windows of some decisions lead; see :class:`Batch`."""
-
-    reward: Tensor
-    discount: Tensor
-    following: Tensor  # index of the row behind the window
-    last: Tensor  # index of its last decision
-    truncated: Tensor
-    final: Tensor  # running number of the last observation, where it was truncated
 
 
 class TensorReplay:
@@ -158,8 +146,6 @@ class TensorReplay:
         self.final_at = zeros(*here, dtype=torch.int64)
         self.finals = finals_of(self.rows * self.lanes, self.lanes, self.n_step)
         self.final_obs = zeros(self.finals, *one, dtype=dtype)
-        self._steps = torch.arange(self.n_step, device=self.device)
-        self._bits = torch.arange(8, dtype=torch.uint8, device=self.device)
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -173,12 +159,11 @@ class TensorReplay:
         self.head = (self.head + 1) % self.rows
         self.size = min(self.size + 1, self.rows - 1)
         if self.priorities is not None:
-            self.priorities.remove(self._row(self.head))
+            lanes = self.lanes
+            self.priorities.remove(self.head * lanes, lanes)
             if self.size >= self.n_step:
-                self.priorities.add(self._row((self.head - self.n_step) % self.rows))
-
-    def _row(self, row: int) -> Array:
-        return np.arange(row * self.lanes, (row + 1) * self.lanes)
+                finished = (self.head - self.n_step) % self.rows
+                self.priorities.add(finished * lanes, lanes)
 
     def keep_final(self, row: int, lanes: Array, obs: Tensor) -> None:
         """Keep the last observations (k, ...) of episodes that decision ``row`` cut off."""
@@ -210,11 +195,12 @@ class TensorReplay:
         index = self._draw(count)
         windows = self._windows(index)
         while self._finals_seen > self.finals:
-            lost = windows.truncated & (self._finals_seen - windows.final > self.finals)
+            age = self._finals_seen - self._finals_of(windows)
+            lost = windows.truncated & (age > self.finals)
             if not lost.any():
                 break
             if self.priorities is not None:
-                self.priorities.remove(index[lost].cpu().numpy())
+                self.priorities.forget(index[lost].cpu().numpy())
             index[lost] = self._draw(int(lost.sum()))
             windows = self._windows(index)
         return self._gather(index, windows, beta)
@@ -228,40 +214,14 @@ class TensorReplay:
         age = self.n_step + drawn // self.lanes
         return (self.head - age) % self.rows * self.lanes + drawn % self.lanes
 
-    def _windows(self, index: Tensor) -> _Windows:
-        row, lane = (index // self.lanes).unsqueeze(1), (index % self.lanes).unsqueeze(1)
-        place = (row + self._steps) % self.rows * self.lanes + lane
-        reward, discount, end = (
-            x.view(-1).index_select(0, place.view(-1)).view(place.shape)
-            for x in (self.reward, self.discount, self.end)
-        )
-        # Whether decision k belongs to the episode of the first one.
-        inside = torch.ones_like(place, dtype=torch.bool)
-        inside[:, 1:] = (end[:, :-1] == RUNNING).cumprod(1)
-        reach = torch.where(inside, discount, 1.0).cumprod(1)
-        reward[:, 1:] *= reach[:, :-1]
-        last = inside.sum(1, keepdim=True) - 1
-        end_last, place_last = end.gather(1, last).squeeze(1), place.gather(1, last).squeeze(1)
-        truncated = end_last == TRUNCATED
-        return _Windows(
-            reward=torch.where(inside, reward, 0.0).sum(1),
-            discount=torch.where(end_last == TERMINATED, 0.0, reach[:, -1]),
-            following=((row + last + 1) % self.rows * self.lanes + lane).squeeze(1),
-            last=place_last,
-            truncated=truncated,
-            final=self.final_at.view(-1).index_select(0, place_last),
-        )
-
-    def _gather(self, index: Tensor, windows: _Windows, beta: float) -> Batch:
-        obs, masks = self.obs.flatten(0, 1), self.mask.flatten(0, 1)
+    def _gather(self, index: Tensor, windows: Windows, beta: float) -> Batch:
+        obs = self.obs.flatten(0, 1)
         next_obs = obs.index_select(0, windows.following)
         cut = windows.truncated.nonzero().squeeze(1)
         if len(cut):
-            slots = windows.final[cut] % self.finals
+            slots = self._finals_of(windows)[cut] % self.finals
             next_obs.index_copy_(0, cut, self.final_obs.index_select(0, slots))
         legal = torch.where(windows.truncated, windows.last, windows.following)
-        packed = masks.index_select(0, legal).unsqueeze(2)
-        bits = (packed >> self._bits) & 1
         if self.priorities is None:
             weight = torch.ones_like(windows.reward)
         else:
@@ -274,9 +234,16 @@ class TensorReplay:
             reward=windows.reward,
             discount=windows.discount,
             next_obs=next_obs,
-            next_mask=bits.flatten(1)[:, : self.num_actions].bool(),
+            next_mask=unpack(self.mask.flatten(0, 1), legal, self.num_actions),
             weight=weight,
         )
+
+    def _windows(self, index: Tensor) -> Windows:
+        return windows_of(index, self.n_step, self.reward, self.discount, self.end)
+
+    def _finals_of(self, windows: Windows) -> Tensor:
+        """Return the running numbers of the last observations of windows that were cut off."""
+        return self.final_at.view(-1).index_select(0, windows.last)
 
     # -- saving ----------------------------------------------------------------------------------
 

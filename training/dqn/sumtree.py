@@ -33,6 +33,21 @@ def _set_many(
 
 
 @numba.njit(cache=True, nogil=True)
+def _fill(
+    tree,  # IN/OUT float64 (2 * leaves,)
+    first,  # IN int64
+    count,  # IN int64, at least 1
+    priority,  # IN float64
+):
+    low, high = first + len(tree) // 2, first + count - 1 + len(tree) // 2
+    tree[low : high + 1] = priority
+    while low > 1:
+        low, high = low // 2, high // 2
+        for node in range(low, high + 1):
+            tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
+@numba.njit(cache=True, nogil=True)
 def _set_all(
     tree,  # IN/OUT float64 (2 * leaves,); the leaves are given
 ):
@@ -85,6 +100,10 @@ class SumTree:
     def set(self, rows: Array, priorities: Array) -> None:
         """Give rows, int64 (k,), their priorities, float64 (k,), at least 0; the last one holds."""
         _set_many(self._tree, rows, priorities)
+
+    def fill(self, first: int, count: int, priority: float) -> None:
+        """Give ``count`` rows, from the first on, one priority."""
+        _fill(self._tree, first, count, priority)
 
     def set_all(self, priorities: Array) -> None:
         """Give every row its priority, shape (capacity,)."""

@@ -26,6 +26,10 @@ def test_sums_are_those_of_the_leaves_after_any_writes(seed, capacity, writes):
         tree.set(rows, values)
         for row, value in zip(rows, values, strict=True):  # the last one holds
             plain[row] = value
+        first = int(rng.integers(capacity))
+        count = int(rng.integers(1, capacity - first + 1))
+        tree.fill(first, count, values[0])
+        plain[first : first + count] = values[0]
     np.testing.assert_array_equal(tree.priorities, plain)
     assert tree.total == pytest.approx(plain.sum())
     rebuilt = SumTree(capacity)
@@ -64,13 +68,14 @@ def test_frequencies_are_in_proportion_to_priorities():
 
 def test_weights_are_those_of_the_formula_and_new_rows_have_the_largest_priority():
     priorities = Priorities(10, alpha=0.5)
-    priorities.add(np.arange(3))
+    priorities.add(0, 3)
     priorities.update(np.array([0, 1]), np.array([4.0, -0.25]))
-    priorities.add(np.array([5]))
+    priorities.add(5, 1)
     p = np.array([2.0, 0.5, 1.0, 2.0])
     np.testing.assert_allclose(priorities._tree.priorities[[0, 1, 2, 5]], p, rtol=1e-5)
     rows = np.array([1, 5, 2])
     exact = (4 * p[[1, 3, 2]] / p.sum()) ** -0.4
+    assert not priorities._tree.priorities[[3, 4, 6]].any()
     weights = priorities.weights(rows, 4, 0.4)
     assert weights.dtype == torch.float32
     np.testing.assert_allclose(weights, exact / exact.max(), rtol=1e-5)
@@ -79,7 +84,7 @@ def test_weights_are_those_of_the_formula_and_new_rows_have_the_largest_priority
 @pytest.mark.parametrize("error", [np.nan, np.inf])
 def test_priorities_that_are_not_finite_are_refused_with_nothing_changed(error):
     priorities = Priorities(4, alpha=0.6)
-    priorities.add(np.arange(4))
+    priorities.add(0, 4)
     before = priorities.state_dict()["priorities"]
     with pytest.raises(TrainingError, match="temporal-difference error is not finite"):
         priorities.update(np.array([0, 1]), np.array([1.0, error]))

@@ -10,6 +10,7 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training.dqn.twins import ListReplay
 from tests.training.ppo.engines import ToyEngine
+from training.dqn import windows
 from training.dqn.replay import ReplayLanes, TensorReplay
 
 RECORD = np.dtype([("board", "u1", (2, 3)), ("clock", "f4")], align=True)
@@ -165,11 +166,32 @@ def test_lanes_that_are_reset_between_decisions_are_cut_off():
     part.store_observation(behind=False)
     for _ in range(3):
         both.step(rng)
-    windows = both.replay._windows(torch.arange(3 * 4, 4 * 4))  # the last decisions before it
-    batch = both.replay._gather(torch.arange(12, 16), windows, 0.0)
+    before = torch.arange(3 * 4, 4 * 4)  # the last decisions
+    batch = both.replay._gather(before, both.replay._windows(before), 0.0)
     assert torch.equal(batch.next_obs, last)
     np.testing.assert_allclose(batch.discount, 0.9)
     assert not torch.equal(both.replay.obs[4], last)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_step=st.integers(1, 6), rows=st.integers(7, 20))
+def test_windows_and_masks_are_the_same_on_any_device(seed, n_step, rows):
+    """What torch does where the replay is on a device, beside what Numba does in host memory."""
+    draw = torch.Generator().manual_seed(seed)
+    reward = torch.randn(rows, 3, generator=draw)
+    discount = torch.rand(rows, 3, generator=draw)
+    end = torch.randint(3, (rows, 3), generator=draw, dtype=torch.uint8)
+    end *= torch.rand(rows, 3, generator=draw) < 0.3
+    index = torch.randint(rows * 3, (50,), generator=draw)
+    ours, theirs = (
+        vars(way(index, n_step, reward, discount, end))
+        for way in (windows.windows_of, windows.windows_torch)
+    )
+    for name, value in ours.items():
+        torch.testing.assert_close(value, theirs[name], rtol=1e-6, atol=1e-6)
+    packed = torch.randint(256, (rows * 3, 2), generator=draw, dtype=torch.uint8)
+    for actions in (1, 8, 11, 16):
+        masks = windows.unpack(packed, index, actions)
+        assert torch.equal(masks, windows.unpack_torch(packed, index, actions))
 
 
 @pytest.mark.parametrize("alpha", [None, 0.6])
