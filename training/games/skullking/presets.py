@@ -66,7 +66,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "total_steps": 5_000_000,
         "env_options": {"opponents": "rule_medium"},
         "schedules": {"allowed_phases": PHASE_CURRICULUM},
-        # A goal that is still to be decided is worth nothing before the last trick, so far ahead.
+        # Most of the reward comes with the last trick, up to ten decisions ahead.
         "dqn": {"n_step": 5, "replay_ratio": 4.0, "learning_rate": 3e-4},
     },
     "ability": {
