@@ -144,7 +144,8 @@ def play(args: argparse.Namespace) -> int:
         from fastenv.gameboy.play import play_rom
 
         return play_rom(args.rom, window=args.window, scale=args.scale)
-    env = fastenv.FastEnv(make_game(args.env, **dict(args.set)), render_mode="ansi")
+    game = make_game(args.env, **dict(args.set))
+    env = fastenv.FastEnv(game, render_mode="ansi", opponent=args.opponent)
     env.reset(seed=args.seed)
     if env.game.goal:
         print(fill(env.game.goal, _columns()))
@@ -322,6 +323,7 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--env", default="SkullKingFlat-v0")
     sub.add_argument("--bot", help="let this bot play")
     sub.add_argument("--seed", type=int)
+    sub.add_argument("--opponent", help="of several agents: the bot that plays the others")
     about = "option of the game: level=5"
     sub.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     sub.add_argument("--delay", type=float, default=1, help="seconds between a bot's moves")

@@ -122,6 +122,17 @@ def test_options_of_a_game_are_set(capsys):
     assert re.search(r"speed +high\n", shown)
 
 
+def test_a_match_is_played_against_the_bot_that_is_named(capsys):
+    command = ["play", "--env", "DrMarioVersus-v0", "--bot", "first", "--delay", "0", "--seed", "1"]
+    shown = []
+    for opponent in ("random", "greedy"):
+        assert main([*command, "--opponent", opponent, "--set", "level=24"]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] != shown[1]
+    assert main(["play", "--env", "DrMarioFrame-v0", "--opponent", "random"]) == 2
+    assert "opponent='random': this game has one agent" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["level", "=5", "le vel=5"])
 def test_what_is_no_option_is_refused(text, capsys):
     with pytest.raises(SystemExit, match="2"):
