@@ -81,3 +81,32 @@ def test_prospector():
     leaves_nothing(engine_step)
     assert ended[0] > n
     leaves_nothing(lambda i: vec.step_into(actions[i % len(actions)], out))
+
+
+@needs_core
+@pytest.mark.parametrize(
+    ("env_id", "n"),
+    [
+        ("DrMarioFrame-v0", 2),
+        ("DrMarioPlacement-v0", 3),
+        ("DrMarioVersusFrame-v0", 2),
+        ("DrMarioVersus-v0", 2),
+    ],
+)
+def test_dr_mario(env_id, n):
+    agents = "all" if "Versus" in env_id else "one"
+    options = {"autoreset_mode": "same_step", "level": 24, "speed": "high", "agents": agents}
+    vec = fastenv.make_vec(env_id, n, backend="fast", **options)
+    vec.reset(seed=0)
+    assert vec.engine.obs.nbytes > 8_000
+    out, actions = allocate(vec), np.zeros(vec.engine.reward.shape, np.int64)
+    ended = [0]
+
+    def step_into(_):
+        vec.step_into(actions, out)
+        out.mask.argmax(axis=-1, out=actions)
+        ended[0] += int(out.terminated.sum())
+
+    vec.engine.mask.argmax(axis=-1, out=actions)
+    leaves_nothing(step_into)
+    assert ended[0] > n
