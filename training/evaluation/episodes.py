@@ -189,9 +189,14 @@ def _ticks(engine: BatchEngine) -> np.ndarray:
 
 
 def _counted(engine: BatchEngine, column: str, default: int) -> np.ndarray | int:
-    """Return a column of whole numbers, or the default in games that do not have it."""
+    """Return a column of whole numbers, or the default in games that do not have it.
+
+    Of a column with an entry an agent it is that of the first, who is evaluated.
+    """
     values = engine.info.get(column)
-    return default if values is None else values.astype(np.int64)
+    if values is None:
+        return default
+    return (values if values.ndim == 1 else values[:, 0]).astype(np.int64)
 
 
 # -- comparing -------------------------------------------------------------------------------------

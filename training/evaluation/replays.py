@@ -294,8 +294,13 @@ def _rendered(info: Mapping[str, Any]) -> Sequence[str]:
     return _RENDERED if all(name in info for name in _RENDERED) else tuple(info)
 
 
+def _own(value: Any) -> Any:
+    """Return the value of a column; of one with an entry an agent, that of the first."""
+    return value[0] if isinstance(value, list) else value
+
+
 def _events(engine: BatchEngine, before: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
-    events = [event for name, event in _SET.items() if info.get(name)]
+    events = [event for name, event in _SET.items() if _own(info.get(name))]
     events += [event for name, event in _GROWN.items() if info.get(name, 0) > before.get(name, 0)]
     flags = {"terminated": engine.terminated[0], "truncated": engine.truncated[0]}
     return events + [name for name, flag in flags.items() if flag]

@@ -28,7 +28,7 @@ _MODULES = {
     "DrMarioPlacement-v0": "training.games.drmario",
     "DrMarioFrame-v0": "training.games.drmario.frames",
     "DrMarioVersus-v0": "training.games.drmario.versus",
-    "DrMarioVersusFrame-v0": "training.games.drmario.versus",
+    "DrMarioVersusFrame-v0": "training.games.drmario.versus_frames",
     "GameBoyPixels-v0": "training.games.gameboy",
     "GameBoyGoal-v0": "training.games.gameboy",
     "GameBoyOverworld-v0": "training.games.gameboy.overworld",

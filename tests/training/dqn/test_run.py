@@ -17,7 +17,6 @@ from training.dqn.replay import TensorReplay
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig, merge
 from training.run.envs import make_engine
-from training.run.presets import preset
 from training.train import main
 
 ROOT = Path(__file__).parents[3]
@@ -247,6 +246,7 @@ def test_sizes_are_those_of_the_tensors():
 
 @pytest.mark.parametrize("name", ["worker_dqn", "prospector_dqn"])
 def test_presets_are_possible(name):
-    config = RunConfig.from_mapping(preset(name))
-    assert config.trainer == "dqn"
-    assert config.dqn.learning_starts < config.total_steps / 4
+    from training.callbacks.of_run import check_environment
+    from training.run.presets import preset
+
+    check_environment(RunConfig.from_mapping(preset(name)))

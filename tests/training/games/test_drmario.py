@@ -7,6 +7,8 @@ import torch
 from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
+from training import evaluate
+from training.evaluation import replays
 from training.evaluation.episodes import Episodes
 from training.games.drmario import COST_UNIT, GAME, OPTIONS, cells_of_placements
 from training.games.drmario.evaluation import outcomes
@@ -15,6 +17,7 @@ from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
 from training.ppo.run import build, lanes
 from training.run.config import RunConfig, load_file
+from training.run.envs import make_engine
 from training.run.layers import layered, parser
 from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.presets import CONFIGS
@@ -144,3 +147,19 @@ def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():
 def test_decisions_last_and_bots_are_there_to_compare_with():
     assert engine_of(0).spec.has_tau
     assert set(GAME.bots) <= set(engine_of(0).game.bot_names)
+
+
+def test_a_match_is_evaluated_and_recorded_as_one_agent(capsys):
+    """Columns with an entry a player stand for the one who is evaluated."""
+    flags = ["--bots", "--env", "DrMarioVersus-v0", "--episodes", "3"]
+    assert evaluate.main(flags) == 0
+    assert "greedy" in capsys.readouterr().out
+    engine = make_engine("DrMarioVersus-v0", 1)
+    engine.reset_many(seeds=1)
+    actions = []
+    for refused in (False, True):
+        mask = engine.mask[0].astype(bool)
+        actions.append(int((~mask if refused else mask).argmax()))
+        engine.step_many(np.array(actions[-1:]), autoreset=False)
+    recorded = replays.record("DrMarioVersus-v0", {}, 1, actions)
+    assert [frame["events"] for frame in recorded.frames] == [[], ["invalid_action"]]

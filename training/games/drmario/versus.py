@@ -1,4 +1,4 @@
-"""Dr. Mario for two: matches against a scripted player, whose decisions are either kind."""
+"""Dr. Mario for two: matches of placements against a scripted player."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ class DrMarioMatches(DrMario):
 
     env_options: ClassVar[dict[str, Any]] = {"opponent": "random"}
     episode_columns: ClassVar = {"reason": "kept"}
-    bots = ("random", "first")
     protocol = GameTraining.protocol
+
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return nothing: what learns to win matches was not looked for."""
+        return None
 
 
 GAME = DrMarioMatches()
