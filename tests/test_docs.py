@@ -161,7 +161,39 @@ def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
     assert re.search(r"^make train\b", README, flags=re.MULTILINE)
     assert re.search(r"^make test\b", README, flags=re.MULTILINE)
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.search(r"<!-- figures:begin -->\n\|.*\n<!-- figures:end -->", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "RUNS.md"])
+def test_tables_of_figures_are_those_of_the_records(page: str) -> None:
+    with_tables = runpy.run_path(str(ROOT / "docs" / "figures.py"))["with_tables"]
+    assert with_tables(page) == (ROOT / page).read_text(encoding="utf-8"), "docs/figures.py"
+
+
+def test_tables_of_figures_follow_the_newest_clean_record(tmp_path: Path) -> None:
+    figures = runpy.run_path(str(ROOT / "docs" / "figures.py"))
+    made = figures["bars"]
+    made.__globals__["RECORDS"] = tmp_path
+    for rev, day, dirty, value in (("a", 1, False, 2.0), ("b", 3, True, 3.0), ("c", 2, False, 4.0)):
+        head = {"git_rev": rev * 12, "created": f"2026-01-0{day}", "dirty": dirty, "load": 0.0}
+        row = {"kind": "bar", "what": "a ratio", "asked": "at least 3", "pass": value >= 3}
+        row |= {"measured": value, "all": [value, value + 2, value + 1]}
+        lines = [json.dumps(each) for each in ({**head, "load_after": 0.0}, row)]
+        (tmp_path / f"{rev}-bars.jsonl").write_text("\n".join(lines))
+    text = made("*-bars.jsonl")
+    assert "| a ratio | at least 3 | 5.000 (4.000 to 6.000) | yes |" in text  # a median of turns
+    assert "`benchmarks/c-bars.jsonl` at ccccccc" in text
+
+
+def test_records_of_the_tables_name_what_they_were_taken_on() -> None:
+    runs = (ROOT / "RUNS.md").read_text(encoding="utf-8").partition("## Speed")[0]
+    named = set(re.findall(r"`(benchmarks/[^`/]+\.jsonl?)`", README + runs))
+    assert len(named) >= 8
+    for name in named:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        head = json.loads(text.splitlines()[0] if name.endswith("l") else text)
+        assert head["dirty"] is False, name
+        assert head["git_rev"], name
+        assert head["host"]["cpu_model"], name
 
 
 def test_figures_of_the_flags_are_those_of_the_record() -> None:

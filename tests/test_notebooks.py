@@ -77,6 +77,23 @@ def test_prospector_shows_who_beats_cashing_out(
     assert pictures(notebook) == 5
 
 
+@needs_core
+@pytest.mark.slow
+def test_drmario_shows_a_clear_and_what_the_planner_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = run("04_drmario.ipynb", tmp_path, monkeypatch)
+    text = text_of(notebook)
+    assert re.search(r"^clear after \d+ pills and [\d,]+ frames", text, re.MULTILINE)
+    promised = re.search(r"promised (\d+) frames; pressed (\d+); locked: True", text)
+    assert promised
+    assert promised[1] == promised[2]
+    assert "88 placements can be reached, in 12 to 44 frames" in text
+    assert re.search(r"^0 +0 % +0 % +100 %$", text, re.MULTILINE)
+    assert len(re.findall(r"[\d,]+ consoles at once", text)) == 4
+    assert pictures(notebook) == 3
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
@@ -90,6 +107,6 @@ def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     assert counts == list(range(1, len(counts) + 1)), "run once, from top to bottom"
 
 
-def test_there_are_three_notebooks() -> None:
+def test_there_are_four_notebooks() -> None:
     names = [path.stem for path in NOTEBOOKS]
-    assert names == ["01_quickstart", "02_explore_runs", "03_prospector"]
+    assert names == ["01_quickstart", "02_explore_runs", "03_prospector", "04_drmario"]

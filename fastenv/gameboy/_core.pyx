@@ -20,6 +20,7 @@ cdef int set_machine(
     m.s, m.c = <State*>&row[0], <const Shared*>&shared[0]
     m.cart = &row[0] + sizeof(State)
     m.rom = &shared[0] + sizeof(Shared)
+    m.lines = NULL
     m.skips, m.phase = skips, phase
     if row.shape[0] != <Py_ssize_t>sizeof(State) + (m.c.ram_banks << 13):
         raise ValueError(f"row has {row.shape[0]} bytes, the cartridge's machines have others")

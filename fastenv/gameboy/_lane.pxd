@@ -66,6 +66,7 @@ cdef inline void run_step(Lane* lane, uint8_t keys) noexcept nogil:
     cdef int after = r.frames_per_step - r.release_after
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = lane.shared + sizeof(Shared)
+    m.lines = &r.lines[0]
     m.skips, m.phase = True, 0
     press(lane.s, keys)
     if r.release_after:

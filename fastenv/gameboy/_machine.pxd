@@ -31,6 +31,7 @@ cdef struct Machine:
     const Shared* c
     const uint8_t* rom
     uint8_t* picture  # NULL: nobody will look at this frame
+    const uint8_t* lines  # which of its lines somebody will look at; NULL: all
     int64_t now  # where the processor is; while it runs, where it was started
     int64_t limit  # where it has to stop: the next event
     int64_t stop  # the same as a stamp; 0: after this instruction

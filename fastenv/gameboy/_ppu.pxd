@@ -195,7 +195,7 @@ cdef inline void begin_hblank(Machine* m) noexcept nogil:
     cdef bint window = s.high[R_LCDC] & 0x21 == 0x21 and s.wy_seen and s.high[R_WX] <= 166
     m.mode = HBLANK
     update_stat(m)
-    if m.picture != NULL:
+    if m.picture != NULL and (m.lines == NULL or m.lines[m.ly]):
         draw_line(m, window)
     m.window_line += window
     if m.ly < VISIBLE - 1:

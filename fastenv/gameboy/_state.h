@@ -66,10 +66,11 @@ typedef struct Rules {
     uint8_t renewing[32];
     uint8_t ys[144];
     uint8_t xs[160];
+    uint8_t lines[144];
     uint32_t unpack[256];
     uint8_t differences[256];
 } Rules;
-FASTENV_SIZE(Rules, 1912);
+FASTENV_SIZE(Rules, 2056);
 FASTENV_AT(Rules, sticky, 0);
 FASTENV_AT(Rules, step_cost, 8);
 FASTENV_AT(Rules, alpha, 16);
@@ -113,8 +114,9 @@ FASTENV_AT(Rules, rewarded, 260);
 FASTENV_AT(Rules, renewing, 292);
 FASTENV_AT(Rules, ys, 324);
 FASTENV_AT(Rules, xs, 468);
-FASTENV_AT(Rules, unpack, 628);
-FASTENV_AT(Rules, differences, 1652);
+FASTENV_AT(Rules, lines, 628);
+FASTENV_AT(Rules, unpack, 772);
+FASTENV_AT(Rules, differences, 1796);
 
 typedef struct Shared {
     int32_t rom_banks;
@@ -125,7 +127,7 @@ typedef struct Shared {
     uint64_t spread[256];
     Rules rules;
 } Shared;
-FASTENV_SIZE(Shared, 4104);
+FASTENV_SIZE(Shared, 4248);
 FASTENV_AT(Shared, rom_banks, 0);
 FASTENV_AT(Shared, ram_banks, 4);
 FASTENV_AT(Shared, mbc, 8);

@@ -128,6 +128,7 @@ cdef extern from "_state.h":
         uint8_t renewing[32]
         uint8_t ys[144]
         uint8_t xs[160]
+        uint8_t lines[144]
         uint32_t unpack[256]
         uint8_t differences[256]
 

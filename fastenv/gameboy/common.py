@@ -92,6 +92,7 @@ class Common:
         row["kind"], row["packed"] = KINDS.index(config.kind), form.packed
         row["plane"], row["rows"], row["columns"] = form.plane, len(form.ys), len(form.xs)
         row["ys"][0, : len(form.ys)], row["xs"][0, : len(form.xs)] = form.ys, form.xs
+        row["lines"][0, list(form.ys)] = 1
         row["num_actions"] = count = len(config.actions)
         row["keys"][0, :count] = config.keys
         row["allowed"][0, :count] = [config.is_allowed(k) for k in range(count)]

@@ -208,6 +208,7 @@ RULES_DTYPE = np.dtype(
         ("renewing", "u1", (MAX_EVENT_BYTES,)),
         ("ys", "u1", (t.HEIGHT,)),  # lines of the picture that a frame has
         ("xs", "u1", (t.WIDTH,)),
+        ("lines", "u1", (t.HEIGHT,)),  # 1 for each of ys: the others need not be drawn
         ("unpack", "u4", (256,)),  # the four pixels of a byte as four bytes in memory order
         ("differences", "u1", (256,)),  # of two pixels and two others, one pair in each half
     ],

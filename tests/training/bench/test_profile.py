@@ -288,6 +288,14 @@ def test_trend_of_a_fresh_clone_has_a_baseline(tmp_path, capsys):
     assert "env_only" in capsys.readouterr().out
 
 
+def test_matrix_of_the_repository_is_whole():
+    found = json.loads((machine.ROOT / "benchmarks" / "matrix.json").read_text())
+    assert found["dirty"] is False
+    for mode in ("env_only", "trainer"):
+        best = found["mode_summaries"][mode]["best_candidate_id"]
+        assert best in {cell["id"] for cell in found["cells"]}
+
+
 def test_artefact_is_logged_with_one_line_a_mode(tmp_path):
     path, log = tmp_path / "x.json", tmp_path / "RUNS.md"
     path.write_text(json.dumps(report("2026-01-02T00:00:00Z", 123)))

@@ -11,13 +11,14 @@ from training.dqn import loss
 from training.dqn.explore import EpsilonGreedy, best_legal
 
 
+@pytest.mark.parametrize("way", [loss.quantile_huber, loss.quantile_huber_torch])
 @pytest.mark.parametrize("kappa", [0.3, 1.0])
 @pytest.mark.parametrize(("learnt", "wanted"), [(5, 5), (1, 1), (3, 7)])
-def test_loss_and_gradient_are_those_of_loops(kappa, learnt, wanted):
+def test_loss_and_gradient_are_those_of_loops(way, kappa, learnt, wanted):
     rng = np.random.default_rng(11)
     theta = torch.from_numpy(rng.normal(size=(6, learnt))).requires_grad_()
     target = torch.from_numpy(rng.normal(size=(6, wanted)))
-    ours = loss.quantile_huber(theta, target, kappa)
+    ours = way(theta, target, kappa)
     slow = [quantile_huber(row, goal, kappa) for row, goal in zip(theta, target, strict=True)]
     np.testing.assert_allclose(ours.detach(), [float(x.detach()) for x in slow], rtol=1e-6)
     mine, theirs = (torch.autograd.grad(x, theta)[0] for x in (ours.sum(), sum(slow)))

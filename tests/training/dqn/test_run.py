@@ -17,6 +17,7 @@ from training.dqn.replay import TensorReplay
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig, merge
 from training.run.envs import make_engine
+from training.run.presets import preset
 from training.train import main
 
 ROOT = Path(__file__).parents[3]
@@ -246,7 +247,6 @@ def test_sizes_are_those_of_the_tensors():
 
 @pytest.mark.parametrize("name", ["worker_dqn", "prospector_dqn"])
 def test_presets_are_possible(name):
-    from training.callbacks.of_run import check_environment
-    from training.run.presets import preset
-
-    check_environment(RunConfig.from_mapping(preset(name)))
+    config = RunConfig.from_mapping(preset(name))
+    assert config.trainer == "dqn"
+    assert config.dqn.learning_starts < config.total_steps / 4
