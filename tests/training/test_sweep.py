@@ -4,6 +4,9 @@ import json
 import math
 
 import pytest
+
+pytest.importorskip("optuna")
+
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from fastenv.errors import ConfigError
