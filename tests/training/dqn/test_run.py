@@ -177,6 +177,23 @@ def test_new_run_begins_with_the_parameters_of_another(train, runs, capsys):
         assert not (runs / "third").exists()
 
 
+def test_gate_opens_the_next_stage_and_cuts_the_episodes_off(train, runs):
+    gate = {
+        "stages": [
+            {"name": "early", "knobs": {"allowed_phases": ["early"]}},
+            {"name": "all", "knobs": {"allowed_phases": []}},
+        ],
+        "success": {"info": "ended_won", "equals": "ended_bid"},
+        **{"target": 0.02, "alpha": 0.2, "tests": 2, "gate_every": 1, "n_max": 600},
+    }
+    assert train("run", "--set", f"gate={json.dumps(gate)}", "--total-steps", 256) == 0
+    events = [json.loads(line) for line in (runs / "run/events.jsonl").read_text().splitlines()]
+    assert [e["step"] for e in events if e["event"] == "stage"] == [128]
+    end = saved(runs / "run", 256)["replay"]["end"]
+    assert (end[15] != 0).all()  # the last decisions before all lanes began anew
+    assert (end == 2).any()
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
