@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import bars, benchmark, runs_md
-from training.bench.benchmark import PARTS, STEPS
+from training.bench import bars, bars_gameboy, benchmark, runs_md
+from training.bench.benchmark import GAMES, PARTS, STEPS
 from training.bench.configs import CONFIGS
 from training.evaluation import tables
 from training.run import files
@@ -35,7 +35,14 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--lanes", type=int, default=bars.LANES, help="of Skull King's bars")
     parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
     parse.add_argument("--short", action="store_true", help="a few minutes")
-    parse.add_argument("--game", choices=("skullking", "prospector"), help="only its bars")
+    parse.add_argument("--game", choices=GAMES, help="only its bars")
+    parse.add_argument(
+        "--max-mem-delta",
+        type=int,
+        default=bars_gameboy.MAX_MEM_DELTA,
+        metavar="BYTES",
+        help="that the resident set may grow by in 100,000 steps of the Game Boy",
+    )
     parse.add_argument("--only", choices=PARTS, help="only this part")
     parse.add_argument("--enforce", action="store_true", help="exit 1 if a bar is missed")
     parse.add_argument(

@@ -17,7 +17,15 @@ from typing import Any
 from rich.console import Console
 
 from fastenv.errors import ConfigError
-from training.bench import bars, bars_prospector, bars_training, flags, trainers, views
+from training.bench import (
+    bars,
+    bars_gameboy,
+    bars_prospector,
+    bars_training,
+    flags,
+    trainers,
+    views,
+)
 from training.bench import benchmark_tables as tables
 from training.bench.configs import CONFIGS, row
 from training.bench.trainer import Flags
@@ -28,6 +36,7 @@ from training.run.folder import RunFolder
 SCHEMA = 1
 STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
+GAMES = ("skullking", "prospector", "gameboy")  # with bars; the last only when it is named
 PARTS = ("configs", "trainers", "bars", "training", "flags", "views")
 
 
@@ -60,10 +69,17 @@ def check(args: argparse.Namespace) -> None:
     ConfigError
         Names the option.
     """
-    for name, least in (("repeats", 1), ("steps", 1), ("lanes", 1), ("games", 0)):
+    for name, least in (
+        ("repeats", 1),
+        ("steps", 1),
+        ("lanes", 1),
+        ("games", 0),
+        ("max_mem_delta", 0),
+    ):
         value = getattr(args, name)
         if value is not None and value < least:
-            raise ConfigError(f"--{name} {value}: must be at least {least}.")
+            option = name.replace("_", "-")
+            raise ConfigError(f"--{option} {value}: must be at least {least}.")
     if args.seconds is not None and not 0 < args.seconds < math.inf:
         raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
 
@@ -125,10 +141,12 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
 def _bars(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     found, judged = measure_bars(args, args.seconds or (1.0 if args.short else 2.0))
     console.print(tables.env_table(found))
-    title = (
-        f"Bars: Skull King {args.lanes:,} lanes, 3 rule_medium opponents; Prospector "
-        f"{bars_prospector.LANES:,} lanes; medians of {args.repeats}"
+    lanes = (
+        f"Skull King {args.lanes:,} lanes, 3 rule_medium opponents; Prospector "
+        f"{bars_prospector.LANES:,} lanes"
     )
+    what = "Game Boy" if args.game == "gameboy" else lanes
+    title = f"Bars: {what}; medians of {args.repeats}"
     console.print(tables.bar_table(judged, title))
     return found + judged
 
@@ -192,6 +210,10 @@ def measure_bars(
         rows = bars_prospector.all_rows(args.repeats, seconds)
         found += rows
         judged += bars_prospector.bars(rows)
+    if args.game == "gameboy":
+        rows = bars_gameboy.all_rows(args.repeats, seconds)
+        found += rows
+        judged += bars_gameboy.bars(rows, args.max_mem_delta)
     return found, judged
 
 

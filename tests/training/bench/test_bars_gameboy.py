@@ -1,0 +1,92 @@
+"""The bars of the Game Boy: what is measured, and how it is judged."""
+
+import argparse
+
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from fastenv.gameboy.cartridge import load_cartridge
+from tests.needs import needs_core
+from training.bench import bars_gameboy, benchmark
+
+BRIEF = {"repeats": 1, "seconds": 1e-6}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    from fastenv.gameboy import bench
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "WARM_UP", 24)
+        return [
+            *bars_gameboy.step_rows("lantern_walk", **BRIEF, lanes=(2, 4)),
+            bars_gameboy.alone_row("poll", "skip", **BRIEF),
+            *bars_gameboy.many_rows(**BRIEF, many=(4, 8), few=2),
+            *bars_gameboy.reset_rows(**BRIEF, lanes=(4,)),
+            *bars_gameboy.forced_rows(**BRIEF, lanes=2),
+            bars_gameboy.single_row(**BRIEF),
+            bars_gameboy.growth_row(64),
+        ]
+
+
+@needs_core
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_rows_name_program_and_options(rows):
+    for row in rows:
+        assert len(row["rom_sha256"]) == 64
+        assert "/" not in row["rom"].removeprefix("micro/"), "a path of somebody's machine"
+        assert isinstance(row["options"], dict)
+    for row in rows:
+        if row["what"] in ("step", "skip", "many"):
+            assert row["instructions_per_frame"] > 200
+    reset = next(row for row in rows if row["what"] == "masked reset")
+    assert reset["cart_ram_bytes"] == 8192
+    many = [row for row in rows if row["what"] == "many"]
+    assert [row["bytes_per_env"]["row"] for row in many] == [18_720] * 3
+
+
+@needs_core
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_every_bar_is_judged(rows):
+    judged = bars_gameboy.bars(rows, max_mem_delta=2**20)
+    asked = [bar["asked"] for bar in judged]
+    assert asked == [
+        *("at least 400,000", "at least 6.5") * 2,
+        "at least 3e+06",
+        *("at least 0.9", "at least 0.9", "at most 2", "at most 15"),
+        *("at most 0", "at most 1.04858e+06"),
+    ]
+    assert all(isinstance(bar["pass"], bool) for bar in judged if bar["measured"] is not None)
+
+
+@needs_core
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_growth_above_the_limit_is_missed(rows):
+    grown = [row | ({"rss_growth_bytes": 101} if row["kind"] == "growth" else {}) for row in rows]
+    for limit, passed in ((100, False), (101, True)):
+        assert bars_gameboy.bars(grown, limit)[-1]["pass"] is passed
+
+
+@needs_core
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_without_pyboy_its_bars_are_open(rows):
+    alone = [{k: v for k, v in row.items() if not k.startswith("pyboy")} for row in rows]
+    bars = [bar for bar in bars_gameboy.bars(alone) if bar["what"].endswith("times PyBoy")]
+    assert [(bar["pass"], bar["reason"]) for bar in bars] == [(None, bars_gameboy.NO_PYBOY)] * 2
+
+
+def test_the_header_with_ram_is_one_that_is_run(tmp_path):
+    cartridge = load_cartridge(bars_gameboy.with_ram(tmp_path / "ram.gb"))
+    assert cartridge.ram_size == 8192
+
+
+def test_instructions_of_a_frame():
+    before, after = np.array([100.0, 0.0]), np.array([400.0, 2 * bars_gameboy.CYCLES])
+    assert bars_gameboy.per_frame(before, after) == 150
+
+
+def test_a_negative_limit_is_refused():
+    args = argparse.Namespace(repeats=1, steps=1, lanes=1, games=0, max_mem_delta=-1, seconds=None)
+    with pytest.raises(ConfigError, match=r"--max-mem-delta -1: must be at least 0"):
+        benchmark.check(args)
