@@ -18,7 +18,6 @@ from training.run.values import require
 
 CONFIGS = {
     "SkullKingFlat-v0": "flat.yaml",
-    "SkullKingManager-v0": "manager.yaml",
     "SkullKingWorker-v0": "main.yaml",
     "SkullKingAbility-v0": "main.yaml",  # the same task, with more to decide
 }
