@@ -22,7 +22,7 @@ from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
 from fastenv.gameboy.environment import Environment
 from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixels_shape
 from fastenv.gameboy.render import render
-from fastenv.gameboy.state import KNOBS_DTYPE, TAIL_OF_LANE
+from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, TAIL_OF_LANE
 from fastenv.gameboy.validate import validate_lanes
 
 __all__ = ["GameBoyConfig", "GameBoyGame", "make_game", "random_options"]
@@ -110,6 +110,20 @@ class GameBoyGame(Game):
         from fastenv.gameboy import kernels
 
         return kernels.functions(self.config.kind)
+
+    def core(self) -> Any:
+        """Return the table, unless the core was built for other rules.
+
+        The sizes in the table do not say so: that of what lanes share depends on the ROM.
+        """
+        from fastenv.gameboy import _core
+
+        if SHARED_DTYPE.itemsize != _core.SHARED_SIZE:
+            raise ConfigError(
+                f"core: it was built for shared records of {_core.SHARED_SIZE} bytes in front of "
+                f"the ROM, this package has {SHARED_DTYPE.itemsize}: build it again"
+            )
+        return _core.TABLE
 
     # -- the rest --------------------------------------------------------------------------------
 

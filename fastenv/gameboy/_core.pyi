@@ -2,6 +2,8 @@ import numpy as np
 import numpy.typing as npt
 
 U8 = npt.NDArray[np.uint8]
+TABLE: object
+SHARED_SIZE: int
 
 def advance(
     row: U8,

@@ -92,3 +92,4 @@ table.fetch = 256  # registers; programs differ in what else they read
 table.chunk = 4  # some programs take much longer than others
 
 TABLE = _batch.export(&table)
+SHARED_SIZE = sizeof(Shared)  # what lies in front of the ROM

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fastenv
 from fastenv.engine import BatchEngine
-from fastenv.errors import StateError
+from fastenv.errors import ConfigError, StateError
 from fastenv.gameboy import environment, kernels, make_game, state
 from fastenv.gameboy.common import load_common
 from fastenv.gameboy.config import GameBoyConfig
@@ -105,6 +105,23 @@ def test_hand_made_goals_go_on_alike(tmp_path):
     play_on(engines, rows, 2, np.random.default_rng(2))
 
 
+def test_ram_of_the_cartridge_is_in_the_row():
+    one = {"frames_per_step": 1, "release_after_frames": 0, "stack_k": 1}
+    game = make_game(rom="fastenv/gameboy/roms/micro/mbc5.gb", **one)
+    engines = [BatchEngine(game, 3, backend) for backend in BACKENDS]
+    for engine in engines:
+        engine.reset_many(seeds=3)
+    rows, rng = engines[0].get_states(), np.random.default_rng(4)
+    assert rows["cart"].shape[1] == game.common.cartridge.ram_size > 0
+    rows["cart"] = rng.integers(1, 256, rows["cart"].shape)
+    play_on(engines, rows, 2, rng)
+    assert (engines[-1].get_states()["cart"][1] != 0).mean() > 0.9
+    for engine in engines:
+        engine.reset_many()
+        assert not engine.get_states()["cart"].any()
+    all_agree(engines)
+
+
 @pytest.mark.parametrize("kind", ["pixels", "goal", "overworld"])
 def test_a_row_is_the_environment(kind):
     common = load_common(GameBoyConfig(kind=kind, states="lantern_walk", start_state=None))
@@ -118,6 +135,15 @@ def test_a_row_is_the_environment(kind):
     assert pack(env) != row
     env.reset(-1, 5, starts)
     assert pack(env) == row
+
+
+@needs_core
+def test_a_core_of_other_rules_is_refused(monkeypatch):
+    from fastenv.gameboy import _core
+
+    monkeypatch.setattr(_core, "SHARED_SIZE", 8)
+    with pytest.raises(ConfigError, match="built for shared records of 8 bytes"):
+        BatchEngine(make_game(), 1, "fast")
 
 
 def test_kernels_repeat_constants_of_the_state():
