@@ -29,7 +29,7 @@ def drmario_planes() -> str:
     """Return the planes of Dr. Mario's observations as a Markdown table."""
     lines = ["| `obs` | C | planes |", "|---|---|---|"]
     for name, planes in PLANES.items():
-        lines.append(f"| `{name}` | {len(planes)} | {', '.join(planes)} |")
+        lines.append(f"| `{name}` | {len(planes)} | {', '.join(planes) or 'nothing'} |")
     return "\n".join(lines)
 
 

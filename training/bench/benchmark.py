@@ -19,6 +19,7 @@ from rich.console import Console
 from fastenv.errors import ConfigError
 from training.bench import (
     bars,
+    bars_drmario,
     bars_gameboy,
     bars_prospector,
     bars_training,
@@ -36,7 +37,8 @@ from training.run.folder import RunFolder
 SCHEMA = 1
 STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
-GAMES = ("skullking", "prospector", "gameboy")  # with bars; the last only when it is named
+# With bars; the last only when it is named.
+GAMES = ("skullking", "prospector", "drmario", "gameboy")
 PARTS = ("configs", "trainers", "bars", "training", "flags", "views")
 
 
@@ -140,12 +142,13 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
 
 def _bars(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     found, judged = measure_bars(args, args.seconds or (1.0 if args.short else 2.0))
-    console.print(tables.env_table(found))
+    if any(measured["kind"] == "env" for measured in found):
+        console.print(tables.env_table(found))
     lanes = (
         f"Skull King {args.lanes:,} lanes, 3 rule_medium opponents; Prospector "
-        f"{bars_prospector.LANES:,} lanes"
+        f"{bars_prospector.LANES:,} lanes; Dr. Mario as named"
     )
-    what = "Game Boy" if args.game == "gameboy" else lanes
+    what = {"gameboy": "Game Boy", "drmario": "Dr. Mario"}.get(args.game, lanes)
     title = f"Bars: {what}; medians of {args.repeats}"
     console.print(tables.bar_table(judged, title))
     return found + judged
@@ -214,6 +217,10 @@ def measure_bars(
         rows = bars_gameboy.all_rows(args.repeats, seconds)
         found += rows
         judged += bars_gameboy.bars(rows, args.max_mem_delta)
+    if args.game in (None, "drmario"):
+        rows = bars_drmario.all_rows(args.repeats, seconds)
+        found += rows
+        judged += bars_drmario.bars(rows)
     return found, judged
 
 

@@ -1,0 +1,96 @@
+"""Engine, ``SyncVectorEnv`` and ``AsyncVectorEnv`` side by side: ``python -m training.vectorised``.
+
+For each of them and each number of environments: frames and decisions a second, what creating and
+resetting takes, milliseconds of a step, the share of it that is not the environment's, and what is
+left in memory. Frames of a placement need not be simulated, so decisions a second are compared.
+CPU time is that of this process: the workers of ``async`` have their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from fastenv.errors import ConfigError, FastEnvError
+from training.bench import vectorised
+from training.bench.benchmark import head
+from training.evaluation import tables
+from training.run import files
+from training.run.config import parse_assignments
+
+SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share", "speedup")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = argparse.ArgumentParser(prog="python -m training.vectorised", description=__doc__)
+    parse.add_argument("--env", default="DrMarioPlacement-v0")
+    parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
+    parse.add_argument("--ways", nargs="+", choices=vectorised.WAYS, default=vectorised.WAYS)
+    parse.add_argument("--num-envs", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parse.add_argument("--actions", choices=vectorised.ACTIONS, default="random")
+    parse.add_argument("--steps", type=int, default=64, help="batch steps of a repeat")
+    parse.add_argument("--repeats", type=int, default=3)
+    parse.add_argument("--seed", type=int, default=0)
+    parse.add_argument("--out", type=Path, help="FILE.json; FILE.csv is written beside it")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        for name in ("steps", "repeats"):
+            if getattr(args, name) < 1:
+                raise ConfigError(f"--{name} {getattr(args, name)}: must be at least 1.")
+        if min(args.num_envs) < 1:
+            raise ConfigError(f"--num-envs {min(args.num_envs)}: must be at least 1.")
+        if args.out is not None:
+            files.prepare("--out", args.out)
+        options = parse_assignments(args.set)
+        plan = vectorised.Plan(args.env, options, args.actions, args.steps, args.repeats, args.seed)
+        begin = head()
+        rows = vectorised.rows(plan, args.ways, args.num_envs)
+        tables.console().print(table(rows))
+        if args.out is not None:
+            arguments = {**vars(args), "out": str(args.out)}
+            best = max(rows, key=lambda row: float(row["dps_total"]))
+            kept = ("vectorisation", "num_envs", "dps_total")
+            summary = {"best": {name: best[name] for name in kept}}
+            record = {**begin, "arguments": arguments, "summary": summary, "rows": rows}
+            files.write_json(args.out, record)
+            files.write_text(args.out.with_suffix(".csv"), as_csv(rows))
+    except FastEnvError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def table(rows: list[dict[str, Any]]) -> Table:
+    """Return the columns that say most."""
+    first = rows[0]
+    title = f"{first['env']} {first['options'] or ''}, {first['actions']} feasible, wall time"
+    shown = Table("way", "envs", *SHOWN, title=title, title_justify="left")
+    for row in rows:
+        figures = ("-" if row[name] is None else f"{row[name]:,.4g}" for name in SHOWN)
+        shown.add_row(row["vectorisation"], str(row["num_envs"]), *figures)
+    return shown
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    """Return the rows as CSV, a line each."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*rows[0]])
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
