@@ -22,6 +22,7 @@ from fastenv.errors import FastEnvError
 from training.games.drmario import seed_evaluation as seeds
 from training.games.drmario.best_times import BestTimes
 from training.run import files, machine
+from training.run.envs import with_defaults
 from training.run.values import require
 
 ENV = "DrMarioPlacement-v0"
@@ -111,8 +112,8 @@ def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
     trained = load(folder, name)
     require(trained.config.env == ENV, "who", args.who, f"an agent of {ENV}, or a bot")
     fixed = ("level", "speed", "game_seed")
-    options = {k: v for k, v in trained.config.env_options.items() if k not in fixed}
-    return ENV, options, trained
+    options = with_defaults(ENV, trained.config.env_options)
+    return ENV, {k: v for k, v in options.items() if k not in fixed}, trained
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:

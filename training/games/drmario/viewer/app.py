@@ -91,7 +91,7 @@ class Viewer(App[None]):
     #panels Static { border: round $primary; height: auto; padding: 0 1; }
     Screen.-grid #panels Static { display: none; }
     Screen.-grid #panels #summary { display: block; }
-    Screen.-grid #boards { width: 84; }
+    Screen.-grid #boards, Screen.-wide.-two #boards { width: 84; }
     Screen.-narrow.-grid #body { layout: vertical; }
     Screen.-narrow.-grid #boards { width: 1fr; height: 1fr; }
     Screen.-narrow.-grid #panels { width: 1fr; height: 2; }
@@ -191,7 +191,8 @@ class Viewer(App[None]):
     def show(self) -> None:
         """Draw the view."""
         playback, grid = self.playback, self.shown == 0
-        self.screen_stack[0].set_class(grid, "-grid")
+        two = playback.engine.spec.state_dtype["players"].shape[0] == 2
+        self.screen_stack[0].set_class(grid, "-grid").set_class(two, "-two")
         self._write("title", self._title())
         self._write("board", self._grid() if grid else self._board())
         self._write("status", self._status())

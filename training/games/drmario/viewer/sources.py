@@ -19,10 +19,13 @@ from training.evaluation.episodes import Player
 from training.evaluation.policies import Bot
 from training.evaluation.trained import AGENT
 from training.policies.load import find
+from training.run.envs import with_defaults
 from training.run.values import require
 
 MOST = 256  # environments that are shown at once
 FAMILY = "DrMario"
+# Options that decide what a network sees and does.
+SEEN = ("obs", "obs_dtype", "extras", "candidates", "stack", "actions")
 
 
 @dataclass(frozen=True)
@@ -123,10 +126,10 @@ def of_policy(path: Path, changes: Mapping[str, Any]) -> Source:
     run, name = find(path)
     agent = trained.load(run, name)
     _check_env(agent.config.env)
-    options = {**agent.config.env_options, **changes}
-    shown, seen = fastenv.make_game(agent.config.env, **options).spec, agent.engine().spec
-    same = (shown.obs_dtype, shown.obs_shape) == (seen.obs_dtype, seen.obs_shape)
-    require(same, "--set", dict(changes), "options that leave the observations of the training")
+    options = {**with_defaults(agent.config.env, agent.config.env_options), **changes}
+    fastenv.make_game(agent.config.env, **options)
+    allowed = f"left as in the training, as {', '.join(SEEN)} are"
+    require(not {*changes} & {*SEEN}, "--set", dict(changes), allowed)
     player = agent.players()[AGENT]
     return Source(agent.config.env, options, run.name, player, run=run.path)
 
