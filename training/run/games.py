@@ -30,7 +30,7 @@ _MODULES = {
     "DrMarioVersus-v0": "training.games.drmario.versus",
     "DrMarioVersusFrame-v0": "training.games.drmario.versus_frames",
     "GameBoyPixels-v0": "training.games.gameboy",
-    "GameBoyGoal-v0": "training.games.gameboy",
+    "GameBoyGoal-v0": "training.games.gameboy.goal",
     "GameBoyOverworld-v0": "training.games.gameboy.overworld",
     "LanternWalk-v0": "training.games.gameboy.overworld",
 }
