@@ -294,6 +294,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "RUNS.md": {
             "milestones": milestones,
             "pretrained": pretrained,
+            "variants": lambda: comparison("variants-*-seeds.json", "minus_baseline"),
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),
             "training": lambda: bars("*-training.jsonl"),
