@@ -8,6 +8,7 @@ from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training import evaluate
+from training.callbacks.of_run import check_environment
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
 from training.games.drmario import COST_UNIT, GAME, OPTIONS, cells_of_placements
@@ -103,6 +104,14 @@ def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
     stock = options_of("--env", "DrMarioPlacement-v0", "--trainer", "sb3")
     frames = options_of("--env", "DrMarioFrame-v0")
     assert stock.native == frames.native == NativeConfig()
+
+
+@pytest.mark.parametrize("mode", ["linear", "adaptive", "hop_back"])
+def test_levels_are_stages_of_a_curriculum(mode):
+    stages = [{"name": f"level {n}", "knobs": {"level": n}} for n in range(-15, 1)]
+    gate = {"mode": mode, "stages": stages, "success": {"info": "success", "at_least": 1}}
+    gate |= {"target": 0.8, "n_max": 10_000, "tests": 60, "watch": True}
+    check_environment(RunConfig.from_mapping({**load_file(CONFIGS / "drmario.yaml"), "gate": gate}))
 
 
 @pytest.mark.slow
