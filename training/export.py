@@ -33,6 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     where = "where to write; must not be there yet; with --onnx default NAME-onnx"
     parse.add_argument("folder", nargs="?", type=Path, help=where)
     parse.add_argument("--onnx", action="store_true", help="write ONNX files")
+    parse.add_argument("--half", action="store_true", help="float16, half as large")
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
     parse.add_argument("--member", type=int, help="with --onnx: network of an ensemble, from 1")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
@@ -40,10 +41,11 @@ def main(argv: list[str] | None = None) -> int:
     try:
         run = RunFolder.find(args.run, Path(args.runs))
         if args.onnx:
+            require(not args.half, "--half", args.half, "left out with --onnx")
             return _write_onnx(run, args)
         require(args.folder is not None, "FOLDER", None, "given, unless with --onnx")
         require(args.member is None, "--member", args.member, "left out without --onnx")
-        written = export(run, args.folder, args.checkpoint)
+        written = export(run, args.folder, args.checkpoint, half=args.half)
     except (FastEnvError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

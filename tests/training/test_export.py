@@ -33,6 +33,19 @@ def test_exported_agent_is_the_trained_one_and_small(finished, tmp_path, capsys)
     assert all(isinstance(x, torch.Tensor) for x in saved.model["policy"].values())
 
 
+def test_exported_agent_in_half_precision_is_nearly_the_same(finished, tmp_path, capsys):
+    folder = tmp_path / "agent"
+    assert export.main([str(finished), str(folder), "--half"]) == 0
+    here, there = load(RunFolder.open(folder)), load(RunFolder.open(finished))
+    obs = there.engine().obs.repeat(5, 0) + 0.5
+    np.testing.assert_allclose(here.logits(obs), there.logits(obs), atol=1e-2)
+    assert {x.dtype for x in checkpoint.load(here.path, {}).model["policy"].values()} == {
+        torch.float16
+    }
+    assert export.main([str(finished), str(tmp_path / "onnx"), "--half", "--onnx"]) == 2
+    assert "--half" in capsys.readouterr().err
+
+
 def test_exported_agent_is_no_run_to_go_on_with(finished, train, tmp_path, capsys):
     export.export(RunFolder.open(finished), tmp_path / "agent")
     assert train(tmp_path, "agent", "--resume", "--total-steps", "99999") == 2

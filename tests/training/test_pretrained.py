@@ -5,16 +5,21 @@ from pathlib import Path
 
 import pytest
 
+from fastenv.drmario.tables import Reason
+from training.evaluation.episodes import play
 from training.evaluation.trained import AGENT, load
 from training.games.skullking.playing import play_matches
+from training.run.envs import make_engine
 from training.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "pretrained/skullking"
+DRMARIO = ROOT / "pretrained/drmario"
 
 
-def test_pretrained_agent_is_small():
-    parts = [FOLDER / "config.json", FOLDER / "README.md", *(FOLDER / "checkpoints").rglob("*")]
+@pytest.mark.parametrize("folder", [FOLDER, DRMARIO], ids=lambda folder: folder.name)
+def test_pretrained_agent_is_small(folder):
+    parts = [folder / "config.json", folder / "README.md", *(folder / "checkpoints").rglob("*")]
     assert all(path.exists() for path in parts)
     files = [path for path in parts if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 2_000_000
@@ -45,3 +50,13 @@ def test_pretrained_agent_beats_three_hard_bots():
     assert found["win_rate"].low > 0.5
     assert found["bid_hit"].low > 0.6
     assert found["margin"].low > 80
+
+
+def test_pretrained_agent_clears_bottles_of_level_5():
+    """40 games that are always the same; the page has those of 500."""
+    trained = load(RunFolder.open(DRMARIO))
+    engine = make_engine(trained.config.env, 40, trained.config.env_options)
+    played = play(engine, trained.players()[AGENT], 40, 0, 1000)
+    cleared = (played.columns["reason"] == Reason.CLEAR) & ~played.columns["guard_truncated"]
+    assert trained.config.env_options["level"] == 5
+    assert cleared.mean() > 0.5

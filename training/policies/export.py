@@ -18,7 +18,7 @@ from training.run.folder import RunError, RunFolder
 _VALUE = ("value_tower.", "value_head.")
 
 
-def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
+def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool = False) -> Path:
     """Write the network of a run's checkpoint as a run folder of its own.
 
     Parameters
@@ -28,6 +28,8 @@ def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
         Must not be there yet.
     name : str, optional
         Checkpoint; default the newest.
+    half : bool
+        Keep parameters as float16, half as large; they are float32 again where they are played.
 
     Returns
     -------
@@ -51,7 +53,7 @@ def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
         unfinished / "checkpoints",
         saved.steps,
         identity=trainers.module_of(run.config.trainer).identity(run, trained.engine()),
-        model={"policy": _player(saved.model["policy"])},
+        model={"policy": _player(saved.model["policy"], half)},
         trainer={"exported_from": run.name},
         states=np.zeros((0, saved.rows.shape[1]), np.uint8),
         arrays={},
@@ -62,10 +64,15 @@ def export(run: RunFolder, folder: Path, name: str | None = None) -> Path:
     return folder / "checkpoints" / written.name
 
 
-def _player(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _player(parameters: Mapping[str, Any], half: bool) -> dict[str, Any]:
     """Return the parameters, of one network or of several by name, without those of the values."""
     return {
-        name: _player(value) if isinstance(value, Mapping) else value
+        name: _player(value, half) if isinstance(value, Mapping) else _rounded(value, half)
         for name, value in parameters.items()
         if not name.startswith(_VALUE)
     }
+
+
+def _rounded(value: Any, half: bool) -> Any:
+    """Return a tensor of floats in half precision if that is wanted, anything else as it is."""
+    return value.half() if half and value.is_floating_point() else value
