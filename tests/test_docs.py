@@ -235,6 +235,20 @@ def test_figures_of_make_train_are_those_of_the_record() -> None:
     assert [[*each] for each in re.findall(interval, line)] == [trained, *scripted]
 
 
+def test_figures_of_dr_mario_are_those_of_the_record() -> None:
+    text = section((ROOT / "RUNS.md").read_text(encoding="utf-8"), "### Dr. Mario")
+    record = json.loads((ROOT / "benchmarks/drmario-learning.json").read_text(encoding="utf-8"))
+    for row in rows(text)[2:]:
+        run = record["runs"][row[0]]
+        assert run["dirty"] is run["evaluation"]["dirty"] is False
+        minutes = "{:.0f}:{:02.0f}".format(*divmod(round(run["core_s"]), 60))
+        who = run["evaluation"]["policies"]["trained"]
+        clear = "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * x for x in who["clear"]))
+        frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*who["frames_to_clear"])
+        shown = [f"{run['steps']:,}", minutes, f"{run['evaluation']['episodes']:,}", clear, frames]
+        assert row[1:] == shown
+
+
 def test_modules_named_in_commands_exist() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     for name in set(re.findall(r"python -m ([\w.]+)", text)) - {"pytest"}:
