@@ -248,6 +248,33 @@ def bars(pattern: str) -> str:
     return f"{table(('bar', 'asked', 'measured', 'reached'), made)}\n\n{record.source}, {load}."
 
 
+def game_boy() -> str:
+    """Return the speeds of the Game Boy's environments, and those of PyBoy in the same turns."""
+    record, made = newest("*-gameboy.jsonl"), []
+    for row in record.rows:
+        if "frames_per_cpu_s" in row and "instructions_per_frame" in row:
+            way = _WAYS[row["what"]].format(lanes=f"{row['num_envs']:,}")
+            options = ", ".join(f"`{name}={value}`" for name, value in row["options"].items())
+            if "bytes_per_env" in row:
+                options += f", {sum(row['bytes_per_env'].values()):,} bytes a lane"
+            mine, theirs = row["frames_per_cpu_s_all"], row.get("pyboy_frames_per_cpu_s_all")
+            turns = theirs and [a / b for a, b in zip(mine, theirs, strict=True)]
+            over = ratio({"all": turns}, 1) if turns else ""
+            speed = spread(row["frames_per_cpu_s"], mine, lambda x: f"{x / 1e3:,.0f} k")
+            frames = f"{row['instructions_per_frame']:,}"
+            made.append([f"`{row['rom']}`", frames, way, options, speed, over])
+    heads = ("ROM", "instructions a frame", "what", "options", "frames a CPU second")
+    return f"{table((*heads, 'times PyBoy'), made)}\n\n{bars('*-gameboy.jsonl')}"
+
+
+_WAYS = {
+    "step": "steps of 24 frames, {lanes} lanes",
+    "many": "steps of 24 frames, {lanes} lanes",
+    "skip": "one machine, nothing drawn",
+    "draw": "one machine, every frame drawn",
+}
+
+
 def _measured(row: Row) -> str:
     def cell(x: float) -> str:
         return f"{x:,.0f}" if x >= 1000 else f"{x:.3g}" if x >= 100 else f"{x:.3f}"
@@ -301,6 +328,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "views": lambda: bars("*-views.jsonl"),
             "bars": lambda: bars("*-bars.jsonl"),
         },
+        "docs/gameboy.md": {"speeds": game_boy},
     }
 
 

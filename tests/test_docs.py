@@ -163,7 +163,7 @@ def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", ["README.md", "RUNS.md"])
+@pytest.mark.parametrize("page", ["README.md", "RUNS.md", "docs/gameboy.md"])
 def test_tables_of_figures_are_those_of_the_records(page: str) -> None:
     with_tables = runpy.run_path(str(ROOT / "docs" / "figures.py"))["with_tables"]
     assert with_tables(page) == (ROOT / page).read_text(encoding="utf-8"), "docs/figures.py"
