@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import fastenv  # noqa: F401 - registers the ids
+from tests.needs import needs_core
 
 pytest.importorskip("PIL")
 
@@ -20,7 +21,14 @@ def play(env, steps):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # moviepy and what it needs are not quiet
-@pytest.mark.parametrize("env_id", ["fastenv/SkullKingFlat-v0", "fastenv/Prospector-v0"])
+@pytest.mark.parametrize(
+    "env_id",
+    [
+        "fastenv/SkullKingFlat-v0",
+        "fastenv/Prospector-v0",
+        pytest.param("fastenv/LanternWalk-v0", marks=needs_core),  # its reference takes minutes
+    ],
+)
 def test_record_video_writes_what_is_rendered(env_id, tmp_path):
     pytest.importorskip("moviepy")
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
