@@ -94,6 +94,20 @@ def test_drmario_shows_a_clear_and_what_the_planner_promised(
     assert pictures(notebook) == 3
 
 
+@needs_core
+@pytest.mark.slow
+def test_gameboy_reaches_its_goal_and_measures_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = run("05_gameboy.ipynb", tmp_path, monkeypatch)
+    text = text_of(notebook)
+    assert "goal reached: True, after 42 steps" in text
+    for rom in ("lantern_walk", "busy", "heavy", "poll"):
+        assert re.search(rf"^{rom} +[\d,]+ +[\d,]+", text, re.MULTILINE)
+    assert re.search(r"scale\" +18,720 +1,440 +1,440 +338$", text, re.MULTILINE)
+    assert pictures(notebook) == 3
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
@@ -107,6 +121,8 @@ def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     assert counts == list(range(1, len(counts) + 1)), "run once, from top to bottom"
 
 
-def test_there_are_four_notebooks() -> None:
+def test_there_are_five_notebooks() -> None:
     names = [path.stem for path in NOTEBOOKS]
-    assert names == ["01_quickstart", "02_explore_runs", "03_prospector", "04_drmario"]
+    assert names == [
+        *("01_quickstart", "02_explore_runs", "03_prospector", "04_drmario", "05_gameboy"),
+    ]
