@@ -1,6 +1,7 @@
 """Players that remember: each lane as if it were alone, and nothing from the episode before."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from training.games.skullking import goals, matches
 from training.games.skullking.players import NetInGame, round_begins
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic, RecurrentLogits
+from training.nets.initial import orthogonal
 from training.nets.layout import obs_layout
 from training.nets.recurrent import CELLS
 from training.run.envs import make_engine
@@ -34,7 +36,7 @@ def network(env, kind="gru", seed=0, **options):
     layout = obs_layout(make_engine(env, 1, options))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(actor_critic, "POLICY_GAIN", 5.0)
-        patch.setattr(actor_critic, "HIDDEN_GAIN", 3.0)
+        patch.setattr(actor_critic, "orthogonal", partial(orthogonal, gain=3.0))
         return ActorCritic(layout, ppo, native, seed)
 
 

@@ -83,6 +83,8 @@ def find(entry: dict[str, Any], folder: Path = RECORDS) -> Floor | None:
 
 def _row_key(row: dict[str, Any]) -> tuple[Any, ...] | None:
     """Return the key of a row of a record, None if it is of another kind."""
+    if row.get("env") is None:  # what runs without the engine, such as a ROM on its own
+        return None
     if row["kind"] == "env":
         return _key("env_only", {"single": row["what"] == "gymnasium step", **row})
     whole = row["kind"] == "trainer" and row.get("mode", "train") == "train"
