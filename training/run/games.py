@@ -8,7 +8,7 @@ described has a :class:`GameTraining` with its defaults, which suit any game of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, Protocol
@@ -162,6 +162,8 @@ class GameTraining:
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
     protocol : str
         Module with how it is evaluated; see :mod:`training.evaluation.protocol`.
+    commands : mapping of str to str
+        Commands of :mod:`training` that are for it alone, and the modules with their ``main``.
     """
 
     title = ""
@@ -173,6 +175,7 @@ class GameTraining:
     bots: tuple[str, ...] = ()
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"
+    commands: ClassVar[Mapping[str, str]] = {}
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file in ``training/configs`` whose options a run learns by unless told others.
@@ -322,6 +325,13 @@ def protocol_of(env: str) -> Any:
     """Return how a game is evaluated, an :class:`training.evaluation.protocol.Protocol`."""
     game = of(env)
     return import_module(game.protocol).of(game)
+
+
+def command(name: str) -> Callable[[list[str] | None], int]:
+    """Return ``main`` of a command that is for one game alone."""
+    (module,) = {game.commands[name] for game in _all() if name in game.commands}
+    main: Callable[[list[str] | None], int] = import_module(module).main
+    return main
 
 
 def presets() -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from training import evaluate_seeds as command
 from training import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.policies import Bot
-from training.games.drmario import seed_evaluation
+from training.games.drmario import evaluate_seeds, seed_evaluation
 from training.games.drmario.best_times import BestTimes
 from training.games.drmario.seed_evaluation import Episode, Plan
 
@@ -155,7 +155,7 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
 
     def play(who, seed=0):
         player = seed_evaluation.player_of(who, deterministic=True)
-        return seed_evaluation.play(command.ENV, {}, player, replace(plan, seed=seed))
+        return seed_evaluation.play(evaluate_seeds.ENV, {}, player, replace(plan, seed=seed))
 
     first = play("first")
     assert [len(set(game)) for game in first] == [1, 1]  # it draws nothing

@@ -36,6 +36,10 @@ class DrMario(GameTraining):
     }
     bots: tuple[str, ...] = ("greedy", "first", "random")
     protocol = "training.games.drmario.evaluation"
+    commands: ClassVar = {
+        "evaluate_seeds": "training.games.drmario.evaluate_seeds",
+        "viewer": "training.games.drmario.viewer.command",
+    }
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""

@@ -1,0 +1,146 @@
+"""Evaluate over the seed registry: ``python -m training.evaluate_seeds greedy --out DIR``.
+
+Every game of Dr. Mario, by level, speed and seed, is played many times by a bot or by a trained
+agent, which draws its choices; a row of ``seeds.csv`` and ``seeds.parquet`` tells how. Episodes
+unlike the others of their game are recorded, for training.replay and training.viewer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import fastenv
+from fastenv.__main__ import option
+from fastenv.errors import FastEnvError
+from training.games.drmario import seed_evaluation as seeds
+from training.games.drmario.best_times import BestTimes
+from training.run import files, machine
+from training.run.envs import with_defaults
+from training.run.values import require
+
+ENV = "DrMarioPlacement-v0"
+COLUMNS = {
+    "seed_id": "game",
+    "speed": "speed",
+    "success_rate": "clear",
+    "frames_mean": "frames",
+    "timeout_rate": "timeout",
+    "within_rate": "within",
+    "cvar_25": "CVaR 25",
+    "cvar_5": "CVaR 5",
+    "spawns_mean": "pills",
+    "return_mean": "return",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    plan = seeds.Plan()
+    parse = argparse.ArgumentParser(prog="python -m training.evaluate_seeds", description=__doc__)
+    parse.add_argument("who", help="a bot, a run folder, or the name of one under runs/")
+    parse.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
+    parse.add_argument("--levels", type=int, nargs="+", default=list(plan.levels), metavar="N")
+    parse.add_argument("--speeds", nargs="+", default=list(plan.speeds), metavar="SPEED")
+    parse.add_argument("--seeds", type=int, default=plan.seeds, help="of a level; default 10")
+    about = f"of a game; default {plan.episodes}, of which a player that draws nothing needs one"
+    parse.add_argument("--episodes", type=int, default=plan.episodes, help=about)
+    about = f"frames after which an episode is given up; default {plan.t_max}"
+    parse.add_argument("--t-max", type=int, default=plan.t_max, help=about)
+    about = f"frames t of the rate P(T <= t); default {plan.within}"
+    parse.add_argument("--within", type=int, default=plan.within, help=about)
+    about = f"anomalies of a game that are recorded at most; default {plan.traces}"
+    parse.add_argument("--traces", type=int, default=plan.traces, help=about)
+    parse.add_argument("--seed", type=int, default=plan.seed, help="of who plays")
+    parse.add_argument("--deterministic", action="store_true", help="the agent draws nothing")
+    about = "option of the game with a bot, such as extended_inputs=True"
+    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
+    parse.add_argument("--best-times", type=Path, metavar="FILE", help="store for the clears")
+    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    return parse
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Play, write and print."""
+    plan = seeds.Plan(**{name: getattr(args, name) for name in asdict(seeds.Plan())})
+    seeds.pyarrow_modules()  # before minutes of play
+    env, options, who = _who(args)
+    files.prepare("--out", args.out / "seeds.csv")
+    if args.best_times is not None:
+        allowed = "left out with extended_inputs, which its records must do without"
+        require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
+        files.prepare("--best-times", args.best_times)
+        BestTimes(args.best_times).close()
+    played = seeds.play(env, options, seeds.player_of(who, args.deterministic), plan)
+    found = seeds.write(args.out, env, options, plan, played)
+    head = {
+        "who": args.who,
+        "deterministic": args.deterministic,
+        "env": env,
+        "options": options,
+        "plan": asdict(plan),
+        "created": machine.now(),
+        **machine.revision(),
+        "versions": machine.versions(),
+    }
+    files.write_json(args.out / "seeds.json", head)
+    console.print(_table(f"{args.who}, {plan.episodes:,} episodes a game", found.rows))
+    console.print(f"{args.out}: {len(found.rows)} games, {len(found.odd)} anomalies")
+    if args.best_times is not None:
+        with BestTimes(args.best_times) as store:
+            cleared = seeds.clears(plan, played)
+            count = store.add(cleared, args.who)
+        console.print(f"{args.best_times}: {count} new of {len(cleared)} different clears")
+
+
+def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
+    """Return environment, options and player of a command line."""
+    if args.who in fastenv.make_game(ENV).bot_names:
+        return ENV, dict(args.set), args.who
+    from training.evaluation.trained import load
+    from training.policies.load import find
+
+    require(not args.set, "--set", args.set, "left out with a trained agent")
+    named = Path(args.runs) / args.who
+    folder, name = find(named if not Path(args.who).exists() and named.exists() else Path(args.who))
+    trained = load(folder, name)
+    require(trained.config.env == ENV, "who", args.who, f"an agent of {ENV}, or a bot")
+    fixed = ("level", "speed", "game_seed")
+    options = with_defaults(ENV, trained.config.env_options)
+    return ENV, {k: v for k, v in options.items() if k not in fixed}, trained
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Return the rows for people."""
+    shown = Table(title=title, title_justify="left", padding=(0, 0), pad_edge=False)
+    for name, heading in COLUMNS.items():
+        justify: Any = "left" if name in ("seed_id", "speed") else "right"
+        shown.add_column(heading, justify=justify, no_wrap=True)
+    for row in rows:
+        shown.add_row(*(_text(row[name], name) for name in COLUMNS))
+    return shown
+
+
+def _text(value: Any, name: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    return f"{value:.2f}" if "rate" in name or name == "return_mean" else f"{value:,.0f}"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        run(args, Console(highlight=False))
+    except (FastEnvError, ImportError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
