@@ -103,14 +103,98 @@ def changed(**changes):
         (changed(level=25), "level=25"),
         (changed(level=-2), "which viruses stay"),
         (changed(speed="fast"), "speed='fast'"),
+        (changed(frames=float(CLEARS[1].frames)), r"frames=\d+\.0 is no whole number"),
+        (changed(spawns=None), "spawns=None is no whole number"),
+        (changed(seed="5"), "seed='5' is no whole number"),
+        (changed(level=True), "level=True is no whole number"),
+        (changed(trace=np.array(CLEARS[1].trace)), "trace=array.* is no tuple"),
     ],
 )
 def test_what_does_not_replay_is_refused_by_name_and_nothing_is_written(store, clears, reason):
-    named = f"level {clears[1].level}, {clears[1].speed}, seed {clears[1].seed}"
+    named = f"level {clears[1].level}, {clears[1].speed}, seed {clears[1].seed!r}"
     with pytest.raises(RecordError, match=reason) as refused:
         store.add(clears)
     assert named in str(refused.value)
     assert rows_of(store.path) == []
+
+
+@pytest.mark.parametrize("clears", [None, 3, "clears", [3], [CLEARS[0], None]])
+def test_what_is_no_clear_is_refused_and_nothing_is_written(store, clears):
+    with pytest.raises(RecordError, match=r"clears=.* a sequence of Clear"):
+        store.add(clears)
+    assert rows_of(store.path) == []
+
+
+def test_a_run_has_a_name(store):
+    with pytest.raises(RecordError, match="run_id=5"):
+        store.add(CLEARS[:1], 5)
+    assert rows_of(store.path) == []
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda store: store.best(0, "high", None), "seed=None"),
+        (lambda store: store.best(0, "high", 10**30), "seed=1000"),
+        (lambda store: store.best(0, "high", 1.0), "seed=1.0"),
+        (lambda store: store.top(0, "high", seed=-1), "seed=-1"),
+        (lambda store: store.best(25, "high", 5), "level=25"),
+        (lambda store: store.floor(-16, "high"), "level=-16"),
+        (lambda store: store.top("0", "high"), "level='0'"),
+        (lambda store: store.quantiles(10**30, "high"), "level=1000"),
+        (lambda store: store.floor(0, "fast"), "speed='fast'"),
+        (lambda store: store.quantiles(0, None), "speed=None"),
+        (lambda store: store.top(0, ["high"]), "speed="),
+        (lambda store: store.top(0, "high", 0), "count=0"),
+        (lambda store: store.top(0, "high", 10**30), "count=1000"),
+        (lambda store: store.top(0, "high", 2.0), "count=2.0"),
+        (lambda store: store.quantiles(0, "high", (0.5, 1.5)), "fractions="),
+        (lambda store: store.quantiles(0, "high", [float("nan")]), "fractions="),
+        (lambda store: store.quantiles(0, "high", 0.5), "fractions="),
+        (lambda store: BestTimes(store.path, keep=0), "keep=0"),
+        (lambda store: BestTimes(store.path, keep=1.5), "keep=1.5"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused_by_name(store, ask, message):
+    with pytest.raises(RecordError, match=message):
+        ask(store)
+
+
+ASKED = {
+    "floor": lambda store: store.floor(0, "high"),
+    "quantiles": lambda store: store.quantiles(0, "high"),
+    "top": lambda store: store.top(0, "high"),
+    "best": lambda store: store.best(0, "high", 5),
+    "add": lambda store: store.add(CLEARS[:1]),
+}
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_a_closed_store_is_refused_by_name(store, what):
+    store.close()
+    with pytest.raises(RecordError, match=r"times\.sqlite.*closed"):
+        ASKED[what](store)
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_a_file_that_is_damaged_while_it_is_open_is_refused_by_name(tmp_path, what):
+    path = tmp_path / "times.sqlite"
+    with BestTimes(path) as made:
+        made.add(CLEARS)
+    size = path.stat().st_size
+    with BestTimes(path) as opened:
+        path.write_bytes(path.read_bytes()[:4096] + b"\xff" * (size - 4096))
+        with pytest.raises(RecordError, match=r"times\.sqlite"):
+            ASKED[what](opened)
+
+
+def test_half_a_placement_is_damage(store):
+    store.add(CLEARS)
+    with sqlite3.connect(store.path) as file:
+        file.execute("UPDATE clears SET trace = x'010203'")
+    file.close()
+    with pytest.raises(RecordError, match=r"times\.sqlite is damaged: a clear of level 0"):
+        store.top(0, "high")
 
 
 def test_clears_of_an_evaluation_are_accepted(store):

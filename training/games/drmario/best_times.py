@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -22,10 +23,13 @@ from fastenv import BatchEngine
 from fastenv.drmario import tables as t
 from fastenv.errors import FastEnvError
 from training.run import machine
+from training.run.values import shown
 
 ENV = "DrMarioPlacement-v0"
 LANES = 256  # records that are played again at once
 KEEP = 50  # of a game
+MOST = 2**31 - 1  # clears that may be asked for
+SEEDS = 2**16
 PATIENCE = 30.0  # seconds to wait for another process that writes
 APPLICATION, VERSION = 0x44724D54, 1
 T = TypeVar("T")
@@ -61,7 +65,10 @@ ORDER BY frames, spawns, seed, trace LIMIT ?4
 
 
 class RecordError(FastEnvError, ValueError):
-    """A record that does not replay, or a file that holds none; the message says which."""
+    """A record that does not replay, a question that makes no sense, or a file that holds none.
+
+    The message says which.
+    """
 
 
 @dataclass(frozen=True)
@@ -112,16 +119,15 @@ class BestTimes:
     Raises
     ------
     RecordError
-        If the file is something else, or damaged.
+        If the file is something else or damaged, now or later, or was closed.
     """
 
     def __init__(self, path: Path, keep: int = KEEP) -> None:
+        _require(_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
         self.path, self.keep = path, keep
-        try:
+        with self._named():
             self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._prepare()
-        except sqlite3.Error as error:
-            raise RecordError(f"{path} cannot be used as a store of times: {error}.") from error
 
     def _prepare(self) -> None:
         with self._writing():
@@ -150,15 +156,26 @@ class BestTimes:
         self._file.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Have all of a block written, or nothing."""
-        self._file.execute("BEGIN IMMEDIATE")
+    def _named(self) -> Iterator[None]:
+        """Name the file in what SQLite refuses."""
         try:
             yield
-        except BaseException:
-            self._file.execute("ROLLBACK")
-            raise
-        self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            message = f"{self.path} cannot be used as a store of times: {error}."
+            raise RecordError(message) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Have all of a block written, or nothing."""
+        with self._named():
+            self._file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._file.execute("COMMIT")
+            except BaseException:
+                if self._file.in_transaction:  # SQLite ends some itself when a file fails
+                    self._file.execute("ROLLBACK")
+                raise
 
     def _one(self, query: str) -> Any:
         return self._file.execute(query).fetchone()[0]
@@ -177,8 +194,9 @@ class BestTimes:
         Raises
         ------
         RecordError
-            One does not replay; nothing is written.
+            One is no clear or does not replay; nothing is written.
         """
+        _require(isinstance(run_id, str), "run_id", run_id, "a text")
         signatures, now = replay(clears), machine.now()
         keys = []
         with self._writing():
@@ -205,27 +223,59 @@ class BestTimes:
         self, level: int, speed: str, fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9)
     ) -> list[float]:
         """Return quantiles of the best times of a level's games; nothing without one."""
+        listed = isinstance(fractions, Sequence | np.ndarray)
+        possible = listed and all(isinstance(f, Real) and 0 <= f <= 1 for f in fractions)
+        _require(possible, "fractions", fractions, "numbers from 0 to 1")
         best = self._best(level, speed)
         found: list[float] = np.quantile(best, fractions).tolist() if best else []
         return found
 
     def _best(self, level: int, speed: str) -> list[int]:
-        return [frames for (frames,) in self._file.execute(BEST, (level, speed))]
+        _check_game(level, speed)
+        with self._named():
+            return [frames for (frames,) in self._file.execute(BEST, (level, speed))]
 
     def top(
         self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None
     ) -> list[Clear]:
         """Return the fastest clears of a level, or of one of its seeds, the fastest first."""
-        rows = self._file.execute(TOP, (level, speed, seed, count))
+        _check_game(level, speed)
+        if seed is not None:
+            _check_seed(seed)
+        _require(_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
+        with self._named():
+            rows = self._file.execute(TOP, (level, speed, seed, count)).fetchall()
         found = []
         for level, name, number, frames, spawns, trace, signature, run_id in rows:
+            if not isinstance(trace, bytes) or len(trace) % 2:
+                game = f"level {level}, {name}, seed {number}"
+                raise RecordError(f"{self.path} is damaged: a clear of {game} has no whole trace.")
             actions = tuple(np.frombuffer(trace, "<u2").tolist())
             found.append(Clear(level, name, number, frames, spawns, actions, signature, run_id))
         return found
 
     def best(self, level: int, speed: str, seed: int) -> Clear | None:
         """Return the fastest clear of a seed, None without one."""
+        _check_seed(seed)
         return next(iter(self.top(level, speed, 1, seed=seed)), None)
+
+
+def _require(ok: bool, name: str, value: object, allowed: str) -> None:
+    if not ok:
+        raise RecordError(f"{name}={shown(value)} is not possible: {name} must be {allowed}.")
+
+
+def _check_game(level: object, speed: object) -> None:
+    low, high = t.LOWEST_LEVEL, t.HIGHEST_LEVEL
+    possible = _whole(level) and level in range(low, high + 1)
+    _require(possible, "level", level, f"a whole number from {low} to {high}")
+    possible = isinstance(speed, str) and speed in t.SPEEDS
+    _require(possible, "speed", speed, f"one of {', '.join(t.SPEEDS)}")
+
+
+def _check_seed(seed: object) -> None:
+    possible = _whole(seed) and seed in range(SEEDS)
+    _require(possible, "seed", seed, f"a whole number from 0 to {SEEDS - 1}")
 
 
 def _patiently(call: Callable[[], T]) -> T:
@@ -258,12 +308,26 @@ def replay(clears: Sequence[Clear]) -> list[str]:
     Raises
     ------
     RecordError
-        One does not lead to what it says; names it.
+        One is no clear, or does not lead to what it says; names it.
     """
+    _require(isinstance(clears, Sequence), "clears", clears, "a sequence of Clear")
+    for clear in clears:
+        _check_clear(clear)
     found: list[str] = []
     for start in range(0, len(clears), LANES):
         found += _replay(clears[start : start + LANES])
     return found
+
+
+def _check_clear(clear: object) -> None:
+    _require(isinstance(clear, Clear), "clears", clear, "a sequence of Clear")
+    assert isinstance(clear, Clear)
+    for name in ("level", "seed", "frames", "spawns"):
+        value = getattr(clear, name)
+        if not _whole(value):
+            raise _refused(clear, f"{name}={shown(value)} is no whole number")
+    if not isinstance(clear.trace, tuple):
+        raise _refused(clear, f"trace={shown(clear.trace)} is no tuple")
 
 
 def _replay(clears: Sequence[Clear]) -> list[str]:
@@ -303,8 +367,8 @@ def _engine_for(clears: Sequence[Clear]) -> BatchEngine:
     """Return an engine with the games of clears, each at its first decision."""
     engine = fastenv.make_engine(ENV, len(clears))
     for lane, clear in enumerate(clears):
-        if not (_whole(clear.seed) and _whole(clear.level) and clear.trace):
-            raise _refused(clear, "its level, its seed or its placements are missing")
+        if not clear.trace:
+            raise _refused(clear, "its placements are missing")
         if t.FEWEST_VIRUSES_LEVEL <= clear.level < 0:
             raise _refused(clear, "at levels -3 to -1 the seed does not say which viruses stay")
         try:
