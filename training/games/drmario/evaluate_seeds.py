@@ -26,6 +26,13 @@ from training.run.envs import with_defaults
 from training.run.values import require
 
 ENV = "DrMarioPlacement-v0"
+# Options of the environment that the plan decides, and what says them here.
+PLANNED = {
+    "level": "--levels",
+    "speed": "--speeds",
+    "game_seed": "--seeds",
+    "seed_registry": "--seeds",
+}
 COLUMNS = {
     "seed_id": "game",
     "speed": "speed",
@@ -46,8 +53,11 @@ def parser() -> argparse.ArgumentParser:
     parse = argparse.ArgumentParser(prog="python -m training.evaluate_seeds", description=__doc__)
     parse.add_argument("who", help="a bot, a run folder, or the name of one under runs/")
     parse.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
-    parse.add_argument("--levels", type=int, nargs="+", default=list(plan.levels), metavar="N")
-    parse.add_argument("--speeds", nargs="+", default=list(plan.speeds), metavar="SPEED")
+    several: Any = {"nargs": "+", "action": "extend"}
+    about = f"different ones; default {plan.levels[0]}"
+    parse.add_argument("--levels", type=int, metavar="N", help=about, **several)
+    about = f"different ones; default {plan.speeds[0]}"
+    parse.add_argument("--speeds", metavar="SPEED", help=about, **several)
     parse.add_argument("--seeds", type=int, default=plan.seeds, help="of a level; default 10")
     about = f"of a game; default {plan.episodes}, of which a player that draws nothing needs one"
     parse.add_argument("--episodes", type=int, default=plan.episodes, help=about)
@@ -68,7 +78,8 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Play, write and print."""
-    plan = seeds.Plan(**{name: getattr(args, name) for name in asdict(seeds.Plan())})
+    asked = {name: getattr(args, name) for name in asdict(seeds.Plan())}
+    plan = seeds.Plan(**{name: value for name, value in asked.items() if value is not None})
     seeds.pyarrow_modules()  # before minutes of play
     env, options, who = _who(args)
     files.prepare("--out", args.out / "seeds.csv")
@@ -101,19 +112,26 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
     """Return environment, options and player of a command line."""
-    if args.who in fastenv.make_game(ENV).bot_names:
+    bots = fastenv.make_game(ENV).bot_names
+    if args.who in bots:
+        for name, value in args.set:
+            flag = PLANNED.get(name)
+            require(flag is None, f"--set {name}", value, f"left out: use {flag}")
         return ENV, dict(args.set), args.who
     from training.evaluation.trained import load
     from training.policies.load import find
 
     require(not args.set, "--set", args.set, "left out with a trained agent")
-    named = Path(args.runs) / args.who
-    folder, name = find(named if not Path(args.who).exists() and named.exists() else Path(args.who))
+    path = Path(args.who)
+    if not path.exists():
+        path = Path(args.runs) / args.who
+    allowed = f"a bot ({', '.join(bots)}), a run folder, or the name of one under {args.runs}"
+    require(path.exists(), "who", args.who, allowed)
+    folder, name = find(path)
     trained = load(folder, name)
     require(trained.config.env == ENV, "who", args.who, f"an agent of {ENV}, or a bot")
-    fixed = ("level", "speed", "game_seed")
     options = with_defaults(ENV, trained.config.env_options)
-    return ENV, {k: v for k, v in options.items() if k not in fixed}, trained
+    return ENV, {k: v for k, v in options.items() if k not in PLANNED}, trained
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:

@@ -83,6 +83,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
+        for flag, values in (("--levels", self.levels), ("--speeds", self.speeds)):
+            different = len(values) == len(set(values))
+            require(different, flag, list(values), "different from each other")
         for level in self.levels:
             allowed = f"from 0 to {LAST_VIRUS_LEVEL}, which the registry has"
             require(0 <= level <= LAST_VIRUS_LEVEL, "--levels", level, allowed)
