@@ -322,6 +322,8 @@ def read_demo(path: str | os.PathLike[str]) -> np.ndarray:
                 f"must be uint8 of shape {shape}."
             )
         row[part] = array
+    if not np.isin(row["board"], t.TILES).all():
+        raise ConfigError(f"demo={str(path)!r}: the cells of initial_board must be tiles.")
     if (row["pills"] >= t.NUM_PILLS).any():
         raise ConfigError(f"demo={str(path)!r}: pill_table must have numbers below {t.NUM_PILLS}.")
     return row

@@ -39,6 +39,7 @@ class Tile(IntEnum):
 
 FREE = 0xF0  # a cell of at least this is free
 EMPTY = 0xFF
+TILES = (*(kind | color for kind in Tile for color in range(NUM_COLORS)), EMPTY)
 
 # The cell of the other half, and its tile, by the tile of a half.
 PARTNERS = {

@@ -25,7 +25,7 @@ MAX_PLAN = t.ROWS * (t.MAX_GRAVITY + 1)
 SIDES = Button.LEFT | Button.RIGHT
 UPS = Button.UP | Button.DOWN
 DIRECTIONS = SIDES | Button.DOWN
-TILES = np.isin(np.arange(256), [*(kind | k for kind in Tile for k in range(3)), t.EMPTY])
+TILES = np.isin(np.arange(256), t.TILES)
 BCD = np.isin(np.arange(256), [t.to_bcd(n) for n in range(100)])
 
 # Highest value of fields of a frame, and of a player beside.

@@ -45,14 +45,18 @@ def test_options_that_are_not_there_are_refused_by_name(options, message):
         make_game(**options)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "other schema"])
-def test_a_demo_file_that_is_no_demo_is_refused_by_name(damage, tmp_path):
-    path = tmp_path / "demo.npz"
-    arrays = {
+def demo_arrays():
+    return {
         "initial_board": np.full(128, 0xFF, np.uint8),
         "pill_table": np.zeros(128, np.uint8),
         "input_table": np.zeros((256, 2), np.uint8),
     }
+
+
+@pytest.mark.parametrize("damage", ["truncated", "other schema"])
+def test_a_demo_file_that_is_no_demo_is_refused_by_name(damage, tmp_path):
+    path = tmp_path / "demo.npz"
+    arrays = demo_arrays()
     if damage == "other schema":
         arrays["pill_table"] = np.full(128, 9, np.uint8)
     np.savez(path, **arrays)
@@ -60,6 +64,18 @@ def test_a_demo_file_that_is_no_demo_is_refused_by_name(damage, tmp_path):
         path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ConfigError, match=r"demo\.npz"):
         make_game(placement=False, demo=path)
+
+
+@pytest.mark.parametrize("cell", [0x00, 0x33, 0x43, 0xB7, 0xD9, 0xF3, 0xFE])
+def test_a_demo_with_cells_that_are_no_tiles_is_refused(cell, tmp_path):
+    arrays = demo_arrays()
+    arrays["initial_board"][[0, 1, 2, 3]] = 0x40, 0xB2, 0xD0, 0xFF
+    np.savez(tmp_path / "demo.npz", **arrays)
+    make_game(placement=False, demo=tmp_path / "demo.npz")
+    arrays["initial_board"][17] = cell
+    np.savez(tmp_path / "demo.npz", **arrays)
+    with pytest.raises(ConfigError, match=r"demo\.npz': the cells of initial_board must be tiles"):
+        make_game(placement=False, demo=tmp_path / "demo.npz")
 
 
 def test_seed_zero_is_a_seed_like_any_other():
