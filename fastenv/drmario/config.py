@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -311,9 +309,12 @@ def read_demo(path: str | os.PathLike[str]) -> np.ndarray:
         raise ConfigError(f"demo={path!r} is not possible: demo must be the path of a file.")
     try:
         with open(path, "rb") as binary, np.load(binary, allow_pickle=False) as file:
-            arrays = {part: file[name] for part, name in names.items()}
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+            arrays = {part: np.asarray(file[name]) for part, name in names.items()}
+    except OSError as error:
         raise ConfigError(f"demo={str(path)!r} cannot be read: {error}.") from error
+    except Exception as error:  # of NumPy, zipfile or zlib, by what the file is instead
+        allowed = "an npz file with initial_board, pill_table and input_table"
+        raise _refuse("demo", str(path), allowed) from error
     for part, array in arrays.items():
         shape = DEMO_DTYPE[part].shape
         if array.dtype != np.uint8 or array.shape != shape:

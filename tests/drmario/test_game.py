@@ -1,6 +1,7 @@
 """The game as an engine sees it: options, knobs, opponents, rows that are refused."""
 
 import pickle
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -64,6 +65,34 @@ def test_a_demo_file_that_is_no_demo_is_refused_by_name(damage, tmp_path):
         path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ConfigError, match=r"demo\.npz"):
         make_game(placement=False, demo=path)
+
+
+def write_other(kind, path):
+    if kind == "an array":
+        np.save(path, demo_arrays()["initial_board"])
+    elif kind == "an array missing":
+        arrays = demo_arrays()
+        del arrays["pill_table"]
+        with open(path, "wb") as file:  # by its name alone it would end with .npz
+            np.savez(file, **arrays)
+    elif kind == "a broken array":
+        with ZipFile(path, "w") as file:
+            for name in demo_arrays():
+                file.writestr(f"{name}.npy", b"\x93NUMPY\x01\x00")
+    else:
+        path.write_bytes({"nothing": b"", "text": b"a demo\n", "a pickle": b"\x80\x04N."}[kind])
+
+
+@pytest.mark.parametrize(
+    "kind", ["an array", "an array missing", "a broken array", "nothing", "text", "a pickle"]
+)
+def test_a_file_of_another_kind_is_no_demo(kind, tmp_path):
+    path = tmp_path / "d.npy"
+    write_other(kind, path)
+    with pytest.raises(ConfigError) as caught:
+        make_game(placement=False, demo=path)
+    allowed = "an npz file with initial_board, pill_table and input_table"
+    assert str(caught.value) == f"demo={str(path)!r} is not possible: demo must be {allowed}."
 
 
 @pytest.mark.parametrize("cell", [0x00, 0x33, 0x43, 0xB7, 0xD9, 0xF3, 0xFE])
