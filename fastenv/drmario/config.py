@@ -40,6 +40,12 @@ def _integer(name: str, value: object, low: int, high: int, more: str = "") -> i
     raise _refuse(name, value, f"an integer from {low} to {high}{more}")
 
 
+def _either(name: str, value: object, allowed: tuple[int, int]) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value not in allowed:
+        raise _refuse(name, value, f"{allowed[0]} or {allowed[1]}")
+
+
 def _boolean(name: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise _refuse(name, value, "True or False")
@@ -137,8 +143,7 @@ class DrMarioConfig:
 
     def __post_init__(self) -> None:
         """Validate."""
-        if self.agents not in (1, 2):
-            raise _refuse("agents", self.agents, "1 or 2")
+        _either("agents", self.agents, (1, 2))
         _boolean("placement", self.placement)
         _boolean("seed_registry", self.seed_registry)
         write_knobs(np.zeros(1, KNOBS_DTYPE), self.agents, {n: getattr(self, n) for n in KNOBS})
@@ -146,8 +151,7 @@ class DrMarioConfig:
         _boolean("extended_inputs", self.extended_inputs)
         _integer("max_wait_frames", self.max_wait_frames, 1, MAX_BUDGET)
         _choice("actions", self.actions, ACTIONS)
-        if self.stack not in (1, t.STACK) or isinstance(self.stack, bool):
-            raise _refuse("stack", self.stack, f"1 or {t.STACK}")
+        _either("stack", self.stack, (1, t.STACK))
         self._check_observation()
         _integer("first_frame", self.first_frame, 0, 2**32 - 1)
         _integer("intro_frames", self.intro_frames, 1, 255)

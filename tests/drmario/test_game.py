@@ -46,6 +46,16 @@ def test_options_that_are_not_there_are_refused_by_name(options, message):
         make_game(**options)
 
 
+@pytest.mark.parametrize(
+    "value", [4.0, 2, True, np.True_, np.array([1, 4]), np.array(4), "4", None, [1]], ids=repr
+)
+def test_a_stack_that_is_no_number_of_frames_is_refused(value):
+    with pytest.raises(ConfigError) as caught:
+        make_game(placement=False, stack=value)
+    assert str(caught.value) == f"stack={value!r} is not possible: stack must be 1 or 4."
+    make_game(placement=False, stack=np.int64(4))
+
+
 def demo_arrays():
     return {
         "initial_board": np.full(128, 0xFF, np.uint8),
