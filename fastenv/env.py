@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from fastenv.backend import Backend, resolve
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError
+from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, StateError
 from fastenv.game import Game
 from fastenv.registry import make_game
 
@@ -376,7 +376,10 @@ class FastEnv(gymnasium.Env[Any, int]):
 
     def set_state(self, row: np.void | Array) -> None:
         """Load a state; it is checked first (:class:`fastenv.StateError`)."""
-        self.engine.set_states(np.asarray(row).reshape(1))
+        rows = np.asarray(row)
+        if rows.size != 1:
+            raise StateError(f"row: must be one state, got {rows.size}")
+        self.engine.set_states(rows.reshape(1))
         self._running, self._seeded = not self.engine.ended[0], True
 
     def configure(self, name: str, value: Any) -> None:

@@ -164,6 +164,16 @@ def test_a_state_can_be_branched_from(env):
     assert play(other, [1, 0, 1, 1]) == a
 
 
+@pytest.mark.parametrize("n", [0, 2, 3])
+def test_one_environment_loads_one_state(env, n):
+    env.reset(seed=5)
+    before = env.get_state()
+    with pytest.raises(fastenv.StateError, match=f"row: must be one state, got {n}"):
+        env.set_state(np.repeat(before, n))
+    assert env.get_state() == before
+    env.set_state(np.repeat(before, 1))
+
+
 @pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
 def test_copies_go_on_alone(env, copy_of):
     env.reset(seed=5)
