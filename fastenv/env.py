@@ -23,9 +23,17 @@ INFO_MODES = ("full", "stats", "none")
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:
-    """Return a game given by id and options, or as it is."""
+    """Return a game given by id and options, or as it is.
+
+    Raises
+    ------
+    ConfigError
+        Neither an id nor a game, options beside a game, or what :func:`make_game` refuses.
+    """
     if isinstance(game, str):
         return make_game(game, **options)
+    if not isinstance(game, Game):
+        raise ConfigError(f"game={game!r}: must be an id or a Game")
     if options:
         raise ConfigError(f"{next(iter(options))!r}: options go with an id, this game is made")
     return game

@@ -9,6 +9,7 @@ import pytest
 import fastenv
 from fastenv.engine import rng_streams
 from fastenv.env import FastEnv
+from fastenv.vector import FastVectorEnv
 from tests.toy import WalkGame
 
 BACKENDS = ("reference", "numba", "cython", "fast")
@@ -250,6 +251,14 @@ def test_impossible_configurations_are_refused_by_name(options, message):
 def test_ids_that_are_none_are_refused(make, env_id):
     with pytest.raises(fastenv.ConfigError, match="must be one of fastenv/"):
         make(env_id)
+
+
+@pytest.mark.parametrize("game", [[], None, 3, b"Prospector-v0", WalkGame], ids=repr)
+def test_games_that_are_none_are_refused(game):
+    for make in (FastEnv, lambda each, **options: FastVectorEnv(each, 2, **options)):
+        for options in ({}, {"goal": 3}):
+            with pytest.raises(fastenv.ConfigError, match=r"game=.* must be an id or a Game"):
+                make(game, **options)
 
 
 @pytest.mark.parametrize("env_id", ["SkullKingFlat-v0", "Prospector-v0"])

@@ -251,6 +251,9 @@ def test_pictures_are_those_of_the_game():
         (aec_env, RaceGame(), "seats='all'"),
         (parallel_env, "SkullKingFlat-v0", "num_agents is 1"),
         (parallel_env, WalkGame(), "num_agents is 1"),
+        (aec_env, [], r"game=\[\]: must be an id or a Game"),
+        (parallel_env, [], r"game=\[\]: must be an id or a Game"),
+        (parallel_env, None, "game=None: must be an id or a Game"),
     ],
 )
 def test_games_that_cannot_be_shown_are_refused(make, game, says):
