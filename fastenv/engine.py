@@ -709,7 +709,9 @@ class BatchEngine:
             where = np.unravel_index(place, self._actions.shape)
             raise self.illegal_action(where, int(self._actions[where]))
 
-    def illegal_action(self, where: tuple[Any, ...], action: int) -> InvalidActionError:
+    def illegal_action(
+        self, where: tuple[Any, ...], action: int, who: str | None = None
+    ) -> InvalidActionError:
         """Return the error for an action that is in range but illegal now.
 
         Parameters
@@ -717,11 +719,13 @@ class BatchEngine:
         where : tuple of int
             Lane and, with several agents, agent.
         action : int
+        who : str, optional
+            What the message calls them; default their numbers.
         """
         self.refresh()
         row, legal = self.get_states(where[0]), np.flatnonzero(self.mask[where]).tolist()
         return InvalidActionError(
-            f"{checks.where(*where)}: action {action} is illegal in phase "
+            f"{who or checks.where(*where)}: action {action} is illegal in phase "
             f"{self.game.describe(row[0])}, legal are {legal}"
         )
 

@@ -422,14 +422,23 @@ class FastEnv(gymnasium.Env[Any, int]):
         self._adopt(self.engine)
 
 
-def as_int(action: Any) -> int:
-    """Return an integer of any integer type; a zero-dimensional array counts."""
+def as_int(action: Any, who: str = "") -> int:
+    """Return an integer of any type and size; a zero-dimensional array counts.
+
+    Parameters
+    ----------
+    action : Any
+    who : str, optional
+        Begins the message of the error.
+    """
+    if isinstance(action, int) and not isinstance(action, bool):  # NumPy's are not so large
+        return int(action)
     try:
         value = np.asarray(action)
     except ValueError:  # nested lists that are no array
         value = np.empty(0)
     if value.dtype.kind not in "iu" or value.ndim:
         raise InvalidActionError(
-            f"action must be an integer, got {action!r} ({type(action).__name__})"
+            f"{who}action must be an integer, got {action!r} ({type(action).__name__})"
         )
     return int(value)

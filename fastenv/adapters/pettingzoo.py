@@ -92,6 +92,15 @@ class _View:
                 "this environment has no running episode: call reset() before step()"
             )
 
+    def _as_action(self, action: Any, agent: str) -> int:
+        """Return an action in range; errors name the agent."""
+        number, allowed = as_int(action, f"{agent}: "), self.engine.num_actions - 1
+        if not 0 <= number <= allowed:
+            raise InvalidActionError(
+                f"{agent}: action {number} is out of range, allowed are 0..{allowed}"
+            )
+        return number
+
 
 class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
     """A game in turns, every seat of it played from outside.
@@ -184,13 +193,9 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        number, engine = as_int(action), self.engine
-        if not 0 <= number < engine.num_actions:
-            raise InvalidActionError(
-                f"{agent}: action {number} is out of range, allowed are 0..{engine.num_actions - 1}"
-            )
+        number, engine = self._as_action(action, agent), self.engine
         if not engine.mask[0, number]:
-            raise engine.illegal_action((0,), number)
+            raise engine.illegal_action((0,), number, agent)
         ended = engine.step_lane(number)
         self._cumulative_rewards[agent] = 0.0
         self._pay()
@@ -317,12 +322,17 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
             if name not in self.possible_agents:
                 allowed = ", ".join(self.possible_agents)
                 raise InvalidActionError(f"actions: {name!r} must be one of {allowed}")
-        chosen = np.zeros((1, len(self.agents)), np.int64)
-        for k, name in enumerate(self.agents):
-            if name in actions:
-                chosen[0, k] = as_int(actions[name])
-            elif self.engine.needs_action()[0, k]:
+        engine, chosen = self.engine, np.zeros((1, len(self.agents)), np.int64)
+        strict = engine.spec.illegal_actions == "raise"
+        for k, (name, must) in enumerate(zip(self.agents, engine.needs_action()[0], strict=True)):
+            if not must:  # what it sends is ignored
+                continue
+            if name not in actions:
                 raise InvalidActionError(f"actions: that of {name!r} is missing, it must act")
+            number = self._as_action(actions[name], name)
+            if strict and not engine.mask[0, k, number]:
+                raise engine.illegal_action((0, k), number, name)
+            chosen[0, k] = number
         return chosen
 
     def _observations(self) -> dict[str, Observation]:
