@@ -315,7 +315,9 @@ class Compiled:
             given = getattr(self, name)
             if given not in (0, size):
                 raise ConfigError(
-                    f"{name}: the compiled functions have {given} bytes, the game's dtype {size}"
+                    f"{name}: the compiled functions have {given} bytes, the game's dtype {size}: "
+                    "they were built from other sources; build them again (`make build`, or "
+                    "`pip install -e .`)"
                 )
 
 

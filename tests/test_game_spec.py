@@ -224,7 +224,8 @@ def test_functions_compiled_for_other_records(name, of):
         for size in (1, 10**6):
             changes = [{}, {}]
             changes[which] = {name: size}
-            message = f"{name}: the compiled functions have {size} bytes, the game's dtype"
+            message = f"{name}: the compiled functions have {size} bytes, the game's dtype .*"
+            message += r": they were built from other sources; build them again \(`make build`, or"
             refuses(OtherFunctions(*changes), message, backend)
     BatchEngine(OtherFunctions({name: 10**6}, {name: 10**6}), 2, "reference")  # has no use for them
 
