@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
@@ -19,6 +18,7 @@ MODES = ("warp", "replay")
 ACTIONS = tuple(kind.name.lower() for kind in Actions)
 KNOBS = ("level", "speed", "game_seed", "task_max_frames", "task_max_spawns")
 MAX_BUDGET = 2**31 - 1
+MAX_COEFFICIENT = 1_000_000  # no sum of terms comes near the end of a float of single precision
 
 
 def _refuse(name: str, value: object, allowed: str) -> ConfigError:
@@ -53,14 +53,12 @@ def _boolean(name: str, value: object) -> bool:
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:  # an integer that no float can hold
-            number = math.inf
-        if math.isfinite(number):
-            return number
-    raise _refuse(name, value, "a finite number")
+    allowed = f"a finite number from {-MAX_COEFFICIENT} to {MAX_COEFFICIENT}"
+    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
+        raise _refuse(name, value, allowed)
+    if not -MAX_COEFFICIENT <= value <= MAX_COEFFICIENT:  # NaN, too, is not within
+        raise _refuse(name, value, allowed)
+    return float(value)
 
 
 @dataclass(frozen=True)
@@ -115,8 +113,9 @@ class DrMarioConfig:
     first_frame, intro_frames : int
         Frame counter after a reset, and frames before play starts (docs/drmario.md, 3).
     rewards : mapping of str to float
-        Coefficients that differ from :data:`~fastenv.drmario.state.COEFFICIENTS`
-        (docs/drmario.md, 14.1); as options, each goes by its own name.
+        Coefficients, at most 1,000,000 either way, that differ from
+        :data:`~fastenv.drmario.state.COEFFICIENTS` (docs/drmario.md, 14.1); as options, each goes
+        by its own name.
     """
 
     agents: int = 1
@@ -155,8 +154,8 @@ class DrMarioConfig:
         self._check_observation()
         _integer("first_frame", self.first_frame, 0, 2**32 - 1)
         _integer("intro_frames", self.intro_frames, 1, 255)
-        for name, value in self.rewards.items():
-            _number(name, value)
+        rewards = {name: _number(name, value) for name, value in self.rewards.items()}
+        object.__setattr__(self, "rewards", rewards)  # doubles: all implementations count in them
         self._check_kind()
 
     def _check_observation(self) -> None:

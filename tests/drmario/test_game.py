@@ -36,6 +36,11 @@ def engine_of(n=2, seed=1, opponent=None, **options):
         ({"intro_frames": 0}, "intro_frames=0 .* from 1 to 255"),
         ({"max_wait_frames": 0}, "max_wait_frames=0"),
         ({"topout_penalty": "much"}, "topout_penalty='much' .* a finite number"),
+        ({"garbage_coef": 1e308}, r"garbage_coef=1e\+308 .* from -1000000 to 1000000"),
+        ({"topout_penalty": -1_000_001}, "topout_penalty=-1000001 .* from -1000000 to 1000000"),
+        ({"action_penalty_scale": 10**400}, "action_penalty_scale=1000.* to 1000000"),
+        ({"pill_place_growth": float("nan")}, "pill_place_growth=nan .* a finite number"),
+        ({"pill_place_base": np.float32("-inf")}, "pill_place_base=.*inf.* a finite number"),
         ({"viruses": 3}, "'viruses' is not an option of Dr. Mario"),
         ({"demo": "nowhere.npz", "placement": False}, "demo='nowhere.npz' cannot be read"),
         ({"demo": 1, "placement": False}, "demo=1 .*the path of a file"),
@@ -54,6 +59,13 @@ def test_a_stack_that_is_no_number_of_frames_is_refused(value):
         make_game(placement=False, stack=value)
     assert str(caught.value) == f"stack={value!r} is not possible: stack must be 1 or 4."
     make_game(placement=False, stack=np.int64(4))
+
+
+@pytest.mark.parametrize("value", [10**6, -1e6, np.float32(1e6), np.int16(-3)], ids=repr)
+def test_coefficients_of_any_type_become_doubles(value):
+    config = make_game(topout_penalty=value).config
+    assert type(config.rewards["topout_penalty"]) is float
+    assert config.rules_record()["topout_penalty"] == [config.rewards["topout_penalty"]] == [value]
 
 
 def demo_arrays():
