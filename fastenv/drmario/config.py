@@ -19,6 +19,7 @@ ACTIONS = tuple(kind.name.lower() for kind in Actions)
 KNOBS = ("level", "speed", "game_seed", "task_max_frames", "task_max_spawns")
 MAX_BUDGET = 2**31 - 1
 MAX_COEFFICIENT = 1_000_000  # no sum of terms comes near the end of a float of single precision
+FIXED = ("agents", "placement")  # by the ids
 
 
 def _refuse(name: str, value: object, allowed: str) -> ConfigError:
@@ -208,9 +209,9 @@ class DrMarioConfig:
         rewards = {name: options.pop(name) for name in COEFFICIENTS if name in options}
         for name in options:
             if name not in known:
+                listed = [*(n for n in known if n not in FIXED), *COEFFICIENTS]
                 raise ConfigError(
-                    f"{name!r} is not an option of Dr. Mario; options: "
-                    f"{', '.join([*known, *COEFFICIENTS])}."
+                    f"{name!r} is not an option of Dr. Mario; options: {', '.join(listed)}."
                 )
         return cls(**options, rewards=rewards)
 

@@ -41,7 +41,7 @@ def engine_of(n=2, seed=1, opponent=None, **options):
         ({"action_penalty_scale": 10**400}, "action_penalty_scale=1000.* to 1000000"),
         ({"pill_place_growth": float("nan")}, "pill_place_growth=nan .* a finite number"),
         ({"pill_place_base": np.float32("-inf")}, "pill_place_base=.*inf.* a finite number"),
-        ({"viruses": 3}, "'viruses' is not an option of Dr. Mario"),
+        ({"viruses": 3}, "'viruses' is not an option of Dr. Mario; options: level, speed, "),
         ({"demo": "nowhere.npz", "placement": False}, "demo='nowhere.npz' cannot be read"),
         ({"demo": 1, "placement": False}, "demo=1 .*the path of a file"),
     ],
