@@ -277,7 +277,7 @@ _WAYS = {
 
 def _measured(row: Row) -> str:
     def cell(x: float) -> str:
-        return f"{x:,.0f}" if x >= 1000 else f"{x:.3g}" if x >= 100 else f"{x:.3f}"
+        return f"{x:,.0f}" if x >= 1000 else f"{x:.3f}" if 0.1 <= x < 100 else f"{x:.3g}"
 
     return spread(middle(row), row["all"], cell) if row["all"] else cell(row["measured"])
 
@@ -328,6 +328,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "views": lambda: bars("*-views.jsonl"),
             "bars": lambda: bars("*-bars.jsonl"),
         },
+        "docs/drmario.md": {"speeds": lambda: bars("*-drmario.jsonl")},
         "docs/gameboy.md": {"speeds": game_boy},
     }
 
