@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -25,15 +25,12 @@ from training.nets.precision import (
 )
 from training.nets.q_network import QNetwork
 from training.run.checkpoint import to_host
-from training.run.engine import Engine, decisions_of, restore_lanes, rows_of
+from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
 from training.run.options.dqn import DQNConfig
 from training.run.options.ppo import scheduled
 
-# Called after every step of an engine, before its reward is stored, with the actions taken, and
-# after a reset with None; may write reward, observations and mask.
-OnStep = Callable[[Engine, np.ndarray | None, np.ndarray, np.ndarray], None]
 TERMS = ("loss", "error", "value", "grad_norm")  # means over the updates of an iteration
 
 
@@ -53,7 +50,7 @@ class DQNTrainer:
     deterministic : bool
         Only algorithms that give the same bits every time.
     on_step : callable, optional
-        See :data:`OnStep`.
+        See :data:`training.run.engine.OnStep`.
 
     Attributes
     ----------

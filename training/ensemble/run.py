@@ -7,10 +7,10 @@ from typing import Any
 from training.callbacks.of_run import conduct
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
-from training.ppo import NativeLearner, OnStep
+from training.ppo import NativeLearner
 from training.ppo import run as native
 from training.run.config import RunConfig
-from training.run.engine import Engine
+from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
 from training.run.session import Outcome

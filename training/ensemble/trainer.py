@@ -35,7 +35,6 @@ from training.ppo import (
     Layers,
     Minibatches,
     Objective,
-    OnStep,
     Piece,
     PPOTrainer,
     Samples,
@@ -47,7 +46,7 @@ from training.ppo import (
     sample,
     wide,
 )
-from training.run.engine import Engine
+from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError
 from training.run.options.ensemble import Member

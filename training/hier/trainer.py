@@ -17,11 +17,11 @@ from training.games.skullking.rules import rules_of
 from training.games.skullking.whole_games import manager_observer
 from training.hier import options
 from training.hier.alternation import AdaptiveEpochs, next_policy
-from training.ppo import OnStep, PPOTrainer
+from training.ppo import PPOTrainer
 from training.ppo import run as native
 from training.run import envs
 from training.run.config import RunConfig
-from training.run.engine import Engine
+from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes, make_engine, stream_seed
 
 FLAT = "SkullKingFlat-v0"
@@ -35,7 +35,7 @@ class HierTrainer:
     config : RunConfig
     on_step : callable, optional
         Called after each step of an engine (of the Worker, or the :class:`ManagerEnv`); see
-        :data:`training.ppo.trainer.OnStep`.
+        :data:`training.run.engine.OnStep`.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from training.ppo.lanes import CutOff, Lanes
 from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
 from training.ppo.minibatch import Minibatches, Piece
 from training.ppo.run import NativeLearner
-from training.ppo.trainer import OnStep, PPOTrainer, adam, wide
+from training.ppo.trainer import PPOTrainer, adam, wide
 
 __all__ = [
     "KL",
@@ -22,7 +22,6 @@ __all__ = [
     "Minibatches",
     "NativeLearner",
     "Objective",
-    "OnStep",
     "PPOTrainer",
     "Piece",
     "Rollout",

@@ -14,11 +14,11 @@ from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.ppo.auxiliary import Auxiliary
-from training.ppo.trainer import OnStep, PPOTrainer
+from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint, envs, games
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
-from training.run.engine import Engine
+from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder

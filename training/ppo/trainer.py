@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -34,15 +34,12 @@ from training.ppo.minibatch import Minibatches
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
 from training.run.checkpoint import to_host
-from training.run.engine import Engine, decisions_of, restore_lanes, rows_of
+from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
 from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
 from training.run.values import require
 
-# Called after every step of an engine, before its reward is stored, with the actions taken, and
-# after a reset with None; may write reward and mask.
-OnStep = Callable[[Engine, np.ndarray | None, np.ndarray, np.ndarray], None]
 CHECK_MASKS_EVERY = 1000  # rollouts
 
 
@@ -65,7 +62,7 @@ class PPOTrainer:
     deterministic : bool
         Only algorithms that give the same bits every time.
     on_step : callable, optional
-        See :data:`OnStep`.
+        See :data:`training.run.engine.OnStep`.
     auxiliary : Auxiliary, optional
         A further loss, beside that of each minibatch.
 

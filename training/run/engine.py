@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -116,3 +116,8 @@ def restore_lanes(engines: Sequence[Engine], rows: Array, arrays: Mapping[str, A
         engine.set_state(None, rows[here])
         if "decisions" in arrays and isinstance(engine, BatchEngine):
             engine.set_decisions(arrays["decisions"][here])
+
+
+# Called after every step of an engine, before its reward is stored, with the actions taken, and
+# after a reset with None; may write reward, observations and mask.
+OnStep = Callable[[Engine, np.ndarray | None, np.ndarray, np.ndarray], None]
