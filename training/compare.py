@@ -15,12 +15,12 @@ import re
 import shlex
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from training.callbacks.of_run import check_environment
 from training.evaluation import paired, tables
+from training.evaluation.command import add_flags, evaluation_of, exit_status, train_flags
 from training.evaluation.comparison import Training, run_comparison, settings
 from training.evaluation.over_seeds import parse_seeds
 from training.run import games
@@ -90,10 +90,7 @@ def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training
     for name in ("seed", "name"):
         free = name not in parse_assignments(given)
         require(free, name, parse_assignments(given).get(name), "left to --seeds and --name")
-    flags = [] if file is None else [f"--config={file}"]
-    flags += [] if args.env is None else [f"--env={args.env}"]
-    flags += [f"--set={text}" for text in given]
-    flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
+    flags = train_flags(args, file, given)
     flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
     flags.append("--no-evaluation")
     config = layered(train_parser().parse_args(flags), {})
@@ -128,13 +125,8 @@ class _Variants(argparse.Action):
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.compare", description=__doc__)
-    parse.add_argument("--env", help="environment id of all variants")
-    parse.add_argument("--config", help="YAML or JSON file of training options")
+    add_flags(parse, "compare")
     parse.add_argument("--seeds", required=True, help="training seeds, such as 1,2,3")
-    parse.add_argument("--total-steps", type=int, help="decisions of each training")
-    parse.add_argument(
-        "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
-    )
     group = parse.add_argument_group(
         "variants", "the first one is the baseline; what follows a --variant is its own"
     )
@@ -142,39 +134,26 @@ def parser() -> argparse.ArgumentParser:
     group.add_argument("--variant", default=[], metavar="NAME", help="begins one", **own)
     group.add_argument("--with", metavar="OPTION=VALUE", help="repeatable", **own)
     group.add_argument("--from", metavar="FILE", help="config in the place of --config", **own)
-    parse.add_argument("--games", type=int, default=1000, help="for each set, or episodes")
-    parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
-    parse.add_argument("--name", default="compare", help="of the report, and what runs begin with")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
     return parse
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    try:
-        args = parser().parse_args(argv)
-        trainings = plan(args)
-        options = replace(
-            trainings[0].config.evaluation,
-            games=args.games,
-            episodes=args.games,
-            opponents=tuple(args.opponents.split(",")),
-        )
-        words = sys.argv[1:] if argv is None else argv
-        command = shlex.join(["python", "-m", "training.compare", *words])
-        target = args.runs / f"{args.name}.json"
-        about = {"name": args.name, "command": command}
-        report = run_comparison(trainings, options, args.runs, target, about)
-        console = tables.console()
-        paired.show(console, report, games.protocol_of(trainings[0].config.env))
-        console.print(f"written to {target}")
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: the same command goes on", file=sys.stderr)
-        return 130
-    return 0
+    words = sys.argv[1:] if argv is None else argv
+    return exit_status(lambda: _compare(words))
+
+
+def _compare(words: list[str]) -> None:
+    args = parser().parse_args(words)
+    trainings = plan(args)
+    config = trainings[0].config
+    target = args.runs / f"{args.name}.json"
+    command = shlex.join(["python", "-m", "training.compare", *words])
+    about = {"name": args.name, "command": command}
+    report = run_comparison(trainings, evaluation_of(args, config), args.runs, target, about)
+    console = tables.console()
+    paired.show(console, report, games.protocol_of(config.env))
+    console.print(f"written to {target}")
 
 
 if __name__ == "__main__":

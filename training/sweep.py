@@ -17,13 +17,14 @@ import shlex
 import statistics
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from training.callbacks.of_run import check_environment
 from training.evaluation import tables
+from training.evaluation.command import add_flags, evaluation_of, exit_status, train_flags
 from training.evaluation.comparison import begun
 from training.evaluation.over_seeds import parse_seeds, train_to_end
 from training.evaluation.trained import AGENT
@@ -115,11 +116,8 @@ def config_of(
     ConfigError
         If its options do not go together.
     """
-    flags = [] if args.config is None else [f"--config={args.config}"]
-    flags += [] if args.env is None else [f"--env={args.env}"]
-    flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
-    flags += [f"--set={text}" for text in args.set]
-    flags += [f"--set={name}={value}" for name, value in params.items()]
+    options = [*args.set, *(f"{name}={value}" for name, value in params.items())]
+    flags = train_flags(args, args.config, options)
     flags += [f"--name={args.name}-{number}-{seed}", f"--seed={seed}"]
     return layered(train_parser().parse_args(flags), {})
 
@@ -153,12 +151,7 @@ def search(args: argparse.Namespace, say: Callable[[str], None]) -> optuna.Study
     usual = config_of(args, 0, {}, seeds[0])
     require(usual.trainer != "ensemble", "trainer", usual.trainer, "one of a single network")
     check_environment(usual)
-    options = replace(
-        usual.evaluation,
-        games=args.games,
-        episodes=args.games,
-        opponents=tuple(args.opponents.split(",")),
-    )
+    options = evaluation_of(args, usual)
     args.runs.mkdir(parents=True, exist_ok=True)
     storage = JournalStorage(JournalFileBackend(str(args.runs / f"{args.name}.journal")))
     study = optuna.create_study(
@@ -234,9 +227,7 @@ def report_of(study: optuna.Study, command: str) -> dict[str, Any]:
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.sweep", description=__doc__)
-    parse.add_argument("--env", help="environment id")
-    parse.add_argument("--config", help="YAML or JSON file of training options")
-    parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
+    add_flags(parse, "sweep")
     parse.add_argument(
         "--vary",
         action="append",
@@ -246,37 +237,28 @@ def parser() -> argparse.ArgumentParser:
     )
     parse.add_argument("--trials", type=int, default=20, help="in all, those before included")
     parse.add_argument("--seeds", default="1", help="training seeds of every trial, such as 1,2,3")
-    parse.add_argument("--total-steps", type=int, help="decisions of each training")
-    parse.add_argument("--games", type=int, default=1000, help="for each set, or episodes")
-    parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
     parse.add_argument("--sampler-seed", type=int, default=0, help="of the search")
-    parse.add_argument("--name", default="sweep", help="of the report, and what runs begin with")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
     return parse
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    return exit_status(lambda: _sweep(words))
+
+
+def _sweep(words: list[str]) -> None:
+    args = parser().parse_args(words)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     console = tables.console()
-    try:
-        study = search(args, lambda line: console.print(line, soft_wrap=True, markup=False))
-        words = sys.argv[1:] if argv is None else argv
-        target = args.runs / f"{args.name}.json"
-        report = report_of(study, shlex.join(["python", "-m", "training.sweep", *words]))
-        files.write_json(target, report)
-        if report["trials"]:
-            best = report["trials"][0]
-            console.print(f"best: trial {best['trial']}, {best['value']:.4g}, {best['options']}")
-        console.print(f"written to {target}; python -m training.report {args.runs}/{args.name}-*")
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: the same command goes on", file=sys.stderr)
-        return 130
-    return 0
+    study = search(args, lambda line: console.print(line, soft_wrap=True, markup=False))
+    target = args.runs / f"{args.name}.json"
+    report = report_of(study, shlex.join(["python", "-m", "training.sweep", *words]))
+    files.write_json(target, report)
+    if report["trials"]:
+        best = report["trials"][0]
+        console.print(f"best: trial {best['trial']}, {best['value']:.4g}, {best['options']}")
+    console.print(f"written to {target}; python -m training.report {args.runs}/{args.name}-*")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
-from training.run.learner import TrainerLearner
+from training.run.learner import TrainerLearner, common
 from training.run.loop import Loop
 from training.run.session import Outcome, Snapshot
 
@@ -89,14 +89,6 @@ class DQNLearner(TrainerLearner):
             replay=state["replay"],
         )
 
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the network, in host memory."""
-        return checkpoint.to_host(self.trainer.net.state_dict())
-
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a boundary."""
-        self.trainer.reset_lanes()
-
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
         self.trainer.load_state_dict(
@@ -121,15 +113,7 @@ def build(config: RunConfig, engines: list[Engine], on_step: Any = None) -> DQNT
     ConfigError
         A device or precision that is not there, or a network that the environment cannot feed.
     """
-    return DQNTrainer(
-        engines,
-        config.dqn,
-        total_steps=config.total_steps,
-        seed=config.seed,
-        device=config.device,
-        deterministic=config.deterministic,
-        on_step=on_step,
-    )
+    return DQNTrainer(engines, config.dqn, seed=config.seed, on_step=on_step, **common(config))
 
 
 def first_parameters(config: RunConfig, engine: Engine) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from training.run.config import RunConfig
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
+from training.run.learner import common
 from training.run.session import Outcome
 from training.run.values import require
 
@@ -34,10 +35,8 @@ class EnsembleLearner(NativeLearner):
             config.ppo,
             config.native,
             members=config.ensemble.members(config.ppo),
-            total_steps=config.total_steps,
-            device=config.device,
-            deterministic=config.deterministic,
             on_step=on_step,
+            **common(config),
         )
 
 

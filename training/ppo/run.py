@@ -22,7 +22,7 @@ from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
-from training.run.learner import TrainerLearner
+from training.run.learner import TrainerLearner, common
 from training.run.loop import Loop
 from training.run.session import Outcome, Snapshot
 from training.selfplay import league
@@ -111,14 +111,6 @@ class NativeLearner(TrainerLearner):
             arrays=state["arrays"],
         )
 
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the policy, in host memory."""
-        return checkpoint.to_host(self.trainer.net.state_dict())
-
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a boundary."""
-        self.trainer.reset_lanes()
-
     def restore(self, saved: Checkpoint) -> None:
         """Put a snapshot back."""
         if self.league is not None:
@@ -149,12 +141,10 @@ def build(config: RunConfig, engines: list[Any], on_step: Any = None) -> PPOTrai
         engines,
         config.ppo,
         config.native,
-        total_steps=config.total_steps,
         seed=config.seed,
-        device=config.device,
-        deterministic=config.deterministic,
         on_step=on_step,
         auxiliary=auxiliary(config, engines[0]),
+        **common(config),
     )
 
 

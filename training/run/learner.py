@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 import torch
 
-from training.run import sizes
+from training.run import checkpoint, sizes
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.follow import Follower
+
+
+class Common(TypedDict):
+    """Arguments that all trainers of ours share."""
+
+    total_steps: int
+    device: str
+    deterministic: bool
+
+
+def common(config: RunConfig) -> Common:
+    """Return those arguments as the config asks."""
+    return {
+        "total_steps": config.total_steps,
+        "device": config.device,
+        "deterministic": config.deterministic,
+    }
 
 
 class Trainer(Protocol):
@@ -19,8 +36,15 @@ class Trainer(Protocol):
     device: torch.device
 
     @property
+    def net(self) -> torch.nn.Module:
+        """What is trained."""
+
+    @property
     def chosen_precision(self) -> str:
         """Name of the precision; ``auto`` until it has chosen."""
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane."""
 
 
 class TrainerLearner:
@@ -66,3 +90,11 @@ class TrainerLearner:
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network and lanes."""
         return sizes.facts(self._config, self.device)
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the network, in host memory."""
+        return checkpoint.to_host(self.trainer.net.state_dict())
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a boundary."""
+        self.trainer.reset_lanes()

@@ -1,0 +1,66 @@
+"""What commands share that train runs over seeds and evaluate them: flags, and how they end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from fastenv.errors import FastEnvError
+from training.run.config import RunConfig
+from training.run.options.evaluation import EvaluationConfig
+
+
+def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
+    """Add the flags; what runs and report are called is ``name`` unless they say otherwise."""
+    parse.add_argument("--env", help="environment id of all runs")
+    parse.add_argument("--config", help="YAML or JSON file of training options")
+    parse.add_argument(
+        "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
+    )
+    parse.add_argument("--total-steps", type=int, help="decisions of each training")
+    parse.add_argument("--games", type=int, default=1000, help="for each set, or episodes")
+    parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
+    parse.add_argument("--name", default=name, help="of the report, and what runs begin with")
+    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+
+
+def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[str]) -> list[str]:
+    """Return the flags of ``training.train`` for one of the runs, but those of name and seed.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    file : str or None
+        Of options.
+    options : sequence of str
+        ``OPTION=VALUE``.
+    """
+    given = {"config": file, "env": args.env, "total-steps": args.total_steps}
+    flags = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    return [*flags, *(f"--set={text}" for text in options)]
+
+
+def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:
+    """Return what the trained agents play."""
+    return replace(
+        config.evaluation,
+        games=args.games,
+        episodes=args.games,
+        opponents=tuple(args.opponents.split(",")),
+    )
+
+
+def exit_status(work: Callable[[], None]) -> int:
+    """Do the work of a command; return its exit status, and say on stderr why it is not 0."""
+    try:
+        work()
+    except (FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: the same command goes on", file=sys.stderr)
+        return 130
+    return 0
