@@ -6,6 +6,7 @@ says how much other trainings could differ, which an interval over games does no
 
 Every training is an ordinary run folder, ``RUNS/NAME-VARIANT-SEED``. The same command, with more
 seeds or variants if need be, goes on where it was: what has ended is not trained again.
+``--onto`` sets further variants beside those of a report, whose runs may be gone.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import re
 import shlex
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
 from training.callbacks.of_run import check_environment
 from training.evaluation import paired, tables
 from training.evaluation.command import add_flags, evaluation_of, exit_status, train_flags
-from training.evaluation.comparison import Training, run_comparison, settings
+from training.evaluation.comparison import Earlier, Training, run_comparison, settings
 from training.evaluation.over_seeds import parse_seeds
 from training.run import games
 from training.run.config import parse_assignments
@@ -51,8 +53,14 @@ class Variant:
 # -- what is trained -------------------------------------------------------------------------------
 
 
-def plan(args: argparse.Namespace) -> list[Training]:
+def plan(args: argparse.Namespace, onto: Earlier | None = None) -> list[Training]:
     """Return all trainings of a command line, seed by seed, and refuse what cannot be compared.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    onto : Earlier, optional
+        What their variants are compared with.
 
     Raises
     ------
@@ -60,24 +68,29 @@ def plan(args: argparse.Namespace) -> list[Training]:
         For an impossible option, or variants that cannot be told apart or have no game in common.
     """
     names = [variant.name for variant in args.variants]
+    configs = {} if onto is None else onto.configs
     for name in names:
         plain = re.fullmatch(r"[A-Za-z0-9._-]+", name) is not None
         require(plain, "--variant", name, "letters, digits, '.', '_' and '-' alone")
-        require(names.count(name) == 1, "--variant", name, "a name of its own")
-    require(len(names) >= 2, "--variant", ", ".join(names), "given at least twice")
+        own = [*configs, *names].count(name) == 1
+        require(own, "--variant", name, "a name of its own")
+    least, words = (2, "at least twice") if onto is None else (1, "at least once")
+    require(len(names) >= least, "--variant", ", ".join(names), f"given {words}")
     seeds = parse_seeds(args.seeds, at_least=2)
     trainings = [_training(args, variant, seed) for seed in seeds for variant in args.variants]
-    configs = {each.variant: each.config for each in trainings[: len(names)]}
-    baseline = configs[names[0]]
+    if onto is not None:
+        onto.check(seeds, evaluation_of(args, trainings[0].config))
+    configs |= {each.variant: each.config for each in trainings[: len(names)]}
+    first, baseline = next(iter(configs.items()))
     for name, config in configs.items():
         require(config.trainer != "ensemble", "trainer", config.trainer, "one of a single network")
         theirs, ours = (games.protocol_of(c.env).together(c) for c in (config, baseline))
         if theirs != ours:
             raise ConfigError(
-                f"variant {name!r} plays {theirs} and {names[0]!r} {ours}: "
+                f"variant {name!r} plays {theirs} and {first!r} {ours}: "
                 "only agents of one game can be compared."
             )
-        twins = [other for other in names if settings(configs[other]) == settings(config)]
+        twins = [other for other in configs if settings(configs[other]) == settings(config)]
         if len(twins) > 1:
             raise ConfigError(f"variants {' and '.join(twins)} have the same options.")
         check_environment(config)
@@ -126,6 +139,12 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.compare", description=__doc__)
     add_flags(parse, "compare")
+    parse.add_argument(
+        "--onto",
+        type=Path,
+        metavar="REPORT",
+        help="an earlier comparison with these seeds, whose baseline is that of the variants too",
+    )
     parse.add_argument("--seeds", required=True, help="training seeds, such as 1,2,3")
     group = parse.add_argument_group(
         "variants", "the first one is the baseline; what follows a --variant is its own"
@@ -145,12 +164,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def _compare(words: list[str]) -> None:
     args = parser().parse_args(words)
-    trainings = plan(args)
+    onto = None if args.onto is None else Earlier.read(args.onto)
+    trainings = plan(args, onto)
     config = trainings[0].config
     target = args.runs / f"{args.name}.json"
     command = shlex.join(["python", "-m", "training.compare", *words])
     about = {"name": args.name, "command": command}
-    report = run_comparison(trainings, evaluation_of(args, config), args.runs, target, about)
+    options = evaluation_of(args, config)
+    report = run_comparison(trainings, options, args.runs, target, about, onto)
     console = tables.console()
     paired.show(console, report, games.protocol_of(config.env))
     console.print(f"written to {target}")

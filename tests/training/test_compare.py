@@ -194,6 +194,50 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
 
+FAST = ["--variant", "fast", "--with", "ppo.learning_rate=1e-2"]
+PLAYED = ("--total-steps", 256, "--opponents", "random,rule_hard")
+
+
+def test_further_variants_stand_beside_a_report_whose_runs_are_gone(compare, compared, tmp_path):
+    runs, before = compared
+    shutil.copy(runs / "t.json", tmp_path / "before.json")
+    onto = ("--onto", tmp_path / "before.json")
+    assert compare(tmp_path, *PLAYED, *onto, variants=FAST) == 0
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert {path.name for path in tmp_path.glob("t-*")} == {"t-fast-3", "t-fast-5"}
+    assert list(report["configs"]) == ["base", "slow", "fast"]
+    assert (report["baseline"], report["seeds"]) == ("base", [3, 5])
+    assert report["onto"]["command"] == before["command"]
+    for opponents, rows in before["compared"].items():
+        found = report["compared"][opponents]
+        assert {name: found[name] for name in rows} == rows
+        points, base = found["fast"]["points"], rows["base"]["points"]
+        gaps = [a - b for a, b in zip(points["by_seed"], base["by_seed"], strict=True)]
+        assert points["minus_baseline"] == over_seeds(gaps).to_list()
+    assert [run["variant"] for run in report["runs"]] == ["base", "slow"] * 2 + ["fast"] * 2
+    assert report["runs"][-1]["trained"]["seed"] == 5
+
+
+@pytest.mark.parametrize(
+    ("seeds", "flags", "variants", "says"),
+    [
+        ("3,6", (), FAST, "--seeds='3,6' is not possible"),
+        ("3,5", ("--games", 16), FAST, "evaluation.games=16 is not possible"),
+        ("3,5", (), ["--variant", "slow", "--with", "ppo.learning_rate=1e-2"], "a name of its own"),
+        ("3,5", (), ["--variant", "x", "--with", "ppo.learning_rate=1e-5"], "slow and x have the"),
+        ("3,5", (), [], "given at least once"),
+        ("3,5", ("--onto", "README.md"), FAST, "--onto='README.md' is not possible"),
+    ],
+)
+def test_what_cannot_stand_beside_a_report_is_refused(
+    compare, compared, tmp_path, capsys, seeds, flags, variants, says
+):
+    given = (*PLAYED, "--onto", compared[0] / "t.json", *flags)
+    assert compare(tmp_path, *given, seeds=seeds, variants=variants) == 2
+    assert says in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_env_is_that_of_all_variants():
     flags = ["--env", "Prospector-v0", "--seeds", "1,2", *VARIANTS]
     trainings = compare_module.plan(compare_module.parser().parse_args(flags))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
 from fastenv.errors import ConfigError
 from training.evaluation import paired
 from training.evaluation.over_seeds import over_seeds, train_to_end
+from training.evaluation.trained import provenance
 from training.run import files, games, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.options.evaluation import EvaluationConfig
+from training.run.values import build, require
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,70 @@ class Training:
     variant: str
     config: RunConfig
     command: str
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A comparison that further variants are compared with; its runs may be gone.
+
+    Parameters
+    ----------
+    path : Path
+        Of its report.
+    report : mapping
+    """
+
+    path: Path
+    report: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a report.
+
+        Raises
+        ------
+        ConfigError
+            If there is none at that place.
+        """
+        try:
+            report = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            report = None
+        needed = {"baseline", "configs", "evaluation", "runs", "seeds"}
+        known = isinstance(report, dict) and needed <= set(report)
+        require(known, "--onto", str(path), "the report of an earlier comparison")
+        return cls(path, report)
+
+    @property
+    def configs(self) -> dict[str, RunConfig]:
+        """The options of each variant, the baseline first."""
+        first = self.report["baseline"]
+        names = [first, *(name for name in self.report["configs"] if name != first)]
+        return {name: RunConfig.from_mapping(self.report["configs"][name]) for name in names}
+
+    def check(self, seeds: Sequence[int], options: EvaluationConfig) -> None:
+        """Refuse other seeds than its own, and agents that would play something else.
+
+        Raises
+        ------
+        ConfigError
+        """
+        theirs = self.report["seeds"]
+        same = list(seeds) == theirs
+        require(same, "--seeds", ",".join(map(str, seeds)), f"those of {self.path}: {theirs}")
+        played = build(EvaluationConfig, self.report["evaluation"], "evaluation.")
+        for name, value in asdict(played).items():
+            ours = asdict(options)[name]
+            require(ours == value, f"evaluation.{name}", ours, f"{value!r}, as in {self.path}")
+
+    def runs_of(self, seeds: Collection[int]) -> list[dict[str, Any]]:
+        """Return what its runs came to, of some seeds."""
+        return [run for run in self.report["runs"] if run["seed"] in seeds]
+
+    def head(self) -> dict[str, Any]:
+        """Return how it came about."""
+        kept = ("command", "created", "git_rev", "dirty", "host", "versions", "onto")
+        return {name: self.report[name] for name in kept if name in self.report}
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
@@ -69,6 +136,7 @@ def run_comparison(
     root: Path,
     target: Path,
     about: Mapping[str, Any],
+    onto: Earlier | None = None,
 ) -> dict[str, Any]:
     """Train, evaluate and compare; the report is written anew after every seed.
 
@@ -84,6 +152,9 @@ def run_comparison(
         JSON file of the report.
     about : mapping
         What the report begins with.
+    onto : Earlier, optional
+        A comparison with the same seeds, whose variants stand in the report too; its baseline is
+        that of all.
 
     Returns
     -------
@@ -97,17 +168,11 @@ def run_comparison(
     """
     before = [begun(root, each.config) for each in trainings]
     variants = list(dict.fromkeys(each.variant for each in trainings))
-    baseline = trainings[0].config
+    configs = {} if onto is None else onto.configs
+    configs |= {each.variant: each.config for each in trainings[: len(variants)]}
+    baseline = next(iter(configs.values()))
     protocol = games.protocol_of(baseline.env)
-    about = {
-        **about,
-        "baseline": variants[0],
-        "policy": "highest legal logit",
-        "intervals": "of means and differences: 95 %, Student's t over seeds; of runs: 95 %, "
-        f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
-        "evaluation": asdict(options),
-        "configs": {each.variant: settings(each.config) for each in trainings[: len(variants)]},
-    }
+    about = {**about, **_head(configs, options, onto)}
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}
     for each, there in zip(trainings, before, strict=True):
@@ -115,12 +180,28 @@ def run_comparison(
         trained, record = train_to_end(run, resume=there is not None)
         torch.set_num_threads(1)
         results = protocol.paired(trained, options, baseline)
-        names = {"variant": each.variant, "command": each.command}
+        names = {"variant": each.variant, "command": each.command, "trained": provenance(run)}
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:
-            report = {**about, **_found(runs, variants, protocol.shares)}
+            known = [] if onto is None else onto.runs_of({run["seed"] for run in runs})
+            report = {**about, **_found([*known, *runs], list(configs), protocol.shares)}
             files.write_json(target, report)
     return report
+
+
+def _head(
+    configs: Mapping[str, RunConfig], options: EvaluationConfig, onto: Earlier | None
+) -> dict[str, Any]:
+    """Return what is compared, and how, for the report; the first variant is the baseline."""
+    return {
+        **({} if onto is None else {"onto": onto.head()}),
+        "baseline": next(iter(configs)),
+        "policy": "highest legal logit",
+        "intervals": "of means and differences: 95 %, Student's t over seeds; of runs: 95 %, "
+        f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
+        "evaluation": asdict(options),
+        "configs": {name: settings(config) for name, config in configs.items()},
+    }
 
 
 def _found(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -153,3 +154,11 @@ def own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
     first = MATCH_SEEDS + options.seed
     player = trained.players()[AGENT]
     return episodes.play(engine, player, count, first, options.max_steps, keep_actions=True)
+
+
+def provenance(run: RunFolder) -> dict[str, Any]:
+    """Return seed, revision, precision and machine of a training, as far as its folder knows."""
+    path = run.path / "summary.json"
+    summary = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    known = ("git_rev", "dirty", "precision", "host")
+    return {"seed": run.config.seed, **{name: summary.get(name) for name in known}}

@@ -23,7 +23,7 @@ from rich.table import Table
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.protocol import MILESTONES as FILE
-from training.evaluation.trained import AGENT, Trained, load
+from training.evaluation.trained import AGENT, Trained, load, provenance
 from training.games.skullking.playing import play_matches, players_of
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
@@ -174,7 +174,7 @@ def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
         "env": run.config.env,
         "config_sha256": run.config.sha256(),
         "created": machine.now(),
-        "trained": _trained(run),
+        "trained": provenance(run),
         **asked,
         "first_seed": MATCH_SEEDS + asked["seed"],
         "policy": "highest legal logit",
@@ -183,14 +183,6 @@ def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
         "host": machine.host(),
         "versions": machine.versions(),
     }
-
-
-def _trained(run: RunFolder) -> dict[str, Any]:
-    """Return what a record says of the training itself, as far as the run's folder knows it."""
-    path = run.path / "summary.json"
-    summary = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    known = ("git_rev", "dirty", "precision", "host")
-    return {"seed": run.config.seed, **{name: summary.get(name) for name in known}}
 
 
 def _entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str, Any]:
