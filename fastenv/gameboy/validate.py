@@ -42,7 +42,7 @@ def _high_bits() -> Array:
                      IO.OBP0, IO.OBP1, IO.WY, IO.WX):  # fmt: skip
         bits[register] = 0xFF
     bits[IO.P1], bits[IO.SC], bits[IO.TAC] = 0x30, 0x81, 0x07
-    bits[IO.IF], bits[IO.STAT], bits[IO.NR52] = 0x1F, 0x78, 0x80
+    bits[IO.IF], bits[IO.STAT], bits[IO.NR52] = 0x1F, 0x78, 0x81
     return bits
 
 

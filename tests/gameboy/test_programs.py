@@ -103,6 +103,19 @@ def test_no_difference_from_pyboy(name, frames, seed):
 
 
 @needs_core
+def test_objects_that_a_hidden_one_masks_are_no_difference():
+    """PyBoy shows them; how such objects look is what the program is about."""
+    assert "micro/sprite_mask.gb" in DIFFERS
+    assert first_difference("micro/sprite_mask.gb", 40, 1) is None
+
+
+@needs_core
+@pytest.mark.slow
+def test_fireflies_behind_each_other_are_no_difference():
+    assert first_difference("lantern_walk.gb", 2400, 1) is None
+
+
+@needs_core
 @pytest.mark.parametrize("name", [name for name in MICRO if name not in DIFFERS])
 def test_no_difference_from_pyboy_in_the_checks(name):
     assert first_difference(name, 40, 1) is None

@@ -28,7 +28,7 @@ def render_line(ppu: Ppu, window: bool) -> bytes:
     if ppu.lcdc & 0x02:
         objects = sorted(line_objects(ppu), key=lambda i: ppu.oam[i + 1])
         for x in range(WIDTH):
-            shade = _object_shade(ppu, objects, x, indices[x])
+            shade = object_shade(ppu, objects, x, indices[x])
             if shade is not None:
                 shades[x] = shade
     return bytes(shades)
@@ -63,7 +63,7 @@ def _tile_pixel(ppu: Ppu, tile: int, x: int, y: int) -> int:
     return low >> 7 - x & 1 | (high >> 7 - x & 1) << 1
 
 
-def _object_shade(ppu: Ppu, objects: list[int], x: int, behind: int) -> int | None:
+def object_shade(ppu: Ppu, objects: list[int], x: int, behind: int) -> int | None:
     """Return the shade of the first opaque object at ``x``, if the background does not hide it.
 
     Objects further left come first, then those earlier in OAM. One that is hidden by the background
