@@ -90,6 +90,10 @@ class TensorReplay:
         Of what draws the samples.
     alpha : float or None
         Of :class:`training.dqn.priorities.Priorities`; None draws all decisions alike.
+    learnt, reach : int, optional
+        What is drawn at once begins in every so manieth row, and its last observation is so many
+        rows behind the first; default decisions and their windows. See
+        :class:`training.dqn.sequences.SequenceReplay`.
 
     Attributes
     ----------
@@ -116,17 +120,21 @@ class TensorReplay:
         device: torch.device | None = None,
         seed: int = 0,
         alpha: float | None = None,
+        learnt: int = 1,
+        reach: int | None = None,
     ) -> None:
         self.device = torch.device("cpu") if device is None else device
         self.lanes, self.n_step, self.gamma = lanes, n_step, gamma
+        self.learnt, self.reach = learnt, n_step if reach is None else reach
         self.num_actions = engine.num_actions
-        self.rows = capacity // lanes
-        allowed = f"at least {lanes * (n_step + 1)}: {n_step + 1} rows of {lanes} lanes"
-        require(self.rows > n_step, "dqn.capacity", capacity, allowed)
+        self.rows = capacity // lanes // learnt * learnt
+        needed = -(-(self.reach + learnt) // learnt) * learnt
+        allowed = f"at least {lanes * needed}: {needed} rows of {lanes} lanes"
+        require(self.rows >= needed, "dqn.capacity", capacity, allowed)
         self.head = self.size = 0
         self._finals_seen = 0
         self._allocate(engine)
-        self.priorities = None if alpha is None else Priorities(self.rows * lanes, alpha)
+        self.priorities = None if alpha is None else Priorities(self.rows // learnt * lanes, alpha)
         where = self.device if alpha is None else torch.device("cpu")
         self.generator = torch.Generator(where).manual_seed(seed)
 
@@ -144,26 +152,34 @@ class TensorReplay:
         self.discount = zeros(*here, dtype=torch.float32).fill_(self.gamma)
         self.end = zeros(*here, dtype=torch.uint8)
         self.final_at = zeros(*here, dtype=torch.int64)
-        self.finals = finals_of(self.rows * self.lanes, self.lanes, self.n_step)
+        self.finals = finals_of(self.rows * self.lanes, self.lanes, self.reach)
         self.final_obs = zeros(self.finals, *one, dtype=dtype)
 
     # -- writing ---------------------------------------------------------------------------------
 
     @property
     def available(self) -> int:
-        """Decisions that can be drawn: those whose window is finished."""
-        return max(0, self.size - self.n_step + 1) * self.lanes
+        """Decisions that can be drawn: those whose window, or whole sequence, is finished."""
+        youngest = self._youngest
+        drawable = 0 if self.size < youngest else (self.size - youngest) // self.learnt + 1
+        return drawable * self.learnt * self.lanes
+
+    @property
+    def _youngest(self) -> int:
+        """Rows from the youngest that can be drawn to the present."""
+        return self.reach + (self.head - self.reach) % self.learnt
 
     def advance(self) -> None:
         """Go on to the next row, whose observations and masks are written."""
         self.head = (self.head + 1) % self.rows
         self.size = min(self.size + 1, self.rows - 1)
         if self.priorities is not None:
-            lanes = self.lanes
-            self.priorities.remove(self.head * lanes, lanes)
-            if self.size >= self.n_step:
-                finished = (self.head - self.n_step) % self.rows
-                self.priorities.add(finished * lanes, lanes)
+            lanes, learnt = self.lanes, self.learnt
+            if self.head % learnt == 0:
+                self.priorities.remove(self.head // learnt * lanes, lanes)
+            finished = (self.head - self.reach) % self.rows
+            if self.size >= self.reach and finished % learnt == 0:
+                self.priorities.add(finished // learnt * lanes, lanes)
 
     def keep_final(self, row: int, lanes: Array, obs: Tensor) -> None:
         """Keep the last observations (k, ...) of episodes that decision ``row`` cut off."""
@@ -206,30 +222,39 @@ class TensorReplay:
         return self._gather(index, windows, beta)
 
     def _draw(self, count: int) -> Tensor:
+        """Return where ``count`` of what can be drawn begin: row * lanes + lane, int64 (count,)."""
         if self.priorities is not None:
-            return torch.from_numpy(self.priorities.draw(count, self.generator)).to(self.device)
+            unit = torch.from_numpy(self.priorities.draw(count, self.generator)).to(self.device)
+            return unit if self.learnt == 1 else self._begin(unit)
         drawn = torch.randint(
-            self.available, (count,), generator=self.generator, device=self.device
+            self.available // self.learnt, (count,), generator=self.generator, device=self.device
         )
-        age = self.n_step + drawn // self.lanes
+        age = self._youngest + drawn // self.lanes * self.learnt
         return (self.head - age) % self.rows * self.lanes + drawn % self.lanes
 
+    def _begin(self, unit: Tensor) -> Tensor:
+        """Return the first decisions of sequences, numbered as their priorities are."""
+        return unit // self.lanes * self.learnt * self.lanes + unit % self.lanes
+
+    def weights(self, unit: Array, beta: float) -> Tensor:
+        """Return what losses are weighed with; see :meth:`Priorities.weights`."""
+        assert self.priorities is not None
+        drawable = self.available // self.learnt
+        return self.priorities.weights(unit, drawable, beta).to(self.device)
+
     def _gather(self, index: Tensor, windows: Windows, beta: float) -> Batch:
-        obs = self.obs.flatten(0, 1)
-        next_obs = obs.index_select(0, windows.following)
+        next_obs = self.observations(windows.following)
         cut = windows.truncated.nonzero().squeeze(1)
         if len(cut):
             slots = self._finals_of(windows)[cut] % self.finals
-            next_obs.index_copy_(0, cut, self.final_obs.index_select(0, slots))
+            next_obs.index_copy_(0, cut, self.final_observations(slots, windows.last[cut]))
         legal = torch.where(windows.truncated, windows.last, windows.following)
-        if self.priorities is None:
-            weight = torch.ones_like(windows.reward)
-        else:
-            rows = index.cpu().numpy()
-            weight = self.priorities.weights(rows, self.available, beta).to(self.device)
+        weight = torch.ones_like(windows.reward)
+        if self.priorities is not None:
+            weight = self.weights(index.cpu().numpy(), beta)
         return Batch(
             index=index,
-            obs=obs.index_select(0, index),
+            obs=self.observations(index),
             action=self.action.view(-1).index_select(0, index).long(),
             reward=windows.reward,
             discount=windows.discount,
@@ -237,6 +262,19 @@ class TensorReplay:
             next_mask=unpack(self.mask.flatten(0, 1), legal, self.num_actions),
             weight=weight,
         )
+
+    def observations(self, index: Tensor) -> Tensor:
+        """Return the observations (k, ...) before decisions (k,)."""
+        return self.obs.flatten(0, 1).index_select(0, index)
+
+    def final_observations(self, slots: Tensor, last: Tensor) -> Tensor:
+        """Return last observations (k, ...) of episodes, behind their decisions ``last`` (k,)."""
+        return self.final_obs.index_select(0, slots)
+
+    def update_priorities(self, index: Tensor, error: Tensor) -> None:
+        """Set the priorities of what was drawn, ``index`` of a batch, by the errors (k,) of it."""
+        if self.priorities is not None:
+            self.priorities.update(index.cpu().numpy(), error.cpu().numpy())
 
     def _windows(self, index: Tensor) -> Windows:
         return windows_of(index, self.n_step, self.reward, self.discount, self.end)
@@ -267,7 +305,7 @@ class TensorReplay:
         counters = {"head": self.head, "size": self.size, "finals_seen": self._finals_seen}
         if self.priorities is not None:
             saved = self.priorities.state_dict()
-            arrays["priorities"] = saved["priorities"][: used * self.lanes]
+            arrays["priorities"] = saved["priorities"][: -(-used // self.learnt) * self.lanes]
             counters["largest_priority"] = saved["largest"]
         return {"arrays": arrays, "counters": counters}
 
@@ -280,7 +318,7 @@ class TensorReplay:
         self.head, self.size = int(counters["head"]), int(counters["size"])
         self._finals_seen = int(counters["finals_seen"])
         if self.priorities is not None:
-            priorities = np.zeros(self.rows * self.lanes)
+            priorities = np.zeros(self.rows // self.learnt * self.lanes)
             priorities[: len(arrays["priorities"])] = arrays["priorities"]
             largest = counters["largest_priority"]
             self.priorities.load_state_dict({"priorities": priorities, "largest": largest})

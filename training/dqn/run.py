@@ -9,7 +9,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.of_run import conduct
 from training.dqn.trainer import DQNTrainer
-from training.nets.actor_critic import Logits, logits_of
+from training.nets.actor_critic import Logits, RecurrentLogits, logits_of
 from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
@@ -27,6 +27,7 @@ from training.run.session import Outcome, Snapshot
 
 # Options of the section ``dqn`` that shape the network.
 _SHAPE = ("net_arch", "activation", "encoder", "dueling", "num_quantiles", "noisy")
+_CELL = ("recurrent", "recurrent_size")  # only where there is one: checkpoints are older than it
 
 
 def lanes(config: RunConfig) -> Lanes:
@@ -161,7 +162,8 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
 
 def network_of(config: RunConfig) -> dict[str, Any]:
     """Return the trainer and the options that shape its network, as checkpoints have them."""
-    values = {name: getattr(config.dqn, name) for name in _SHAPE}
+    names = _SHAPE if config.dqn.recurrent == "none" else (*_SHAPE, *_CELL)
+    values = {name: getattr(config.dqn, name) for name in names}
     network = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
     return {"network": network, "trainer": config.trainer}
 
@@ -173,9 +175,12 @@ def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any])
     return net
 
 
-def load_logits(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
+def load_logits(
+    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to values of actions."""
-    return logits_of(load_net(config, engine, state_dict))
+    net = load_net(config, engine, state_dict)
+    return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
 
 
 def load_nets(

@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from training.dqn.explore import EpsilonGreedy, best_legal
+from training.dqn import targets
+from training.dqn.explore import EpsilonGreedy
 from training.dqn.loss import quantile_huber
-from training.dqn.replay import Batch, ReplayLanes, TensorReplay
+from training.dqn.replay import ReplayLanes, TensorReplay
+from training.dqn.sequences import SequenceReplay
+from training.dqn.windows import RUNNING
 from training.nets.layout import obs_layout, without_padding
 from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
@@ -24,6 +28,7 @@ from training.nets.precision import (
     cpu_seconds,
 )
 from training.nets.q_network import QNetwork
+from training.nets.recurrent import forget
 from training.run.checkpoint import to_host
 from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
 from training.run.envs import stream_seed, training_seed
@@ -114,16 +119,21 @@ class DQNTrainer:
 
     def _make_replay(self) -> None:
         dqn, engines = self.dqn, self.engines
-        self.replay = TensorReplay(
-            engines[0],
-            self.num_envs,
-            dqn.capacity,
-            dqn.n_step,
-            dqn.gamma,
-            self.device if dqn.replay_device == "auto" else None,
-            stream_seed(self.seed, "minibatch"),
-            dqn.priority_alpha if dqn.prioritized else None,
-        )
+        options: dict[str, Any] = {
+            "n_step": dqn.n_step,
+            "gamma": dqn.gamma,
+            "device": self.device if dqn.replay_device == "auto" else None,
+            "seed": stream_seed(self.seed, "minibatch"),
+            "alpha": dqn.priority_alpha if dqn.prioritized else None,
+        }
+        given = engines[0], self.num_envs, dqn.capacity
+        self.replay: TensorReplay
+        if self.net.is_recurrent:
+            options |= {"seq_len": dqn.seq_len, "burn_in": dqn.burn_in}
+            self.replay = SequenceReplay(*given, state_size=self.net.state_size, **options)
+        else:
+            self.replay = TensorReplay(*given, **options)
+        self._state = torch.zeros(self.num_envs, self.net.state_size, device=self.device)
         firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
         parts = zip(firsts, engines, strict=False)
         self._lanes = [ReplayLanes(self.replay, first, engine) for first, engine in parts]
@@ -213,6 +223,7 @@ class DQNTrainer:
         if self._started:
             self.replay.cut()
             self._reset(seeded=False)
+            self._state.zero_()
 
     def _reset(self, *, seeded: bool) -> None:
         first = training_seed(self.seed)
@@ -233,6 +244,8 @@ class DQNTrainer:
     def step(self) -> None:
         """Take a decision in every lane and store it."""
         epsilon = self.dqn.epsilon(self.steps / self.total_steps)
+        if isinstance(self.replay, SequenceReplay):
+            self.replay.store_state(self._state)
         for lanes in self._lanes:
             action = self._choose(lanes, epsilon).cpu()
             obs, begin = lanes.destination(behind=True), time.perf_counter()
@@ -242,15 +255,22 @@ class DQNTrainer:
             if self._on_step is not None:
                 self._on_step(engine, actions, obs, lanes.legal)
             lanes.store(action)
+        if self.net.is_recurrent:
+            done = self.replay.end[self.replay.head] != RUNNING
+            self._state = forget(self._state, done.to(self.device))
         self.replay.advance()
         self.steps += self.num_envs
 
     def _choose(self, lanes: ReplayLanes, epsilon: float) -> Tensor:
-        """Return the actions (n,) of an engine's lanes."""
+        """Return the actions (n,) of an engine's lanes; their state goes on."""
         obs, mask = lanes.obs.to(self.device), lanes.mask.to(self.device)
         self.net.draw_noise(min(self.dqn.noise_groups, len(obs)), self._noise)
-        with torch.inference_mode(), self.precision.autocast():
-            values = self.net.logits(obs)
+        with torch.no_grad(), self.precision.autocast():
+            if self.net.is_recurrent:
+                state = self._state[lanes.slice]
+                values, _, self._state[lanes.slice] = self.net.step(obs, state=state)
+            else:
+                values = self.net.logits(obs)
         return self._explorer.choose(values, mask, epsilon)
 
     # -- learning --------------------------------------------------------------------------------
@@ -268,14 +288,14 @@ class DQNTrainer:
     def update(self) -> Tensor:
         """Draw decisions and learn from them; return the terms, shape (len(TERMS),)."""
         dqn = self.dqn
-        batch = self.replay.sample(dqn.batch_size, dqn.beta(self.steps / self.total_steps))
+        beta = dqn.beta(self.steps / self.total_steps)
+        batch = on_device(self.replay.sample(dqn.batch_size, beta), self.device)
         for net in (self.net, self.target):
             net.draw_noise(1, self._noise)
         with self.precision.autocast():
-            target = self.targets(batch)
-            quantiles = self.net(batch.obs.to(self.device))
-        theta = _of_action(quantiles, batch.action.to(self.device)).float()
-        loss = (batch.weight.to(self.device) * quantile_huber(theta, target, dqn.kappa)).mean()
+            theta, target = self._evaluate(batch)
+        weight = batch.weight
+        loss = (weight * quantile_huber(theta, target, dqn.kappa)).mean()
         self.precision.scale(loss).backward()
         self.precision.unscale(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), dqn.max_grad_norm)
@@ -284,21 +304,14 @@ class DQNTrainer:
         self.updates += 1
         self._follow()
         means = theta.detach().mean(1)
-        error = target.mean(1) - means
-        if self.replay.priorities is not None:
-            self.replay.priorities.update(batch.index.cpu().numpy(), error.cpu().numpy())
+        error = (target.mean(1) - means) * (batch.weight > 0)
+        self.replay.update_priorities(batch.index, error)
         return torch.stack((loss.detach(), error.abs().mean(), means.mean(), norm.detach()))
 
-    @torch.no_grad()
-    def targets(self, batch: Batch) -> Tensor:
-        """Return what the quantiles of decisions are to become, float32, shape (k, K)."""
-        obs = batch.next_obs.to(self.device)
-        of_target = self.target(obs)
-        chooser = self.net.logits(obs) if self.dqn.double else of_target.mean(2)
-        action = best_legal(chooser, batch.next_mask.to(self.device))
-        behind = _of_action(of_target, action).float()
-        reward, discount = batch.reward.to(self.device), batch.discount.to(self.device)
-        return reward.unsqueeze(1) + discount.unsqueeze(1) * behind
+    def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Return quantiles and targets of a batch; see :mod:`training.dqn.targets`."""
+        of = targets.of_sequences if self.net.is_recurrent else targets.of_decisions
+        return of(self.net, self.target, batch, self.dqn.double)
 
     @torch.no_grad()
     def _follow(self) -> None:
@@ -317,9 +330,11 @@ class DQNTrainer:
         obs = obs.index_select(0, lanes).to(self.device)
         context = Precision(precision, self.device)
 
+        state = torch.zeros(len(obs), self.net.state_size, device=self.device)
+
         def minibatch() -> None:
             with context.autocast():
-                quantiles = self.net(obs)
+                quantiles = self.net.head(self.net.latent(obs, state=state)[0])
             quantiles.float().square().mean().backward()
 
         seconds = cpu_seconds(minibatch)
@@ -345,6 +360,7 @@ class DQNTrainer:
             "target": self.target.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "scaler": self.precision.state_dict(),
+            "state": self._state,
             "noise": self._noise.get_state(),
             "minibatch": self.replay.generator.get_state(),
         }
@@ -384,6 +400,7 @@ class DQNTrainer:
         self._precision = Precision(counters["precision"], self.device)
         self.precision.load_state_dict(model["scaler"])
         self.precision.skipped = int(counters["skipped_steps"])
+        self._state.copy_(model["state"])
         self._noise.set_state(model["noise"])
         self._explorer.load_state_dict(counters["explorer"])
         if saved["replay"] is not None:
@@ -397,7 +414,7 @@ class DQNTrainer:
         self._started = True
 
 
-def _of_action(quantiles: Tensor, action: Tensor) -> Tensor:
-    """Return the quantiles (k, K) of one action a row, from those of all, (k, A, K)."""
-    index = action.view(-1, 1, 1).expand(-1, 1, quantiles.shape[2])
-    return quantiles.gather(1, index).squeeze(1)
+def on_device(batch: Any, device: torch.device) -> Any:
+    """Return a batch with its tensors on a device."""
+    there = {k: x.to(device) for k, x in vars(batch).items() if isinstance(x, Tensor)}
+    return replace(batch, **there)

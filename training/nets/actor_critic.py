@@ -21,7 +21,7 @@ from training.nets.fused import hidden_layers
 from training.nets.initial import orthogonal
 from training.nets.layout import ObsLayout, as_tensor
 from training.nets.placements import HEADS, MapHead, PlacementHead
-from training.nets.recurrent import CELLS, GRU, LSTM, SSM, unroll
+from training.nets.recurrent import CELLS, Cell, unroll
 from training.run.options.ppo import NativeConfig, PPOConfig
 
 Logits = Callable[[np.ndarray], np.ndarray]
@@ -85,7 +85,7 @@ class Tower(nn.Module):
         super().__init__()
         self.layers = hidden_layers(size_in, ppo.net_arch, ppo.activation)
         size_in = ppo.net_arch[-1]
-        self.cell: GRU | LSTM | SSM | None = None
+        self.cell: Cell | None = None
         if native.recurrent != "none":
             self.cell = CELLS[native.recurrent](size_in, native.recurrent_size)
         self.size_out = size_in if self.cell is None else self.cell.size_out
@@ -297,6 +297,18 @@ def player_of(net: ActorCritic) -> Logits | RecurrentLogits:
     return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
 
 
+class Remembers(Protocol):
+    """A network with a state; see :meth:`ActorCritic.step`."""
+
+    state_size: int
+
+    def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return scores of actions (n, A), values (n,) and the next state."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Return its parameters."""
+
+
 class Scores(Protocol):
     """A network without a state that scores actions, the best one highest."""
 
@@ -323,7 +335,7 @@ class RecurrentLogits:
 
     Parameters
     ----------
-    net : ActorCritic
+    net : ActorCritic, or another module with ``state_size`` and ``step``
 
     Attributes
     ----------
@@ -331,7 +343,7 @@ class RecurrentLogits:
         Numbers of a lane's state, all zero where an episode begins.
     """
 
-    def __init__(self, net: ActorCritic) -> None:
+    def __init__(self, net: Remembers) -> None:
         self._net, self.state_size = net, net.state_size
 
     def __call__(self, obs: np.ndarray, *, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -347,7 +359,7 @@ class RecurrentLogits:
         ndarray of float32, shape (k, A)
         ndarray of float32, shape (k, state_size)
         """
-        device = self._net.value_head.weight.device
+        device = next(self._net.parameters()).device
         with torch.inference_mode():
             before = torch.from_numpy(state).to(device)
             out, _, after = self._net.step(as_tensor(obs).to(device), state=before)

@@ -2,8 +2,8 @@
 
 ::
 
-    obs -> encoder -> hidden layers -> value of the state     (1, K) -+
-                                    -> advantages of actions  (A, K) -+-> quantiles (A, K)
+    obs -> encoder -> hidden layers [-> cell] -> value of the state     (1, K) -+
+                                              -> advantages of actions  (A, K) -+-> quantiles (A, K)
 
 The quantiles of an action are those of the state and of its advantage, less the mean of all
 advantages (Wang et al., Dueling Network Architectures, 2016); without a value of the state they are
@@ -21,6 +21,7 @@ from training.nets.fused import hidden_layers
 from training.nets.initial import orthogonal
 from training.nets.layout import ObsLayout
 from training.nets.noisy import NoisyLinear
+from training.nets.recurrent import CELLS, Cell, steps
 from training.run.options.dqn import DQNConfig
 
 HEAD_GAIN = 0.01  # nearly equal values at first
@@ -90,18 +91,80 @@ class QNetwork(nn.Module):
             self.encoder = Encoder(layout, config.encoder)
             widths = config.net_arch
             self.layers = hidden_layers(self.encoder.size_out, widths, config.activation)
-            self.head = QuantileHead(widths[-1], layout.num_actions, config)
+            size = widths[-1]
+            self.cell: Cell | None = None
+            if config.recurrent != "none":
+                self.cell = CELLS[config.recurrent](size, config.recurrent_size)
+                size = self.cell.size_out
+            self.head = QuantileHead(size, layout.num_actions, config)
             orthogonal(self)
             orthogonal(self.head, HEAD_GAIN)
+        self.state_size = 0 if self.cell is None else self.cell.state_size
+
+    @property
+    def is_recurrent(self) -> bool:
+        """Whether there is a state to carry."""
+        return self.state_size > 0
 
     def forward(self, obs: Tensor) -> Tensor:
-        """Return quantiles of the return of each action, shape (n, A, K)."""
-        quantiles: Tensor = self.head(self.layers(self.encoder(obs)))
+        """Return quantiles of the return of each action, (n, A, K), of a network without a cell."""
+        quantiles: Tensor = self.head(self._features(obs))
         return quantiles
 
     def logits(self, obs: Tensor) -> Tensor:
-        """Return the value of each action, shape (n, A), the largest for the best."""
-        return self.head.means(self.layers(self.encoder(obs)))
+        """Return the value of each action, shape (n, A), of a network without a cell."""
+        return self.head.means(self._features(obs))
+
+    def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return values of actions (n, A), the largest (n,), and the next state of n lanes.
+
+        Parameters
+        ----------
+        obs : Tensor, shape (n, ...)
+        state : Tensor of float32, shape (n, state_size)
+            Without a cell there is nothing in it; the caller resets it where episodes end.
+        """
+        latent, behind = self.latent(obs, state=state)
+        values = self.head.means(latent)
+        return values, values.amax(1), behind
+
+    def latent(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what the head sees, shape (n, F), and the next state; see :meth:`step`."""
+        x = self._features(obs)
+        if self.cell is None:
+            return x, state
+        y, behind = self.cell(x, state=state)
+        return y, behind.float()
+
+    def unroll(
+        self, obs: Tensor, *, state: Tensor, done: Tensor, burn_in: int = 0
+    ) -> tuple[Tensor, Tensor]:
+        """Return what the head sees in S sequences of T decisions, and the states behind each.
+
+        Parameters
+        ----------
+        obs : Tensor, shape (T, S, ...)
+        state : Tensor of float32, shape (S, state_size)
+            Before the first decision.
+        done : Tensor of bool, shape (T, S)
+            Decisions that ended an episode: the next begins with a state of zero.
+        burn_in : int
+            First decisions through which no gradient flows back.
+
+        Returns
+        -------
+        Tensor, shape (T, S, F)
+        Tensor of float32, shape (T, S, state_size)
+            Not yet forgotten where an episode ended.
+        """
+        assert self.cell is not None
+        x = self._features(obs.flatten(0, 1)).unflatten(0, done.shape)
+        found = list(steps(self.cell, x, state, done, burn_in))
+        return torch.stack([y for y, _ in found]), torch.stack([behind for _, behind in found])
+
+    def _features(self, obs: Tensor) -> Tensor:
+        x: Tensor = self.layers(self.encoder(obs))
+        return x
 
     def draw_noise(self, groups: int, generator: torch.Generator) -> None:
         """Draw the noise of noisy layers anew, for so many groups of rows; others have none."""

@@ -7,6 +7,9 @@ decision that ended an episode, both in the rollout and in the unrolled chunk.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 
@@ -76,7 +79,49 @@ class SSM(nn.Module):
         return torch.cat(parts, -1), state
 
 
-CELLS: dict[str, type[GRU] | type[LSTM] | type[SSM]] = {"gru": GRU, "lstm": LSTM, "ssm": SSM}
+class Parallel(nn.Module):
+    """A GRU and an LSTM side by side, each of ``size_out / 2``; what they give is put together.
+
+    Parameters
+    ----------
+    size_in, size_out : int
+        ``size_out`` is even.
+    ssm : bool
+        Whether both see, beside the features, what a :class:`SSM` makes of them.
+    """
+
+    def __init__(self, size_in: int, size_out: int, ssm: bool = False) -> None:
+        super().__init__()
+        self.size_out = size_out
+        self.first = SSM(size_in, SSM_HEADS * SSM_STATE) if ssm else None
+        if self.first is not None:
+            size_in += self.first.size_out
+        self.arms = nn.ModuleList((GRU(size_in, size_out // 2), LSTM(size_in, size_out // 2)))
+        cells = [cell for cell in (self.first, *self.arms) if cell is not None]
+        self._sizes = [int(cell.state_size) for cell in cells]
+        self.state_size = sum(self._sizes)
+
+    def forward(self, x: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Return output and next state for one decision of n lanes."""
+        states = list(state.split(self._sizes, -1))
+        behind = []
+        if self.first is not None:
+            y, after = self.first(x, state=states.pop(0))
+            x = torch.cat((x, y), -1)
+            behind.append(after)
+        found = [arm(x, state=own) for arm, own in zip(self.arms, states, strict=True)]
+        behind += [after for _, after in found]
+        return torch.cat([y for y, _ in found], -1), torch.cat(behind, -1)
+
+
+Cell = GRU | LSTM | SSM | Parallel
+CELLS: dict[str, Callable[[int, int], Cell]] = {
+    "gru": GRU,
+    "lstm": LSTM,
+    "ssm": SSM,
+    "gru_lstm": Parallel,
+    "ssm_gru_lstm": partial(Parallel, ssm=True),
+}
 
 
 def forget(state: Tensor, done: Tensor) -> Tensor:
@@ -114,10 +159,24 @@ def unroll(
         The state behind the chunks.
     """
     outputs = []
+    for y, behind in steps(cell, x, state, done, burn_in):
+        outputs.append(y)
+        state = behind
+    return torch.stack(outputs), forget(state, done[-1])
+
+
+def steps(
+    cell: nn.Module, x: Tensor, state: Tensor, done: Tensor, burn_in: int = 0
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield output (S, size_out) and the state (S, size) behind each decision.
+
+    The state is not forgotten yet: it is that of the last observation of an episode that a clock
+    cut off. Parameters are those of :func:`unroll`.
+    """
     for step in range(len(x)):
         if step == burn_in:
             state = state.detach()
-        y, state = cell(x[step], state=state)
-        state = forget(state.float(), done[step])
-        outputs.append(y)
-    return torch.stack(outputs), state
+        y, behind = cell(x[step], state=state)
+        behind = behind.float()
+        state = forget(behind, done[step])
+        yield y, behind

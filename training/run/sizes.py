@@ -7,6 +7,7 @@ from typing import Any
 import psutil
 
 from training.run.config import RunConfig
+from training.run.options.ppo import state_numbers
 from training.run.values import require
 
 
@@ -41,12 +42,14 @@ def rollout_bytes(config: RunConfig, obs_bytes: int, num_actions: int) -> int:
 def replay_bytes(config: RunConfig, obs_bytes: int, num_actions: int) -> int:
     """Return the bytes of a replay; see :func:`derived_sizes`."""
     dqn = config.dqn
-    rows = dqn.capacity // config.num_envs
+    rows = dqn.rows(config.num_envs)
     # Beside the observation: packed mask, action, reward, discount, end and a running number.
     each = obs_bytes + -(-num_actions // 8) + 2 + 4 + 4 + 1 + 8
     decisions = rows * config.num_envs
-    tree = 16 << max(0, decisions - 1).bit_length() if dqn.prioritized else 0
-    return decisions * each + dqn.finals(config.num_envs) * obs_bytes + tree
+    units = decisions // dqn.learnt
+    tree = 16 << max(0, units - 1).bit_length() if dqn.prioritized else 0
+    states = units * 4 * state_numbers(dqn.recurrent, dqn.recurrent_size)
+    return decisions * each + dqn.finals(config.num_envs) * obs_bytes + tree + states
 
 
 def check_memory(config: RunConfig, obs_bytes: int, num_actions: int) -> None:
@@ -99,7 +102,7 @@ def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
 
 def _replay_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     dqn = config.dqn
-    kept = dqn.capacity // config.num_envs * config.num_envs
+    kept = dqn.rows(config.num_envs) * config.num_envs
     updates = dqn.replay_ratio * config.num_envs / dqn.batch_size
     megabytes = replay_bytes(config, obs_bytes, num_actions) / 2**20
     return (

@@ -13,7 +13,6 @@ import torch
 from tests.bits import equal
 from tests.training import third_game
 from training import dqn, export, load_policy
-from training.dqn.replay import TensorReplay
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig, merge
 from training.run.envs import make_engine
@@ -84,12 +83,14 @@ def saved(run, steps=512):
     return found
 
 
-def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, runs):
-    """T16, with priorities, noise, trackers and a ring that has wrapped around."""
+@pytest.mark.parametrize("recurrent", ["none", "ssm_gru_lstm"])
+def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, runs, recurrent):
+    """T16, with priorities, noise, states, trackers and a ring that has wrapped around."""
     trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}
     flags = ["--set", f"trackers={json.dumps(trackers)}"]
     # No schedule, since schedules end with a run, and the first half has an end of its own.
     options = {"prioritized": True, "noisy": True, "priority_beta": 1.0, "epsilon_start": 0.05}
+    options |= {"recurrent": recurrent, "recurrent_size": 8, "seq_len": 6, "burn_in": 2}
     assert train("straight", *flags, **options) == 0
     assert train("halves", *flags, "--total-steps", 384, **options) == 0
     resume = [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", "halves"]
@@ -202,6 +203,10 @@ def test_gate_opens_the_next_stage_and_cuts_the_episodes_off(train, runs):
         ({"learning_starts": 320}, "dqn.learning_starts must be at most 296, which a replay"),
         ({"capacity": 10**12}, "dqn.capacity must be less: a replay of 1,000,000,000,000"),
         ({"encoder": "conv"}, "dqn.encoder='conv' is not possible"),
+        ({"recurrent": "gru", "burn_in": 24}, "dqn.burn_in must be below dqn.seq_len=24"),
+        ({"recurrent": "gru", "seq_len": 15, "burn_in": 0}, "dqn.batch_size must be a multiple of"),
+        ({"recurrent": "ssm", "recurrent_size": 5}, "dqn.recurrent_size must be even"),
+        ({"recurrent": "gru"}, "dqn.capacity must be at least"),
         ({"precision": "fp16"}, "dqn.precision='fp16' is not possible"),
         ({"polyak": 0.0}, "dqn.polyak=0.0"),
         ({"num_quantile": 5}, "'dqn.num_quantile' is not an option"),
@@ -252,17 +257,32 @@ def test_damaged_replay_is_noticed_and_the_checkpoint_before_it_taken(train, run
     assert [r["step"] for r in metrics(runs / "run")] == [128, 256, 384, 512, 640]
 
 
-def test_sizes_are_those_of_the_tensors():
-    config = RunConfig.from_mapping({**TINY, "dqn": {**DQN, "capacity": 4096, "prioritized": True}})
+@pytest.mark.parametrize("recurrent", ["none", "gru", "lstm", "ssm", "ssm_gru_lstm"])
+def test_sizes_are_those_of_the_tensors(recurrent):
+    options = {**DQN, "capacity": 4096, "prioritized": True, "recurrent": recurrent, "seq_len": 24}
+    config = RunConfig.from_mapping({**TINY, "dqn": options})
     engine = make_engine(config.env, 8)
-    replay = TensorReplay(engine, 8, 4096, 3, alpha=0.6)
+    replay = dqn.run.build(config, [engine]).replay
     held = sum(x.nbytes for x in (*replay.tensors().values(), replay.final_obs))
     held += replay.priorities._tree._tree.nbytes
+    held += 0 if recurrent == "none" else replay.state.nbytes
     assert sizes.replay_bytes(config, engine.obs[0].nbytes, engine.num_actions) == held
     assert "replay of 4,096 decisions" in sizes.derived_sizes(config, 4, 8)
 
 
-@pytest.mark.parametrize("name", ["worker_dqn", "prospector_dqn"])
+def test_recurrent_agent_is_evaluated_and_loaded_with_its_state(train, runs):
+    cell = {"recurrent": "gru_lstm", "recurrent_size": 8, "seq_len": 6, "burn_in": 2}
+    assert train("run", "--total-steps", 256, evaluation=True, **cell) == 0
+    policy = load_policy(runs / "run")
+    assert policy.state_size == 4 + 8
+    engine = make_engine(TINY["env"], 5)
+    engine.reset_many(seeds=3)
+    actions, state = policy.act(engine.obs, engine.mask)
+    assert engine.mask[np.arange(5), actions].all()
+    assert (state != 0).any(1).all()
+
+
+@pytest.mark.parametrize("name", ["flat_dqn", "worker_dqn", "prospector_dqn"])
 def test_presets_are_possible(name):
     config = RunConfig.from_mapping(preset(name))
     assert config.trainer == "dqn"

@@ -43,6 +43,31 @@ PRESETS: dict[str, dict[str, Any]] = {
             "net_arch": [512, 512, 256],
         },
     },
+    "flat_dqn": {
+        "env": "SkullKingFlat-v0",
+        "trainer": "dqn",
+        "num_envs": 128,
+        "total_steps": 3_000_000,
+        "torch_threads": 1,
+        "env_options": {
+            "opponents": "rule_medium",
+            "agent_seat": "rotate",
+            "obs_ext": "memory",
+            "reward": "points",  # what a game is about
+        },
+        "dqn": {
+            "capacity": 400_000,
+            "batch_size": 512,
+            "learning_starts": 20_000,
+            "replay_ratio": 4.0,
+            "gamma": 0.97,  # a round is over after eleven decisions at most
+            "learning_rate": 5e-4,
+            "lr_schedule": "linear",
+            "num_quantiles": 25,
+            "target_sync": 500,
+            "epsilon_end": 0.02,
+        },
+    },
     "manager": {
         "env": "SkullKingManager-v0",
         "num_envs": 256,

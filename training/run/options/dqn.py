@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from training.run.options.ppo import SCHEDULES
+from training.run.options.ppo import RECURRENT, SCHEDULES, check_cell
 from training.run.values import require
 
 
@@ -58,6 +58,12 @@ class DQNConfig:
         As in the sections ``ppo`` and ``native``.
     net_arch, activation, encoder, precision
         Likewise.
+    recurrent : {"none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"}
+        A cell of ``recurrent_size`` behind the hidden layers. What is drawn then are sequences.
+    recurrent_size, seq_len, burn_in : int
+        Output of the cell; decisions of a sequence; its first decisions, which only bring the
+        stored state up to date and are not learnt from. Every decision is learnt from in one
+        sequence: they begin ``seq_len - burn_in`` decisions apart.
     replay_device : {"auto", "cpu"}
         ``cpu`` keeps the replay in host memory when the network is elsewhere.
     save_replay : bool
@@ -99,6 +105,10 @@ class DQNConfig:
     activation: str = "relu"
     encoder: str = "auto"
     precision: str | None = None
+    recurrent: str = "none"
+    recurrent_size: int = 128
+    seq_len: int = 24
+    burn_in: int = 8
     replay_device: str = "auto"
     save_replay: bool = True
     runner: str = "vector"
@@ -108,7 +118,7 @@ class DQNConfig:
         """Refuse impossible values."""
         for name in (
             *("capacity", "batch_size", "learning_starts", "iteration_steps", "n_step"),
-            *("target_sync", "num_quantiles", "noise_groups"),
+            *("target_sync", "num_quantiles", "noise_groups", "recurrent_size", "seq_len"),
         ):
             value = getattr(self, name)
             require(value >= 1, f"dqn.{name}", value, "at least 1")
@@ -133,6 +143,7 @@ class DQNConfig:
             "activation": ("relu", "tanh", "gelu"),
             "encoder": ("auto", "flat", "conv"),
             "precision": ("fp32", "bf16", "fp16", "auto", None),
+            "recurrent": RECURRENT,
             "replay_device": ("auto", "cpu"),
             "runner": ("vector", "legacy"),
         }
@@ -140,20 +151,43 @@ class DQNConfig:
             value = getattr(self, name)
             require(value in words, f"dqn.{name}", value, "one of " + ", ".join(map(repr, words)))
 
+        require(self.burn_in >= 0, "dqn.burn_in", self.burn_in, "at least 0")
+        if self.recurrent != "none":
+            below = self.burn_in < self.seq_len
+            require(below, "dqn.burn_in", self.burn_in, f"below dqn.seq_len={self.seq_len}")
+            whole = self.batch_size % self.learnt == 0
+            allowed = f"a multiple of dqn.seq_len - dqn.burn_in = {self.learnt}"
+            require(whole, "dqn.batch_size", self.batch_size, allowed)
+            check_cell(self.recurrent, self.recurrent_size, "dqn.recurrent_size")
+
+    @property
+    def learnt(self) -> int:
+        """Decisions that are learnt from of what is drawn at once: of a sequence, or 1."""
+        return 1 if self.recurrent == "none" else self.seq_len - self.burn_in
+
+    @property
+    def reach(self) -> int:
+        """How far behind the first decision of what is drawn at once the last observation is."""
+        return self.n_step if self.recurrent == "none" else self.seq_len - 1 + self.n_step
+
+    def rows(self, num_envs: int) -> int:
+        """Return the rows of a replay; sequences begin in the same ones after each turn."""
+        return self.capacity // num_envs // self.learnt * self.learnt
+
     def check_lanes(self, num_envs: int) -> None:
         """Refuse a replay that ``num_envs`` lanes could not learn from."""
-        rows = self.capacity // num_envs
-        allowed = (
-            f"at least {(self.n_step + 1) * num_envs}, dqn.n_step + 1 rows of {num_envs} lanes"
-        )
-        require(rows > self.n_step, "dqn.capacity", self.capacity, allowed)
-        ready = (rows - self.n_step) * num_envs
+        rows, needed = self.rows(num_envs), -(-(self.reach + self.learnt) // self.learnt)
+        needed *= self.learnt
+        what = "dqn.n_step + 1" if self.recurrent == "none" else f"{needed}"
+        allowed = f"at least {needed * num_envs}, {what} rows of {num_envs} lanes"
+        require(rows >= needed, "dqn.capacity", self.capacity, allowed)
+        ready = (rows - self.reach) // self.learnt * self.learnt * num_envs
         allowed = f"at most {ready}, which a replay of dqn.capacity={self.capacity} has ready"
         require(self.learning_starts <= ready, "dqn.learning_starts", self.learning_starts, allowed)
 
     def finals(self, num_envs: int) -> int:
         """Return how many last observations are kept; see :func:`finals_of`."""
-        return finals_of(self.capacity // num_envs * num_envs, num_envs, self.n_step)
+        return finals_of(self.rows(num_envs) * num_envs, num_envs, self.reach)
 
     def epsilon(self, done: float) -> float:
         """Return the share of random actions after the share ``done`` of a run."""
@@ -165,9 +199,9 @@ class DQNConfig:
         return self.priority_beta + (1.0 - self.priority_beta) * min(1.0, done)
 
 
-def finals_of(capacity: int, lanes: int, n_step: int) -> int:
+def finals_of(capacity: int, lanes: int, reach: int) -> int:
     """Return how many last observations of episodes that were cut off a replay keeps.
 
-    One for every 16 decisions, and enough for all windows that are just finished.
+    One for every 16 decisions, and enough for all that can just be drawn.
     """
-    return max(capacity // 16, lanes * (n_step + 1))
+    return max(capacity // 16, lanes * (reach + 1))

@@ -10,6 +10,7 @@ from training.run import games
 from training.run.values import require
 
 SCHEDULES = ("constant", "linear", "cosine")
+RECURRENT = ("none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm")
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,9 @@ class NativeConfig:
         games that tell where actions lie (:class:`training.run.games.Placements`).
     attention : int
         Width of the attention over card slots, for tiers that show cards; 0 for none.
-    recurrent : {"none", "gru", "lstm", "ssm"}
-        A cell of ``recurrent_size`` behind the hidden layers.
+    recurrent : {"none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"}
+        A cell of ``recurrent_size`` behind the hidden layers; the last two have a GRU and an LSTM
+        of half of it each, side by side, behind an ``ssm`` or without one.
     recurrent_size, seq_len, burn_in : int
         Output of the cell; decisions of a chunk that is unrolled in an update (divides
         ``ppo.n_steps`` and ``ppo.batch_size``); its first decisions that only bring the state up
@@ -206,7 +208,7 @@ class NativeConfig:
             "trunk": ("separate", "shared"),
             "encoder": ("auto", "flat", "conv"),
             "heads": ("single", "phase", "placements", "map"),
-            "recurrent": ("none", "gru", "lstm", "ssm"),
+            "recurrent": RECURRENT,
             "value_clip": ("sb3", "max"),
             "value_loss": ("mse", "huber"),
             "norm_adv": ("minibatch", "batch", "off"),
@@ -221,9 +223,7 @@ class NativeConfig:
         if self.recurrent != "none":
             below = self.burn_in < self.seq_len
             require(below, "native.burn_in", self.burn_in, f"below native.seq_len={self.seq_len}")
-            even = self.recurrent != "ssm" or self.recurrent_size % 2 == 0
-            heads = "even, as ssm has two heads"
-            require(even, "native.recurrent_size", self.recurrent_size, heads)
+            check_cell(self.recurrent, self.recurrent_size, "native.recurrent_size")
 
     def check_with(self, ppo: PPOConfig) -> None:
         """Refuse what the section ``ppo`` contradicts."""
@@ -242,6 +242,19 @@ class NativeConfig:
     def aux_head(self) -> int:
         """Outputs of a further head on the policy's hidden layers, for hindsight; 0 for none."""
         return 0 if self.hindsight == "off" else games.auxiliaries()[self.hindsight]
+
+
+def state_numbers(recurrent: str, size: int) -> int:
+    """Return how many numbers the state of a lane has; see :mod:`training.nets.recurrent`."""
+    both = size // 2 + size // 2 * 2
+    sizes = {"none": 0, "gru": size, "lstm": 2 * size, "ssm": 64}
+    return {**sizes, "gru_lstm": both, "ssm_gru_lstm": 64 + both}[recurrent]
+
+
+def check_cell(recurrent: str, size: int, option: str) -> None:
+    """Refuse an output that a cell does not have, by the name of its option."""
+    even = recurrent in ("gru", "lstm") or size % 2 == 0
+    require(even, option, size, f"even, as {recurrent} has two halves")
 
 
 def _one_of(name: str, value: object, allowed: Collection[object]) -> None:
