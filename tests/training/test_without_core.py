@@ -39,6 +39,12 @@ def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
     assert "install a C compiler" in said
 
 
+def test_environment_alone_does_less_too(no_core):
+    config = layered(parser().parse_args(["--env", FULL["env"]]), {})
+    assert config.total_steps == LESS["total_steps"]
+    assert config.ppo.learning_rate == FULL["ppo"]["learning_rate"]
+
+
 @needs_core
 def test_with_the_core_nothing_is_less(capsys):
     assert config_of().total_steps == FULL["total_steps"]

@@ -24,7 +24,7 @@ _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
     "wandb",
 )
-
+_WHAT = ("env", "trainer")  # what the options that were found best are looked up by
 
 DESCRIPTION = (
     "Train an agent. Options come in layers, each over the one before: defaults, --preset, "
@@ -75,6 +75,8 @@ def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
         For an unknown option or an impossible value; names it.
     """
     from_file = load_file(args.config) if args.config else {}
+    if not (base or from_file or args.preset):
+        from_file = found_best(*(str(_given(args).get(n, getattr(RunConfig, n))) for n in _WHAT))
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
@@ -100,12 +102,13 @@ def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namesp
     name = args.preset or from_file.get("preset")
     if name is not None:
         values = merge(values, preset(name))
+    return RunConfig.from_mapping(merge(merge(values, from_file), _given(args)))
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the flags."""
     given = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
-    given = merge(parse_assignments(args.set), given)
-    if not values and not from_file:
-        named = (given.get(field, getattr(RunConfig, field)) for field in ("env", "trainer"))
-        values = found_best(*map(str, named))
-    return RunConfig.from_mapping(merge(merge(values, from_file), given))
+    return merge(parse_assignments(args.set), given)
 
 
 def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -10,8 +10,11 @@ from training.run.config import load_file, merge
 from training.run.values import shown
 
 CONFIGS = machine.ROOT / "training" / "configs"
-# What a file says of learning; length, machine, checkpoints and evaluation are the user's own.
-_LEARNING = ("num_envs", "env_options", "schedules", "mask_schedule", "ppo", "native", "hier")
+# What a file says of learning; machine, checkpoints and evaluation are the user's own.
+_LEARNING = (
+    *("total_steps", "num_envs", "env_options", "schedules", "mask_schedule"),
+    *("ppo", "native", "hier", "without_core"),
+)
 
 
 def preset(name: str) -> dict[str, Any]:

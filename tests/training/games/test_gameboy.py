@@ -23,7 +23,7 @@ FILE = load_file(CONFIGS / "gameboy.yaml")
 @pytest.mark.parametrize("env", IDS)
 def test_whoever_names_the_id_alone_gets_the_options_that_learn(env):
     found = found_best(env, "native")
-    for name in ("ppo", "native", "num_envs", "env_options"):
+    for name in ("ppo", "native", "num_envs", "total_steps", "env_options"):
         assert found[name] == FILE[name]
     assert found["env_options"]["sticky"] == 0.25
     assert found_best(env, "sb3") == found_best("GameBoyPixels-v0", "native") == {}
