@@ -1,4 +1,4 @@
-"""Write the tables of figures in README.md and RUNS.md from the records in benchmarks/.
+"""Write the tables of figures of all pages from the records in benchmarks/.
 
 Run ``python docs/figures.py`` after a new record is there: of each kind the newest one counts. A
 test compares, so that no figure of these tables stands anywhere but in a record.
@@ -126,7 +126,7 @@ def headlines() -> str:
     beside = newest("*-trainers.jsonl")
     for what, bar in _TRAINERS.items():
         made.append((f"our trainer over stock `MaskablePPO`, {what}", ratio(beside.bar(bar), 2)))
-    made += [_make_train(), *_pair()]
+    made += [_make_train(), _pair(), _agent()]
     note = f"Speeds: {found.source}; trainers: {beside.source}."
     return f"{table(('what', 'measured'), made)}\n\n{note}"
 
@@ -169,20 +169,32 @@ def _make_train() -> tuple[str, str]:
     )
 
 
-def _pair() -> list[tuple[str, str]]:
+def _pair() -> tuple[str, str]:
     record = newest("pair-*-seeds.json")
     found = record.head["milestones"]["M2"]
     wins = interval(found["last"], 1, 100, " %")
-    return [
-        (
-            "a pair of Manager and Worker in whole games against three RuleBased HARD",
-            f"wins {wins} over {len(record.head['seeds'])} training seeds of "
-            f"{min(record.head['steps']) / 1e6:.0f} M decisions, "
-            f"{clock(found['cpu_s']['median'])} ({clock(found['cpu_s']['range'][0])} to "
-            f"{clock(found['cpu_s']['range'][1])}) of a core to M2, where the interval over deals "
-            f"lies above 50 % (`benchmarks/{record.path.name}`)",
-        )
-    ]
+    return (
+        "a pair of Manager and Worker in whole games against three RuleBased HARD",
+        f"wins {wins} over {len(record.head['seeds'])} training seeds of "
+        f"{min(record.head['steps']) / 1e6:.0f} M decisions, "
+        f"{clock(found['cpu_s']['median'])} ({clock(found['cpu_s']['range'][0])} to "
+        f"{clock(found['cpu_s']['range'][1])}) of a core to M2, where the interval over deals "
+        f"lies above 50 % (`benchmarks/{record.path.name}`)",
+    )
+
+
+def _agent() -> tuple[str, str]:
+    record = newest("pretrained-skullking.json")
+    found = record.head["matches"]["results"]["rule_hard"]
+    trained, heuristic = (
+        interval(found[name]["win_rate"], 1, 100, " %") for name in ("trained", "heuristic")
+    )
+    return (
+        "`pretrained/skullking`, one such training, against three RuleBased HARD",
+        f"wins {trained} over deals after {record.head['steps'] / 1e6:.0f} M decisions; "
+        f"`heuristic`, the best scripted player, wins {heuristic} of the same games "
+        f"(`benchmarks/{record.path.name}`)",
+    )
 
 
 # -- RUNS ------------------------------------------------------------------------------------------
@@ -219,13 +231,17 @@ def milestones() -> str:
     return f"{table((*heads, last), made)}\n\n{record.source}, seeds {_listed(record)}."
 
 
-def pretrained() -> str:
-    """Return how the agent of the repository plays."""
+def pretrained(only: str = "") -> str:
+    """Return how the agent of the repository and others play, or ``only`` one of them."""
     record = newest("pretrained-skullking.json")
     made = []
     for opponents, players in record.head["matches"]["results"].items():
         seats = opponents if opponents == "mixed" else f"3 x {opponents}"
-        made += [[seats, name, *_intervals(found)] for name, found in players.items()]
+        made += [
+            [seats, name, *_intervals(found)]
+            for name, found in players.items()
+            if only in ("", name)
+        ]
     heads = ("against", "who plays", "points", "less mean opponent", "wins %", "bids made %")
     games = record.head["matches"]["games"]
     return f"{table(heads, made)}\n\n{record.source}, {games:,} games each."
@@ -282,6 +298,24 @@ def _measured(row: Row) -> str:
     return spread(middle(row), row["all"], cell) if row["all"] else cell(row["measured"])
 
 
+def dr_mario(runs: str = "") -> str:
+    """Return how often trained agents and ``greedy`` clear the same bottles, of runs so named."""
+    record, made = newest("drmario-learning.json"), []
+    for name, run in record.head["runs"].items():
+        players = run["evaluation"]["policies"]
+        for player in ("trained", "greedy"):
+            if name.startswith(runs) and player in players:
+                found = players[player]
+                cells = [name, f"{run['steps']:,}", clock(run["core_s"])]
+                cells = [*cells, player] if player == "trained" else ["", "", "", player]
+                episodes = f"{run['evaluation']['episodes']:,}"
+                clear = interval(found["clear"], 1, 100, " %")
+                frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*found["frames_to_clear"])
+                made.append([*cells, episodes, clear, frames])
+    heads = ("run", "decisions", "of a core", "who plays", "episodes", "cleared", "frames to clear")
+    return f"{table(heads, made)}\n\n{record.source}."
+
+
 def comparison(pattern: str, gap: str) -> str:
     """Return variants of a training over seeds, and what each is over the first.
 
@@ -322,6 +356,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "milestones": milestones,
             "pretrained": pretrained,
             "variants": lambda: comparison("variants-*-seeds.json", "minus_baseline"),
+            "drmario": dr_mario,
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),
             "training": lambda: bars("*-training.jsonl"),
@@ -330,6 +365,8 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         },
         "docs/drmario.md": {"speeds": lambda: bars("*-drmario.jsonl")},
         "docs/gameboy.md": {"speeds": game_boy},
+        "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
+        "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5")},
     }
 
 

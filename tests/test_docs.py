@@ -18,6 +18,7 @@ from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
+from training.run.config import RunConfig, load_file
 from training.run.options.hier import HierConfig
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +27,7 @@ GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
 }
+PRETRAINED = [f"pretrained/{name}/README.md" for name in ("skullking", "drmario")]
 ENVS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
 SKULL_KING = GAMES["skullking.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -163,10 +165,44 @@ def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", ["README.md", "RUNS.md", "docs/gameboy.md"])
+FIGURES = runpy.run_path(str(ROOT / "docs" / "figures.py"))
+
+
+@pytest.mark.parametrize("page", FIGURES["pages"]())
 def test_tables_of_figures_are_those_of_the_records(page: str) -> None:
-    with_tables = runpy.run_path(str(ROOT / "docs" / "figures.py"))["with_tables"]
+    with_tables = FIGURES["with_tables"]
     assert with_tables(page) == (ROOT / page).read_text(encoding="utf-8"), "docs/figures.py"
+
+
+def measured(text: str) -> list[str]:
+    """Return shares, intervals and ranges that stand outside of code and of tables of records."""
+    text = re.sub(r"<!-- (\w+):begin -->.*?<!-- \1:end -->", "", text, flags=re.DOTALL)
+    text = re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL).replace("95 %", "")
+    number = r"-?[\d.,]*\d"
+    shapes = (f"{number} ?%", rf"\[{number}, {number}\]", f"{number} to {number} times", r"\dx\b")
+    return re.findall("|".join(shapes), text)
+
+
+@pytest.mark.parametrize("page", ["README.md", "RUNS.md", *PRETRAINED])
+def test_no_figure_stands_outside_of_tables_of_records(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8").partition("\n## Speed\n")[0]
+    flags = ["1.2 to 4.3 times"] if page == "README.md" else []  # has a test of its own below
+    assert measured(text) == flags
+
+
+def test_figures_outside_of_tables_would_be_found() -> None:
+    text = "<!-- x:begin -->1 % [2, 3]<!-- x:end -->`4 %` 5 %, 95 % [-6.5, 7], 1.1 to 2.2 times, 8x"
+    assert measured(text) == ["5 %", "[-6.5, 7]", "1.1 to 2.2 times", "8x"]
+
+
+@pytest.mark.parametrize(("variant", "file"), [("pair", "hierarchical"), ("flat", "flat")])
+def test_variants_of_the_record_are_the_configs(variant: str, file: str) -> None:
+    """Lengths and what belongs to the machine aside, the files train what the record tells of."""
+    record = FIGURES["newest"]("variants-*-seeds.json").head["configs"][variant]
+    config = RunConfig.from_mapping(load_file(ROOT / f"training/configs/{file}.yaml"))
+    theirs = RunConfig.from_mapping(record)
+    for name in ("env", "trainer", "num_envs", "env_options", "schedules", "ppo", "native", "hier"):
+        assert getattr(config, name) == getattr(theirs, name), name
 
 
 def test_tables_of_figures_follow_the_newest_clean_record(tmp_path: Path) -> None:
@@ -235,18 +271,10 @@ def test_figures_of_make_train_are_those_of_the_record() -> None:
     assert [[*each] for each in re.findall(interval, line)] == [trained, *scripted]
 
 
-def test_figures_of_dr_mario_are_those_of_the_record() -> None:
-    text = section((ROOT / "RUNS.md").read_text(encoding="utf-8"), "### Dr. Mario")
-    record = json.loads((ROOT / "benchmarks/drmario-learning.json").read_text(encoding="utf-8"))
-    for row in rows(text)[2:]:
-        run = record["runs"][row[0]]
-        assert run["dirty"] is run["evaluation"]["dirty"] is False
-        minutes = "{:.0f}:{:02.0f}".format(*divmod(round(run["core_s"]), 60))
-        who = run["evaluation"]["policies"]["trained"]
-        clear = "{:.1f} % [{:.1f}, {:.1f}]".format(*(100 * x for x in who["clear"]))
-        frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*who["frames_to_clear"])
-        shown = [f"{run['steps']:,}", minutes, f"{run['evaluation']['episodes']:,}", clear, frames]
-        assert row[1:] == shown
+def test_trainings_of_dr_mario_came_from_clean_commits() -> None:
+    runs = FIGURES["newest"]("drmario-learning.json").head["runs"]
+    assert {run["dirty"] for run in runs.values()} == {False}
+    assert {run["evaluation"]["dirty"] for run in runs.values()} == {False}
 
 
 def test_modules_named_in_commands_exist() -> None:
