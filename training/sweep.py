@@ -26,6 +26,7 @@ from training.callbacks.of_run import check_environment
 from training.evaluation import tables
 from training.evaluation.command import add_flags, evaluation_of, exit_status, train_flags
 from training.evaluation.comparison import begun
+from training.evaluation.of_run import play_compared
 from training.evaluation.over_seeds import parse_seeds, train_to_end
 from training.evaluation.trained import AGENT
 from training.run import files, games, machine, plain
@@ -130,8 +131,8 @@ def value_of(config: RunConfig, options: EvaluationConfig, root: Path) -> float:
     there = begun(root, config)
     run = RunFolder.create(root, config) if there is None else there
     trained, _ = train_to_end(run, resume=there is not None)
+    results = play_compared(run, trained, options, config)
     protocol = games.protocol_of(config.env)
-    results = protocol.paired(trained, options, config)
     return statistics.mean(
         players[AGENT][protocol.columns(what)[0][0]][0] for what, players in results.items()
     )

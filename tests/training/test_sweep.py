@@ -14,6 +14,8 @@ from fastenv.errors import ConfigError
 from training import sweep as sweep_module
 from training.evaluation.trained import load
 from training.games.skullking.playing import play_matches
+from training.logs.run_data import compared, read_runs
+from training.report import main as report_main
 from training.run.folder import RunFolder
 from training.sweep import main, space
 
@@ -70,6 +72,14 @@ def test_every_trial_trains_every_seed_and_is_worth_their_mean(sweep, tmp_path, 
             found = play_matches(load(run), options, baselines=())
             points.append(found["rule_hard"]["trained"]["points"].value)
         assert each["value"] == pytest.approx(sum(points) / 2)
+    # What they played is on the page that compares runs.
+    runs = read_runs(sorted(tmp_path.glob("s-*")))
+    assert [run.notes for run in runs] == [[]] * 4
+    played = compared(runs)["against 3 x rule_hard"]
+    assert played["s-0-3"]["points"][0] + played["s-0-5"]["points"][0] == pytest.approx(
+        2 * next(each["value"] for each in report["trials"] if each["trial"] == 0)
+    )
+    assert report_main([*(str(run.path) for run in runs), "--out", str(tmp_path / "x.html")]) == 0
     # More trials: those that are there stay as they are.
     before = {path: path.stat().st_mtime_ns for path in tmp_path.glob("s-*/metrics.jsonl")}
     assert sweep(tmp_path, "--trials", 3) == 0

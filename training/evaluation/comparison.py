@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-import torch
-
 from fastenv.errors import ConfigError
 from training.evaluation import paired
+from training.evaluation.of_run import play_compared
 from training.evaluation.over_seeds import over_seeds, train_to_end
 from training.evaluation.trained import provenance
 from training.run import files, games, machine
@@ -178,8 +177,7 @@ def run_comparison(
     for each, there in zip(trainings, before, strict=True):
         run = RunFolder.create(root, each.config) if there is None else there
         trained, record = train_to_end(run, resume=there is not None)
-        torch.set_num_threads(1)
-        results = protocol.paired(trained, options, baseline)
+        results = play_compared(run, trained, options, baseline)
         names = {"variant": each.variant, "command": each.command, "trained": provenance(run)}
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:

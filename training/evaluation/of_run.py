@@ -15,6 +15,7 @@ from training.evaluation import replays
 from training.evaluation.episodes import Episodes
 from training.evaluation.trained import Trained, load, own_episodes
 from training.run import files, games, machine
+from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.options.evaluation import EvaluationConfig
 
@@ -70,6 +71,37 @@ def evaluate(
     files.write_json(path, record)
     console.print(f"evaluated in {record['wall_s']} s, written to {path}")
     return record
+
+
+def play_compared(
+    run: RunFolder, trained: Trained, options: EvaluationConfig, reference: RunConfig
+) -> dict[str, Any]:
+    """Let a checkpoint play what runs are compared by, and keep it for ``training.report``.
+
+    It is the section ``compared`` of ``evaluation.json``, unless :func:`evaluate` has written more
+    of the same checkpoint there.
+
+    Parameters
+    ----------
+    run : RunFolder
+    trained : Trained
+        Its checkpoint.
+    options : EvaluationConfig
+    reference : RunConfig
+        Whose game all of them play.
+
+    Returns
+    -------
+    dict
+        See :meth:`training.evaluation.protocol.Protocol.paired`.
+    """
+    torch.set_num_threads(1)
+    found: dict[str, Any] = games.protocol_of(reference.env).paired(trained, options, reference)
+    path = run.path / "evaluation.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if "compared" in before or before.get("checkpoint") != trained.path.name:
+        files.write_json(path, {**_head(run, trained, options), "compared": found})
+    return found
 
 
 def _head(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:

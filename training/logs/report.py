@@ -189,9 +189,10 @@ def _evaluations(runs: Sequence[RunData]) -> Iterable[str]:
 def _protocols(runs: Sequence[RunData], measures: Collection[str]) -> Iterable[str]:
     """Yield how the evaluations were made, each way once, and what is not self-evident."""
     said = dict.fromkeys(
-        f"{part}: {record.get('protocol', '')}; {run.evaluation.get('intervals', '')}"
+        f"{part}: {record.get('protocol', said_of_all)}; {run.evaluation.get('intervals', '')}"
         for run in runs
-        for part in ("matches", "goals", "episodes")
+        for said_of_all in [run.evaluation.get("policy", "")]
+        for part in ("matches", "goals", "episodes", "compared")
         if isinstance(record := run.evaluation.get(part), dict)
     )
     said |= (

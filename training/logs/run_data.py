@@ -179,9 +179,11 @@ def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
 
 
 def results(run: RunData) -> Results:
-    """Return what ``training.evaluate`` found: group to player to measure to interval."""
+    """Return what ``training.evaluate`` or a comparison found: group to player to measure."""
     record = run.evaluation
     found: Results = {}
+    for what, players in mapping(record, "compared").items():
+        found[what if what == "episodes" else f"against {table_of(what)}"] = dict(players)
     for opponents, players in mapping(mapping(record, "matches"), "results").items():
         found[f"against {table_of(opponents)}"] = dict(players)
     goals = mapping(mapping(record, "goals"), "rates")
