@@ -228,7 +228,7 @@ def milestones() -> str:
         made.append([name, asked, f"{found['reached']} of {count}", *cells, last])
     heads = ("milestone", "asked", "reached by", "decisions", "time of a core", "by the clock")
     last = f"at {min(record.head['steps']):,} decisions"
-    return f"{table((*heads, last), made)}\n\n{record.source}, seeds {_listed(record)}."
+    return f"{table((*heads, last), made)}\n\n{record.source}, seeds {_listed(record.head)}."
 
 
 def pretrained(only: str = "") -> str:
@@ -316,7 +316,7 @@ def dr_mario(runs: str = "") -> str:
     return f"{table(heads, made)}\n\n{record.source}."
 
 
-def comparison(pattern: str, gap: str) -> str:
+def comparison(pattern: str, gap: str = "minus_baseline", but: str = "") -> str:
     """Return variants of a training over seeds, and what each is over the first.
 
     Parameters
@@ -325,18 +325,39 @@ def comparison(pattern: str, gap: str) -> str:
         Of the record's name.
     gap : str
         What the record calls the difference to the baseline.
+    but : str
+        Rows whose name ends so are left out.
     """
     record = newest(pattern)
-    base, made = record.head["baseline"], []
-    for opponents, rows in record.head["compared"].items():
+    made = _compared(record.head, gap, but)
+    return f"{table(_COMPARED, made)}\n\n{record.source}, seeds {_listed(record.head)}."
+
+
+_COMPARED = ("", "3 x", "points", "less mean opponent", "wins %", "bids made %")
+
+
+def _compared(report: Row, gap: str = "minus_baseline", but: str = "") -> list[list[str]]:
+    base, made = report["baseline"], []
+    for opponents, players in report["compared"].items():
+        rows = {row: of for row, of in players.items() if not (but and row.endswith(but))}
         made += [[row, opponents, *_measures(of, "mean")] for row, of in rows.items()]
         made += [
             [f"{row} less {base}", opponents, *_measures(of, gap)]
             for row, of in rows.items()
             if row != base
         ]
-    heads = ("", "3 x", "points", "less mean opponent", "wins %", "bids made %")
-    return f"{table(heads, made)}\n\n{record.source}, seeds {_listed(record)}."
+    return made
+
+
+def defaults() -> str:
+    """Return what the options are worth that an environment named alone learns by."""
+    record = newest("defaults-*-seeds.json")
+    made = [
+        [f"{env}, {row}", *cells]
+        for env, report in record.head["compared"].items()
+        for row, *cells in _compared(report)
+    ]
+    return f"{table(_COMPARED, made)}\n\n{record.source}, seeds {_listed(record.head)}."
 
 
 def _measures(found: Row, kind: str) -> list[str]:
@@ -344,8 +365,8 @@ def _measures(found: Row, kind: str) -> list[str]:
     return [interval(found[name][kind], max(d, least), factor) for name, d, factor in MEASURES]
 
 
-def _listed(record: Record) -> str:
-    return ", ".join(map(str, record.head["seeds"]))
+def _listed(head: Row) -> str:
+    return ", ".join(map(str, head["seeds"]))
 
 
 def pages() -> dict[str, dict[str, Callable[[], str]]]:
@@ -355,7 +376,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "RUNS.md": {
             "milestones": milestones,
             "pretrained": pretrained,
-            "variants": lambda: comparison("variants-*-seeds.json", "minus_baseline"),
+            "variants": lambda: comparison("variants-*-seeds.json"),
             "drmario": dr_mario,
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),
