@@ -182,9 +182,12 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         "pixels": pick("72x80", "84x84", "160x144", "packed72x20"),
         "action_codec": pick("all8", "all9"),
         "allowed_buttons": pick(None, ("a", "left", "down")),
+        "strict_video_access": pick(True, True, False),
         "sticky": pick(0.0, 0.25),
         "max_steps": pick(None, 3, 7),
     }
+    if options["states"] == "power_up":
+        options["ram_fill"] = pick("zero", "seeded")
     if options["pixels"] != "packed72x20":
         options["pixel_mode"] = pick("shade", "gray")
     if kind == "overworld":

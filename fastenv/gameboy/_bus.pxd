@@ -242,7 +242,7 @@ cdef inline bint oam_closed(const Machine* m, int64_t time, bint writing) noexce
     cdef int64_t dot
     if m.dma_end and time >= m.dma_from:
         return True
-    if not is_on(m) or m.ly >= 144:
+    if m.c.video_is_open or not is_on(m) or m.ly >= 144:
         return False
     dot = time - line_start(m)
     if m.mode == SCAN:
@@ -262,7 +262,7 @@ cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t time) no
         if oam_closed(m, time, False):
             return 0xFF
         return s.oam[low] if low < 160 else 0
-    if 0x8000 <= address < 0xA000:
+    if 0x8000 <= address < 0xA000 and not m.c.video_is_open:
         catch_up(m, time)
         if m.mode == DRAW:
             return 0xFF
@@ -423,7 +423,7 @@ cdef inline void store_slow(
         write_register(m, low, value, time)
     elif 0x8000 <= address < 0xA000:
         catch_up(m, time)
-        if m.mode != DRAW:
+        if m.mode != DRAW or m.c.video_is_open:
             s.vram[address & 0x1FFF] = value
     elif address >= 0xFE00:
         catch_up(m, time)

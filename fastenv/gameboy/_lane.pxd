@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
-from fastenv._rng cimport rng_bounded, rng_seed, rng_uniform
+from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._machine cimport Machine
@@ -173,6 +173,29 @@ cdef inline bint look_around(Lane* lane, const Seen* before) noexcept nogil:
 # -- episodes --------------------------------------------------------------------------------------
 
 
+cdef inline uint64_t fill(uint8_t* memory, int count, uint64_t x) noexcept nogil:
+    # Write bytes of a xorshift generator; return its state.
+    cdef int k
+    for k in range(count):
+        if k & 7 == 0:
+            x ^= x << 13
+            x ^= x >> 7
+            x ^= x << 17
+        memory[k] = x >> 8 * (k & 7) & 0xFF
+    return x
+
+
+cdef inline void fill_memory(Lane* lane) noexcept nogil:
+    # Fill all memory, as it may be when a console is turned on.
+    cdef State* s = lane.s
+    cdef uint64_t x = rng_next(lane.e.rng)
+    x = fill(s.oam, sizeof(s.oam), x if x else 1)
+    x = fill(s.high + 0x80, 0x7F, x)
+    x = fill(s.vram, sizeof(s.vram), x)
+    x = fill(s.wram, sizeof(s.wram), x)
+    fill(lane.cart, lane.r.cart_bytes, x)
+
+
 cdef inline void reset_lane(
     uint8_t* row, const uint8_t* shared, const Knobs* knobs, const uint64_t* seed
 ) noexcept nogil:
@@ -196,6 +219,8 @@ cdef inline void reset_lane(
     start = shared + r.starts_at + <int64_t>number * r.start_bytes
     memcpy(lane.s, start, sizeof(State))
     memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
+    if r.fills_ram:
+        fill_memory(&lane)
     for k in range(r.stack_k):
         memcpy(lane.stack + r.plane * k, start + sizeof(State) + r.cart_bytes, r.plane)
     if r.kind == KIND_GOAL:

@@ -115,7 +115,7 @@ cdef extern from "_state.h":
         int32_t goal_bytes
         int32_t num_events
         int32_t events_at
-        int32_t unused
+        int32_t fills_ram
         int32_t size[3]
         int32_t places[10]
         int64_t goal_at
@@ -136,7 +136,7 @@ cdef extern from "_state.h":
         int32_t rom_banks
         int32_t ram_banks
         int32_t mbc
-        int32_t pad
+        int32_t video_is_open
         uint8_t read_ones[128]
         uint64_t spread[256]
         Rules rules

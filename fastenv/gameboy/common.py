@@ -13,9 +13,11 @@ import numpy as np
 from fastenv.errors import ConfigError
 from fastenv.gameboy import frames
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
-from fastenv.gameboy.config import BONUSES, CELLS, KINDS, OURS, POWER_UP, GameBoyConfig
+from fastenv.gameboy.config import BONUSES, CELLS, KINDS, OURS, POWER_UP, SEEDED, GameBoyConfig
 from fastenv.gameboy.goals import GoalTemplate, goal_of
+from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
+from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.starts import Starts, load_starts
 from fastenv.gameboy.state import MAX_EVENT_BYTES, RULES_DTYPE, lane_dtype, shared_record
 
@@ -88,6 +90,7 @@ class Common:
         row = np.zeros(1, RULES_DTYPE)
         for name in (*_FRACTIONS, *_COUNTS):
             row[name] = getattr(config, name)
+        row["fills_ram"] = config.ram_fill == SEEDED
         row["release_after"], row["max_steps"] = config.release_after_frames, config.max_steps or 0
         row["kind"], row["packed"] = KINDS.index(config.kind), form.packed
         row["plane"], row["rows"], row["columns"] = form.plane, len(form.ys), len(form.xs)
@@ -124,7 +127,12 @@ class Common:
     def shared(self) -> np.ndarray:
         """Return what all lanes of an engine read, shape (1,)."""
         records = self.starts.records(self.config.format)
-        return shared_record(self.cartridge, self.rules, self.goal_planes, records)
+        strict = self.config.strict_video_access
+        return shared_record(self.cartridge, self.rules, self.goal_planes, records, strict)
+
+    def machine(self, row: np.ndarray) -> Machine:
+        """Return the reference machine of a row, shape (1,)."""
+        return unpack(row, self.cartridge, self.config.strict_video_access)
 
 
 def event_bits(numbers: tuple[int, ...]) -> np.ndarray:
@@ -162,6 +170,11 @@ def load_common(config: GameBoyConfig) -> Common:
     cartridge, states = read_rom(config.rom), config.states
     if states is None:
         states = POWER_UP if config.rom != OURS or config.kind == "pixels" else OURS
+    if config.ram_fill == SEEDED and states != POWER_UP:
+        raise ConfigError(
+            f"ram_fill={SEEDED!r} is not possible: states={str(states)!r} say what memory holds, "
+            f"only {POWER_UP!r} does not."
+        )
     starts = load_starts(states, cartridge)
     number = config.start_state
     if number is not None and number >= len(starts.rows):

@@ -23,6 +23,7 @@ CODECS = {
 OURS = "lantern_walk"
 CELLS = "cells"
 POWER_UP = "power_up"
+ZERO, SEEDED = "zero", "seeded"
 KNOBS = ("start_state",)
 # Options by the name of what they are for (docs/gameboy.md, 21).
 PRESETS: dict[str, dict[str, Any]] = {"scale": {"stack_k": 1, "pixels": "packed72x20"}}
@@ -99,6 +100,12 @@ class GameBoyConfig:
     allowed_buttons : sequence of str, optional
         Of the codec's buttons, those that do something; default all. The others are masked, and
         press nothing.
+    ram_fill : {"zero", "seeded"}
+        What memory holds when the machine is turned on: 0, or bytes from the lane's stream, other
+        ones in each episode (docs/gameboy.md, 18).
+    strict_video_access : bool
+        Whether the display closes video memory to the processor while it reads it, as on the
+        console (docs/gameboy.md, 5.5).
     sticky : float
         Probability that a step repeats the action of the one before.
     max_steps : int, optional
@@ -133,6 +140,8 @@ class GameBoyConfig:
     pixel_mode: str = "shade"
     action_codec: str = "all8"
     allowed_buttons: tuple[str, ...] | None = None
+    ram_fill: str = ZERO
+    strict_video_access: bool = True
     sticky: float = 0.0
     max_steps: int | None = None
     goal: str | Path = OURS
@@ -168,6 +177,9 @@ class GameBoyConfig:
         _choice("action_codec", self.action_codec, CODECS)
         self._check_buttons()
         _number("sticky", self.sticky, 0.0, 1.0)
+        _choice("ram_fill", self.ram_fill, (ZERO, SEEDED))
+        if not isinstance(self.strict_video_access, (bool, np.bool_)):
+            raise _refuse("strict_video_access", self.strict_video_access, "True or False")
         if self.max_steps is not None:
             _integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
         self._check_goal()

@@ -25,6 +25,8 @@ class Console:
         Whether iterations of idle loops are left out; nobody can tell.
     bus_phase : int
         0, or -4 to access registers of timer and display a machine cycle early, like PyBoy.
+    strict_video_access : bool
+        Whether the display closes video memory to the processor (docs/gameboy.md, 5.5).
 
     Raises
     ------
@@ -45,12 +47,14 @@ class Console:
         row: np.ndarray[Any, Any],
         skip_idle: bool = True,
         bus_phase: int = 0,
+        strict_video_access: bool = True,
     ) -> None:
         validate_rows(row, cartridge)
         self.cartridge, self.row = cartridge, row.copy()
         self.skip_idle, self.bus_phase = skip_idle, bus_phase
         self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
-        self._shared = shared_record(cartridge).view(np.uint8)
+        shared = shared_record(cartridge, strict_video_access=strict_video_access)
+        self._shared = shared.view(np.uint8)
         self._bytes = self.row.view(np.uint8)
 
     def run_frame(self, draw: bool = True) -> None:

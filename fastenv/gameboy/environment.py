@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv.gameboy.common import Common
+from fastenv.gameboy.config import SEEDED
 from fastenv.gameboy.frames import difference
-from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_map import PLACES
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import Place
@@ -52,7 +52,7 @@ class Environment:
 
     def __init__(self, common: Common) -> None:
         self.common, self.config = common, common.config
-        self.machine = Machine(common.cartridge)
+        self.machine = Machine(common.cartridge, common.config.strict_video_access)
         self.rng = Rng()
         self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
         self.start = self.last_action = 0
@@ -85,7 +85,9 @@ class Environment:
         rows = self.common.starts.rows
         start = starts[self.start].tobytes()
         row, frame = start[: rows.itemsize], start[rows.itemsize :]
-        self.machine = unpack(np.frombuffer(row, rows.dtype), self.common.cartridge)
+        self.machine = self.common.machine(np.frombuffer(row, rows.dtype))
+        if self.config.ram_fill == SEEDED:
+            self.machine.fill_memory(self.rng.next())
         self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
         self.last_action = 0
         self.stack = [frame] * self.config.stack_k

@@ -33,7 +33,7 @@ def unpack(row: Any, common: Common) -> Environment:
     """Return the environment of a row, any object with the buffer protocol; it is copied."""
     lane = np.frombuffer(row, common.dtype)
     env = Environment(common)
-    env.machine = position.unpack(lane, common.cartridge)
+    env.machine = common.machine(lane)
     record = lane[0]
     for name in _SAME:
         setattr(env, name, record[name].item())

@@ -61,9 +61,11 @@ def _pack_high(high: Any, machine: Machine) -> None:
     high[_SOUND], high[_HRAM] = list(bus.sound), list(bus.hram)
 
 
-def unpack(row: np.ndarray[Any, Any], cartridge: Cartridge) -> Machine:
-    """Return the machine of a row, shape (1,), with its cartridge."""
-    machine, record = Machine(cartridge), row[0]
+def unpack(
+    row: np.ndarray[Any, Any], cartridge: Cartridge, strict_video_access: bool = True
+) -> Machine:
+    """Return the machine of a row, shape (1,); the rest is that of :class:`Machine`."""
+    machine, record = Machine(cartridge, strict_video_access), row[0]
     bus, ppu, timer = machine.bus, machine.ppu, machine.bus.timer
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU)):
         for name in names:

@@ -195,7 +195,7 @@ RULES_DTYPE = np.dtype(
         ("goal_bytes", "i4"),  # a part of the stack, its end
         ("num_events", "i4"),
         ("events_at", "i4"),
-        ("unused", "i4"),
+        ("fills_ram", "i4"),  # 1: a reset fills memory with bytes of the lane's stream
         ("size", "i4", (3,)),  # of the world: maps, rows, columns
         ("places", "i4", (len(Place),)),  # -1: nowhere
         ("goal_at", "i8"),  # in the shared record
@@ -222,7 +222,7 @@ SHARED_DTYPE = np.dtype(
         ("rom_banks", "i4"),  # a power of two, of 16 KiB
         ("ram_banks", "i4"),  # a power of two, of 8 KiB; 0: no RAM
         ("mbc", "i4"),  # a Mbc
-        ("pad", "i4"),
+        ("video_is_open", "i4"),  # to the processor at any time (docs/gameboy.md, 5.5)
         ("read_ones", "u1", (0x80,)),  # bits of registers that read as 1
         # The bits of a byte as eight bytes in memory order, the highest bit first.
         ("spread", "u8", (256,)),
@@ -233,7 +233,11 @@ SHARED_DTYPE = np.dtype(
 
 
 def shared_record(
-    cartridge: Cartridge, rules: Any = None, goal: bytes = b"", starts: Any = None
+    cartridge: Cartridge,
+    rules: Any = None,
+    goal: bytes = b"",
+    starts: Any = None,
+    strict_video_access: bool = True,
 ) -> np.ndarray[Any, Any]:
     """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
 
@@ -246,6 +250,8 @@ def shared_record(
         Packed frames.
     starts : ndarray of uint8, shape (S, bytes), optional
         Start states: row of the machine and packed frame.
+    strict_video_access : bool
+        Whether the display closes video memory to the processor while it reads it.
     """
     rom = np.frombuffer(cartridge.rom, np.uint8)
     parts: list[tuple[Any, ...]] = [("head", SHARED_DTYPE), ("rom", "u1", rom.shape)]
@@ -256,6 +262,7 @@ def shared_record(
     head = record["head"]
     head["rom_banks"], head["ram_banks"] = cartridge.rom_banks, cartridge.ram_banks
     head["mbc"], head["read_ones"] = cartridge.mbc, t.READ_ONES
+    head["video_is_open"] = not strict_video_access
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     head["spread"] = bits.view(np.uint64)[:, 0]
     record["rom"] = rom

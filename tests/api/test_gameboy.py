@@ -3,6 +3,8 @@
 The reference runs some twenty frames a second: where it takes part, a step is one frame.
 """
 
+from itertools import pairwise
+
 import gymnasium
 import numpy as np
 import pytest
@@ -114,3 +116,33 @@ def test_stable_baselines_learns(env_id, policy):
     venv = make_sb3_vec_env(env_id, 2, seed=0, **options)
     model = sb3.PPO(policy, venv, n_steps=8, batch_size=8, n_epochs=1, device="cpu", seed=0)
     assert model.learn(16).num_timesteps == 16
+
+
+@needs_core
+def test_an_episode_becomes_a_gif(tmp_path):
+    """As docs/gameboy.md, 2, shows it."""
+    image = pytest.importorskip("PIL.Image")
+    options = {"max_steps": 5, "frames_per_step": 24, "disable_env_checker": True}
+    env = gymnasium.make("fastenv/LanternWalk-v0", render_mode="rgb_array", **options)
+    env = gymnasium.wrappers.RenderCollection(env)
+    env.reset(seed=0)
+    rendered, done = [env.unwrapped.render()], False
+    while not done:
+        _, _, terminated, truncated, _ = env.step(5)
+        rendered.append(env.unwrapped.render())
+        done = terminated or truncated
+    first, *others = map(image.fromarray, env.render())
+    film = tmp_path / "walk.gif"
+    first.save(film, save_all=True, append_images=others, duration=400, loop=0)
+    with image.open(film) as found:
+        assert found.size == (160, 144)
+        shown = []
+        for number in range(found.n_frames):
+            found.seek(number)
+            shown.append((np.asarray(found.convert("RGB")), found.info["duration"]))
+    # A GIF keeps a frame that equals the one before by showing that one for longer.
+    assert sum(duration for _, duration in shown) == 400 * len(rendered) == 400 * 6
+    different = [rendered[0], *(b for a, b in pairwise(rendered) if (a != b).any())]
+    assert len(shown) == len(different) > 2
+    for (picture, _), wanted in zip(shown, different, strict=True):
+        assert np.array_equal(picture, wanted)

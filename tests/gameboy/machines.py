@@ -23,10 +23,10 @@ def build(program, *, kind=0x00, ram=0, banks=2, fill=b"\0", patches=()):
     return read_cartridge(bytes(rom))
 
 
-def machine_with_memory(cartridge, seed):
+def machine_with_memory(cartridge, seed, strict_video_access=True):
     """Return a reference machine at power-up whose memory is full of bytes."""
     rng = np.random.default_rng(seed)
-    machine = Machine(cartridge)
+    machine = Machine(cartridge, strict_video_access)
     for memory in (machine.ppu.vram, machine.ppu.oam, machine.bus.wram, machine.bus.cart.ram):
         memory[:] = rng.integers(0, 256, len(memory), np.uint8).tobytes()
     machine.ppu.oam[::4] = rng.integers(0, 176, 40, np.uint8).tobytes()  # most of them are seen
@@ -56,7 +56,7 @@ def assert_same(machine, console, drawn):
 
 def reloaded(machine):
     """Return the machine that its row stands for."""
-    return unpack(pack(machine), machine.cartridge)
+    return unpack(pack(machine), machine.cartridge, machine.ppu.strict)
 
 
 # -- random programs -------------------------------------------------------------------------------

@@ -150,8 +150,9 @@ def test_a_masked_reset_is_a_fresh_one_and_touches_no_other_lane(options):
     after_rows, fresh_rows = rows
     for name in set(engine.spec.state_dtype.names) - {"visits", "visit_id"}:
         assert np.array_equal(after_rows[name][mask == 1], fresh_rows[name][mask == 1]), name
-    engine.reset_many(mask=np.zeros(6, bool))
-    assert np.array_equal(engine.get_state(), after)
+    for skip in (True, False):
+        engine.reset_many(mask=np.zeros(6, bool), skip_reset_if_empty=skip)
+        assert np.array_equal(engine.get_state(), after)
     engine.reset_many(seeds=0)
     assert np.array_equal(engine.get_state(), fresh)
 

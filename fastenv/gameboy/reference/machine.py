@@ -8,6 +8,8 @@ from fastenv.gameboy.reference.cpu import Cpu
 from fastenv.gameboy.reference.ppu import VBLANK
 from fastenv.gameboy.tables import DIV_AT_POWER_UP, IO, M_CYCLE, POWER_UP
 
+WORD = 2**64 - 1
+
 
 class Machine:
     """A Game Boy with a cartridge, turned on, as its boot program leaves it.
@@ -15,6 +17,8 @@ class Machine:
     Parameters
     ----------
     cartridge : Cartridge
+    strict_video_access : bool
+        Whether the display closes video memory to the processor (docs/gameboy.md, 5.5).
 
     Attributes
     ----------
@@ -22,11 +26,12 @@ class Machine:
         Its parts; the others belong to the bus.
     """
 
-    def __init__(self, cartridge: Cartridge) -> None:
+    def __init__(self, cartridge: Cartridge, strict_video_access: bool = True) -> None:
         self.cartridge = cartridge
         self.bus = Bus(cartridge)
         self.cpu = Cpu(self.bus)
         self.ppu = self.bus.ppu
+        self.ppu.strict = strict_video_access
         self._power_up()
 
     def _power_up(self) -> None:
@@ -42,6 +47,23 @@ class Machine:
         ppu.lcdc = POWER_UP[IO.LCDC]
         ppu.bgp, ppu.obp0, ppu.obp1 = (POWER_UP[low] for low in (IO.BGP, IO.OBP0, IO.OBP1))
         ppu.dot, ppu.mode, ppu.lyc_match = -M_CYCLE, VBLANK, True
+
+    def fill_memory(self, seed: int) -> None:
+        """Fill all memory with bytes: those of a console that was just turned on are any.
+
+        Parameters
+        ----------
+        seed : int
+            Of Marsaglia's xorshift of 64 bits, whose numbers are taken low bytes first.
+        """
+        bus, state = self.bus, seed or 1
+        for memory in (self.ppu.oam, bus.hram, self.ppu.vram, bus.wram, bus.cart.ram):
+            for at in range(0, len(memory), 8):
+                state ^= state << 13 & WORD
+                state ^= state >> 7
+                state ^= state << 17 & WORD
+                word = state.to_bytes(8, "little")
+                memory[at : at + 8] = word[: len(memory) - at]
 
     def press(self, keys: int) -> None:
         """Set which keys are pressed: bits of :class:`fastenv.gameboy.tables.Key`."""

@@ -29,10 +29,13 @@ class Ppu:
         T since the frame began.
     mode, ly : int
         As STAT and LY show them.
+    strict : bool
+        Whether video memory is closed to the processor while the display reads it.
     """
 
     def __init__(self, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
+        self.strict = True
         self.vram, self.oam = bytearray(0x2000), bytearray(160)
         self.lcdc = self.stat = self.scy = self.scx = self.lyc = 0
         self.bgp = self.obp0 = self.obp1 = self.wy = self.wx = 0
@@ -154,23 +157,25 @@ class Ppu:
     @property
     def vram_hidden(self) -> bool:
         """Whether VRAM reads as $FF."""
-        return self.mode == DRAW or (self.mode == SCAN and self.dot_of_line >= SCAN_END - M_CYCLE)
+        late = self.mode == SCAN and self.dot_of_line >= SCAN_END - M_CYCLE
+        return self.strict and (self.mode == DRAW or late)
 
     @property
     def vram_closed(self) -> bool:
         """Whether writes to VRAM are lost."""
-        return self.mode == DRAW
+        return self.strict and self.mode == DRAW
 
     @property
     def oam_hidden(self) -> bool:
         """Whether OAM reads as $FF."""
         between = self.mode == HBLANK and self.ly > 0 and self.dot_of_line >= NEXT_LY
-        return self.mode in (SCAN, DRAW) or between
+        return self.strict and (self.mode in (SCAN, DRAW) or between)
 
     @property
     def oam_closed(self) -> bool:
         """Whether writes to OAM are lost."""
-        return self.mode == DRAW or (self.mode == SCAN and self.dot_of_line < SCAN_END - M_CYCLE)
+        early = self.mode == SCAN and self.dot_of_line < SCAN_END - M_CYCLE
+        return self.strict and (self.mode == DRAW or early)
 
     @property
     def dot_of_line(self) -> int:

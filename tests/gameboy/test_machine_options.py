@@ -1,0 +1,93 @@
+"""Options of the machine in an environment: what memory holds at first, and who may see video's."""
+
+import numpy as np
+import pytest
+
+from fastenv.engine import BatchEngine
+from fastenv.errors import ConfigError
+from fastenv.gameboy import make_game
+from fastenv.gameboy.reference import Machine
+from tests.gameboy.lanes import BACKENDS, engine_of
+from tests.gameboy.machines import build
+
+ONE_FRAME = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
+MEMORY = ("oam", "vram", "wram", "cart")
+
+
+@pytest.fixture
+def rom(tmp_path):
+    """A program that does nothing, with 8 KiB of RAM in its cartridge."""
+    path = tmp_path / "idle.gb"
+    path.write_bytes(build(b"\x18\xfe", kind=0x03, ram=2).rom)
+    return path
+
+
+# -- memory at power-up (docs/gameboy.md, 18) ------------------------------------------------------
+
+
+def memory_of(engine):
+    rows = engine.get_states()
+    parts = [rows[name] for name in MEMORY] + [rows["high"][:, 0x80:0xFF]]
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_memory_is_filled_from_the_stream_of_the_lane(backend, rom):
+    engine = engine_of(3, backend, rom=rom, ram_fill="seeded", **ONE_FRAME)
+    first = memory_of(engine)
+    assert first.shape == (3, 160 + 0x2000 * 3 + 0x7F)
+    for memory in first:  # some 96 of each byte, in any half
+        assert np.bincount(memory, minlength=256).min() > 40
+    assert (first[0] == first[1]).mean() < 0.01  # lanes differ
+    engine.reset_many(mask=np.array([True, False, False]))
+    second = memory_of(engine)
+    assert (first[0] == second[0]).mean() < 0.01  # and episodes
+    assert np.array_equal(first[1:], second[1:])
+    engine.reset_many(seeds=0)
+    assert np.array_equal(memory_of(engine), first)  # which a seed says in full
+    twin = engine_of(3, "reference", rom=rom, ram_fill="seeded", **ONE_FRAME)
+    assert np.array_equal(engine.get_states(), twin.get_states())
+
+
+def test_memory_is_empty_by_default(rom):
+    assert not memory_of(engine_of(2, rom=rom, **ONE_FRAME)).any()
+
+
+def test_start_states_say_what_memory_holds():
+    with pytest.raises(ConfigError, match="ram_fill='seeded' is not possible: states='lantern_"):
+        make_game(states="lantern_walk", ram_fill="seeded")
+    with pytest.raises(ConfigError, match="ram_fill='random' is not possible: ram_fill must be"):
+        make_game(ram_fill="random")
+
+
+def test_numbers_of_the_generator():
+    """The first of xorshift with the shifts 13, 7 and 17 from 1: 2^30 + 2^23 + 2^17 + ..."""
+    machine = Machine(build(b""))
+    machine.fill_memory(1)
+    assert int.from_bytes(machine.ppu.oam[:8], "little") == 0x40822041
+    machine.fill_memory(0)  # the only state that the generator would never leave
+    assert int.from_bytes(machine.ppu.oam[:8], "little") == 0x40822041
+
+
+# -- video memory (docs/gameboy.md, 5.5) -----------------------------------------------------------
+
+# Write to $8000 and $FE00 in mode 3, and keep what is read: first wait for LY = 1, then a little.
+PROBE = bytes.fromhex("f0 44 fe 01 20 fa 06 06 05 20 fd 3e 55 ea 00 80 fa 00 80 ea 00 c0 18 fe")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("strict", "seen"), [(True, 0xFF), (False, 0x55)])
+def test_video_memory_while_the_display_reads_it(backend, strict, seen, tmp_path):
+    path = tmp_path / "probe.gb"
+    path.write_bytes(build(PROBE).rom)
+    game = make_game(rom=path, strict_video_access=strict, **ONE_FRAME)
+    engine = BatchEngine(game, 1, backend)
+    engine.reset_many(seeds=0)
+    engine.step_many(np.zeros(1, np.int32))
+    row = engine.get_states()[0]
+    assert (row["wram"][0], row["vram"][0]) == (seen, 0x55 if not strict else 0)
+
+
+def test_whether_video_memory_is_strict_is_true_or_false():
+    with pytest.raises(ConfigError, match="strict_video_access='no' is not possible"):
+        make_game(strict_video_access="no")
