@@ -13,22 +13,19 @@ from typing import Any
 import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
-from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
 import fastenv
-from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.drmario import _reachability
 from fastenv.drmario import tables as t
 from fastenv.engine import rng_streams
 from fastenv.vector import allocate
 from training.bench.play import Playback
-from training.bench.stopwatch import Stopwatch
+from training.bench.stopwatch import time_stock
 from training.bench.timing import Work, interleaved, summary
 from training.bench.trainer_modes import trainer
 from training.bench.verdicts import bar, ratio_bar, speed_bar
-from training.run import machine
 from training.run.config import RunConfig
 from training.sb3.vec import TimedVecEnv
 
@@ -180,25 +177,16 @@ class SmallCNN(BaseFeaturesExtractor):
 
 def stock_row(repeats: int, sizes: Mapping[str, Any] = SIZES) -> dict[str, Any]:
     """Return stock MaskablePPO with a small CNN: as many timed iterations as ``repeats``."""
-    torch.set_num_threads(1)
     learning = {name: value for name, value in sizes.items() if name != "num_envs"}
     engine = fastenv.make_engine(PLACEMENTS, sizes["num_envs"], num_threads=1, **TRAINING)
-    vec = TimedVecEnv(BatchVecEnv(engine))
     policy = {"features_extractor_class": SmallCNN, "net_arch": []}
-    model = MaskablePPO("MlpPolicy", vec, policy_kwargs=policy, device="cpu", seed=0, **learning)
-    model.set_logger(Logger(None, []))
-    watch, load = Stopwatch(vec, lambda seen: len(seen) == repeats), machine.load()
-    model.learn(1 << 40, callback=watch)
-    vec.close()
-    found = watch.iterations
-    return {
-        "what": f"stock MaskablePPO, {SmallCNN.__name__}",
-        "backend": engine.backend,
-        "steps_per_s": statistics.median(i.steps / i.wall_s for i in found),
-        "share_env_all": [i.phases["env"] / i.wall_s for i in found],
-        "load": [load, machine.load()],
-        "noisy": max(load, machine.load()) > machine.physical_cores(),
-    }
+
+    def learner(vec: TimedVecEnv) -> MaskablePPO:
+        options = {"policy_kwargs": policy, "device": "cpu", "seed": 0, **learning}
+        return MaskablePPO("MlpPolicy", vec, **options)
+
+    found = time_stock(learner, engine, repeats)
+    return {"what": f"stock MaskablePPO, {SmallCNN.__name__}", **found}
 
 
 def native_row(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -> dict[str, Any]:

@@ -18,13 +18,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from stable_baselines3 import PPO
 
 import fastenv
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from training.bench.play import METHOD_ON, METHOD_SINGLE, Playback, single_env_work
+from training.bench.stopwatch import time_stock
 from training.bench.timing import Work, interleaved, rss_mb, summary
 from training.bench.verdicts import bar, ratio_bar, unmeasured_bar
+from training.sb3.vec import TimedVecEnv
 
 ENV = "GameBoyPixels-v0"
 FRAMES = 24  # of a step
@@ -46,6 +49,10 @@ ASKED: dict[tuple[str, str], tuple[float | None, float | None]] = {
     (OURS, "draw"): (38e3, 2.4),
 }
 RESET_US, PYTHON_US, MANY_OVER_64 = 2.0, 15.0, 0.9
+TWO_THREADS, ENV_SHARE = 1.8, 0.05
+# Of stock PPO, whose CnnPolicy is the network of Nature's DQN, on four gray frames.
+LEARNING: dict[str, Any] = {"num_envs": 64, "n_steps": 32, "batch_size": 256, "n_epochs": 4}
+SEEN: dict[str, Any] = {"pixels": "84x84", "pixel_mode": "gray", "stack_k": 4, "sticky": 0.25}
 GROWTH_STEPS = 100_000
 MAX_MEM_DELTA = 2**20  # bytes of the resident set, unless others are given
 METHOD_ALONE = "one machine without an environment; keys and frames are those of PyBoy"
@@ -225,6 +232,38 @@ def single_row(repeats: int, seconds: float) -> Row:
     return row | {"method": METHOD_SINGLE}
 
 
+def thread_rows(repeats: int, seconds: float, lanes: int = LANES[-1]) -> list[Row]:
+    """Return Lantern Walk with one and with two threads, in turns."""
+    options = {**rom_options(OURS), **STEP}
+    plays = {
+        threads: Playback(
+            ENV, lanes, 1, options, workload="uniform", stagger=STAGGER, num_threads=threads
+        )
+        for threads in (1, 2)
+    }
+    works = {str(threads): play.work() for threads, play in plays.items()}
+    found = interleaved(works, repeats, seconds)
+    return [
+        _row(OURS, "threads", play.engine, summary(found[str(threads)], threads), FRAMES, 0, STEP)
+        | {"num_threads": threads}
+        for threads, play in plays.items()
+    ]
+
+
+def stock_row(repeats: int, sizes: Mapping[str, Any] = LEARNING) -> Row:
+    """Return stock PPO with its own CNN: as many timed iterations as ``repeats``."""
+    learning = {name: value for name, value in sizes.items() if name != "num_envs"}
+    engine = fastenv.make_engine(ENV, sizes["num_envs"], num_threads=1, **rom_options(OURS), **SEEN)
+
+    def learner(vec: TimedVecEnv) -> PPO:
+        return PPO("CnnPolicy", vec, device="cpu", seed=0, **learning)
+
+    found = time_stock(learner, engine, repeats)
+    about = _about(OURS, "stock PPO", engine, SEEN)
+    share = float(np.median(found["share_env_all"]))
+    return {"kind": "training", **about, **sizes, **found, "share_env": share}
+
+
 def forced_rows(repeats: int, seconds: float, lanes: int = LANES[0]) -> list[Row]:
     """Return Lantern Walk with a reset in every step, which prices resets beside ``step``."""
     options = {**STEP, "max_steps": 1}
@@ -325,7 +364,8 @@ def all_rows(repeats: int, seconds: float) -> list[Row]:
             rows.append(alone_row(rom, way, repeats, seconds))
     for measured in (many_rows, reset_rows, forced_rows):
         rows += measured(repeats, seconds)
-    return [*rows, single_row(repeats, seconds), growth_row()]
+    rows += thread_rows(repeats, seconds)
+    return [*rows, single_row(repeats, seconds), growth_row(), stock_row(repeats)]
 
 
 def bars(rows: list[Row], max_mem_delta: int = MAX_MEM_DELTA) -> list[Row]:
@@ -353,11 +393,17 @@ def bars(rows: list[Row], max_mem_delta: int = MAX_MEM_DELTA) -> list[Row]:
     us = [1e6 / speed for speed in single["steps_per_cpu_s_all"]]
     what = "game boy: one env through Gymnasium, one frame of halt, us a step"
     found.append(_least(what, PYTHON_US, us, single))
+    one, two = (row for row in rows if row["what"] == "threads")
+    what = f"game boy: 2 threads over 1, n={one['num_envs']:,}, wall"
+    found.append(ratio_bar(what, TWO_THREADS, two, one, "steps_per_s"))
     growth = next(row for row in rows if row["kind"] == "growth")
     name = f"game boy: growth over {growth['steps']:,} steps, bytes of"
     for memory, limit in (("python", 0), ("rss", max_mem_delta)):
         measured = growth[f"{memory}_growth_bytes"]
         found.append(bar(f"{name} {memory}", limit, measured, most=True))
+    stock = next(row for row in rows if row["what"] == "stock PPO")
+    what = f"game boy: stock PPO, CnnPolicy, {stock['num_envs']} lanes: env share of wall time"
+    found.append(_least(what, ENV_SHARE, stock["share_env_all"], stock))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,11 @@ from typing import Any
 
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 
+from fastenv.adapters.sb3 import BatchVecEnv
+from fastenv.engine import BatchEngine
+from training.run import machine
 from training.sb3.vec import TimedVecEnv
 
 # `loss` is the forward pass of the update and everything up to the loss; clipping of the gradient
@@ -186,3 +191,33 @@ class Stopwatch(BaseCallback):
                 yield batch
 
         return clocked
+
+
+def time_stock(
+    learner: Callable[[TimedVecEnv], Any], engine: BatchEngine, repeats: int
+) -> dict[str, Any]:
+    """Train a stock trainer on one thread; return how fast it was and the share of the env.
+
+    Parameters
+    ----------
+    learner : callable
+        Makes the trainer for a ``VecEnv``.
+    engine : BatchEngine
+    repeats : int
+        Iterations that are timed.
+    """
+    torch.set_num_threads(1)
+    vec = TimedVecEnv(BatchVecEnv(engine))
+    model = learner(vec)
+    model.set_logger(Logger(None, []))
+    watch, load = Stopwatch(vec, lambda seen: len(seen) == repeats), machine.load()
+    model.learn(1 << 40, callback=watch)
+    vec.close()
+    found = watch.iterations
+    return {
+        "backend": engine.backend,
+        "steps_per_s": statistics.median(i.steps / i.wall_s for i in found),
+        "share_env_all": [i.phases["env"] / i.wall_s for i in found],
+        "load": [load, machine.load()],
+        "noisy": max(load, machine.load()) > machine.physical_cores(),
+    }
