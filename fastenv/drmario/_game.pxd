@@ -1,7 +1,7 @@
 # A game of Dr. Mario as inline functions on its row; the readable twin is reference.py. Same steps,
 # same names, same order of draws. A row is a head, one or two players, and what is behind them;
 # `agents` is a constant where these functions are called, so that games of one carry nothing of two.
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
 from fastenv._rng cimport rng_bounded, rng_next, rng_seed
@@ -11,7 +11,6 @@ from fastenv.drmario._state cimport *
 
 cdef enum:
     SIDES = BUTTON_LEFT | BUTTON_RIGHT
-    UPS = BUTTON_UP | BUTTON_DOWN
 
 
 # -- small things ----------------------------------------------------------------------------------
@@ -121,49 +120,70 @@ cdef inline void move_down(const Tables* tb, const Head* h, Player* p) noexcept 
         lower(tb, p)
 
 
-cdef inline void shift(Player* p, int way) noexcept nogil:
-    if fits(p, p.row, p.col + way, p.rot):
-        p.col += way
-    else:
-        p.hor_velocity = BLOCKED_REPEAT
+# Where actions are random, so is what a pill does sideways and how it turns, and a branch that the
+# processor guesses wrongly takes longer than all that is computed here: there are none.
+
+cdef struct Room:
+    # Where a pill in its row fits: bit c + 1 is for column c, that of its left half or of both.
+    uint32_t flat
+    uint32_t upright
 
 
-cdef inline void move_sideways(Player* p) noexcept nogil:
-    if p.buttons_pressed & SIDES:
-        p.hor_velocity = 0
-    elif p.buttons_held & SIDES:
-        p.hor_velocity += 1
-        if p.hor_velocity < FIRST_REPEAT:
-            return
-        p.hor_velocity = NEXT_REPEAT
-    else:
-        return
-    if p.buttons_held & BUTTON_RIGHT and p.col != (
-        COLUMNS - 1 if p.rot & 1 else COLUMNS - 2
-    ):
-        shift(p, 1)
-    if p.buttons_held & BUTTON_LEFT and p.col > 0:
-        shift(p, -1)
+cdef inline Room room_of(const Player* p) noexcept nogil:
+    cdef const uint8_t* cells = p.board + cell_of(p.row, 0)
+    cdef uint32_t here = empty_row(cells)
+    cdef Room room
+    room.flat = (here & here >> 1) << 1
+    room.upright = (here if p.row == ROWS - 1 else here & empty_row(cells - COLUMNS)) << 1
+    return room
 
 
-cdef inline void try_rotation(Player* p, int rot, int old_rot, int old_col) noexcept nogil:
-    cdef bint beside = (rot & 1) == 0 and p.col > 0 and fits(p, p.row, p.col - 1, rot)
-    p.rot = rot
-    if fits(p, p.row, p.col, rot):
-        if beside and p.buttons_held & BUTTON_LEFT:
-            p.col -= 1
-    elif beside:
-        p.col -= 1
-    else:
-        p.rot, p.col = old_rot, old_col
+cdef inline uint32_t has_room(Room room, int col, int rot) noexcept nogil:
+    # 0 or 1; columns from -1 on.
+    return (room.upright if rot & 1 else room.flat) >> (col + 1) & 1
 
 
-cdef inline void turn(Player* p) noexcept nogil:
-    cdef int rot = p.rot, col = p.col
-    if p.buttons_pressed & BUTTON_A:
-        try_rotation(p, (p.rot - 1) & 3, rot, col)
-    if p.buttons_pressed & BUTTON_B:
-        try_rotation(p, (p.rot + 1) & 3, rot, col)
+cdef inline void move_sideways(Player* p, Room room) noexcept nogil:
+    cdef int held = p.buttons_held & SIDES, way = (held & 1) - (held >> 1)
+    cdef bint pressed = (p.buttons_pressed & SIDES) != 0
+    cdef uint8_t charged = p.hor_velocity + 1
+    cdef bint repeated = (charged >= FIRST_REPEAT) & (held != 0)
+    cdef int limit = 0 if way < 0 else COLUMNS - 1 if p.rot & 1 else COLUMNS - 2
+    cdef bint attempted = (pressed | repeated) & (p.col != limit)
+    cdef bint fitting = has_room(room, p.col + way, p.rot)
+    cdef uint8_t velocity = NEXT_REPEAT if repeated else charged
+    velocity = 0 if pressed else velocity
+    velocity = velocity if held else p.hor_velocity
+    p.hor_velocity = BLOCKED_REPEAT if attempted & (not fitting) else velocity
+    p.col += way if attempted & fitting else 0
+
+
+cdef struct Turned:
+    int rot
+    int col
+
+
+cdef inline Turned turned(
+    const Player* p, Room room, Turned now, int rot, Turned old
+) noexcept nogil:
+    # The pose behind an attempt to turn.
+    cdef int there = has_room(room, now.col, rot)
+    cdef int beside = has_room(room, now.col - 1, rot) & ~rot  # only a pill that lies is moved
+    cdef bint left = (p.buttons_held & BUTTON_LEFT) != 0
+    now.rot = rot if there | beside else old.rot
+    now.col = now.col - (beside & (left | (not there))) if there | beside else old.col
+    return now
+
+
+cdef inline void turn(Player* p, Room room) noexcept nogil:
+    cdef Turned old, now, other
+    old.rot, old.col = p.rot, p.col
+    now = old
+    other = turned(p, room, now, (now.rot - 1) & 3, old)
+    now = other if p.buttons_pressed & BUTTON_A else now
+    other = turned(p, room, now, (now.rot + 1) & 3, old)
+    now = other if p.buttons_pressed & BUTTON_B else now
+    p.rot, p.col = now.rot, now.col
 
 
 # -- after the lock (docs/drmario.md, 6) --------------------------------------------------------------
@@ -201,28 +221,42 @@ cdef inline void match(
         length -= 1
 
 
-cdef inline void scan(
-    const Tables* tb, Player* p, int agents, int lines, int next_line, int length, int step
+cdef inline void scan_line(
+    const Tables* tb, Player* p, int agents, int first, int length, int step
 ) noexcept nogil:
-    # Mark runs in lines of `length` cells that are `step` apart.
-    cdef int line, i, end, first
+    # Mark runs in a line of `length` cells that are `step` apart.
+    cdef int i = 0, end
     cdef uint8_t color
-    for line in range(lines):
-        first = line * next_line
-        i = 0
-        while i + MATCH <= length:
-            if p.board[first + i * step] >= FREE:
-                i += 1
-                continue
-            color = p.board[first + i * step] & 15
-            end = i + 1
-            while end < length and (p.board[first + end * step] & 15) == color:
-                end += 1
-            if end - i < MATCH:
-                i += 1
-                continue
-            match(tb, p, agents, first + i * step, step, end - i)
-            i = end
+    while i + MATCH <= length:
+        if p.board[first + i * step] >= FREE:
+            i += 1
+            continue
+        color = p.board[first + i * step] & 15
+        end = i + 1
+        while end < length and (p.board[first + end * step] & 15) == color:
+            end += 1
+        if end - i < MATCH:
+            i += 1
+            continue
+        match(tb, p, agents, first + i * step, step, end - i)
+        i = end
+
+
+cdef inline void scan_rows(const Tables* tb, Player* p, int agents) noexcept nogil:
+    cdef int row
+    for row in range(ROWS):
+        if row_may_match(word_of(p.board, row)):
+            scan_line(tb, p, agents, row * COLUMNS, COLUMNS, 1)
+
+
+cdef inline void scan_columns(const Tables* tb, Player* p, int agents) noexcept nogil:
+    cdef int col
+    cdef uint64_t found = columns_may_match(p.board)
+    if found == 0:
+        return
+    for col in range(COLUMNS):
+        if found >> col * 8 + 7 & 1:
+            scan_line(tb, p, agents, col, ROWS, COLUMNS)
 
 
 cdef inline void count_matches(Player* p) noexcept nogil:
@@ -248,10 +282,10 @@ cdef inline void settle(const Tables* tb, Player* p, int agents) noexcept nogil:
     elif step == 4:
         p.match_flag = 0
     elif step == 5:
-        scan(tb, p, agents, ROWS, COLUMNS, COLUMNS, 1)
+        scan_rows(tb, p, agents)
         count_matches(p)
     elif step == 6:
-        scan(tb, p, agents, COLUMNS, 1, ROWS, COLUMNS)
+        scan_columns(tb, p, agents)
         count_matches(p)
     elif step == 7:
         update_field(p.board)
@@ -338,10 +372,9 @@ cdef inline void attack(const Head* h, Player* p, Player* opponent) noexcept nog
 # -- a frame (docs/drmario.md, 4) ---------------------------------------------------------------------
 
 cdef inline void press(Player* p, uint8_t raw) noexcept nogil:
-    if (raw & SIDES) == SIDES:
-        raw &= ~SIDES
-    if (raw & UPS) == UPS:
-        raw &= ~UPS
+    # Opposite directions, whose bits are neighbours, cancel each other.
+    cdef int both = raw & raw >> 1 & (BUTTON_RIGHT | BUTTON_DOWN)
+    raw &= ~(both * 3)
     p.buttons_pressed = raw & ~p.buttons_prev
     p.buttons_held = p.buttons_prev = raw
 
@@ -394,6 +427,7 @@ cdef inline void complete_plan(const Shared* c, const Head* h, Player* p) noexce
 
 
 cdef inline void fall(const Shared* c, const Head* h, Player* p) noexcept nogil:
+    cdef Room room
     if p.plan_left > 0:
         p.plan_left -= 1
         if p.plan_left == 0:
@@ -402,8 +436,9 @@ cdef inline void fall(const Shared* c, const Head* h, Player* p) noexcept nogil:
         if not c.rules.replay:
             return
     move_down(&c.tables, h, p)
-    move_sideways(p)
-    turn(p)
+    room = room_of(p)
+    move_sideways(p, room)
+    turn(p, room)
 
 
 cdef inline void play_player(

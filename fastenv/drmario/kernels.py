@@ -33,6 +33,7 @@ from fastenv.game import Compiled
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
+_INLINED: dict[str, Any] = _HELPER | {"forceinline": True}
 
 ROWS, COLUMNS, CELLS, NUM_COLORS = 16, 8, 128, 3
 PLACEMENTS, INFEASIBLE = 512, 0xFFFF
@@ -564,7 +565,7 @@ def _observe(row, due, known, rules, k, out):
         flags.at[9 + CANONICAL[player.preview_second]] = 1
 
 
-@njit(**_HELPER)
+@njit(**_INLINED)
 def _mask(due, known, rules, legal):
     """Write the legal actions: in games of frames all; where no decision is due, action 0."""
     if due:
@@ -580,15 +581,26 @@ def _mask(due, known, rules, legal):
 # -- reward ----------------------------------------------------------------------------------------
 
 
-@njit(**_HELPER)
-def _count(flags, flag):
-    found = 0
+@njit(**_INLINED)
+def _flagged(flags):
+    """Return how many colours are flagged as a pair, and how many as a triplet."""
+    pairs, triplets = 0.0, 0.0
     for color in range(NUM_COLORS):
-        found += flags[color] == flag
-    return found
+        pairs += flags[color] == 1
+        triplets += flags[color] == 2
+    return pairs, triplets
 
 
-@njit(**_HELPER)
+@njit(**_INLINED)
+def _bits(byte):
+    """Return how many bits of a byte are set."""
+    count = np.int64(byte)
+    count -= (count >> 1) & 0x55
+    count = (count & 0x33) + ((count >> 2) & 0x33)
+    return (count + (count >> 4)) & 0x0F
+
+
+@njit(**_INLINED)
 def _met(player):
     """Tell whether a player has reached what its level asks for."""
     if player.level < FEWEST_VIRUSES_LEVEL:
@@ -609,44 +621,60 @@ def _budget_bonus(rules, head, player):
     return left * (rules.terminal_clear_bonus if left >= 0 else abs(rules.topout_penalty))
 
 
-@njit(**_HELPER)
+@njit(**_INLINED)
 def _level_terms(head, player, rules, tau, terms):
-    """Write the terms of a level that one player plays."""
-    share = 0.0
-    if player.initial_viruses:
-        share = player.ev_tiles_virus / player.initial_viruses
+    """Write the terms of a level that one player plays, and return their sum."""
+    share = tiles = pairs = triplets = virus_pairs = virus_triplets = seconds = 0.0
     pills, viruses = player.ev_adjacency, player.ev_virus_adjacency
-    cleared = head.done == 1 and _met(player)
-    lost = head.done == 1 and not cleared
+    flags = pills[0] | pills[1] | pills[2] | viruses[0] | viruses[1] | viruses[2]
+    over = head.done == 1
+    # In most frames nothing happens that is paid for.
+    happened = over or flags or player.ev_tiles_virus or player.ev_tiles_nonvirus
+    cleared = lost = False
+    if happened:
+        if player.initial_viruses:
+            share = player.ev_tiles_virus / player.initial_viruses
+        tiles = np.float64(player.ev_tiles_nonvirus)
+        pairs, triplets = _flagged(pills)
+        virus_pairs, virus_triplets = _flagged(viruses)
+        cleared = over and _met(player)
+        lost = over and not cleared
+        seconds = np.float64(head.ep_frames) / 60.0
     terms.at[0] = rules.virus_clear_bonus * share
-    terms.at[1] = rules.non_virus_clear_bonus * player.ev_tiles_nonvirus
-    terms.at[2] = rules.adjacency_pair_bonus * _count(pills, 1)
-    terms.at[3] = rules.adjacency_triplet_bonus * _count(pills, 2)
-    terms.at[4] = rules.virus_adjacency_pair_bonus * _count(viruses, 1)
-    terms.at[5] = rules.virus_adjacency_triplet_bonus * _count(viruses, 2)
+    terms.at[1] = rules.non_virus_clear_bonus * tiles
+    terms.at[2] = rules.adjacency_pair_bonus * pairs
+    terms.at[3] = rules.adjacency_triplet_bonus * triplets
+    terms.at[4] = rules.virus_adjacency_pair_bonus * virus_pairs
+    terms.at[5] = rules.virus_adjacency_triplet_bonus * virus_triplets
     terms.at[6] = _budget_bonus(rules, head, player) if cleared else 0.0
     terms.at[7] = rules.topout_penalty if lost else 0.0
-    frames = np.float64(head.ep_frames)
-    terms.at[8] = rules.time_penalty_clear_per_60_frames * ((frames if cleared else 0.0) / 60.0)
-    terms.at[9] = rules.time_bonus_topout_per_60_frames * ((frames if lost else 0.0) / 60.0)
+    terms.at[8] = rules.time_penalty_clear_per_60_frames * (seconds if cleared else 0.0)
+    terms.at[9] = rules.time_bonus_topout_per_60_frames * (seconds if lost else 0.0)
     terms.at[10] = rules.time_penalty_per_60_frames * (tau / 60.0)
+    total = _added(terms, 0, 10, 0.0) if happened else 0.0  # each addition waits for the last
     if rules.placement:
-        return
+        return _added(terms, 10, 11, total)
     before = player.locks - 1.0
     if player.ev_locks:
         terms.at[11] = rules.pill_place_base * (1.0 + rules.pill_place_growth * (before * before))
     terms.at[12] = rules.column_height_penalty * (
         np.int64(player.height) - np.int64(player.ev_height)
     )
-    buttons, pressed = player.buttons_pressed & COUNTED_BUTTONS, 0
-    for k in range(8):
-        pressed += (buttons >> k) & 1
-    terms.at[13] = rules.action_penalty_scale * pressed
+    terms.at[13] = rules.action_penalty_scale * _bits(player.buttons_pressed & COUNTED_BUTTONS)
+    return _added(terms, 10, 14, total)
 
 
-@njit(**_HELPER)
+@njit(**_INLINED)
+def _added(terms, first, last, total):
+    """Return a total and some terms, one after the other."""
+    for i in range(first, last):
+        total += terms.at[i]
+    return total
+
+
+@njit(**_INLINED)
 def _match_terms(head, own, other, rules, terms):
-    """Write the terms of a match."""
+    """Write the terms of a match, and return their sum."""
     won, lost = np.int64(0), np.int64(0)
     if head.done == 1 and head.reason == CLEAR:
         won, lost = np.int64(own.stage_clear), np.int64(other.stage_clear)
@@ -656,22 +684,18 @@ def _match_terms(head, own, other, rules, terms):
     terms.at[15] = rules.garbage_coef * own.ev_garbage_sent
     if won and not lost and head.reason == CLEAR:
         terms.at[16] = rules.clear_win_bonus
+    return _added(terms, 14, 17, 0.0)
 
 
-@njit(**_HELPER)
+@njit(**_INLINED)
 def _reward(row, rules, k, terms):
     """Write the terms of player ``k`` and return their sum."""
     head, player = _read_head(row, 0), _player(row, k)
     for i in range(NUM_TERMS):
         terms.at[i] = 0.0
     if rules.agents == 2:
-        _match_terms(head, player, _player(row, 1 - k), rules, terms)
-    else:
-        _level_terms(head, player, rules, _read_tau(row, TAU_AT).tau, terms)
-    total = 0.0
-    for i in range(NUM_TERMS):
-        total += terms.at[i]
-    return np.float32(total)
+        return np.float32(_match_terms(head, player, _player(row, 1 - k), rules, terms))
+    return np.float32(_level_terms(head, player, rules, _read_tau(row, TAU_AT).tau, terms))
 
 
 # -- info ------------------------------------------------------------------------------------------
@@ -739,7 +763,7 @@ def _by_player(agents):
     return dtype
 
 
-@njit(**_HELPER)
+@njit(**_INLINED)
 def _due(rules, known):
     """Tell whether a decision is due; in games of frames there is no record to look at."""
     return rules.placement != 0 and known.known != 0
@@ -755,7 +779,8 @@ def _cfuncs():
         for k in range(np.int64(rules.agents)):
             known = _read_costs(derived, COSTS * k)
             due = _due(rules, known)
-            _observe(row, due, known, rules, k, _advance(obs_out, rules.obs_bytes * k))
+            if rules.obs_bytes:
+                _observe(row, due, known, rules, k, _advance(obs_out, rules.obs_bytes * k))
             _mask(due, known, rules, _read_bytes(mask_out, rules.num_actions * k))
 
     @nb.cfunc(

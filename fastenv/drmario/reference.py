@@ -308,7 +308,7 @@ class Player:
             if kind > Tile.SINGLE or kind == Tile.LEFT:
                 continue
             if kind == Tile.RIGHT:
-                if board[p - 1] < t.FREE:
+                if p % t.COLUMNS == 0 or board[p - 1] < t.FREE:
                     continue
                 board[p - 1], board[q - 1] = board[q - 1], t.EMPTY
             board[p], board[q] = board[q], t.EMPTY

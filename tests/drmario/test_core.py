@@ -169,6 +169,41 @@ def test_crowded_boards_settle_as_in_the_reference(agents):
     assert clears
 
 
+def litter(row, rng):
+    """Give a row boards of all tiles anywhere, halves without their others too, in some step."""
+    kinds = rng.permutation([*t.Tile])[: rng.integers(2, len(t.Tile) + 1)]
+    for player in row["players"]:
+        tiles = rng.choice(kinds, t.CELLS) | rng.choice(3, t.CELLS, p=rng.dirichlet([0.5] * 3))
+        board = player["board"]
+        board[:] = np.where(rng.random(t.CELLS) < rng.random(), tiles, t.EMPTY)
+        player["virus_bcd"], player["intro_wait"] = rng.integers(1, 5), 0
+        player["mode"], player["next_action"] = t.Mode.PLAYING, t.Next.PLACED
+        player["placed_step"], player["status_row"] = rng.integers(0, 9), t.IDLE
+        cleared = (board & 0xF0 == t.Tile.CLEARING) | ((board >= t.FREE) & (board != t.EMPTY))
+        player["clearing"] = cleared.sum() >= t.MATCH
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_littered_boards_settle_as_in_the_reference(agents):
+    config = DrMarioConfig(placement=False, agents=agents, speed="high")
+    rng, cleared = np.random.default_rng(9), 0
+    lanes = CompiledRows(config)
+    lanes.reset([0])
+    begin = lanes.rows[0].copy()
+    for board in range(400):
+        lanes.rows[0] = begin
+        litter(lanes.rows[0], rng)
+        game = position.unpack(lanes.rows[0], config)
+        for i in range(24):
+            lanes.step(np.zeros(agents))
+            game.step([0] * agents)
+            assert_same_row(lanes.rows[0], game, f"board {board}, step {i}")
+            cleared += sum(player.ev_tiles_nonvirus for player in game.players)
+            if game.done:
+                break
+    assert cleared > 1000
+
+
 def test_a_stack_holds_the_frames_before():
     config = DrMarioConfig(placement=False, stack=4, agents=2, level=9)
     lanes, rng = CompiledRows(config), np.random.default_rng(2)
