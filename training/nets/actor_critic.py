@@ -119,7 +119,7 @@ class ActorCritic(nn.Module):
         self.num_heads = layout.phase[1] if native.heads == "phase" and layout.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = Encoder(layout, native.encoder)
+            self.encoder = Encoder(layout, native.encoder, native.convs)
             size = self.encoder.size_out
             self.attention = None
             if native.attention:

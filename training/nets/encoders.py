@@ -3,7 +3,7 @@
 ::
 
     field of rank 1, single numbers      divided by its unit, flattened
-    image, both sides 36 or more         8x8/4, 4x4/2, 3x3: the usual three convolutions
+    image, both sides 36 or more         convolutions as asked for, by default 8x8/4, 4x4/2, 3x3
     board or small image, sides from 4   5x5, 3x3, which keep its size
 
 A field of rank 3 has its channels in the first axis or the last, whichever is shorter unless the
@@ -20,10 +20,14 @@ from dataclasses import replace
 from itertools import accumulate
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from training.nets.fused import is_low
 from training.nets.layout import Field, ObsLayout, torch_dtype
 from training.run.games import Colours
+from training.run.options.ppo import NATURE
+from training.run.values import require
 
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
 BOARD_LAYERS = ((32, 5), (32, 3))  # channels and sides of kernels: three cells each way are seen
@@ -38,6 +42,13 @@ class Encoder(nn.Module):
     kind : {"auto", "flat", "conv"}
         Whether images and boards go through convolutions; whoever insists on it (``conv``) has
         checked that there are some.
+    convs : sequence of (int, int, int)
+        Convolutions over an image: channels, side of the kernel and stride of each.
+
+    Raises
+    ------
+    ConfigError
+        They leave nothing of an image.
 
     Attributes
     ----------
@@ -49,7 +60,9 @@ class Encoder(nn.Module):
         Cells of what convolutions find in a field, channel by channel.
     """
 
-    def __init__(self, layout: ObsLayout, kind: str = "auto") -> None:
+    def __init__(
+        self, layout: ObsLayout, kind: str = "auto", convs: Sequence[Sequence[int]] = NATURE
+    ) -> None:
         super().__init__()
         plain = Field("", (layout.obs_size,))
         self._given = layout.fields or (plain,)
@@ -60,16 +73,16 @@ class Encoder(nn.Module):
         self._fields = self._recolouring.fields if self._recolouring else self._given
         self._images = [f for f in self._fields if kind != "flat" and f.is_image]
         self._flat = [f for f in self._fields if f not in self._images]
-        convs = [Convolutions(field) for field in self._images]
-        self.convs = nn.ModuleList(convs)
+        made = [Convolutions(field, convs) for field in self._images]
+        self.convs = nn.ModuleList(made)
         numbers = self._fields[0].dtype == "float32" and not self._images
         self._as_is = numbers and not self._is_record
-        sizes = [part.size for part in self._flat] + [conv.size_out for conv in convs]
+        sizes = [part.size for part in self._flat] + [conv.size_out for conv in made]
         ends = list(accumulate(sizes))
         names = [part.name for part in (*self._flat, *self._images)]
         self.size_out = ends[-1]
         self.places = {n: slice(end - k, end) for n, k, end in zip(names, sizes, ends, strict=True)}
-        self.cells = {conv.field.name: conv.num_cells for conv in convs}
+        self.cells = {conv.field.name: conv.num_cells for conv in made}
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return the features, float32, shape (n, size_out).
@@ -153,12 +166,33 @@ class Recolouring:
         }
 
 
+class Patches(nn.Conv2d):
+    """A convolution whose kernels lie side by side: each pixel is seen by one of them.
+
+    In bfloat16 on a CPU it is a product of matrices, which takes forward and backward pass of the
+    layer half as long as oneDNN's convolution; elsewhere it is the convolution that it is called.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return what is found in planes (n, C, H, W), shape (n, width, H // side, W // side)."""
+        if not is_low(x):
+            return super().forward(x)
+        (n, channels, *sides), side = x.shape, self.kernel_size[0]
+        high, wide = (length // side for length in sides)
+        x = x[:, :, : high * side, : wide * side]
+        cells = x.reshape(n, channels, high, side, wide, side).permute(0, 2, 4, 1, 3, 5)
+        found = F.linear(cells.reshape(-1, channels * side**2), self.weight.flatten(1), self.bias)
+        return found.view(n, high, wide, -1).permute(0, 3, 1, 2)
+
+
 class Convolutions(nn.Module):
     """Convolutions over one field.
 
     Parameters
     ----------
     field : Field
+    images : sequence of (int, int, int)
+        What an image goes through; see :class:`Encoder`.
 
     Attributes
     ----------
@@ -167,7 +201,7 @@ class Convolutions(nn.Module):
     size_out : int
     """
 
-    def __init__(self, field: Field) -> None:
+    def __init__(self, field: Field, images: Sequence[Sequence[int]] = NATURE) -> None:
         super().__init__()
         self.field = field
         self._last = field.channels_last
@@ -183,13 +217,16 @@ class Convolutions(nn.Module):
             channels = field.shape[2 if self._last else 0]
         layers: list[nn.Module] = []
         if min(sides) >= SMALLEST_IMAGE:
-            plan = [(32, 8, 4, 0), (64, 4, 2, 0), (64, 3, 1, 0)]
+            plan = [(width, kernel, stride, 0) for width, kernel, stride in images]
         else:
             plan = [(width, kernel, 1, kernel // 2) for width, kernel in BOARD_LAYERS]
         for width, kernel, stride, padding in plan:
-            layers += [nn.Conv2d(channels, width, kernel, stride, padding), nn.ReLU()]
+            made = Patches if stride == kernel and padding == 0 else nn.Conv2d
+            layers += [made(channels, width, kernel, stride, padding), nn.ReLU()]
             sides = tuple((side + 2 * padding - kernel) // stride + 1 for side in sides)
             channels = width
+        shown = tuple(map(tuple, images))
+        require(min(sides) >= 1, "native.convs", shown, f"smaller than an image of {field.sides}")
         self.layers = nn.Sequential(*layers)
         self.num_cells = sides[0] * sides[1]
         self.size_out = channels * self.num_cells
@@ -199,7 +236,7 @@ class Convolutions(nn.Module):
         if self._cells:
             planes = (x.unsqueeze(1) == self.values).float()
         else:
-            numbers = _numbers(x, self.field)
+            numbers = _numbers(x, self.field, low=is_low(x))
             planes = numbers.unsqueeze(1) if numbers.ndim == 3 else numbers
             if self._last:
                 planes = planes.movedim(3, 1)
@@ -213,8 +250,9 @@ def _of_record(obs: Tensor, field: Field) -> Tensor:
     return part.view(torch_dtype(field.dtype)).reshape(-1, *(field.shape or (1,)))
 
 
-def _numbers(x: Tensor, field: Field) -> Tensor:
-    """Return a field as float32; integers from -1 to 1."""
+def _numbers(x: Tensor, field: Field, *, low: bool = False) -> Tensor:
+    """Return a field as float32, or of bytes as bfloat16 (``low``); integers from -1 to 1."""
     if x.dtype == torch.float32:
         return x
-    return x.float() if field.unit == 1.0 else x.float().div_(field.unit)
+    numbers = x.to(torch.bfloat16 if low and x.dtype == torch.uint8 else torch.float32)
+    return numbers if field.unit == 1.0 else numbers.div_(field.unit)

@@ -53,7 +53,7 @@ class Layers(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return what the layers make of features (n, size_in)."""
-        if not (self.may_fuse and _is_low(x) and available()):
+        if not (self.may_fuse and is_low(x) and available()):
             out: Tensor = super().forward(x)
             return out
         x = x.to(torch.bfloat16)
@@ -91,7 +91,7 @@ def hidden_layers(size_in: int, widths: Sequence[int], activation: str) -> Layer
     )
 
 
-def _is_low(x: Tensor) -> bool:
+def is_low(x: Tensor) -> bool:
     """Tell whether autocast would compute a product of ``x`` in bfloat16 on a CPU, eagerly."""
     return (
         x.is_cpu

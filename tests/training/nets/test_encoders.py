@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
-from training.nets.encoders import Convolutions, Encoder
+from training.nets.encoders import Convolutions, Encoder, Patches, _numbers
 from training.nets.layout import (
     Field,
     ObsLayout,
@@ -90,6 +90,43 @@ def test_images_go_through_three_convolutions(shape, channels_first):
     planes = obs if obs.ndim == 4 else obs.unsqueeze(1)
     planes = planes if channels_first else planes.permute(0, 3, 1, 2)
     torch.testing.assert_close(conv.layers(planes.float() / 255).flatten(1), found)
+
+
+def test_convolutions_are_those_that_were_asked_for():
+    layout = layout_of("u1", (2, 72, 80), (0, 3))
+    encoder = Encoder(layout, convs=((16, 8, 8), (24, 3, 2)))
+    first, second = encoder.convs[0].layers[::2]
+    assert isinstance(first, Patches)
+    assert not isinstance(second, Patches)
+    assert encoder.size_out == 24 * 4 * 4
+    too_deep = NativeConfig(convs=((16, 8, 8), (16, 8, 8), (8, 2, 1)))
+    with pytest.raises(ConfigError, match=r"native.convs=.*smaller than an image of \(72, 80\)"):
+        Encoder(layout, convs=too_deep.convs)
+    for wrong in ((), ((16, 8),), ((16, 8, 0),)):
+        with pytest.raises(ConfigError, match=r"native.convs=.*\[channels, side, stride\]"):
+            NativeConfig(convs=wrong)
+
+
+@pytest.mark.parametrize(("channels", "side", "sides"), [(1, 8, (72, 80)), (3, 5, (38, 44))])
+def test_patches_are_a_convolution_in_bfloat16_too(channels, side, sides):
+    torch.manual_seed(0)
+    layer, x = Patches(channels, 6, side, side), torch.randint(0, 4, (7, channels, *sides)) / 3
+    plain = torch.nn.functional.conv2d(x, layer.weight, layer.bias, side)
+    torch.testing.assert_close(layer(x), plain)
+    slope = torch.randn_like(plain)
+    grads = [torch.autograd.grad(y, layer.weight, slope)[0] for y in (plain,)]
+    with torch.autocast("cpu", torch.bfloat16):
+        low = layer(x)
+    assert low.dtype == torch.bfloat16
+    torch.testing.assert_close(low.float(), plain, atol=0.02, rtol=0.02)
+    grads += torch.autograd.grad(low, layer.weight, slope.bfloat16())
+    torch.testing.assert_close(grads[1], grads[0], atol=0.1, rtol=0.05)
+
+
+def test_bytes_of_an_image_are_the_same_in_bfloat16_as_rounded_from_float32():
+    field = fields_of(np.dtype("u1"), (72, 80), (0, 255))[0]
+    x = torch.arange(256, dtype=torch.uint8)
+    assert torch.equal(_numbers(x, field, low=True), _numbers(x, field).bfloat16())
 
 
 def test_cells_of_a_board_become_one_channel_a_value():

@@ -11,6 +11,9 @@ from training.run.values import require
 
 SCHEDULES = ("constant", "linear", "cosine")
 RECURRENT = ("none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm")
+# Channels, side of the kernel and stride of the convolutions of Mnih et al., Human-level control
+# through deep reinforcement learning, 2015.
+NATURE = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ class NativeConfig:
     encoder : {"auto", "flat", "conv"}
         ``auto``: images and boards in an observation go through convolutions, the rest is
         flattened; ``flat``: everything is; ``conv``: as ``auto``, and there must be an image.
+    convs : tuple of (int, int, int)
+        Convolutions over an image: channels, side of the kernel and stride of each.
     heads : {"single", "phase", "placements", "map"}
         ``phase``: a policy head for each decision phase, for tiers that show the phase;
         ``placements``: each action is scored by what convolutions find where it fills the board,
@@ -171,6 +176,7 @@ class NativeConfig:
 
     trunk: str = "separate"
     encoder: str = "auto"
+    convs: tuple[tuple[int, ...], ...] = NATURE
     heads: str = "single"
     attention: int = 0
     recurrent: str = "none"
@@ -198,6 +204,9 @@ class NativeConfig:
         for name in ("recurrent_size", "seq_len"):
             value = getattr(self, name)
             require(value >= 1, f"native.{name}", value, "at least 1")
+        triples = bool(self.convs) and all(len(c) == 3 and min(c) >= 1 for c in self.convs)
+        shown = "one or more of [channels, side, stride], each at least 1"
+        require(triples, "native.convs", self.convs, shown)
         for name in ("attention", "burn_in", "micro_batch", "diagnostics"):
             value = getattr(self, name)
             require(value >= 0, f"native.{name}", value, "at least 0")
