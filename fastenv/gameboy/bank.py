@@ -3,8 +3,9 @@
 ``python -m fastenv.gameboy.bank FILE`` plays a ROM with random buttons, from power-up again for
 each state and for a different number of steps, and writes the states in which it stopped. Lantern
 Walk is played by its solver for a part of the way, so that all maps and all parts of the quest are
-reached; its first state is the beginning of the walk. States that are equal to an earlier one, or
-to one of ``--but-not FILE``, are left out and others played instead.
+reached; its first state is the beginning of the walk. With ``--wander`` it is played by one who
+walks to a cell drawn by chance instead, so that the quest does not go on. States that are equal to
+an earlier one, or to one of ``--but-not FILE``, are left out and others played instead.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.frames import WHOLE
-from fastenv.gameboy.lantern_walk import Solver, load_world
+from fastenv.gameboy.lantern_walk import SIZE, Cell, Solver, Walker, load_world
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.starts import Starts, load_starts, save_bank
 from fastenv.gameboy.tables import WRAM, Key
@@ -85,22 +86,33 @@ class Player:
         return self.console.row.copy(), WHOLE.pack(self.console.picture.reshape(-1).tolist())
 
 
-def states(cartridge: Cartridge, seed: int, max_steps: int) -> Iterator[tuple[Any, bytes]]:
-    """Yield states for ever, the first one the beginning."""
+def states(
+    cartridge: Cartridge, seed: int, max_steps: int, wander: bool
+) -> Iterator[tuple[Any, bytes]]:
+    """Yield states for ever, the first one the beginning unless there are only walks."""
+    world = load_world()
+    cells = [Cell(*at) for at in np.ndindex(len(world.maps), SIZE, SIZE)]
+    cells = [cell for cell in cells if world.can_stand(cell)]
     rng = np.random.default_rng(seed)
     ours = cartridge.sha256 == read_rom(OURS).sha256
     for number in range(sys.maxsize):
-        player = Player(cartridge, Solver(load_world()) if ours else None)
+        solver = Walker(cells[rng.integers(len(cells))], world) if wander else Solver(world)
+        player = Player(cartridge, solver if ours else None)
         if ours:
             player.begin()
-        if number:
+        if number or wander:
             player.play(int(rng.integers(1, max_steps + 1)), rng, rng.random() ** 0.5)
         if player.is_walking():
             yield player.state()
 
 
 def make_bank(
-    cartridge: Cartridge, count: int, seed: int, max_steps: int, others: Starts | None = None
+    cartridge: Cartridge,
+    count: int,
+    seed: int,
+    max_steps: int,
+    others: Sequence[Starts] = (),
+    wander: bool = False,
 ) -> Starts:
     """Return a bank of different states.
 
@@ -109,12 +121,14 @@ def make_bank(
     cartridge : Cartridge
     count, seed, max_steps : int
         How many states; of the random buttons; most steps to a state.
-    others : Starts, optional
+    others : sequence of Starts
         States that are not to be in it.
+    wander : bool
+        Lantern Walk is walked through instead of solved.
     """
-    known = set() if others is None else {row.tobytes() for row in others.rows}
+    known = {row.tobytes() for bank in others for row in bank.rows}
     found: list[tuple[Any, bytes]] = []
-    for row, frame in states(cartridge, seed, max_steps):
+    for row, frame in states(cartridge, seed, max_steps, wander):
         if row.tobytes() not in known:
             known.add(row.tobytes())
             found.append((row, frame))
@@ -136,14 +150,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parse.add_argument("--states", type=int, default=64, help="how many; default 64")
     parse.add_argument("--max-steps", type=int, default=250, help="to a state; default 250")
     parse.add_argument("--seed", type=int, default=0)
-    parse.add_argument("--but-not", metavar="FILE", help="a bank whose states are not to be in it")
+    about = "of Lantern Walk: walk to cells drawn by chance"
+    parse.add_argument("--wander", action="store_true", help=about)
+    about = "banks whose states are not to be in it"
+    parse.add_argument("--but-not", metavar="FILE", nargs="+", default=[], help=about)
     args = parse.parse_args(argv)
     if args.states < 1 or args.max_steps < 1 or args.seed < 0:
         parse.error("--states and --max-steps must be at least 1, --seed at least 0")
     try:
         cartridge = read_rom(args.rom)
-        others = None if args.but_not is None else load_starts(args.but_not, cartridge)
-        bank = make_bank(cartridge, args.states, args.seed, args.max_steps, others)
+        if args.wander and cartridge.sha256 != read_rom(OURS).sha256:
+            parse.error("--wander is for Lantern Walk alone")
+        others = [load_starts(name, cartridge) for name in args.but_not]
+        bank = make_bank(
+            cartridge, args.states, args.seed, args.max_steps, others, wander=args.wander
+        )
         save_bank(args.file, bank, cartridge)
     except (OSError, FastEnvError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -67,6 +67,10 @@ class World:
         """Return the sign of a cell at the start of the game."""
         return self.maps[cell.map][cell.y][cell.x]
 
+    def can_stand(self, cell: Cell) -> bool:
+        """Tell whether one can stand in a cell: it is not solid, and no door leads on from it."""
+        return self.sign(cell) not in self.solid and cell not in self.doors
+
     def candles(self) -> list[Cell]:
         """Return the cells of all candles."""
         return [
@@ -164,8 +168,8 @@ class Solver:
             return None
         return self.walk(Cell(at["map"], at["x"], at["y"]), at["facing"], read)
 
-    def walk(self, here: Cell, facing: int, read: ReadMemory) -> str:
-        """Return the button that leads on from a cell."""
+    def walk(self, here: Cell, facing: int, read: ReadMemory) -> str | None:
+        """Return the button that leads on from a cell, ``None`` to stay there."""
         person = self.person(read)
         if person is None:
             taken = ((cell, *self.world.flag(cell)) for cell in self.world.candles())
@@ -186,3 +190,23 @@ class Solver:
             missing = read(self.world.memory["items"]) < self.world.candles_needed
             return None if missing else "bram"
         return "bram" if quest >> bits["song"] & 1 else "wick"
+
+
+class Walker(Solver):
+    """Walk to a cell and stay there, whatever the quest asks for.
+
+    Parameters
+    ----------
+    cell
+        One in which one can stand.
+    world
+        See :class:`Solver`.
+    """
+
+    def __init__(self, cell: Cell, world: World | None = None) -> None:
+        super().__init__(world)
+        self.cell = cell
+
+    def walk(self, here: Cell, facing: int, read: ReadMemory) -> str | None:
+        """See :meth:`Solver.walk`; ``None`` at the cell."""
+        return None if here == self.cell else self.world.way(here, {self.cell})[0]

@@ -28,7 +28,10 @@ from fastenv.gameboy.validate import validate_rows
 
 Array = npt.NDArray[Any]
 POWER_UP = "power_up"
-BANKS = ("lantern_walk", "lantern_walk_held_out")
+BANKS = (
+    *("lantern_walk", "lantern_walk_held_out"),
+    *("lantern_walk_dark", "lantern_walk_dark_held_out"),  # before the flame
+)
 FORMAT, VERSION = "fastenv-gb-bank", 1
 
 

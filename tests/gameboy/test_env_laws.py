@@ -190,6 +190,7 @@ def test_banks_of_ours_differ_and_reach_all_maps():
         seen |= rows
         assert set(bank.rows["wram"][:, memory["map"] - WRAM].tolist()) == {0, 1, 2}
         assert (bank.rows["wram"][:, memory["done"] - WRAM] == 0).all()
+        assert not (bank.rows["wram"][:, memory["quest"] - WRAM].any() and "dark" in name)
     first = load_starts(BANKS[0], ROM).rows["wram"][0]
     assert [first[memory[name] - WRAM] for name in ("map", "x", "y", "items")] == [0, 2, 4, 0]
 
@@ -212,8 +213,16 @@ def test_the_picture_at_power_up_is_white():
 
 
 @needs_core
+def test_who_wanders_comes_to_all_maps_and_leaves_the_quest_alone():
+    memory = load_world().memory
+    bank = make_bank(ROM, 12, 1, 120, wander=True).rows["wram"]
+    assert set(bank[:, memory["map"] - WRAM].tolist()) == {0, 1, 2}
+    assert not bank[:, memory["quest"] - WRAM].any()
+
+
+@needs_core
 def test_a_bank_is_written_and_read(tmp_path):
-    bank = make_bank(ROM, 3, 5, 20, load_starts("lantern_walk", ROM))
+    bank = make_bank(ROM, 3, 5, 20, [load_starts("lantern_walk", ROM)])
     save_bank(tmp_path / "bank.npz", bank, ROM)
     found = load_starts(tmp_path / "bank.npz", ROM)
     assert found.rows.tobytes() == bank.rows.tobytes()
