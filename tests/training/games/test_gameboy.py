@@ -8,23 +8,29 @@ from torch import nn
 
 from tests.needs import needs_core
 from training import train
-from training.evaluation.episodes import Episodes
-from training.games.gameboy.evaluation import HELD_OUT, held_out, reached
+from training.evaluation.episodes import Episodes, play
+from training.evaluation.protocol import Plan
+from training.games.gameboy.evaluation import HELD_OUT, held_out
+from training.games.gameboy.players import Scripted
 from training.nets.encoders import Encoder
 from training.nets.layout import obs_layout
 from training.run.config import RunConfig, load_file
 from training.run.envs import make_engine
+from training.run.games import protocol_of
 from training.run.presets import CONFIGS, found_best
 
 IDS = ("GameBoyGoal-v0", "LanternWalk-v0")
-FILE = load_file(CONFIGS / "gameboy.yaml")
+FILES = {
+    IDS[0]: load_file(CONFIGS / "gameboy.yaml"),
+    IDS[1]: load_file(CONFIGS / "lantern_walk.yaml"),
+}
 
 
 @pytest.mark.parametrize("env", IDS)
 def test_whoever_names_the_id_alone_gets_the_options_that_learn(env):
     found = found_best(env, "native")
     for name in ("ppo", "native", "num_envs", "total_steps", "env_options"):
-        assert found[name] == FILE[name]
+        assert found[name] == FILES[env][name]
     assert found["env_options"]["sticky"] == 0.25
     assert found_best(env, "sb3") == found_best("GameBoyPixels-v0", "native") == {}
 
@@ -32,32 +38,53 @@ def test_whoever_names_the_id_alone_gets_the_options_that_learn(env):
 @needs_core
 @pytest.mark.parametrize("env", IDS)
 def test_frames_go_through_convolutions_and_starts_differ(env):
-    engine = make_engine(env, 64, FILE["env_options"])
+    engine = make_engine(env, 64, FILES[env]["env_options"])
     engine.reset_many(seeds=0)
     assert len({*engine.info["start_state"].tolist()}) > 20
-    encoder = Encoder(obs_layout(engine), "conv")
+    encoder = Encoder(obs_layout(engine), "conv", FILES[env]["native"]["convs"])
     (images,) = encoder.convs
     assert images.field.sides == (72, 80)
     first = next(layer for layer in images.layers if isinstance(layer, nn.Conv2d))
-    assert first.in_channels == 4
+    assert first.in_channels == FILES[env]["env_options"]["stack_k"]
     numbers = 0 if env == "GameBoyGoal-v0" else 4 + 3  # senses and events
     assert encoder.size_out == images.size_out + numbers
 
 
 def test_states_that_were_trained_on_are_not_those_of_the_evaluation():
-    config = RunConfig.from_mapping({**FILE, "env": IDS[0]})
-    assert held_out(config) == {"states": "lantern_walk_held_out"}
+    for env, file in FILES.items():
+        config = RunConfig.from_mapping({**file, "env": env})
+        states = file["env_options"]["states"]
+        assert held_out(config) == {"states": f"{states}_held_out"}
     assert set(HELD_OUT).isdisjoint(HELD_OUT.values())
     other = RunConfig.from_mapping({"env": IDS[0], "env_options": {"states": "power_up"}})
     assert held_out(other) == {}
 
 
-def test_a_goal_is_reached_by_episodes_that_were_terminated():
+def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():
     ends = np.array([True, False, True, True])
-    found = Episodes({"seed": np.arange(4), "terminated": ends, "truncated": ~ends}, final={})
-    share = reached(found, 100)
-    assert share.value == 0.75
-    assert 0 <= share.low <= share.value <= share.high <= 1
+    columns = {"seed": np.arange(4), "terminated": ends, "return_total": np.zeros(4)}
+    columns |= {"items": np.array([4, 3, 5, 0]), "events": np.array([0, 1, 0, 0])}
+    protocol = protocol_of(IDS[1])
+    found = protocol.compare({"solver": Episodes(columns, final={})}, Plan(bootstrap=100))
+    means = found.means["solver"]
+    assert [means[name].value for name in ("reached", "four_items", "first_event")] == [
+        *(0.75, 0.5, 0.25)
+    ]
+    assert 0 <= means["reached"].low <= 0.75 <= means["reached"].high <= 1
+
+
+@needs_core
+@pytest.mark.parametrize(("env", "most"), [(IDS[0], 110), (IDS[1], 250)])
+@pytest.mark.parametrize("held_out", [False, True])
+def test_the_scripted_player_gets_there_from_all_states(env, most, held_out):
+    options = FILES[env]["env_options"]
+    states = options["states"]
+    options = {**options, "states": HELD_OUT[states] if held_out else states}
+    engine = make_engine(env, 64, options)
+    for state in range(64):
+        engine.configure("start_state", state, [state])
+    found = play(engine, lambda _seed, _lanes: Scripted(), 64, 0, most)
+    assert found.columns["terminated"].all()
 
 
 @needs_core
@@ -71,6 +98,7 @@ def test_a_run_trains_and_is_evaluated_from_other_states(tmp_path):
     assert train.main(words) == 0
     (file,) = (tmp_path / "small").rglob("evaluation*.json")
     episodes = json.loads(file.read_text())["episodes"]
+    assert list(episodes["policies"]) == ["trained", "solver", "random_legal"]
     intervals = episodes["policies"]["trained"]["intervals"]
     assert 0 <= intervals["reached"][0] <= 1
     assert intervals["steps"][0] <= 4

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from training.run.games import GameTraining
 
-LEARNS = ("GameBoyGoal-v0", "LanternWalk-v0")  # by the options of the file, on states of ours
+# Files with the options that learn, on states of ours.
+LEARNS = {"GameBoyGoal-v0": "gameboy.yaml", "LanternWalk-v0": "lantern_walk.yaml"}
 
 
 class GameBoy(GameTraining):
@@ -15,8 +16,7 @@ class GameBoy(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
-        known = env.rpartition("/")[2] in LEARNS
-        return "gameboy.yaml" if known and trainer == "native" else None
+        return LEARNS.get(env.rpartition("/")[2]) if trainer == "native" else None
 
 
 GAME = GameBoy()

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.episodes import Comparison, Episodes
+from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.protocol import EpisodeProtocol, Evaluated, Plan, Protocol
 from training.evaluation.tables import Column
 from training.evaluation.trained import Trained
+from training.games.gameboy.players import Scripted
 from training.run.envs import with_defaults
 from training.run.games import GameTraining
 from training.run.options.evaluation import EvaluationConfig
 
-REACHED = "reached"
+REACHED, SOLVER = "reached", "solver"
 # Banks of start states by those that are trained on (docs/gameboy.md, 18).
-HELD_OUT = {"lantern_walk": "lantern_walk_held_out"}
+HELD_OUT = {name: f"{name}_held_out" for name in ("lantern_walk", "lantern_walk_dark")}
+# Where Lantern Walk begins, and how much of its quest an episode has done by its end: share, column
+# of the info, and what it must be at least.
+BEGINNING = {"states": "lantern_walk", "start_state": 0}
+QUEST = (("four_items", "items", 4), ("first_event", "events", 1))
 
 
 class GameBoyProtocol(EpisodeProtocol):
-    """Episodes from start states that were held out, judged by how many reach their goal."""
+    """Episodes from start states that were held out, judged by how many reach their goal.
+
+    Those of an overworld are played from the beginning of Lantern Walk too. On our ROM a scripted
+    player, which reads the memory of the game, plays beside the agent.
+    """
 
     caption = (
         f"{EpisodeProtocol.caption} Reached: the share of episodes that ended at the goal, or with "
@@ -32,7 +42,7 @@ class GameBoyProtocol(EpisodeProtocol):
 
     def __init__(self, game: GameTraining) -> None:
         super().__init__(game)
-        self.shares = (*self.shares, REACHED)
+        self.shares = (*self.shares, REACHED, *(share for share, _, _ in QUEST))
 
     def evaluate(
         self,
@@ -43,24 +53,42 @@ class GameBoyProtocol(EpisodeProtocol):
         asked: Mapping[str, Any],
     ) -> Evaluated:
         """See :meth:`EpisodeProtocol.evaluate`; a bank that was trained on is exchanged."""
-        return super().evaluate(
-            console, title, trained, options, {**asked, **held_out(trained.config)}
-        )
+        states = held_out(trained.config)
+        found = super().evaluate(console, title, trained, options, {**asked, **states})
+        if not (states and "items" in self._game.episode_columns):
+            return found
+        where = f"{title}, from the beginning"
+        whole = super().evaluate(console, where, trained, options, {**asked, **BEGINNING})
+        return replace(found, record={**found.record, "beginning": whole.record["episodes"]})
+
+    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
+        """See :meth:`EpisodeProtocol.scripted`; with who knows Lantern Walk."""
+        others = super().scripted([n for n in names if n != SOLVER] if names else None)
+        solver: Player = lambda first_seed, lanes: Scripted()  # noqa: E731
+        return {SOLVER: solver, **others} if names is None or SOLVER in names else others
+
+    def kind(self, name: str) -> str:
+        """See :meth:`EpisodeProtocol.kind`."""
+        return "bot" if name == SOLVER else super().kind(name)
 
     def env_options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the bank of start states, if there is one for evaluation."""
-        return {name: asked[name] for name in ("states",) if name in asked}
+        """Return the start states of an evaluation, if they are others."""
+        return {name: asked[name] for name in ("states", "start_state") if name in asked}
 
     def compare(self, played: dict[str, Episodes], plan: Plan) -> Comparison:
         """See :meth:`EpisodeProtocol.compare`; with the share that reached the goal."""
         compared = super().compare(played, plan)
         for name, found in played.items():
-            compared.means[name][REACHED] = reached(found, plan.bootstrap)
+            shares = {REACHED: found.columns["terminated"].astype(np.bool_)}
+            shares |= {s: found.columns[c] >= n for s, c, n in QUEST if c in found.columns}
+            for share, ends in shares.items():
+                compared.means[name][share] = reached(ends, plan.bootstrap)
         return compared
 
     def columns(self, what: str) -> list[Column]:
         """See :meth:`Protocol.columns`."""
-        return [self._column(REACHED), *super().columns(what)]
+        own = [s for s, column, _ in QUEST if column in self._game.episode_columns]
+        return [self._column(name) for name in (REACHED, *own)] + [*super().columns(what)]
 
 
 def held_out(config: Any) -> dict[str, str]:
@@ -69,10 +97,10 @@ def held_out(config: Any) -> dict[str, str]:
     return {"states": HELD_OUT[states]} if states in HELD_OUT else {}
 
 
-def reached(found: Episodes, resamples: int) -> Interval:
-    """Return the share of episodes that were terminated: those at the goal."""
-    ended = found.columns["terminated"].astype(np.float64)[:, None]
-    (share,) = Resamples(ended, np.ones_like(ended), resamples, seed=0).intervals()
+def reached(ends: np.ndarray, resamples: int) -> Interval:
+    """Return the share of episodes, bool (episodes,), in which something was reached."""
+    values = ends.astype(np.float64)[:, None]
+    (share,) = Resamples(values, np.ones_like(values), resamples, seed=0).intervals()
     return share
 
 
