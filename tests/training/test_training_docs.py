@@ -54,7 +54,11 @@ def test_options_are_listed_with_their_defaults(section, options):
     assert list(listed) == list(vars(options))
     for name, value in vars(options).items():
         shown = yaml.safe_load(f"[{listed[name]}]")
-        given = list(value) if isinstance(value, tuple) else [value]
+        given = (
+            [list(v) if isinstance(v, tuple) else v for v in value]
+            if isinstance(value, tuple)
+            else [value]
+        )
         assert [False if v == "off" else v for v in given] == shown, name
 
 
