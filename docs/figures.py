@@ -378,6 +378,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "pretrained": pretrained,
             "variants": lambda: comparison("variants-*-seeds.json"),
             "options": lambda: comparison("options-*-seeds.json", but="decoded bids"),
+            "defaults": defaults,
             "drmario": dr_mario,
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),

@@ -19,7 +19,9 @@ from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
 from training.run.config import RunConfig, load_file
+from training.run.layers import layered, parser
 from training.run.options.hier import HierConfig
+from training.run.options.ppo import PPOConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -269,6 +271,17 @@ def test_figures_of_make_train_are_those_of_the_record() -> None:
     trained = [f"{x:.1f}" for x in (mean, mean - half, mean + half)]
     scripted = [[f"{100 * x:.1f}" for x in found[0][who]] for who in ("heuristic", "rule_hard")]
     assert [[*each] for each in re.findall(interval, line)] == [trained, *scripted]
+
+
+def test_what_is_said_of_an_environment_named_alone_is_what_it_learns_by() -> None:
+    reports = FIGURES["newest"]("defaults-*-seeds.json").head["compared"].values()
+    for report in reports:
+        found, plain = (RunConfig.from_mapping(report["configs"][n]) for n in ("found", "plain"))
+        alone = layered(parser().parse_args(["--env", found.env]), {})
+        for name in ("num_envs", "env_options", "schedules", "ppo", "native"):
+            assert getattr(found, name) == getattr(alone, name), name
+        assert plain.env_options == found.env_options
+        assert (plain.num_envs, plain.ppo) == (RunConfig().num_envs, PPOConfig())
 
 
 def test_trainings_of_dr_mario_came_from_clean_commits() -> None:
