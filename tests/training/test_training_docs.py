@@ -30,6 +30,7 @@ def test_there_is_an_example_of_each():
         ("evaluation", "SkullKingWorker-v0"),
         ("trackers", "Prospector-v0"),
         ("gate", "SkullKingWorker-v0"),
+        ("shaping", "DrMarioPlacement-v0"),
     ],
 )
 def test_example_is_accepted(name, env):

@@ -18,14 +18,16 @@ import numpy as np
 from training.callbacks import certificates
 from training.callbacks.courses import MODES, Course, Goal
 from training.callbacks.gate import Gate, GateConfig, policy_hash
+from training.callbacks.times import TimeGoals, targets
 from training.callbacks.trackers.base import Seen, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.evaluation.policies import Net
-from training.run import checkpoint, envs, trainers
+from training.run import checkpoint, envs, games, trainers
 from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
+from training.run.games import Records
 from training.run.loop import Loop
 from training.run.values import build, require
 
@@ -85,6 +87,9 @@ class CurriculumConfig(GateConfig):
         Share of the training on earlier stages; ``linear`` alone.
     watch : bool
         Test only where the success rate in training, by a lower bound, is above the target.
+    times : tuple of str
+        Budgets of the game that a stage gets once it is mastered; see
+        :mod:`training.callbacks.times`.
     """
 
     stages: tuple[Stage, ...]
@@ -96,6 +101,7 @@ class CurriculumConfig(GateConfig):
     mode: str = "linear"
     rehearsal: float = 0.0
     watch: bool = False
+    times: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
@@ -133,7 +139,18 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     require(not both, "schedules", both, "without the knobs that the stages of the gate set")
     ticks = config.window_ticks
     require(not ticks, "window_ticks", ticks, "0 with a gate, which cuts episodes short")
-    for target in MODES[options.mode].targets(options.target):
+    budgets = games.of(config.env).budgets
+    allowed = "empty: this game has no budgets" if not budgets else "of " + ", ".join(budgets)
+    known = set(options.times) <= set(budgets) and len(set(options.times)) == len(options.times)
+    require(known, "gate.times", list(options.times), allowed)
+    taken = {budgets[name].knob for name in options.times} & {
+        *config.schedules,
+        *config.env_options,
+        *(knob for stage in options.stages for knob in stage.knobs),
+    }
+    require(not taken, "gate.times", list(options.times), f"without {', '.join(taken)} elsewhere")
+    tested = [*MODES[options.mode].targets(options.target), *(targets() if options.times else ())]
+    for target in tested:
         replace(options, target=target)  # refuses those that could hardly be passed
     return options
 
@@ -170,6 +187,8 @@ class Curriculum(Callback):
         Returns a copy of the parameters in host memory.
     reset_lanes : callable
         Begins new episodes in all lanes of ``engines``.
+    records : Records, optional
+        Knows floors of budgets.
 
     Attributes
     ----------
@@ -185,6 +204,7 @@ class Curriculum(Callback):
         folder: Path,
         policy: Callable[[], dict[str, Any]],
         reset_lanes: Callable[[], None],
+        records: Records | None = None,
     ) -> None:
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
@@ -198,6 +218,12 @@ class Curriculum(Callback):
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
         self._seen = [source_of(e, options.success, "gate.success") for e in engines]
+        game = games.of(config.env)
+        budgets = {name: game.budgets[name] for name in options.times}
+        self._times = TimeGoals(budgets, len(options.stages), records)
+        self._met = self._seen
+        if budgets:
+            self._met = [source_of(e, game.goal_met, "goal_met") for e in engines]
         self.apply(self._engines, 0)
 
     @property
@@ -206,9 +232,10 @@ class Curriculum(Callback):
         return self._options.stages[self._stage]
 
     def apply(self, engines: Sequence[Engine], number: int) -> None:
-        """Set the knobs of all stages up to one, in their order."""
+        """Set the knobs of all stages up to one, in their order, and the budgets of that one."""
         for stage in self._options.stages[: number + 1]:
             configure(engines, stage)
+        self._times.configure(engines, number)
 
     @property
     def engines(self) -> Sequence[Engine]:
@@ -217,7 +244,8 @@ class Curriculum(Callback):
 
     def record(self) -> dict[str, Any]:
         """Return the stage and the number of tests until now, for a log."""
-        return {"gate": {"stage": self._stage, "tests": self._gate.tests}}
+        times = self._times.record(self._stage)
+        return {"gate": {"stage": self._stage, "tests": self._gate.tests, **times}}
 
     def step(
         self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
@@ -226,11 +254,16 @@ class Curriculum(Callback):
         if actions is None:
             return
         ended = ended_lanes(engine)
-        source = self._seen[[each is engine for each in self._engines].index(True)]
-        won = np.zeros(0, np.bool_)
+        number = [each is engine for each in self._engines].index(True)
+        met = won = np.zeros(0, np.bool_)
+        seen = Seen.of_step(engine, obs)
         if ended.size:
-            won = np.asarray(read(source, Seen.of_step(engine, obs)))[ended] != 0
-        self._course.rates.add(self._stage, won, engine.num_envs)
+            met, won = (
+                np.asarray(read(sources[number], seen))[ended] != 0
+                for sources in (self._met, self._seen)
+            )
+        self._course.rates.add(self._stage, met, engine.num_envs)
+        self._times.add(self._stage, engine, seen, met, won)
 
     def begin_iteration(self, loop: Loop) -> None:
         """Test the policy if it is time to, and go on to another stage if that is decided."""
@@ -246,6 +279,14 @@ class Curriculum(Callback):
                     f"the gate has made its gate.tests={self._options.tests} tests: no stage is "
                     f"opened behind {self._options.stages[goal.stage].name}."
                 )
+        stage, changed = self._stage, self._times.settle(self._stage, self._engines[0])
+        limit = None if tested else self._times.target(stage)
+        if limit is not None and self._may_test(iteration):
+            passed = self._test(Goal(stage, limit), log, steps, iteration, within=stage)
+            changed |= self._times.tested(stage, passed, self._engines[0])
+        if changed:
+            self._times.configure(self._engines, stage)
+            log.event("budgets", step=steps, stage=self.stage.name, **self._times.values(stage))
         if tested or iteration % self._options.gate_every == 0:
             self._train_on(self._course.draw(steps / self._config.total_steps), log, steps)
 
@@ -258,6 +299,10 @@ class Curriculum(Callback):
         self._reset_lanes()
         log.event("stage", step=steps, name=self.stage.name, knobs=dict(self.stage.knobs))
 
+    def _may_test(self, iteration: int) -> bool:
+        late = iteration >= self._options.gate_every and self._gate.due(iteration)
+        return late and self._gate.tests < self._options.tests
+
     def _is_due(self, goal: Goal, iteration: int, last_record: Mapping[str, Any]) -> bool:
         if iteration < self._options.gate_every or not self._gate.due(iteration):
             return False
@@ -266,8 +311,12 @@ class Curriculum(Callback):
         ready = self._options.ready
         return ready is None or _metric(last_record, ready.metric) >= ready.at_least
 
-    def _test(self, goal: Goal, log: Log, steps: int, iteration: int) -> bool:
+    def _test(
+        self, goal: Goal, log: Log, steps: int, iteration: int, within: int | None = None
+    ) -> bool:
+        """Test the policy on a stage, within the budgets of stage ``within``."""
         self.apply([self.engine], goal.stage)
+        self._times.configure([self.engine], within)
         stages = self._options.stages[: goal.stage + 1]
         parameters = self._policy()
         with checkpoint.generators_kept():
@@ -287,6 +336,7 @@ class Curriculum(Callback):
                 "schedules": envs.scheduled(self._config.schedules, steps),
                 "stages": [asdict(stage) for stage in stages],
                 "success": dict(self._options.success),
+                **({} if within is None else {"budgets": self._times.values(within)}),
             },
             max_steps=self._options.max_steps,
         )
@@ -296,7 +346,8 @@ class Curriculum(Callback):
     def state(self) -> dict[str, Any]:
         """Return JSON values that say how it goes on."""
         course = self._course.state()
-        return {"curriculum": {"stage": self._stage, "course": course, **self._gate.state_dict()}}
+        gate, times = self._gate.state_dict(), self._times.state()
+        return {"curriculum": {"stage": self._stage, "course": course, "times": times, **gate}}
 
     def restore(self, saved: Checkpoint) -> None:
         """Go on from a checkpoint with what :meth:`state` returned."""
@@ -304,6 +355,7 @@ class Curriculum(Callback):
         self._stage = int(state["stage"])
         self._gate.load_state_dict(state)
         self._course.restore(state["course"])
+        self._times.restore(state["times"])
         self.apply(self._engines, self._stage)
 
 

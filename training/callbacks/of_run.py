@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from training.callbacks import curriculum
+from training.callbacks import best_times, curriculum
 from training.callbacks.curriculum import Curriculum
 from training.callbacks.evaluations import evaluations_of
+from training.callbacks.shaping import shaping_of
 from training.callbacks.trackers import Trackers, options
 from training.callbacks.trackers.base import ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
@@ -40,10 +41,12 @@ def check(config: RunConfig, engine: Any) -> None:
     late_actions.check(engine, config.mask_schedule)
     options.build(engine, config.trackers, seed=0)
     curriculum.check(config)
+    shaping_of(config, [engine])
     games.of(config.env).check(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.module_of(config.trainer).check(config, engine)
+    best_times.check(config)  # makes the file
 
 
 def check_environment(config: RunConfig) -> None:
@@ -74,10 +77,17 @@ def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
         found.append(Tracking(trackers))
+    shaping = shaping_of(config, learner.engines)
+    if shaping is not None:
+        found.append(shaping)  # behind an archive, which moves lanes
+    best = best_times.best_times_of(config, learner.engines, run.name)
+    if best is not None:
+        found.append(best)
     stages = curriculum.options_of(config)
     if stages is not None:
         how = (learner.engines, run.certificates, learner.policy, learner.reset_lanes)
-        found.append(Curriculum(config, stages, *how))
+        records = None if best is None else best.records
+        found.append(Curriculum(config, stages, *how, records))
     evaluations = evaluations_of(run, learner.policy)
     return found if evaluations is None else [*found, evaluations]
 

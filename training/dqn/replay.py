@@ -32,7 +32,7 @@ from torch import Tensor
 from training.dqn.priorities import Priorities
 from training.dqn.windows import RUNNING, TRUNCATED, Windows, unpack, windows_of
 from training.nets.layout import as_array, as_tensor, storage
-from training.run.engine import Engine
+from training.run.engine import Engine, discounts
 from training.run.options.dqn import finals_of
 from training.run.values import require
 
@@ -401,8 +401,8 @@ class ReplayLanes:
         replay.reward[row, here] = torch.from_numpy(engine.reward).to(device)
         replay.end[row, here] = torch.from_numpy(engine.terminated).to(device)
         if self._varying_tau:
-            power = np.power(np.float32(replay.gamma), engine.tau, dtype=np.float32)
-            replay.discount[row, here] = torch.from_numpy(power).to(device)
+            discount = discounts(engine, replay.gamma)
+            replay.discount[row, here] = torch.from_numpy(discount).to(device)
         lanes = np.flatnonzero(engine.truncated > engine.terminated)
         if lanes.size:
             replay.keep_final(row, here.start + lanes, as_tensor(engine.final_obs[lanes]))

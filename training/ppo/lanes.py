@@ -15,7 +15,7 @@ from torch import Tensor
 
 from training.nets.layout import as_array, as_tensor
 from training.ppo.buffer import Rollout
-from training.run.engine import Engine
+from training.run.engine import Engine, discounts
 
 Array = np.ndarray[Any, Any]
 
@@ -36,7 +36,7 @@ class DirectLanes:
     def __init__(self, rollout: Rollout, first: int, engine: Engine, gamma: float) -> None:
         self.engine, self.first = engine, first
         self.slice = slice(first, first + engine.num_envs)
-        self._gamma = np.float32(gamma)
+        self._gamma = gamma
         self._obs = list(as_array(rollout.obs[:, self.slice], engine))
         self._mask = list(rollout.mask[:, self.slice].numpy().view(np.uint8))
         self._reward = list(rollout.reward[:, self.slice].numpy())
@@ -54,7 +54,7 @@ class DirectLanes:
         self._reward[t][:] = engine.reward
         np.logical_or(engine.terminated, engine.truncated, out=self._done[t])
         if self._discount is not None:
-            np.power(self._gamma, engine.tau, out=self._discount[t], dtype=np.float32)
+            discounts(engine, self._gamma, self._discount[t])
 
     def store_observation(self, t: int) -> None:
         """Nothing: observations and masks are where they belong."""
@@ -66,7 +66,7 @@ class StagedLanes:
     def __init__(self, rollout: Rollout, first: int, engine: Engine, gamma: float) -> None:
         self.engine, self.first = engine, first
         self.slice = slice(first, first + engine.num_envs)
-        self._gamma, self._rollout = np.float32(gamma), rollout
+        self._gamma, self._rollout = gamma, rollout
         self._slots = [Slot(rollout, engine) for _ in range(2)]
         self._ahead = rollout.device.type == "cuda"  # elsewhere nothing says when a copy is done
         staged = rollout.obs_device == rollout.device  # else they lie in host memory, as above
@@ -87,7 +87,7 @@ class StagedLanes:
         rollout.reward[t, self.slice].copy_(slot.reward, non_blocking=self._ahead)
         rollout.done[t, self.slice].copy_(slot.done, non_blocking=self._ahead)
         if rollout.gamma is not None:
-            np.power(self._gamma, engine.tau, out=slot.gamma.numpy(), dtype=np.float32)
+            discounts(engine, self._gamma, slot.gamma.numpy())
             rollout.gamma[t, self.slice].copy_(slot.gamma, non_blocking=self._ahead)
         self.store_observation(t + 1)
 

@@ -24,6 +24,7 @@ from training.run.options.hier import HierConfig
 from training.run.options.mask_schedule import LateAction
 from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.options.selfplay import SelfPlayConfig
+from training.run.options.shaping import ShapingConfig
 from training.run.values import Schedule, build, canonical_json, require, shown
 
 TRAINERS = ("native", "sb3", "hier", "ensemble", "dqn")
@@ -74,6 +75,10 @@ class RunConfig:
     gate : mapping
         Stages of knobs that follow one another when a test is passed; see
         :mod:`training.callbacks.curriculum`. Empty for none.
+    shaping : ShapingConfig or None
+        Potential whose change is added to rewards; see :mod:`training.callbacks.shaping`.
+    best_times : str or None
+        File for the fastest episodes, where the game keeps them; None for none.
     episode_events : bool
         Write an event ``episode_end`` into ``events.jsonl`` for each episode.
     window_ticks : int
@@ -102,6 +107,8 @@ class RunConfig:
     mask_schedule: tuple[LateAction, ...] = ()
     trackers: Mapping[str, Any] = field(default_factory=dict)
     gate: Mapping[str, Any] = field(default_factory=dict)
+    shaping: ShapingConfig | None = None
+    best_times: str | None = None
     episode_events: bool = False
     window_ticks: int = 0
     wandb: bool = False
@@ -154,6 +161,9 @@ class RunConfig:
             self._check_unused("ppo", {"rollout_buffer": "stock", "algorithm": "stock"}, "sb3")
         self._check_selfplay()
         self._check_ensemble()
+        self._check_shaping()
+        if self.best_times is not None:
+            self._require_alone("best_times", self.best_times)
         if self.trainer == "sb3":
             self._check_sb3()
         else:
@@ -188,6 +198,20 @@ class RunConfig:
         for name, alone in {"env_groups": 1, "hindsight": "off"}.items():
             value = getattr(self.native, name)
             require(value == alone, f"native.{name}", value, f"{alone!r} with trainer='ensemble'")
+
+    def _check_shaping(self) -> None:
+        if self.shaping is None:
+            return
+        self._require_alone("shaping.phi", self.shaping.phi)
+        gamma = self.shaping.gamma
+        allowed = f"the discount of the learner, {self.gamma}, or null, which stands for it"
+        require(gamma in (None, self.gamma), "shaping.gamma", gamma, allowed)
+
+    def _require_alone(self, name: str, value: object) -> None:
+        """Refuse what is for trainers of one network that plays against nobody of its kind."""
+        alone = self.trainer in ("native", "sb3", "dqn") and self.selfplay is None
+        allowed = "null with self-play and with trainers of several networks"
+        require(alone, name, value, allowed)
 
     def _check_dqn(self) -> None:
         self._check_unused("ppo", vars(PPOConfig()), "native")
@@ -229,6 +253,11 @@ class RunConfig:
         if one and machine.physical_cores() >= 3:
             return "process"
         return "off" if self.evaluation.patience is None else "inline"
+
+    @property
+    def gamma(self) -> float:
+        """Discount of a primitive step."""
+        return self.dqn.gamma if self.trainer == "dqn" else self.ppo.gamma
 
     @property
     def rollout(self) -> int:

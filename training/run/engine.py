@@ -118,6 +118,21 @@ def restore_lanes(engines: Sequence[Engine], rows: Array, arrays: Mapping[str, A
             engine.set_decisions(arrays["decisions"][here])
 
 
+def discounts(engine: Engine, gamma: float, out: Array | None = None) -> Array:
+    """Return ``gamma**tau`` of the step just made in each lane, float32 (n,).
+
+    Parameters
+    ----------
+    engine : Engine
+    gamma : float
+        Discount of a primitive step.
+    out : ndarray of float32, shape (n,), optional
+        Where to write it.
+    """
+    power: Array = np.power(np.float32(gamma), engine.tau, out=out, dtype=np.float32)
+    return power
+
+
 # Called after every step of an engine, before its reward is stored, with the actions taken, and
 # after a reset with None; may write reward, observations and mask.
 OnStep = Callable[[Engine, np.ndarray | None, np.ndarray, np.ndarray], None]

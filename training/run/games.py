@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -102,6 +103,41 @@ class ObservationParts:
     colours: Colours | None = None
 
 
+@dataclass(frozen=True)
+class Budget:
+    """A knob that says how long an episode may take to count as a success.
+
+    Parameters
+    ----------
+    knob : str
+        None in it is for ever.
+    column : str or None
+        Info column with what was used at the end of an episode; None: its ticks.
+    step : int or None
+        How far it is tightened at once; None goes by how much episodes differ.
+    """
+
+    knob: str
+    column: str | None = None
+    step: int | None = None
+
+
+class Records(Protocol):
+    """The fastest episodes of a game that are known, in a file that others may have open too."""
+
+    def note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
+        """Take in an episode that has just ended in a lane, if it is one to keep."""
+
+    def store(self) -> int:
+        """Play what was noted again and write it; return how many of them are new."""
+
+    def floor(self, engine: BatchEngine, budget: str) -> float | None:
+        """Return what a budget should not be below, with the knobs of an engine; None: unknown."""
+
+    def close(self) -> None:
+        """Let go of the file."""
+
+
 class Seats(Protocol):
     """Reads in the rows of a game who sits where; all arrays have shape (k,) unless said."""
 
@@ -156,6 +192,14 @@ class GameTraining:
     auxiliaries : mapping of str to int
         Modes of ``native.hindsight`` that it offers (:meth:`auxiliary`), and the outputs of the
         further head that each needs; 0 for none.
+    goal_met : mapping
+        Source that tells where an episode has met its goal, in whatever time; see
+        :mod:`training.callbacks.trackers.sources`. Empty where games have none.
+    budgets : mapping of str to Budget
+        How long that may take, by name.
+    potentials : mapping of str to callable
+        Functions of rows (k,) that return a value each, for potential shaping
+        (:mod:`training.callbacks.shaping`).
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all.
     fixed_actions : mapping of str to int
@@ -172,6 +216,9 @@ class GameTraining:
     window_metrics: tuple[str, ...] = ()
     episode_columns: ClassVar[Mapping[str, str]] = {}
     auxiliaries: ClassVar[Mapping[str, int]] = {}
+    goal_met: ClassVar[Mapping[str, Any]] = {}
+    budgets: ClassVar[Mapping[str, Budget]] = {}
+    potentials: ClassVar[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {}
     bots: tuple[str, ...] = ()
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"
@@ -214,6 +261,18 @@ class GameTraining:
         ConfigError
             Names option, value and what is allowed.
         """
+
+    def records(self, path: Path, config: Any, run: str = "") -> Records:
+        """Return the file of the fastest episodes, for a run of that config and name.
+
+        Raises
+        ------
+        ConfigError
+            If the game keeps none, or those of such a run could not be played again.
+        """
+        raise ConfigError(
+            f"best_times={str(path)!r} is not possible: {config.env} keeps no best times."
+        )
 
     def seats(self, engine: Engine) -> Seats | None:
         """Return how policies sit in all seats of an engine's games; None where they cannot."""

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fastenv.drmario.layout import PLANES, STABLE
-from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, ROWS
+from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, ROWS, Reason, from_bcd
 from training.run.engine import Engine
-from training.run.games import Colours, GameTraining, ObservationParts, Placements
+from training.run.games import (
+    Budget,
+    Colours,
+    GameTraining,
+    ObservationParts,
+    Placements,
+    Records,
+)
 
 # Where the second half is, in rows down and columns right, by orientation (docs/drmario.md, 11.3).
 SECOND_HALF = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -19,6 +29,13 @@ OPTIONS = {
     "obs_dtype": "uint8",
     "extras": ["pill", "aux", "costs"],
 }
+
+
+def fewer_viruses(rows: np.ndarray) -> np.ndarray:
+    """Return minus the viruses that the first player of each row has left."""
+    packed: Any = rows["players"]["virus_bcd"][:, 0].astype(np.int64)
+    found: np.ndarray = np.negative(from_bcd(packed))
+    return found
 
 
 class DrMario(GameTraining):
@@ -34,6 +51,12 @@ class DrMario(GameTraining):
         "spawns": "measure",
         "viruses": "measure",
     }
+    goal_met: ClassVar = {"info": "reason", "equals": int(Reason.CLEAR)}
+    budgets: ClassVar = {
+        "frames": Budget("task_max_frames"),
+        "spawns": Budget("task_max_spawns", "spawns", step=1),
+    }
+    potentials: ClassVar = {"viruses": fewer_viruses}
     bots: tuple[str, ...] = ("greedy", "first", "random")
     protocol = "training.games.drmario.evaluation"
     commands: ClassVar = {
@@ -44,6 +67,12 @@ class DrMario(GameTraining):
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
         return "drmario.yaml" if trainer == "native" else None
+
+    def records(self, path: Path, config: Any, run: str = "") -> Records:
+        """Return the store of best times."""
+        from training.games.drmario.records import StoreOfRun
+
+        return StoreOfRun(path, config, run)
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return what fields of planes and costs are, and where placements lie."""

@@ -56,7 +56,8 @@ DELETE FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) A
 )
 """
 HAS = "SELECT 1 FROM clears WHERE (level, speed, seed, sequence_sig, trace) = (?, ?, ?, ?, ?)"
-BEST = "SELECT min(frames) FROM clears WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
+BEST = "SELECT min({}) FROM clears WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
+MEASURES = ("frames", "spawns")
 TOP = """
 SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM clears
 WHERE level = ? AND speed = ? AND (?3 IS NULL OR seed = ?3)
@@ -220,20 +221,27 @@ class BestTimes:
         return min(self._best(level, speed), default=None)
 
     def quantiles(
-        self, level: int, speed: str, fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9)
+        self,
+        level: int,
+        speed: str,
+        fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
+        *,
+        of: str = "frames",
     ) -> list[float]:
-        """Return quantiles of the best times of a level's games; nothing without one."""
+        """Return quantiles of the best of a level's games, frames or spawns; nothing without."""
+        _require(of in MEASURES, "of", of, f"one of {', '.join(MEASURES)}")
         listed = isinstance(fractions, Sequence | np.ndarray)
         possible = listed and all(isinstance(f, Real) and 0 <= f <= 1 for f in fractions)
         _require(possible, "fractions", fractions, "numbers from 0 to 1")
-        best = self._best(level, speed)
+        best = self._best(level, speed, of)
         found: list[float] = np.quantile(best, fractions).tolist() if best else []
         return found
 
-    def _best(self, level: int, speed: str) -> list[int]:
+    def _best(self, level: int, speed: str, of: str = "frames") -> list[int]:
         _check_game(level, speed)
         with self._named():
-            return [frames for (frames,) in self._file.execute(BEST, (level, speed))]
+            rows = self._file.execute(BEST.format(of), (level, speed))
+            return [least for (least,) in rows]
 
     def top(
         self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from training.games.drmario import DrMario
+from training.run.games import GameTraining
 
 
 class DrMarioFrames(DrMario):
@@ -12,6 +13,9 @@ class DrMarioFrames(DrMario):
 
     env_options: ClassVar[dict[str, Any]] = {}
     bots = ("random",)
+
+    budgets: ClassVar = {}
+    records = GameTraining.records
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return nothing: what learns where a decision is a frame was not looked for."""

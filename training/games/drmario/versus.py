@@ -15,6 +15,9 @@ class DrMarioMatches(DrMario):
     episode_columns: ClassVar = {"reason": "kept"}
     protocol = GameTraining.protocol
 
+    budgets: ClassVar = {}
+    records = GameTraining.records
+
     def config(self, env: str, trainer: str) -> str | None:
         """Return nothing: what learns to win matches was not looked for."""
         return None

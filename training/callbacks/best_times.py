@@ -1,0 +1,99 @@
+"""Keeps the fastest episodes of a training (option ``best_times`` of a run)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from training.callbacks.trackers.base import ended_lanes
+from training.run import files, games
+from training.run.callback import Callback
+from training.run.checkpoint import Checkpoint
+from training.run.config import RunConfig
+from training.run.engine import Engine
+from training.run.games import Records
+from training.run.loop import Loop
+from training.run.values import require
+
+
+class BestTimes(Callback):
+    """Notes what is done in each lane, and hands it over where an episode ends.
+
+    Parameters
+    ----------
+    engines : sequence of Engine
+        Those that are trained on.
+    records : Records
+        Closed with the run.
+
+    Attributes
+    ----------
+    records : Records
+    """
+
+    def __init__(self, engines: Sequence[Engine], records: Records) -> None:
+        self.records = records
+        self._engines = list(engines)
+        self._actions: list[list[list[int]]] = [[[] for _ in range(e.num_envs)] for e in engines]
+        self._new = 0
+
+    def step(
+        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Take in a step."""
+        assert isinstance(engine, BatchEngine)
+        taken = self._actions[[each is engine for each in self._engines].index(True)]
+        if actions is None:
+            for lane in taken:
+                lane.clear()
+            return
+        for lane, action in zip(taken, actions.tolist(), strict=True):
+            lane.append(action)
+        for k in ended_lanes(engine).tolist():
+            self.records.note(engine, k, taken[k])
+            taken[k].clear()
+
+    def record(self) -> dict[str, Any]:
+        """Write what was noted in the iteration; return how many episodes are new to the file."""
+        self._new += self.records.store()
+        return {"best_times": {"new": self._new}}
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.records.close()
+
+    def state(self) -> dict[str, Any]:
+        """Return what was done until now in the episodes that go on."""
+        return {"best_times": {"actions": self._actions, "new": self._new}}
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        state = saved.trainer["best_times"]
+        self._actions = [[list(lane) for lane in noted] for noted in state["actions"]]
+        self._new = int(state["new"])
+
+
+def check(config: RunConfig) -> None:
+    """Refuse a file that cannot be written, or what could not be played again from a reset.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if config.best_times is not None:
+        kinds = [given.get("kind", name) for name, given in config.trackers.items()]
+        allowed = "null with an archive, whose episodes do not begin at their beginning"
+        require("archive" not in kinds, "best_times", config.best_times, allowed)
+        files.prepare("best_times", Path(config.best_times))
+        games.of(config.env).records(Path(config.best_times), config).close()
+
+
+def best_times_of(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes | None:
+    """Return what keeps the best times of a run, None if it does not ask for it."""
+    if config.best_times is None:
+        return None
+    return BestTimes(engines, games.of(config.env).records(Path(config.best_times), config, run))

@@ -1,0 +1,164 @@
+"""Potential shaping (section ``shaping`` of a run's options): rewards that show the way to a goal.
+
+To the reward of a decision from a state s to s' is added ::
+
+    r_shape = G * Phi(s') - Phi(s)        with Phi = phi / kappa
+
+where G is the discount that the learner applies to this decision, ``gamma**tau``. With their
+discounts these sum up to minus the potential of the first state, whatever is done in between, so
+that the best policies stay the best. This needs Phi = 0 where the rules have ended an episode;
+where a clock has cut it off, the learner goes on from s', and Phi(s') is that of any state.
+
+A. Y. Ng, D. Harada, S. Russell, Policy invariance under reward transformations, ICML 1999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import BatchEngine
+from training.run import games
+from training.run.callback import Callback
+from training.run.checkpoint import Checkpoint
+from training.run.config import RunConfig
+from training.run.engine import Engine, discounts
+from training.run.loop import Loop
+from training.run.values import require
+
+Array = npt.NDArray[Any]
+# Of rows (k,), in the state dtype of a game, a value each.
+Phi = Callable[[Array], Array]
+
+
+class Potential:
+    """The potential of the state in each lane of an engine.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    phi : callable
+    kappa, gamma : float
+        See :class:`training.run.options.shaping.ShapingConfig`.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n,)
+        Of the states that the lanes are in.
+    """
+
+    def __init__(self, engine: BatchEngine, phi: Phi, kappa: float, gamma: float) -> None:
+        self.engine = engine
+        self._phi, self._kappa, self._gamma = phi, kappa, gamma
+        self._again = BatchEngine(
+            engine.game, 1, backend=engine.backend, info_columns=(), opponent=engine.opponent
+        )
+        self.values = np.zeros(engine.num_envs)
+
+    def begin(self) -> None:
+        """Take in that the lanes have been reset or loaded."""
+        self._rows, self._decisions = self.engine.get_states(), self.engine.get_decisions()
+        self.values = self._of(self._rows)
+
+    def step(self, actions: Array) -> Array:
+        """Return what is added to the rewards of the step just made, float64 (n,).
+
+        Parameters
+        ----------
+        actions : ndarray of int, shape (n,)
+            What was done.
+        """
+        engine, before = self.engine, self.values
+        terminated, truncated = (x.view(np.bool_) for x in (engine.terminated, engine.truncated))
+        lanes = np.flatnonzero(truncated & ~terminated).tolist()
+        cut_off = {lane: self._cut_off(lane, actions[lane]) for lane in lanes}
+        self.begin()
+        reached = np.where(terminated, 0.0, self.values)
+        reached[list(cut_off)] = list(cut_off.values())
+        added: Array = discounts(engine, self._gamma) * reached - before
+        return added
+
+    def _cut_off(self, lane: int, action: int) -> float:
+        """Return the potential of the last state of a lane, whose row is that of a new episode.
+
+        A step is a function of the row: it is made once more, without the reset behind it.
+        """
+        self._again.set_states(self._rows[lane], trusted=True)
+        self._again.set_decisions(None if self._decisions is None else self._decisions[[lane]])
+        self._again.step_many(np.array([action]), autoreset=False)
+        return float(self._of(self._again.get_states())[0])
+
+    def _of(self, rows: Array) -> Array:
+        values: Array = np.asarray(self._phi(rows), np.float64) / self._kappa
+        return values
+
+
+class Shaping(Callback):
+    """Adds the change of a potential to rewards.
+
+    Parameters
+    ----------
+    engines : sequence of BatchEngine
+        Those that are trained on.
+    phi : callable
+    kappa, gamma : float
+        See :class:`Potential`.
+    """
+
+    def __init__(
+        self, engines: Sequence[BatchEngine], phi: Phi, kappa: float, gamma: float
+    ) -> None:
+        self._potentials = [Potential(engine, phi, kappa, gamma) for engine in engines]
+        self._sums, self._steps = np.zeros(3), 0
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Go on from the rows of a checkpoint, which the engines have been given."""
+        for each in self._potentials:
+            each.begin()
+
+    def begin_iteration(self, loop: Loop) -> None:
+        """Begin to sum up."""
+        self._sums, self._steps = np.zeros(3), 0
+
+    def step(
+        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Add to the rewards of a step."""
+        (potential,) = (each for each in self._potentials if each.engine is engine)
+        if actions is None:
+            potential.begin()
+            return
+        env, added = engine.reward.sum(dtype=np.float64), potential.step(actions)
+        np.add(engine.reward, added, out=engine.reward, casting="same_kind")
+        self._sums += env, added.sum(), engine.reward.sum(dtype=np.float64)
+        self._steps += engine.num_envs
+
+    def record(self) -> dict[str, Any]:
+        """Return the means over the decisions of an iteration: before, added and together."""
+        means = (self._sums / max(1, self._steps)).tolist()
+        return {"shaping": dict(zip(("r_env", "r_shape", "r_total"), means, strict=True))}
+
+
+def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping | None:
+    """Return the shaping that a run asks for, None if it does not.
+
+    Raises
+    ------
+    ConfigError
+        If the game has no such potential, or the trainer discounts otherwise.
+    """
+    options = config.shaping
+    if options is None:
+        return None
+    offered = games.of(config.env).potentials
+    allowed = "one of " + ", ".join(offered) if offered else "left out: this game has no potential"
+    require(options.phi in offered, "shaping.phi", options.phi, allowed)
+    allowed = "native or dqn: sb3 discounts a decision by gamma, shaping by gamma**tau"
+    require(not (config.trainer == "sb3" and engines[0].spec.has_tau), "trainer", "sb3", allowed)
+    own = [engine for engine in engines if isinstance(engine, BatchEngine)]
+    allowed = "scripted players with shaping"
+    require(len(own) == len(engines), "env_options.opponents", "trained agents", allowed)
+    return Shaping(own, offered[options.phi], options.kappa, config.gamma)
