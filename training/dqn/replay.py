@@ -31,6 +31,7 @@ from torch import Tensor
 
 from training.dqn.priorities import Priorities
 from training.dqn.windows import RUNNING, TRUNCATED, Windows, unpack, windows_of
+from training.nets.frames import FrameStack
 from training.nets.layout import as_array, as_tensor, storage
 from training.run.engine import Engine, discounts
 from training.run.options.dqn import finals_of
@@ -94,6 +95,8 @@ class TensorReplay:
         What is drawn at once begins in every so manieth row, and its last observation is so many
         rows behind the first; default decisions and their windows. See
         :class:`training.dqn.sequences.SequenceReplay`.
+    stack : FrameStack, optional
+        Puts the frames of some rows together, where a row has a single one.
 
     Attributes
     ----------
@@ -122,13 +125,15 @@ class TensorReplay:
         alpha: float | None = None,
         learnt: int = 1,
         reach: int | None = None,
+        stack: FrameStack | None = None,
     ) -> None:
         self.device = torch.device("cpu") if device is None else device
         self.lanes, self.n_step, self.gamma = lanes, n_step, gamma
         self.learnt, self.reach = learnt, n_step if reach is None else reach
+        self.stack, self._margin = stack, 0 if stack is None else stack.count - 1
         self.num_actions = engine.num_actions
         self.rows = capacity // lanes // learnt * learnt
-        needed = -(-(self.reach + learnt) // learnt) * learnt
+        needed = -(-(self.reach + self._margin + learnt) // learnt) * learnt
         allowed = f"at least {lanes * needed}: {needed} rows of {lanes} lanes"
         require(self.rows >= needed, "dqn.capacity", capacity, allowed)
         self.head = self.size = 0
@@ -160,8 +165,10 @@ class TensorReplay:
     @property
     def available(self) -> int:
         """Decisions that can be drawn: those whose window, or whole sequence, is finished."""
-        youngest = self._youngest
-        drawable = 0 if self.size < youngest else (self.size - youngest) // self.learnt + 1
+        youngest, oldest = self._youngest, self.size
+        if oldest == self.rows - 1:
+            oldest -= self._margin
+        drawable = 0 if oldest < youngest else (oldest - youngest) // self.learnt + 1
         return drawable * self.learnt * self.lanes
 
     @property
@@ -175,8 +182,9 @@ class TensorReplay:
         self.size = min(self.size + 1, self.rows - 1)
         if self.priorities is not None:
             lanes, learnt = self.lanes, self.learnt
-            if self.head % learnt == 0:
-                self.priorities.remove(self.head // learnt * lanes, lanes)
+            gone = (self.head + self._margin) % self.rows
+            if gone % learnt == 0:
+                self.priorities.remove(gone // learnt * lanes, lanes)
             finished = (self.head - self.reach) % self.rows
             if self.size >= self.reach and finished % learnt == 0:
                 self.priorities.add(finished // learnt * lanes, lanes)
@@ -265,11 +273,36 @@ class TensorReplay:
 
     def observations(self, index: Tensor) -> Tensor:
         """Return the observations (k, ...) before decisions (k,)."""
-        return self.obs.flatten(0, 1).index_select(0, index)
+        stored = self.obs.flatten(0, 1)
+        if self.stack is None:
+            return stored.index_select(0, index)
+        frames = self._frames(index)
+        return self.stack(stored.index_select(0, frames.view(-1)).unflatten(0, frames.shape))
 
     def final_observations(self, slots: Tensor, last: Tensor) -> Tensor:
         """Return last observations (k, ...) of episodes, behind their decisions ``last`` (k,)."""
-        return self.final_obs.index_select(0, slots)
+        newest = self.final_obs.index_select(0, slots)
+        if self.stack is None:
+            return newest
+        frames = self._frames(last)[:, 1:]
+        before = self.obs.flatten(0, 1).index_select(0, frames.reshape(-1))
+        return self.stack(torch.cat((before.unflatten(0, frames.shape), newest.unsqueeze(1)), 1))
+
+    def _frames(self, index: Tensor) -> Tensor:
+        """Return which rows the stacks of decisions are made of, shape (k, count), newest last.
+
+        Before the first frame of an episode is that frame.
+        """
+        assert self.stack is not None
+        end, place = self.end.view(-1), index
+        found = [index]
+        for _ in range(self.stack.count - 1):
+            before = (place - self.lanes) % len(end)
+            kept = (self.head - place // self.lanes) % self.rows < self.size
+            same = kept & (end.index_select(0, before) == RUNNING)
+            place = torch.where(same, before, place)
+            found.append(place)
+        return torch.stack(found[::-1], 1)
 
     def update_priorities(self, index: Tensor, error: Tensor) -> None:
         """Set the priorities of what was drawn, ``index`` of a batch, by the errors (k,) of it."""
@@ -357,6 +390,16 @@ class ReplayLanes:
     def obs(self) -> Tensor:
         """Observations before the decision that is due, shape (n, ...), where the replay is."""
         return self._replay.obs[self._replay.head, self.slice]
+
+    @property
+    def seen(self) -> Tensor:
+        """The same as the network sees them: with the frames before, if it sees stacks."""
+        replay = self._replay
+        if replay.stack is None:
+            return self.obs
+        first = replay.head * replay.lanes
+        here = first + self.slice.start, first + self.slice.stop
+        return replay.observations(torch.arange(*here, device=replay.device))
 
     @property
     def mask(self) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from fastenv.errors import ConfigError
 from training.callbacks.of_run import conduct
 from training.dqn.trainer import DQNTrainer
 from training.nets.actor_critic import Logits, RecurrentLogits, logits_of
-from training.nets.layout import obs_layout
+from training.nets.frames import Stacking
+from training.nets.layout import obs_layout, storage
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.nets.q_network import QNetwork
@@ -23,11 +25,14 @@ from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.learner import TrainerLearner, common
 from training.run.loop import Loop
+from training.run.options.dqn import DQNConfig
 from training.run.session import Outcome, Snapshot
 
 # Options of the section ``dqn`` that shape the network.
 _SHAPE = ("net_arch", "activation", "encoder", "dueling", "num_quantiles", "noisy")
-_CELL = ("recurrent", "recurrent_size")  # only where there is one: checkpoints are older than it
+# Further ones, which a checkpoint has where they are not as usual: it may be older than they are.
+_MORE = ("recurrent", "recurrent_size", "stack_k", "head_width", "bonus_head")
+_READ = ("side_weight", "goal_weight")
 
 
 def lanes(config: RunConfig) -> Lanes:
@@ -162,8 +167,11 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
 
 def network_of(config: RunConfig) -> dict[str, Any]:
     """Return the trainer and the options that shape its network, as checkpoints have them."""
-    names = _SHAPE if config.dqn.recurrent == "none" else (*_SHAPE, *_CELL)
-    values = {name: getattr(config.dqn, name) for name in names}
+    usual = DQNConfig()
+    values = {name: getattr(config.dqn, name) for name in _SHAPE}
+    more = {name: getattr(config.dqn, name) for name in _MORE}
+    more |= {name: getattr(config.dqn, name) > 0 for name in _READ}
+    values |= {name: value for name, value in more.items() if value != getattr(usual, name)}
     network = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
     return {"network": network, "trainer": config.trainer}
 
@@ -180,11 +188,20 @@ def load_logits(
 ) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to values of actions."""
     net = load_net(config, engine, state_dict)
-    return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
+    if net.stack is None and not net.is_recurrent:
+        return logits_of(net)
+    return RecurrentLogits(player_of(net, engine))
+
+
+def player_of(net: QNetwork, engine: Engine) -> QNetwork | Stacking:
+    """Return a network that plays on what an engine shows, be it a single frame of its stacks."""
+    if net.stack is None:
+        return net
+    return Stacking(net, net.stack, prod(storage(engine)[0]))
 
 
 def load_nets(
     config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
-) -> dict[str, tuple[QNetwork, BatchEngine]]:
+) -> dict[str, tuple[QNetwork | Stacking, BatchEngine]]:
     """Return the trained network of a run, and an engine that shows what it sees."""
-    return {"policy": (load_net(config, engine, state_dict), engine)}
+    return {"policy": (player_of(load_net(config, engine, state_dict), engine), engine)}

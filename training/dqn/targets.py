@@ -13,7 +13,7 @@ from training.nets.q_network import QNetwork
 
 def of_decisions(
     net: QNetwork, target: QNetwork, batch: Batch, double: bool
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return quantiles of decisions, and their targets without a gradient.
 
     Parameters
@@ -29,17 +29,21 @@ def of_decisions(
     -------
     Tensor of float32, shape (k, K)
     Tensor of float32, shape (k, K)
+    Tensor of float32, scalar
+        A further loss: :meth:`QNetwork.auxiliary`.
     """
     with torch.no_grad():
         of_target = target(batch.next_obs)
         chooser = net.logits(batch.next_obs) if double else of_target.mean(2)
         behind = _of_action(of_target, best_legal(chooser, batch.next_mask))
-    return _of_action(net(batch.obs), batch.action), _discounted(batch, behind)
+    latent, _ = net.latent(batch.obs)
+    theta = _of_action(net.head(latent), batch.action)
+    return theta, _discounted(batch, behind), net.auxiliary(latent, batch.obs)
 
 
 def of_sequences(
     net: QNetwork, target: QNetwork, batch: SequenceBatch, double: bool
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return the same of the decisions of sequences that are learnt from, in their order.
 
     Both networks are unrolled from the stored states, which the parameters of neither have made.
@@ -56,9 +60,11 @@ def of_sequences(
             ours = _following(net, batch, latent.detach(), states.detach())
             chooser = net.head.means(ours)
         behind = _of_action(of_target, best_legal(chooser, batch.next_mask))
-    first = batch.burn_in
-    quantiles = net.head(latent[first : first + learnt].flatten(0, 1))
-    return _of_action(quantiles, batch.action), _discounted(batch, behind)
+    here = slice(batch.burn_in, batch.burn_in + learnt)
+    known = latent[here].flatten(0, 1)
+    theta = _of_action(net.head(known), batch.action)
+    further = net.auxiliary(known, batch.obs[here].flatten(0, 1))
+    return theta, _discounted(batch, behind), further
 
 
 def _following(net: QNetwork, batch: SequenceBatch, latent: Tensor, states: Tensor) -> Tensor:

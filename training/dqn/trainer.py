@@ -36,7 +36,8 @@ from training.run.finite import TrainingError, check_loss
 from training.run.options.dqn import DQNConfig
 from training.run.options.ppo import scheduled
 
-TERMS = ("loss", "error", "value", "grad_norm")  # means over the updates of an iteration
+# Means over the updates of an iteration.
+TERMS = ("loss", "auxiliary", "error", "value", "grad_norm")
 
 
 class DQNTrainer:
@@ -108,6 +109,9 @@ class DQNTrainer:
         layout = obs_layout(self.engines[0])
         self.net = QNetwork(layout, dqn, stream_seed(self.seed, "init")).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
+        if dqn.compile != "off":
+            for net in (self.net, self.target):
+                net.compile_parts(dqn.compile)
         self.optimizer = torch.optim.Adam(
             self.net.parameters(),
             lr=dqn.learning_rate,
@@ -125,6 +129,7 @@ class DQNTrainer:
             "device": self.device if dqn.replay_device == "auto" else None,
             "seed": stream_seed(self.seed, "minibatch"),
             "alpha": dqn.priority_alpha if dqn.prioritized else None,
+            "stack": self.net.stack,
         }
         given = engines[0], self.num_envs, dqn.capacity
         self.replay: TensorReplay
@@ -263,7 +268,7 @@ class DQNTrainer:
 
     def _choose(self, lanes: ReplayLanes, epsilon: float) -> Tensor:
         """Return the actions (n,) of an engine's lanes; their state goes on."""
-        obs, mask = lanes.obs.to(self.device), lanes.mask.to(self.device)
+        obs, mask = lanes.seen.to(self.device), lanes.mask.to(self.device)
         self.net.draw_noise(min(self.dqn.noise_groups, len(obs)), self._noise)
         with torch.no_grad(), self.precision.autocast():
             if self.net.is_recurrent:
@@ -293,10 +298,9 @@ class DQNTrainer:
         for net in (self.net, self.target):
             net.draw_noise(1, self._noise)
         with self.precision.autocast():
-            theta, target = self._evaluate(batch)
-        weight = batch.weight
-        loss = (weight * quantile_huber(theta, target, dqn.kappa)).mean()
-        self.precision.scale(loss).backward()
+            theta, target, further = self._evaluate(batch)
+        loss = (batch.weight * quantile_huber(theta, target, dqn.kappa)).mean()
+        self.precision.scale(loss + further).backward()
         self.precision.unscale(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), dqn.max_grad_norm)
         self.precision.step(self.optimizer)
@@ -306,10 +310,11 @@ class DQNTrainer:
         means = theta.detach().mean(1)
         error = (target.mean(1) - means) * (batch.weight > 0)
         self.replay.update_priorities(batch.index, error)
-        return torch.stack((loss.detach(), error.abs().mean(), means.mean(), norm.detach()))
+        terms = (loss, further, error.abs().mean(), means.mean(), norm)
+        return torch.stack([term.detach() for term in terms])
 
-    def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """Return quantiles and targets of a batch; see :mod:`training.dqn.targets`."""
+    def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Return quantiles, targets and a further loss; see :mod:`training.dqn.targets`."""
         of = targets.of_sequences if self.net.is_recurrent else targets.of_decisions
         return of(self.net, self.target, batch, self.dqn.double)
 
@@ -325,9 +330,9 @@ class DQNTrainer:
 
     def _seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
-        obs = self.replay.obs[self.replay.head]
-        lanes = torch.arange(self.dqn.batch_size, device=obs.device) % self.num_envs
-        obs = obs.index_select(0, lanes).to(self.device)
+        head = self.replay.head * self.num_envs
+        lanes = torch.arange(self.dqn.batch_size, device=self.replay.device) % self.num_envs
+        obs = self.replay.observations(head + lanes).to(self.device)
         context = Precision(precision, self.device)
 
         state = torch.zeros(len(obs), self.net.state_size, device=self.device)

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from training.nets.encoders import Encoder
 from training.nets.fused import hidden_layers
 from training.nets.initial import orthogonal
 from training.nets.layout import ObsLayout, as_tensor
+from training.nets.pixels import encoder_of
 from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.nets.recurrent import CELLS, Cell, unroll
 from training.run.options.ppo import NativeConfig, PPOConfig
@@ -119,7 +119,7 @@ class ActorCritic(nn.Module):
         self.num_heads = layout.phase[1] if native.heads == "phase" and layout.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = Encoder(layout, native.encoder, native.convs)
+            self.encoder = encoder_of(layout, native.encoder, native.convs)
             size = self.encoder.size_out
             self.attention = None
             if native.attention:

@@ -23,6 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from training.nets.frames import PACKED, unpacked, unpacked_field
 from training.nets.fused import is_low
 from training.nets.layout import Field, ObsLayout, torch_dtype
 from training.run.games import Colours
@@ -68,9 +69,10 @@ class Encoder(nn.Module):
         self._given = layout.fields or (plain,)
         self._is_record = layout.record_size > 0
         self._recolouring = None
+        shown = tuple(map(unpacked_field, self._given))
         if layout.colours is not None:
-            self._recolouring = Recolouring(layout.colours, self._given)
-        self._fields = self._recolouring.fields if self._recolouring else self._given
+            self._recolouring = Recolouring(layout.colours, shown)
+        self._fields = self._recolouring.fields if self._recolouring else shown
         self._images = [f for f in self._fields if kind != "flat" and f.is_image]
         self._flat = [f for f in self._fields if f not in self._images]
         made = [Convolutions(field, convs) for field in self._images]
@@ -99,8 +101,16 @@ class Encoder(nn.Module):
     def split(self, obs: Tensor) -> dict[str, Tensor]:
         """Return the fields of observations by name, each (n, ...), in its own type."""
         if not self._is_record:
-            return {self._given[0].name: obs}
-        return {field.name: _of_record(obs, field) for field in self._given}
+            found = {self._given[0].name: obs}
+        else:
+            found = {field.name: _of_record(obs, field) for field in self._given}
+        packed = [field.name for field in self._given if field.kind == PACKED]
+        return {**found, **{name: unpacked(found[name]) for name in packed}}
+
+    def numbers(self, fields: dict[str, Tensor], name: str) -> Tensor:
+        """Return a field, (n, ...), as networks see it; integers from -1 to 1."""
+        (field,) = (f for f in self._fields if f.name == name)
+        return _numbers(fields[name], field)
 
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
         """Return the features of fields, see :meth:`forward`."""

@@ -47,9 +47,9 @@ class Field:
         Least value of its cells.
     values : int
         How many values they can have; 0 if they are no integers, or can have too many to tell.
-    kind : {"", "planes", "numbers"}
-        ``planes``: channels in the first axis, however many; ``numbers``: no image, whatever its
-        shape; empty: the shape tells.
+    kind : {"", "planes", "packed", "numbers"}
+        ``planes``: channels in the first axis, however many; ``packed``: likewise, with four pixels
+        a byte; ``numbers``: no image, whatever its shape; empty: the shape tells.
     """
 
     name: str
@@ -81,7 +81,8 @@ class Field:
     @property
     def channels_last(self) -> bool:
         """Whether channels are the last axis; unless told, the shorter end of three axes is."""
-        return len(self.shape) == 3 and self.kind != "planes" and self.shape[2] < self.shape[0]
+        told = self.kind in ("planes", "packed")
+        return len(self.shape) == 3 and not told and self.shape[2] < self.shape[0]
 
     @property
     def is_image(self) -> bool:
@@ -111,6 +112,8 @@ class ObsLayout:
         What the actions do to a board.
     colours : Colours or None
         Fields that show colours whose names do not matter.
+    goals : tuple of str
+        Fields that say what is to be reached.
     """
 
     obs_size: int
@@ -121,6 +124,7 @@ class ObsLayout:
     slots: tuple[tuple[int, int, int], ...] = ()
     placements: Placements | None = None
     colours: Colours | None = None
+    goals: tuple[str, ...] = ()
 
     def check(self, native: NativeConfig) -> None:
         """Refuse a network that this environment cannot feed."""
@@ -136,11 +140,12 @@ class ObsLayout:
 
     def check_encoder(self, encoder: str, name: str) -> None:
         """Refuse an encoder, by the name of its option, that there is nothing for."""
-        fits = encoder != "conv" or any(field.is_image for field in self.fields)
+        needed = encoder in ("conv", "pixels")
+        fits = not needed or any(field.is_image for field in self.fields)
         require(fits, name, encoder, "'auto': this game shows no image")
 
     def _shows_board(self, encoder: str) -> bool:
-        if self.placements is None or encoder == "flat":
+        if self.placements is None or encoder in ("flat", "pixels"):
             return False
         return any(f.name == self.placements.board and f.is_image for f in self.fields)
 
@@ -162,6 +167,7 @@ def obs_layout(engine: Engine) -> ObsLayout:
         slots=parts.slots,
         placements=parts.placements,
         colours=parts.colours,
+        goals=parts.goals,
     )
 
 

@@ -7,7 +7,8 @@
 
 The quantiles of an action are those of the state and of its advantage, less the mean of all
 advantages (Wang et al., Dueling Network Architectures, 2016); without a value of the state they are
-what is called advantages here.
+what is called advantages here. Each stream may have a hidden layer of its own, and each action a
+further number that is added to all of its quantiles.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.nets.encoders import Encoder
+from training.nets.activations import ACTIVATIONS
+from training.nets.compiled import Compiled
+from training.nets.frames import FrameStack
 from training.nets.fused import hidden_layers
 from training.nets.initial import orthogonal
 from training.nets.layout import ObsLayout
 from training.nets.noisy import NoisyLinear
+from training.nets.pixels import PixelEncoder, encoder_of
 from training.nets.recurrent import CELLS, Cell, steps
 from training.run.options.dqn import DQNConfig
+from training.run.values import require
 
 HEAD_GAIN = 0.01  # nearly equal values at first
 
@@ -38,14 +43,16 @@ class QuantileHead(nn.Module):
 
     def __init__(self, size_in: int, num_actions: int, config: DQNConfig) -> None:
         super().__init__()
-        layer = NoisyLinear if config.noisy else nn.Linear
         self._shape = (num_actions, config.num_quantiles)
-        self.advantage = layer(size_in, num_actions * config.num_quantiles)
-        self.state = layer(size_in, config.num_quantiles) if config.dueling else None
+        self.advantage = stream(size_in, num_actions * config.num_quantiles, config)
+        self.state = stream(size_in, config.num_quantiles, config) if config.dueling else None
+        self.bonus = nn.Linear(size_in, num_actions) if config.bonus_head else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the quantiles, shape (n, A, K), of what hidden layers (n, size_in) found."""
+        """Return the quantiles, shape (n, A, K), of what layers before (n, size_in) found."""
         quantiles: Tensor = self.advantage(x).unflatten(1, self._shape)
+        if self.bonus is not None:
+            quantiles = quantiles + self.bonus(x).unsqueeze(2)
         if self.state is None:
             return quantiles
         return self.state(x).unsqueeze(1) + quantiles - quantiles.mean(1, keepdim=True)
@@ -55,16 +62,32 @@ class QuantileHead(nn.Module):
 
         The mean of linear outputs is the output of the mean weights, which are K times fewer.
         """
-        if isinstance(self.advantage, NoisyLinear):
+        if type(self.advantage) is not nn.Linear:
             means: Tensor = self(x).mean(2)
             return means
         weight = self.advantage.weight.unflatten(0, self._shape).mean(1)
         bias = self.advantage.bias.unflatten(0, self._shape).mean(1)
         advantage = F.linear(x, weight, bias)
+        if self.bonus is not None:
+            advantage = advantage + self.bonus(x)
         if self.state is None:
             return advantage
+        assert isinstance(self.state, nn.Linear)
         value = F.linear(x, self.state.weight.mean(0, keepdim=True), self.state.bias.mean(0, True))
         return value + advantage - advantage.mean(1, keepdim=True)
+
+
+def stream(size_in: int, size_out: int, config: DQNConfig) -> nn.Module:
+    """Return the last layers of a kind of value: one, or a hidden layer and one.
+
+    With ``config.noisy`` the first of them has the noise.
+    """
+    first = NoisyLinear if config.noisy else nn.Linear
+    if not config.head_width:
+        return first(size_in, size_out)
+    hidden = first(size_in, config.head_width)
+    last = nn.Linear(config.head_width, size_out)
+    return nn.Sequential(hidden, ACTIVATIONS[config.activation](), last)
 
 
 class QNetwork(nn.Module):
@@ -86,25 +109,63 @@ class QNetwork(nn.Module):
     def __init__(self, layout: ObsLayout, config: DQNConfig, seed: int = 0) -> None:
         super().__init__()
         layout.check_encoder(config.encoder, "dqn.encoder")
+        self.stack = FrameStack(layout, config.stack_k) if config.stack_k > 1 else None
+        if self.stack is not None:
+            layout = self.stack.layout
+        self._weights = config.side_weight, config.goal_weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = Encoder(layout, config.encoder)
+            self.encoder = encoder_of(layout, config.encoder)
             widths = config.net_arch
             self.layers = hidden_layers(self.encoder.size_out, widths, config.activation)
-            size = widths[-1]
+            size = widths[-1] if widths else self.encoder.size_out
             self.cell: Cell | None = None
             if config.recurrent != "none":
                 self.cell = CELLS[config.recurrent](size, config.recurrent_size)
                 size = self.cell.size_out
             self.head = QuantileHead(size, layout.num_actions, config)
             orthogonal(self)
-            orthogonal(self.head, HEAD_GAIN)
+            for last in self.head.children():
+                orthogonal(list(last.modules())[-1], HEAD_GAIN)
+            # Drawn last: the rest begins as it would without.
+            self.readers = self._readers(size)
         self.state_size = 0 if self.cell is None else self.cell.state_size
+
+    def _readers(self, size: int) -> nn.ModuleList:
+        """Return what is to read side features and goal off what the head sees."""
+        encoder, readers = self.encoder, nn.ModuleList()
+        for name, weight in zip(("side", "goal"), self._weights, strict=True):
+            there = getattr(encoder, f"num_{name}s", 0) if weight else 0
+            allowed = "0: the network has no such features (dqn.encoder='pixels')"
+            require(not weight or there > 0, f"dqn.{name}_weight", weight, allowed)
+            readers.append(nn.Linear(size, there) if weight else nn.Identity())
+        return readers
 
     @property
     def is_recurrent(self) -> bool:
         """Whether there is a state to carry."""
         return self.state_size > 0
+
+    def auxiliary(self, latent: Tensor, obs: Tensor) -> Tensor:
+        """Return how far off side features and goal are that are read off what the head sees.
+
+        Parameters
+        ----------
+        latent : Tensor, shape (n, F)
+        obs : Tensor, shape (n, ...)
+
+        Returns
+        -------
+        Tensor, scalar
+            Mean squared errors, weighed by the options.
+        """
+        loss = torch.zeros((), device=latent.device)
+        if isinstance(self.encoder, PixelEncoder):
+            numbers = self.encoder.side_numbers, self.encoder.goal_numbers
+            for weight, reader, wanted in zip(self._weights, self.readers, numbers, strict=True):
+                if weight:
+                    loss = loss + weight * F.mse_loss(reader(latent).float(), wanted(obs))
+        return loss
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return quantiles of the return of each action, (n, A, K), of a network without a cell."""
@@ -128,11 +189,11 @@ class QNetwork(nn.Module):
         values = self.head.means(latent)
         return values, values.amax(1), behind
 
-    def latent(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor]:
+    def latent(self, obs: Tensor, *, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return what the head sees, shape (n, F), and the next state; see :meth:`step`."""
         x = self._features(obs)
-        if self.cell is None:
-            return x, state
+        if self.cell is None or state is None:
+            return x, x.new_zeros(len(x), 0)
         y, behind = self.cell(x, state=state)
         return y, behind.float()
 
@@ -165,6 +226,19 @@ class QNetwork(nn.Module):
     def _features(self, obs: Tensor) -> Tensor:
         x: Tensor = self.layers(self.encoder(obs))
         return x
+
+    def compile_parts(self, mode: str) -> None:
+        """Let ``torch.compile`` build encoder, hidden layers, cell and head, at their first calls.
+
+        Parameters
+        ----------
+        mode : {"default"}
+        """
+        parts: list[tuple[nn.Module, str]] = [(self, "_features"), (self.head, "forward")]
+        if self.cell is not None:
+            parts.append((self.cell, "forward"))
+        for owner, name in parts:
+            setattr(owner, name, Compiled(getattr(owner, name), mode))
 
     def draw_noise(self, groups: int, generator: torch.Generator) -> None:
         """Draw the noise of noisy layers anew, for so many groups of rows; others have none."""

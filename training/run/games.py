@@ -94,6 +94,8 @@ class ObservationParts:
         What the actions do to a board.
     colours : Colours or None
         Fields that show colours.
+    goals : tuple of str
+        Fields that say what is to be reached.
     """
 
     phase: tuple[int, int] | None = None
@@ -101,6 +103,7 @@ class ObservationParts:
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     placements: Placements | None = None
     colours: Colours | None = None
+    goals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

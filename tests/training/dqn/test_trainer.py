@@ -7,7 +7,7 @@ import torch
 from tests.bits import equal
 from tests.training.dqn.plain_dqn import PlainDQN, Walk
 from tests.training.ppo.engines import Bandit, Corridor, Steady
-from training.dqn.trainer import DQNTrainer
+from training.dqn.trainer import TERMS, DQNTrainer
 from training.run.envs import stream_seed
 from training.run.options.dqn import DQNConfig
 
@@ -174,7 +174,7 @@ def test_target_follows_by_copies_or_by_shares():
 def test_replay_ratio_is_kept_whatever_the_number_of_lanes(lanes, ratio, monkeypatch):
     def nothing(self):
         self.updates += 1
-        return torch.zeros(4)
+        return torch.zeros(len(TERMS))
 
     monkeypatch.setattr(DQNTrainer, "update", nothing)
     trainer = make(Steady(lanes), replay_ratio=ratio, batch_size=8, learning_starts=48, n_step=1)

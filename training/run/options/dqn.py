@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from training.run.options.ppo import RECURRENT, SCHEDULES, check_cell
+from training.run.options.ppo import ENCODERS, RECURRENT, SCHEDULES, check_cell
 from training.run.values import require
 
 
@@ -58,6 +58,19 @@ class DQNConfig:
         As in the sections ``ppo`` and ``native``.
     net_arch, activation, encoder, precision
         Likewise.
+        ``net_arch`` may be empty here.
+    stack_k : int
+        Frames that the network sees; the replay keeps them one by one and puts them together when
+        they are drawn. For environments that show a single one, ``env_options.stack_k: 1``.
+    head_width : int
+        Hidden layer of each stream of the head, with the noise if there is any; 0 for none.
+    bonus_head : bool
+        A further number for each action, which is added to all of its quantiles.
+    side_weight, goal_weight : float
+        Weights of further losses: side features, and goal, are to be read off what the head sees;
+        with ``encoder: pixels``.
+    compile : {"off", "default"}
+        Whether ``torch.compile`` builds the networks.
     recurrent : {"none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"}
         A cell of ``recurrent_size`` behind the hidden layers. What is drawn then are sequences.
     recurrent_size, seq_len, burn_in : int
@@ -105,6 +118,12 @@ class DQNConfig:
     activation: str = "relu"
     encoder: str = "auto"
     precision: str | None = None
+    stack_k: int = 1
+    head_width: int = 0
+    bonus_head: bool = False
+    side_weight: float = 0.0
+    goal_weight: float = 0.0
+    compile: str = "off"
     recurrent: str = "none"
     recurrent_size: int = 128
     seq_len: int = 24
@@ -119,6 +138,7 @@ class DQNConfig:
         for name in (
             *("capacity", "batch_size", "learning_starts", "iteration_steps", "n_step"),
             *("target_sync", "num_quantiles", "noise_groups", "recurrent_size", "seq_len"),
+            "stack_k",
         ):
             value = getattr(self, name)
             require(value >= 1, f"dqn.{name}", value, "at least 1")
@@ -133,15 +153,19 @@ class DQNConfig:
             require(0 <= value <= 1, f"dqn.{name}", value, "from 0 to 1")
         share = self.polyak is None or 0 < self.polyak <= 1
         require(share, "dqn.polyak", self.polyak, "above 0 and at most 1, or null for copies")
-        wide = bool(self.net_arch) and min(self.net_arch) >= 1
-        require(wide, "dqn.net_arch", self.net_arch, "one or more layer widths of at least 1")
+        wide = min(self.net_arch, default=1) >= 1
+        require(wide, "dqn.net_arch", self.net_arch, "layer widths of at least 1")
+        for name in ("burn_in", "head_width", "side_weight", "goal_weight"):
+            value = getattr(self, name)
+            require(value >= 0, f"dqn.{name}", value, "at least 0")
         enough = self.batch_size <= self.learning_starts
         allowed = f"at most dqn.learning_starts={self.learning_starts}: there must be as many"
         require(enough, "dqn.batch_size", self.batch_size, allowed)
         choices: dict[str, Collection[object]] = {
             "lr_schedule": SCHEDULES,
             "activation": ("relu", "tanh", "gelu"),
-            "encoder": ("auto", "flat", "conv"),
+            "encoder": ENCODERS,
+            "compile": ("off", "default"),
             "precision": ("fp32", "bf16", "fp16", "auto", None),
             "recurrent": RECURRENT,
             "replay_device": ("auto", "cpu"),
@@ -151,7 +175,6 @@ class DQNConfig:
             value = getattr(self, name)
             require(value in words, f"dqn.{name}", value, "one of " + ", ".join(map(repr, words)))
 
-        require(self.burn_in >= 0, "dqn.burn_in", self.burn_in, "at least 0")
         if self.recurrent != "none":
             below = self.burn_in < self.seq_len
             require(below, "dqn.burn_in", self.burn_in, f"below dqn.seq_len={self.seq_len}")
@@ -170,18 +193,23 @@ class DQNConfig:
         """How far behind the first decision of what is drawn at once the last observation is."""
         return self.n_step if self.recurrent == "none" else self.seq_len - 1 + self.n_step
 
+    @property
+    def margin(self) -> int:
+        """Rows at the end of a full ring whose stacks of frames are no longer whole."""
+        return self.stack_k - 1
+
     def rows(self, num_envs: int) -> int:
         """Return the rows of a replay; sequences begin in the same ones after each turn."""
         return self.capacity // num_envs // self.learnt * self.learnt
 
     def check_lanes(self, num_envs: int) -> None:
         """Refuse a replay that ``num_envs`` lanes could not learn from."""
-        rows, needed = self.rows(num_envs), -(-(self.reach + self.learnt) // self.learnt)
-        needed *= self.learnt
-        what = "dqn.n_step + 1" if self.recurrent == "none" else f"{needed}"
+        rows, span = self.rows(num_envs), self.reach + self.margin
+        needed = -(-(span + self.learnt) // self.learnt) * self.learnt
+        what = "dqn.n_step + 1" if needed == self.n_step + 1 else f"{needed}"
         allowed = f"at least {needed * num_envs}, {what} rows of {num_envs} lanes"
         require(rows >= needed, "dqn.capacity", self.capacity, allowed)
-        ready = (rows - self.reach) // self.learnt * self.learnt * num_envs
+        ready = (rows - span) // self.learnt * self.learnt * num_envs
         allowed = f"at most {ready}, which a replay of dqn.capacity={self.capacity} has ready"
         require(self.learning_starts <= ready, "dqn.learning_starts", self.learning_starts, allowed)
 

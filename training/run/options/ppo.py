@@ -10,6 +10,7 @@ from training.run import games
 from training.run.values import require
 
 SCHEDULES = ("constant", "linear", "cosine")
+ENCODERS = ("auto", "flat", "conv", "pixels")
 RECURRENT = ("none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm")
 # Channels, side of the kernel and stride of the convolutions of Mnih et al., Human-level control
 # through deep reinforcement learning, 2015.
@@ -123,9 +124,10 @@ class NativeConfig:
     ----------
     trunk : {"separate", "shared"}
         Whether policy and value have hidden layers of their own.
-    encoder : {"auto", "flat", "conv"}
+    encoder : {"auto", "flat", "conv", "pixels"}
         ``auto``: images and boards in an observation go through convolutions, the rest is
-        flattened; ``flat``: everything is; ``conv``: as ``auto``, and there must be an image.
+        flattened; ``flat``: everything is; ``conv``: as ``auto``, and there must be an image;
+        ``pixels``: a larger network for images, :mod:`training.nets.pixels`.
     convs : tuple of (int, int, int)
         Convolutions over an image: channels, side of the kernel and stride of each.
     heads : {"single", "phase", "placements", "map"}
@@ -215,7 +217,7 @@ class NativeConfig:
         require(positive, "native.clip_range_vf", self.clip_range_vf, "above 0, or null for none")
         for name, allowed in {
             "trunk": ("separate", "shared"),
-            "encoder": ("auto", "flat", "conv"),
+            "encoder": ENCODERS,
             "heads": ("single", "phase", "placements", "map"),
             "recurrent": RECURRENT,
             "value_clip": ("sb3", "max"),

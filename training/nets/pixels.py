@@ -1,0 +1,181 @@
+"""A larger network for images: residual convolutions, attention over positions, side features.
+
+::
+
+    image -> 5x5/2, 3x3/2 -> 3 residual blocks -> attention -> 1x1 -> mean of positions  (96) -+->
+    other numbers -> side features, which those of the goal scale and shift              (96) -+
+
+Normalisation is over groups of channels of each image by itself (Wu and He, Group Normalization,
+2018), so that acting in one lane or in many gives the same, in training or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from training.nets.encoders import Encoder
+from training.nets.layout import Field, ObsLayout
+from training.run.options.ppo import NATURE
+
+FIRST, WIDTH = 48, 96  # channels
+GROUPS = 8
+BLOCKS = 3
+SQUEEZE = 16  # by how much a block narrows its channels to weigh them
+HEADS = 4
+SIDE, GOAL = 128, 48  # hidden widths of the side features and of the goal
+
+
+class PixelEncoder(Encoder):
+    """See the module; an observation without other numbers has no side features.
+
+    Parameters
+    ----------
+    layout : ObsLayout
+        With an image; the first one is looked at, further ones are side features.
+    """
+
+    def __init__(self, layout: ObsLayout) -> None:
+        super().__init__(layout, "flat")
+        image = next(field for field in self._fields if field.is_image)
+        self._image = image.name
+        self._goals = [f for f in self._fields if f.name in layout.goals]
+        others = (image, *self._goals)
+        self._sides = [f for f in self._fields if f not in others]
+        self._last = image.channels_last
+        planes = image.shape if len(image.shape) == 3 else (1,)
+        self.trunk = Trunk(planes[2 if self._last else 0])
+        self.num_sides = sum(f.size for f in self._sides)
+        self.num_goals = sum(f.size for f in self._goals)
+        self.side = SideFeatures(self.num_sides, self.num_goals) if self.num_sides else None
+        self.size_out = WIDTH * (2 if self.side is not None else 1)
+        self.places, self.cells = {}, {}
+        self._as_is = False
+
+    def encode(self, fields: dict[str, Tensor]) -> Tensor:
+        """Return the features of fields; see :meth:`Encoder.forward`."""
+        image = self.numbers(fields, self._image)
+        planes = image.unsqueeze(1) if image.ndim == 3 else image
+        found = self.trunk(planes.movedim(3, 1) if self._last else planes)
+        if self.side is None:
+            return found
+        goals = self._flattened(fields, self._goals) if self._goals else None
+        side = self.side(self._flattened(fields, self._sides), goals)
+        return torch.cat((found, side), 1)
+
+    def side_numbers(self, obs: Tensor) -> Tensor:
+        """Return the numbers that side features are made of, shape (n, num_sides)."""
+        return self._flattened(self.split(obs), self._sides)
+
+    def goal_numbers(self, obs: Tensor) -> Tensor:
+        """Return the numbers of the goal, shape (n, num_goals)."""
+        return self._flattened(self.split(obs), self._goals)
+
+    def _flattened(self, fields: dict[str, Tensor], wanted: list[Field]) -> Tensor:
+        return torch.cat([self.numbers(fields, f.name).flatten(1) for f in wanted], 1)
+
+
+class Trunk(nn.Module):
+    """From planes (n, C, H, W) to what is found in them, (n, WIDTH).
+
+    Parameters
+    ----------
+    channels : int
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(
+            nn.Conv2d(channels, FIRST, 5, 2, 2),
+            nn.GroupNorm(GROUPS, FIRST),
+            nn.ReLU(),
+            nn.Conv2d(FIRST, WIDTH, 3, 2, 1),
+            nn.GroupNorm(GROUPS, WIDTH),
+            nn.ReLU(),
+        )
+        self.blocks = nn.Sequential(*(Residual() for _ in range(BLOCKS)))
+        self.attention = PositionAttention()
+        self.last = nn.Conv2d(WIDTH, WIDTH, 1)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """See the class."""
+        x = self.attention(self.blocks(self.stem(planes)))
+        return torch.relu(self.last(x)).mean((2, 3))
+
+
+class Residual(nn.Module):
+    """Two convolutions beside what goes in, weighed by channel: Hu et al., 2018."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convs = nn.Sequential(
+            nn.Conv2d(WIDTH, WIDTH, 3, 1, 1),
+            nn.GroupNorm(GROUPS, WIDTH),
+            nn.ReLU(),
+            nn.Conv2d(WIDTH, WIDTH, 3, 1, 1),
+            nn.GroupNorm(GROUPS, WIDTH),
+        )
+        narrow = WIDTH // SQUEEZE
+        self.weigh = nn.Sequential(nn.Linear(WIDTH, narrow), nn.ReLU(), nn.Linear(narrow, WIDTH))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return planes of the same shape."""
+        found = self.convs(x)
+        weight = torch.sigmoid(self.weigh(found.mean((2, 3))))
+        return torch.relu(x + found * weight[:, :, None, None])
+
+
+class PositionAttention(nn.Module):
+    """Attention between all positions of planes, beside what goes in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return planes of the same shape."""
+        cells = x.flatten(2).transpose(1, 2)
+        parts = self.qkv(self.norm(cells)).unflatten(2, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
+        found = F.scaled_dot_product_attention(*parts)
+        out = self.out(found.transpose(1, 2).flatten(2))
+        return x + out.transpose(1, 2).unflatten(2, x.shape[2:])
+
+
+class SideFeatures(nn.Module):
+    """Features of numbers beside the image, scaled and shifted by those of a goal if there is one.
+
+    Perez et al., FiLM, 2018.
+
+    Parameters
+    ----------
+    size, goals : int
+    """
+
+    def __init__(self, size: int, goals: int = 0) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(size, SIDE), nn.LayerNorm(SIDE), nn.ReLU(), nn.Linear(SIDE, WIDTH)
+        )
+        self.goal = None
+        if goals:
+            self.goal = nn.Sequential(
+                nn.Linear(goals, GOAL), nn.LayerNorm(GOAL), nn.ReLU(), nn.Linear(GOAL, 2 * WIDTH)
+            )
+
+    def forward(self, sides: Tensor, goals: Tensor | None = None) -> Tensor:
+        """Return features, shape (n, WIDTH)."""
+        x: Tensor = self.layers(sides)
+        if self.goal is None:
+            return x
+        scale, shift = self.goal(goals).chunk(2, 1)
+        return x * (1 + torch.tanh(scale)) + shift
+
+
+def encoder_of(layout: ObsLayout, kind: str, convs: Sequence[Sequence[int]] = NATURE) -> Encoder:
+    """Return the encoder that an option ``encoder`` names; ``convs`` as in :class:`Encoder`."""
+    return PixelEncoder(layout) if kind == "pixels" else Encoder(layout, kind, convs)
