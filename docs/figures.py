@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -301,10 +301,11 @@ def _measured(row: Row) -> str:
 def dr_mario(runs: str = "") -> str:
     """Return how often trained agents and ``greedy`` clear the same bottles, of runs so named."""
     record, made = newest("drmario-learning.json"), []
-    for name, run in record.head["runs"].items():
+    chosen = {name: run for name, run in record.head["runs"].items() if name.startswith(runs)}
+    for name, run in chosen.items():
         players = run["evaluation"]["policies"]
         for player in ("trained", "greedy"):
-            if name.startswith(runs) and player in players:
+            if player in players:
                 found = players[player]
                 cells = [name, f"{run['steps']:,}", clock(run["core_s"])]
                 cells = [*cells, player] if player == "trained" else ["", "", "", player]
@@ -312,8 +313,35 @@ def dr_mario(runs: str = "") -> str:
                 clear = interval(found["clear"], 1, 100, " %")
                 frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*found["frames_to_clear"])
                 made.append([*cells, episodes, clear, frames])
+    for level in dict.fromkeys(name.partition("-")[0] for name in chosen):
+        of_level = [run for name, run in chosen.items() if name.startswith(f"{level}-")]
+        if len(of_level) > 1:
+            label = f"{level}, {len(of_level)} seeds"
+            made.append([label, "", "", "trained", "", *_of_seeds(of_level)])
     heads = ("run", "decisions", "of a core", "who plays", "episodes", "cleared", "frames to clear")
-    return f"{table(heads, made)}\n\n{record.source}."
+    return f"{table(heads, made)}\n\n{_trained_at(record, chosen.values())}."
+
+
+def _of_seeds(runs: Sequence[Row]) -> list[str]:
+    """Return clears and frames to clear of trainings that differ in their seed alone."""
+    players = [run["evaluation"]["policies"]["trained"] for run in runs]
+    clear, frames = ([p[key][0] for p in players] for key in ("clear", "frames_to_clear"))
+    cells = [interval([min(1.0, max(0.0, x)) for x in _over(clear)], 1, 100, " %"), ""]
+    if None not in frames:
+        cells[1] = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*_over(frames))
+    return cells
+
+
+def _over(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean over seeds and its 95 % interval by Student's t."""
+    mean = statistics.mean(values)
+    half = T_95[len(values)] * statistics.stdev(values) / len(values) ** 0.5
+    return mean, mean - half, mean + half
+
+
+def _trained_at(record: Record, runs: Iterable[Row]) -> str:
+    commits = dict.fromkeys(run["git_rev"][:7] for run in runs)
+    return f"`benchmarks/{record.path.name}`, trained at {' and '.join(commits)}"
 
 
 def comparison(pattern: str, gap: str = "minus_baseline", but: str = "") -> str:
@@ -389,7 +417,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/drmario.md": {"speeds": lambda: bars("*-drmario.jsonl")},
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
-        "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5")},
+        "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5-1")},
     }
 
 
