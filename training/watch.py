@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from fastenv.errors import FastEnvError
+from training.run import games
 from training.run.values import require
 
 
@@ -39,9 +41,10 @@ def episode(policy: Any, env: Any, seed: int, max_steps: int) -> Iterator[str | 
         What the policy is about to do; None at the end.
     """
     obs, _ = env.reset(seed=seed)
-    state = None
+    state, best = None, not games.of(policy.env).draws
+    rng = np.random.default_rng(seed)
     for _ in range(max_steps):
-        action, state = policy.act(obs, env.action_masks(), state)
+        action, state = policy.act(obs, env.action_masks(), state, deterministic=best, rng=rng)
         yield env.unwrapped.game.action_name(action, env.unwrapped.get_state())
         obs, _, terminated, truncated, _ = env.step(action)
         if terminated or truncated:

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -166,3 +167,18 @@ def test_recurrent_runs_are_evaluated(train, tmp_path, env, part):
     flags += ["--env", env, "--total-steps", "128"]
     assert train(tmp_path, "run", *flags, evaluation=True) == 0
     assert part in json.loads((tmp_path / "run/evaluation.json").read_text())
+
+
+def test_actions_are_drawn_as_the_network_says_and_are_legal():
+    mask = np.tile([1, 0, 1, 1], (4000, 1))
+    probabilities = np.array([0.2, 0.0, 0.5, 0.3])
+    engine = SimpleNamespace(obs=np.zeros((4000, 1), np.float32), mask=mask)
+
+    def logits(obs):
+        return np.tile(np.log([0.2, 9.0, 0.5, 0.3]), (len(obs), 1))
+
+    drawn = Net(logits, seed=3).act(engine)
+    shares = np.bincount(drawn, minlength=4) / len(drawn)
+    np.testing.assert_allclose(shares, probabilities, atol=4 * 0.5 / 4000**0.5)
+    assert np.array_equal(drawn, Net(logits, seed=3).act(engine))
+    assert (Net(logits).act(engine) == 2).all()

@@ -115,20 +115,27 @@ class Net:
         One with a state remembers the lanes of one engine.
     legal : callable, optional
         Returns the masks to obey; default those of the engine.
+    seed : int, optional
+        Actions are drawn from the network's distribution, by a generator with this seed.
     """
 
     def __init__(
         self,
         logits: Logits | RecurrentLogits,
         legal: Callable[[BatchEngine], np.ndarray] | None = None,
+        seed: int | None = None,
     ) -> None:
         self._memory = Memory(logits)
         self._legal = legal or (lambda engine: engine.mask)
+        self._rng = None if seed is None else np.random.default_rng(seed)
 
     def act(self, engine: BatchEngine) -> np.ndarray:
         """See :class:`Policy`."""
         self._memory.forget(engine)
-        return best_legal(self._memory.logits(engine.obs), self._legal(engine))
+        logits = self._memory.logits(engine.obs)
+        if self._rng is not None:  # the largest of logits with Gumbel noise is a draw from softmax
+            logits = logits + self._rng.gumbel(size=logits.shape)
+        return best_legal(logits, self._legal(engine))
 
 
 def best_legal(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from fastenv import BatchEngine
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Net
-from training.run import checkpoint, late_actions, trainers
+from training.run import checkpoint, games, late_actions, trainers
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
@@ -23,6 +23,7 @@ from training.run.seeds import MATCH_SEEDS
 from training.run.values import require
 
 AGENT = "trained"
+DRAWN = "trained, drawn"  # what it does is drawn as in its training
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
 
 
@@ -59,11 +60,14 @@ class Trained:
         return make_engine(self.config.env, 1, self.config.env_options)
 
     def players(self) -> dict[str, episodes.Player]:
-        """Return who plays episodes: the agent, twice if its training still holds actions back.
+        """Return who plays episodes: the agent, by its best actions.
 
-        The second time they are held back here too, which is what it has learnt to play.
+        Where its game says so (``draws``) it plays again with drawn actions, and where its training
+        still holds actions back with these held back here too: so it has learnt to play.
         """
         found: dict[str, episodes.Player] = {AGENT: lambda seed, lanes: Net(self.logits)}
+        if games.of(self.config.env).draws:
+            found[DRAWN] = lambda seed, lanes: Net(self.logits, seed=seed)
         rules, steps = self.config.mask_schedule, self.steps
         if any(rule.ticks_at(steps) for rule in rules):
             legal = partial(late_actions.masks, rules=rules, steps=steps)

@@ -205,6 +205,9 @@ class GameTraining:
         (:mod:`training.callbacks.shaping`).
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all.
+    draws : bool
+        Agents are shown and judged with actions drawn from their distribution, since many states
+        look alike and the best action of each may lead in circles.
     fixed_actions : mapping of str to int
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
     protocol : str
@@ -223,6 +226,7 @@ class GameTraining:
     budgets: ClassVar[Mapping[str, Budget]] = {}
     potentials: ClassVar[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {}
     bots: tuple[str, ...] = ()
+    draws = False
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     protocol = "training.evaluation.protocol"
     commands: ClassVar[Mapping[str, str]] = {}

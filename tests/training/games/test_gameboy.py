@@ -88,17 +88,22 @@ def test_the_scripted_player_gets_there_from_all_states(env, most, held_out):
 
 
 @needs_core
-def test_a_run_trains_and_is_evaluated_from_other_states(tmp_path):
+@pytest.mark.parametrize("env", IDS)
+def test_a_run_trains_and_is_evaluated_from_other_states(env, tmp_path):
     small = {"num_envs": 4, "ppo.n_steps": 8, "ppo.batch_size": 16, "torch_threads": 1}
     small |= {"ppo.n_epochs": 1, "ppo.net_arch": "[8]", "env_options.max_steps": 4}
     small |= {"evaluation.episodes": 3, "evaluation.after_training": "true"}
-    words = ["--env", IDS[0], "--total-steps", "64", "--name", "small", "--runs", str(tmp_path)]
+    words = ["--env", env, "--total-steps", "64", "--name", "small", "--runs", str(tmp_path)]
     for name, value in small.items():
         words += ["--set", f"{name}={value}"]
     assert train.main(words) == 0
     (file,) = (tmp_path / "small").rglob("evaluation*.json")
-    episodes = json.loads(file.read_text())["episodes"]
-    assert list(episodes["policies"]) == ["trained", "solver", "random_legal"]
+    found = json.loads(file.read_text())
+    episodes = found["episodes"]
+    assert ("beginning" in found) == (env == IDS[1])
+    if env == IDS[1]:
+        assert found["beginning"]["policies"]["solver"]["intervals"]["four_items"] == [0, 0, 0]
+    assert list(episodes["policies"]) == ["trained", "trained, drawn", "solver", "random_legal"]
     intervals = episodes["policies"]["trained"]["intervals"]
     assert 0 <= intervals["reached"][0] <= 1
     assert intervals["steps"][0] <= 4

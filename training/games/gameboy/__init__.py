@@ -14,6 +14,7 @@ class GameBoy(GameTraining):
     """What training must know of the Game Boy; see :class:`training.run.games.GameTraining`."""
 
     title = "Game Boy"
+    draws = True
     protocol = "training.games.gameboy.evaluation"
 
     def config(self, env: str, trainer: str) -> str | None:

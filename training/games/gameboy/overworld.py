@@ -15,7 +15,6 @@ class Overworld(GameBoy):
         "items": "measure",
         "events": "measure",
         "cells": "measure",
-        "steps": "mean",
     }
 
 
