@@ -476,7 +476,13 @@ cdef inline int before(
     """Find a state of the entry that a frame leads from to the goal; return the buttons or -1."""
     cdef uint64_t bits = entry.bits
     cdef State state
-    cdef int bit, direction, held, buttons
+    cdef int bit, direction, buttons
+    cdef int y = entry.cell // (gravity + 1), counter = entry.cell % (gravity + 1)
+    # Most entries have another row or counter than any state before the goal.
+    if not (
+        (y == goal.y and counter + 1 == goal.counter) or (y == goal.y + 1 and goal.counter == 0)
+    ):
+        return -1
     for bit in range(64):
         if not bits >> bit & 1:
             continue
@@ -484,11 +490,10 @@ cdef inline int before(
         for direction in range(4):
             if direction == DOWN_ALONE and not down:
                 continue
-            for held in range(4):
-                buttons = DIRECTIONS[direction] | HELD[held]
-                if leads(bottle, gravity, state, buttons, down, goal):
-                    goal[0] = state
-                    return buttons
+            buttons = DIRECTIONS[direction] | HELD[goal.held]
+            if leads(bottle, gravity, state, buttons, down, goal):
+                goal[0] = state
+                return buttons
     return -1
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from fastenv.drmario import position, state
 from fastenv.drmario import tables as t
+from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.placement import new_game
 from fastenv.engine import aligned
 from fastenv.game import GameSpec
@@ -66,6 +67,50 @@ class CompiledRows:
         """Take a step in every lane."""
         self.actions[:] = np.reshape(actions, self.actions.shape)
         self.loop.step(self.actions, self.all)
+
+
+class Scripts(CompiledRows):
+    """Lanes in which a pill is about to fall, for scripts of buttons.
+
+    Parameters
+    ----------
+    lanes : int
+        As many scripts are played side by side.
+    """
+
+    def __init__(self, lanes=2048):
+        config = DrMarioConfig(placement=False)
+        super().__init__(config, np.repeat(config.knobs_record(), lanes))
+        tables = self.shared["tables"]
+        tables["gravity"], tables["speed_bases"] = np.arange(len(t.GRAVITY)), 0
+        self.reset(range(lanes))
+        players = self.rows["players"]
+        players["mode"], players["next_action"] = t.Mode.PLAYING, t.Next.FALLING
+        players["intro_wait"] = 0
+        self.begin = self.rows.copy()
+
+    def locked(self, boards, parities, gravities, buttons, lengths):
+        """Return the action that every script locks as, -1 where not in its last frame."""
+        found = np.empty(len(boards), int)
+        for first in range(0, len(boards), len(self.rows)):
+            part = slice(first, first + len(self.rows))
+            given = (column[part] for column in (boards, parities, gravities, buttons, lengths))
+            found[part] = self._locked(*given)
+        return found
+
+    def _locked(self, boards, parities, gravities, buttons, lengths):
+        self.rows[:], n = self.begin, len(boards)
+        rows, select = self.rows[:n], np.zeros_like(self.all)
+        players = rows["players"][:, 0]
+        players["board"], players["speed_ups"], rows["frame"] = boards, gravities, parities
+        for frame in range(lengths.max(initial=0)):
+            select[:n] = lengths > frame
+            self.actions[:n, 0] = buttons[:, frame]
+            self.loop.step(self.actions, select)
+        rot = players["ev_lock_rot"].astype(int)
+        row, col = players["ev_lock_row"] + (rot == 3), players["ev_lock_col"] + (rot == 2)
+        # events are of the last frame alone
+        return np.where(players["ev_locks"] == 1, -rot % 4 * 128 + (15 - row) * 8 + col, -1)
 
 
 def reference_row(game):

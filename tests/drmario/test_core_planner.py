@@ -10,6 +10,7 @@ from fastenv.drmario.reachability import INFEASIBLE, SPAWN
 from fastenv.errors import ConfigError, InvalidActionError
 from tests.drmario.boards import random_boards, recorded_questions
 from tests.drmario.random_play import ask, random_play
+from tests.drmario.rows import Scripts
 from tests.drmario.stepper import replay
 
 core = pytest.importorskip("fastenv.drmario._reachability")
@@ -29,13 +30,21 @@ def replayed(boards, parities, gravities, buttons, lengths, root=SPAWN):
     return replay(boards, parities, gravities, tuple(root), buttons, lengths)
 
 
-def every_script(boards, parities, gravities, extended=False):
-    """Replay the script of every feasible action; return how many there were."""
+def every_script(engine, boards, parities, gravities, extended=False):
+    """Play the script of every feasible action; return how many there were.
+
+    Costs of the batch are those of single questions, lengths of scripts are costs, and a pill locks
+    as its action in the last frame of its script: in the engine, and by the rules once more.
+    """
     costs = core.plan(boards, parities, gravities, extended)
+    for i, (parity, gravity) in enumerate(zip(parities.tolist(), gravities.tolist(), strict=True)):
+        single = core.plan(boards[i : i + 1], parity, gravity, extended)
+        assert single.tobytes() == costs[i].tobytes(), f"question {i}"
     rows, actions = np.nonzero(costs != INFEASIBLE)
     asked = boards[rows], parities[rows], gravities[rows]
     buttons, lengths = core.script(*asked, actions, extended)
     np.testing.assert_array_equal(lengths, costs[rows, actions])
+    np.testing.assert_array_equal(engine.locked(*asked, buttons, lengths), actions)
     np.testing.assert_array_equal(replayed(*asked, buttons, lengths), actions)
     return len(rows)
 
@@ -111,11 +120,11 @@ def test_descent_proves_nearly_all_at_the_speeds_of_real_play():
     [(0, 400), *(pytest.param(s, 50_000, marks=pytest.mark.slow) for s in range(1, 21))],
 )
 def test_every_script_locks_where_and_when_promised(seed, n):
-    rng = np.random.default_rng(seed)
+    rng, engine = np.random.default_rng(seed), Scripts()
     for _ in range(max(1, n // 2000)):
-        assert every_script(*questions(rng, min(n, 2000), 3, 45)) > n // 100
-    assert every_script(*questions(rng, 20, 0, 3)) > 20
-    assert every_script(*questions(rng, 20), extended=True) > 20
+        assert every_script(engine, *questions(rng, min(n, 2000), 3, 45)) > n // 100
+    assert every_script(engine, *questions(rng, 20, 0, 3)) > 20
+    assert every_script(engine, *questions(rng, 20), extended=True) > 20
 
 
 @pytest.mark.parametrize(
