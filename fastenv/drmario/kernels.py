@@ -5,8 +5,9 @@ made of words by a few operations on all eight cells at once, cells of a word fr
 up. One observer serves all configurations, which it reads from the rules record; it finds players,
 and the parts of an observation, by their offsets.
 
-``cache=True`` notices changes in this file only: kernels use nothing from other modules but types.
-Constants are therefore repeated here; the tests hold them to ``tables.py`` and ``layout.py``.
+``cache=True`` notices changes in this file only: kernels use nothing from other modules but types
+and ``pointers.py``. Constants are therefore repeated here; the tests hold them to ``tables.py`` and
+``layout.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 from numba import njit, types
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from fastenv.drmario import layout
 from fastenv.drmario.state import (
@@ -30,6 +31,7 @@ from fastenv.drmario.state import (
     state_dtype,
 )
 from fastenv.game import Compiled
+from fastenv.pointers import advance, reader
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
@@ -70,44 +72,15 @@ LOW = np.uint64(0x0101010101010101)  # the lowest bit of every cell
 
 # -- records in memory -----------------------------------------------------------------------------
 
-# Kernels get at parts of a row and of an observation as records at an address: Numba counts
-# references to arrays wherever one is sliced, which takes longer than to write the planes.
-
-
-def _reader(dtype):
-    """Return a function that takes a pointer to bytes and an offset for a record there."""
-    record = nb.from_dtype(dtype)
-
-    @intrinsic
-    def read(context, pointer, offset):
-        def codegen(context, builder, signature, arguments):
-            place = builder.gep(arguments[0], [arguments[1]])
-            return builder.bitcast(place, context.get_value_type(record))
-
-        return record(pointer, types.intp), codegen
-
-    return read
-
-
-@intrinsic
-def _advance(context, pointer, offset):
-    """Return a pointer to bytes further on."""
-
-    def codegen(context, builder, signature, arguments):
-        return builder.gep(arguments[0], [arguments[1]])
-
-    return pointer(pointer, types.intp), codegen
-
-
-_read_head, _read_player, _read_view = map(_reader, (HEAD_DTYPE, PLAYER_DTYPE, VIEW_DTYPE))
-_read_costs = _reader(COSTS_DTYPE)
+_read_head, _read_player, _read_view = map(reader, (HEAD_DTYPE, PLAYER_DTYPE, VIEW_DTYPE))
+_read_costs = reader(COSTS_DTYPE)
 _WORDS = np.dtype([("at", "u8", (20 * ROWS,))])
-_read_words = _reader(_WORDS)
-_read_floats = _reader(np.dtype([("at", "f4", (20 * CELLS,))]))
-_read_shorts = _reader(np.dtype([("at", "i2", (PLACEMENTS,))]))
-_read_doubles = _reader(np.dtype([("at", "f8", (NUM_TERMS,))]))
-_read_tau = _reader(np.dtype([("tau", "i4")]))
-_read_bytes = _reader(np.dtype([("at", "u1", (PLACEMENTS,))]))
+_read_words = reader(_WORDS)
+_read_floats = reader(np.dtype([("at", "f4", (20 * CELLS,))]))
+_read_shorts = reader(np.dtype([("at", "i2", (PLACEMENTS,))]))
+_read_doubles = reader(np.dtype([("at", "f8", (NUM_TERMS,))]))
+_read_tau = reader(np.dtype([("tau", "i4")]))
+_read_bytes = reader(np.dtype([("at", "u1", (PLACEMENTS,))]))
 
 
 @njit(**_HELPER)
@@ -780,7 +753,7 @@ def _cfuncs():
             known = _read_costs(derived, COSTS * k)
             due = _due(rules, known)
             if rules.obs_bytes:
-                _observe(row, due, known, rules, k, _advance(obs_out, rules.obs_bytes * k))
+                _observe(row, due, known, rules, k, advance(obs_out, rules.obs_bytes * k))
             _mask(due, known, rules, _read_bytes(mask_out, rules.num_actions * k))
 
     @nb.cfunc(

@@ -2,8 +2,8 @@
 
 One observer serves all configurations, which it reads from the rules; frames and what a RAM map
 names it finds by their offsets in the row. ``cache=True`` notices changes in this file only:
-kernels use nothing from other modules but types. Constants are therefore repeated here; a test
-holds them to ``state.py``.
+kernels use nothing from other modules but types and ``pointers.py``. Constants are therefore
+repeated here; a test holds them to ``state.py``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 import numba as nb
 import numpy as np
 from numba import njit, types
-from numba.extending import intrinsic
 
 from fastenv.game import Compiled
 from fastenv.gameboy import layout
 from fastenv.gameboy.state import EPISODE_DTYPE, KNOBS_DTYPE, SHARED_DTYPE, state_dtype
+from fastenv.pointers import reader
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
@@ -32,31 +32,13 @@ SENSES = len(layout.SENSES)
 
 # -- records in memory -----------------------------------------------------------------------------
 
-# Numba counts references to arrays wherever one is sliced; records at an address cost nothing.
-
-
-def _reader(dtype):
-    """Return a function that takes a pointer to bytes and an offset for a record there."""
-    record = nb.from_dtype(dtype)
-
-    @intrinsic
-    def read(context, pointer, offset):
-        def codegen(context, builder, signature, arguments):
-            place = builder.gep(arguments[0], [arguments[1]])
-            return builder.bitcast(place, context.get_value_type(record))
-
-        return record(pointer, types.intp), codegen
-
-    return read
-
-
 _MOST = 1 << 22  # more bytes than an observation or a row has
-_read_episode = _reader(EPISODE_DTYPE)
-_read_machine = _reader(np.dtype(state_dtype(0).descr[:-1]))
-_read_bytes = _reader(np.dtype([("at", "u1", (_MOST,))]))
-_read_words = _reader(np.dtype([("at", "u4", (_MOST,))]))
-_read_senses = _reader(np.dtype([("at", "f4", (SENSES,))]))
-_read_doubles = _reader(np.dtype([("at", "f8", (5,))]))
+_read_episode = reader(EPISODE_DTYPE)
+_read_machine = reader(np.dtype(state_dtype(0).descr[:-1]))
+_read_bytes = reader(np.dtype([("at", "u1", (_MOST,))]))
+_read_words = reader(np.dtype([("at", "u4", (_MOST,))]))
+_read_senses = reader(np.dtype([("at", "f4", (SENSES,))]))
+_read_doubles = reader(np.dtype([("at", "f8", (5,))]))
 
 
 # -- observation -----------------------------------------------------------------------------------
