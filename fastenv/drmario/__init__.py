@@ -55,11 +55,11 @@ class DrMarioGame(Game):
     config : DrMarioConfig
     """
 
-    bot_names = bots.NAMES
     goal = "Clear all viruses: four cells of one colour in a line vanish."
 
     def __init__(self, config: DrMarioConfig) -> None:
         self.config = config
+        self.bot_names = bots.names_of(config.placement)
         self.shared = shared_record(config.rules_record(), config.demo_record())
         self.shared.flags.writeable = False
         self.demo = None if config.demo is None else self.shared["demo"]
@@ -194,7 +194,9 @@ class DrMarioGame(Game):
         return PlacementSteering(row, costs)
 
     def bot(self, name: str) -> Array:
-        return np.array([(bots.bot_kind(name), *t.GREEDY.values())], BOT_DTYPE)
+        return np.array(
+            [(bots.bot_kind(name, self.config.placement), *t.GREEDY.values())], BOT_DTYPE
+        )
 
 
 def random_options(

@@ -15,16 +15,29 @@ from fastenv.rng import Rng
 NAMES = tuple(bot.name.lower() for bot in Bot)
 
 
-def bot_kind(name: str) -> Bot:
+def names_of(placement: bool) -> tuple[str, ...]:
+    """Return who can play: where decisions are frames only ``random``, others choose placements."""
+    return NAMES if placement else (Bot.RANDOM.name.lower(),)
+
+
+def bot_kind(name: str, placement: bool) -> Bot:
     """Return the bot of a name.
+
+    Parameters
+    ----------
+    name : str
+    placement : bool
+        Whether decisions are placements.
 
     Raises
     ------
     ConfigError
-        For an unknown one.
+        For one that is unknown, or chooses placements where decisions are frames.
     """
-    if not isinstance(name, str) or name not in NAMES:
-        raise ConfigError(f"bot {name!r}: must be one of {', '.join(NAMES)}")
+    allowed = names_of(placement)
+    if not isinstance(name, str) or name not in allowed:
+        where = "" if placement else " where decisions are frames"
+        raise ConfigError(f"bot {name!r}: must be one of {', '.join(allowed)}{where}")
     return Bot[name.upper()]
 
 

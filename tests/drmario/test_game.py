@@ -8,7 +8,7 @@ import pytest
 
 from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
-from fastenv.engine import BatchEngine
+from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError, StateError
 from tests.drmario import golden
 from tests.needs import FASTEST
@@ -160,11 +160,22 @@ def test_games_are_rebuilt_from_a_pickle():
 
 @pytest.mark.parametrize("placement", [False, True])
 def test_a_match_is_shown_as_one_agent_with_a_bot(placement):
-    engine = engine_of(opponent="first", agents=2, placement=placement, level=(4, 10))
+    opponent = "first" if placement else "random"
+    engine = engine_of(opponent=opponent, agents=2, placement=placement, level=(4, 10))
     for _ in range(30):
         engine.step_many(engine.mask.argmax(axis=1))
         assert engine.mask.any(axis=1).all()
         assert (engine.tau > 0).all()
+
+
+@pytest.mark.parametrize("name", ["first", "greedy"])
+def test_bots_that_choose_placements_do_not_play_frames(name):
+    allowed = "must be one of random where decisions are frames"
+    assert make_game(placement=False).bot_names == ("random",)
+    with pytest.raises(ConfigError, match=f"bot '{name}': {allowed}"):
+        engine_of(placement=False).bot_actions(name, rng_streams(0, 4))
+    with pytest.raises(ConfigError, match=f"bot '{name}': {allowed}"):
+        engine_of(opponent=name, agents=2, placement=False)
 
 
 REFUSED = {
