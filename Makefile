@@ -58,6 +58,7 @@ define parity_in_copy
 	cd build/$(1) && $(2) FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
 	cd build/$(1) && $(2) $(3) $(PY) -m pytest -n $(JOBS) --dist worksteal --capture=sys \
 	    -m "not slow" tests/parity tests/test_batch.py tests/prospector/test_core*.py tests/drmario/test_core*.py \
+	    tests/drmario/test_greedy.py \
 	    tests/skullking/test_validate.py tests/prospector/test_validate.py \
 	    tests/gameboy/test_parity.py tests/gameboy/test_validate.py tests/gameboy/test_lanes.py \
 	    tests/test_packaging.py::test_core_is_built_as_asked $(PYTEST_ARGS)

@@ -3,10 +3,6 @@
 The compiled planner gives the costs throughout; that it is right is tested elsewhere.
 """
 
-import json
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,8 +12,6 @@ from fastenv.drmario.greedy import branch, greedy_action
 from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
 from tests.needs import needs_core
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Weighed(DrMarioGame):
@@ -184,23 +178,3 @@ def test_it_clears_level_0_where_first_does_not():
         cleared[name] = int((engine.get_states()["players"]["stage_clear"] == 1).sum())
     assert cleared["greedy"] == 20
     assert cleared["first"] < 5
-
-
-def test_rates_of_the_page_are_those_of_the_record():
-    page = (ROOT / "docs" / "drmario.md").read_text(encoding="utf-8")
-    (name,) = re.findall(r"`(benchmarks/\S+-drmario-bots\.json)`", page)
-    record = json.loads((ROOT / name).read_text(encoding="utf-8"))
-    assert record["dirty"] is False
-    assert name == f"benchmarks/{record['git_rev'][:7]}-drmario-bots.json"
-    assert record["episodes"] == 200
-    for level, found in record["levels"].items():
-        for bot, each in found.items():
-            rate, low, high = (f"{100 * x:.1f}" for x in each["cleared"])
-            left = f"{100 * each['viruses_left']:.1f}"
-            pills, frames = (
-                "" if each[what] is None else f"{each[what]:,.0f}"
-                for what in ("pills_to_clear", "frames_to_clear")
-            )
-            rates = f"{rate} % [{low}, {high}] | {left} %"
-            row = f"| {level} | `{bot}` | {rates} | {pills} | {frames} |"
-            assert re.sub(r" +", " ", row) in page
