@@ -182,6 +182,7 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         "pixels": pick("72x80", "84x84", "160x144", "packed72x20"),
         "action_codec": pick("all8", "all9"),
         "allowed_buttons": pick(None, ("a", "left", "down")),
+        "frame_policy": pick("lcd", "lcd", "fixed"),
         "strict_video_access": pick(True, True, False),
         "sticky": pick(0.0, 0.25),
         "max_steps": pick(None, 3, 7),

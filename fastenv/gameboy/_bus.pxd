@@ -4,20 +4,17 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from fastenv.gameboy._machine cimport (
-    CYCLE, DRAW, HBLANK, SCAN, STAMP, STEP_DRAW, STEP_OFF, Machine, code_page, is_on, map_ram,
-    map_rom, open_ram,
+    CYCLE, DRAW, HBLANK, NEVER, SCAN, STAMP, STEP_DRAW, STEP_OFF, Machine, code_page, is_on,
+    line_start, map_ram, map_rom, open_ram,
 )
 from fastenv.gameboy._ppu cimport (
-    blank, compare_ly, line_start, next_ppu_event, run_ppu, update_stat,
+    blank, compare_ly, end_frame, next_ppu_event, run_ppu, update_stat,
 )
 from fastenv.gameboy._state cimport (
     DMA_TIME, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC5, NO_MBC, R_BGP,
     R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY,
     R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME, State,
 )
-
-cdef enum:
-    NEVER = 0x7FFFFFFFFFFFFFFF
 
 
 # -- timer (docs/gameboy.md, 7) --------------------------------------------------------------------
@@ -160,12 +157,16 @@ cdef inline void run_events(Machine* m, int64_t time) noexcept nogil:
     run_serial(m, time)
     if m.ppu_event <= time or (m.dma_end and m.dma_end <= time):
         catch_up(m, time)
+    if m.frame_end <= time:
+        m.frame_done = True
 
 
 cdef inline void schedule(Machine* m) noexcept nogil:
     # Find out when the processor has to stop next.
     m.timer_event, m.ppu_event = next_timer_event(m), next_ppu_event(m)
     m.limit = m.ppu_event
+    if m.frame_end < m.limit:
+        m.limit = m.frame_end
     if m.timer_event < m.limit:
         m.limit = m.timer_event
     if m.serial_end and m.serial_end < m.limit:
@@ -329,7 +330,8 @@ cdef inline void write_lcdc(Machine* m, uint8_t value, int64_t time) noexcept no
     m.s.high[R_LCDC] = value
     if is_on(m) == was_on:
         return
-    m.frame_start, m.frame_done = time, True
+    m.frame_start = time
+    end_frame(m)
     if not was_on:
         m.frame_start += M_CYCLE - m.phase
     m.ly = m.window_line = 0

@@ -7,7 +7,7 @@ from fastenv.gameboy._machine cimport (
 )
 from fastenv.gameboy._opcodes cimport execute
 from fastenv.gameboy._ppu cimport blank, run_ppu
-from fastenv.gameboy._state cimport R_IE, R_IF, R_LCDC, State
+from fastenv.gameboy._state cimport FRAME, R_IE, R_IF, R_LCDC, State
 
 
 cdef inline unsigned int pending(const Machine* m) noexcept nogil:
@@ -94,7 +94,9 @@ cdef inline void run_frames(Machine* m, int frames, uint8_t* picture) noexcept n
     load_machine(m)
     for i in range(frames):
         m.picture = picture if i == frames - 1 else NULL
-        if m.picture != NULL and (m.s.first_frame or not m.s.high[R_LCDC] & 0x80):
+        if m.c.fixed_frames:
+            m.frame_end = (m.now // FRAME + 1) * FRAME
+        if m.c.fixed_frames or m.s.first_frame or not m.s.high[R_LCDC] & 0x80:
             blank(m)
         run_frame(m)
     run_timer(m, m.now)

@@ -3,9 +3,12 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._state cimport (
-    DMA_BLOCKS, FRAME, M_CYCLE, MBC1, MBC3, NO_MBC, R_LCDC, R_STAT, RELOAD_DONE, RELOAD_NO,
-    RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
+    DMA_BLOCKS, DRAW_END, FRAME, LINE, LINES, M_CYCLE, MBC1, MBC3, NEXT_LY, NO_MBC, R_LCDC, R_STAT,
+    RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
 )
+
+cdef enum:
+    NEVER = 0x7FFFFFFFFFFFFFFF
 
 cdef enum:
     # A stamp has the T since the processor was last started, and the instructions since then in its
@@ -35,6 +38,7 @@ cdef struct Machine:
     int64_t now  # where the processor is; while it runs, where it was started
     int64_t limit  # where it has to stop: the next event
     int64_t stop  # the same as a stamp; 0: after this instruction
+    int64_t frame_end  # where frames are of fixed length, else NEVER
     bint frame_done
     bint skips  # iterations of idle loops
     int phase  # T later that registers of timer and display are accessed: 0, or -4 like PyBoy
@@ -145,21 +149,58 @@ cdef inline void map_ram(Machine* m) noexcept nogil:
         m.writes[page] = NULL if page < 8 or closed else <uint8_t*>m.reads[page]
 
 
+cdef inline int early(const Machine* m) noexcept nogil:
+    # In the first frame after it was turned on, the display does all a machine cycle earlier.
+    return M_CYCLE if m.s.first_frame else 0
+
+
+cdef inline int64_t line_start(const Machine* m) noexcept nogil:
+    return m.frame_start + LINE * m.ly - early(m)
+
+
+cdef inline int64_t vblank_start(const Machine* m) noexcept nogil:
+    return m.frame_start + LINE * VISIBLE - 2 * early(m)
+
+
+cdef inline void place_display(Machine* m) noexcept nogil:
+    # Set what follows from the time since the frame began (docs/gameboy.md, 8.1).
+    cdef State* s = m.s
+    cdef int at = s.dot + early(m)
+    m.frame_start = m.now - s.dot
+    m.ly, m.window_line, m.delay, m.mode = 0, s.window_line, s.delay, HBLANK
+    if not is_on(m):
+        m.step, m.step_at = STEP_OFF, m.frame_start + FRAME
+    elif at < 0:  # turned on, and not yet begun
+        m.mode, m.step, m.step_at = VBLANK, STEP_SCAN, m.frame_start
+    elif m.now >= vblank_start(m):
+        at = <int>(m.now - vblank_start(m)) // LINE
+        m.ly, m.mode = VISIBLE + at, VBLANK
+        m.step, m.step_at = STEP_VBLANK_LINE, vblank_start(m) + LINE * (at + 1)
+        if m.ly >= LINES - 1:
+            m.ly, m.step, m.step_at = LINES - 1, STEP_FRAME, m.frame_start + FRAME
+    else:
+        m.ly, at = at // LINE, at % LINE
+        if at < SCAN_END:
+            m.mode = HBLANK if s.first_frame and m.ly == 0 else SCAN
+            m.step, m.step_at = STEP_DRAW, line_start(m) + SCAN_END
+        elif at < DRAW_END + m.delay:
+            m.mode = DRAW
+            m.step, m.step_at = STEP_HBLANK, line_start(m) + DRAW_END + m.delay
+        elif m.ly == VISIBLE - 1:
+            m.step, m.step_at = STEP_VBLANK, vblank_start(m)
+        elif at < NEXT_LY:
+            m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
+        else:
+            m.ly += 1
+            m.step, m.step_at = STEP_SCAN, line_start(m)
+
+
 cdef inline void load_machine(Machine* m) noexcept nogil:
     # Set what follows from the row, which is between two frames (docs/gameboy.md, 4).
     cdef State* s = m.s
     m.now, m.frame_done, m.asks = s.cyc, False, CPU_NOTHING
-    m.frame_start = m.now - s.dot
-    m.ly = m.delay = m.window_line = 0
-    m.mode, m.step, m.step_at = HBLANK, STEP_DRAW, m.frame_start + SCAN_END
-    if not is_on(m):
-        m.step, m.step_at = STEP_OFF, m.frame_start + FRAME
-    elif s.first_frame:
-        m.step_at -= M_CYCLE
-    elif s.dot < 0:
-        m.mode, m.step, m.step_at = VBLANK, STEP_SCAN, m.frame_start
-    else:
-        m.mode = SCAN
+    m.frame_end = NEVER
+    place_display(m)
     m.stat_line = stat_line(m)
     m.div_start, m.timer_at = m.now - s.div, m.now
     m.reload_at = m.now + M_CYCLE if s.reload == RELOAD_OVERFLOWN else 0
@@ -175,6 +216,7 @@ cdef inline void save_machine(Machine* m) noexcept nogil:
     # The opposite; all parts have been brought up to m.now.
     cdef State* s = m.s
     s.cyc, s.dot = m.now, <int>(m.now - m.frame_start)
+    s.window_line, s.delay = m.window_line, m.delay if m.mode == DRAW else 0
     s.div = (m.now - m.div_start) & 0xFFFF
     s.reload = (
         RELOAD_OVERFLOWN if m.reload_at else RELOAD_DONE if m.reloaded_at == m.now else RELOAD_NO

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._machine cimport (
-    DRAW, HBLANK, SCAN, STEP_DRAW, STEP_FRAME, STEP_HBLANK, STEP_LY, STEP_SCAN, STEP_VBLANK,
-    STEP_VBLANK_LINE, VBLANK, Machine, map_ram, stat_line,
+    DRAW, HBLANK, NEVER, SCAN, STEP_DRAW, STEP_FRAME, STEP_HBLANK, STEP_LY, STEP_SCAN, STEP_VBLANK,
+    STEP_VBLANK_LINE, VBLANK, Machine, early, line_start, map_ram, stat_line, vblank_start,
 )
 from fastenv.gameboy._state cimport (
     DRAW_END, FRAME, HEIGHT, INT_STAT, INT_VBLANK, LINE, LINES, M_CYCLE, NEXT_LY, OBJECTS_A_LINE,
@@ -24,19 +24,6 @@ cdef inline void update_stat(Machine* m) noexcept nogil:
 cdef inline void compare_ly(Machine* m) noexcept nogil:
     m.s.lyc_match = m.ly == m.s.high[R_LYC]
     update_stat(m)
-
-
-cdef inline int early(const Machine* m) noexcept nogil:
-    # In the first frame after it was turned on, all is a machine cycle earlier.
-    return M_CYCLE if m.s.first_frame else 0
-
-
-cdef inline int64_t line_start(const Machine* m) noexcept nogil:
-    return m.frame_start + LINE * m.ly - early(m)
-
-
-cdef inline int64_t vblank_start(const Machine* m) noexcept nogil:
-    return m.frame_start + LINE * VISIBLE - 2 * early(m)
 
 
 # -- the picture (docs/gameboy.md, 8.3) ------------------------------------------------------------
@@ -190,9 +177,20 @@ cdef inline void blank(Machine* m) noexcept nogil:
 # -- time (docs/gameboy.md, 8.1) -------------------------------------------------------------------
 
 
-cdef inline void begin_hblank(Machine* m) noexcept nogil:
+cdef inline void end_frame(Machine* m) noexcept nogil:
+    # The display ends a frame, unless frames are of fixed length.
+    if m.frame_end == NEVER:
+        m.frame_done = True
+
+
+cdef inline bint has_window(const Machine* m) noexcept nogil:
+    # Whether the window is on this line (docs/gameboy.md, 8.3).
     cdef const State* s = m.s
-    cdef bint window = s.high[R_LCDC] & 0x21 == 0x21 and s.wy_seen and s.high[R_WX] <= 166
+    return s.high[R_LCDC] & 0x21 == 0x21 and s.wy_seen and s.high[R_WX] <= 166
+
+
+cdef inline void begin_hblank(Machine* m) noexcept nogil:
+    cdef bint window = has_window(m)
     m.mode = HBLANK
     update_stat(m)
     if m.picture != NULL and (m.lines == NULL or m.lines[m.ly]):
@@ -219,7 +217,8 @@ cdef inline void begin_frame(Machine* m) noexcept nogil:
     m.ly = m.window_line = 0
     if m.s.first_frame:
         blank(m)
-    m.s.first_frame, m.frame_done = False, True
+    m.s.first_frame = False
+    end_frame(m)
     m.mode = SCAN
     m.s.wy_seen = m.s.high[R_WY] == 0
     compare_ly(m)
@@ -258,14 +257,15 @@ cdef inline void take_step(Machine* m) noexcept nogil:
     else:
         m.frame_start += FRAME
         m.step_at += FRAME
-        m.frame_done = True
+        end_frame(m)
 
 
 cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
     # Jump to the end of the last visible line before `time`, if nobody can have seen any of it: no
-    # picture, for which alone wy_seen and window_line are kept within a frame, and no interrupt.
-    # Return whether there was such a line.
+    # picture and no interrupt. Pictures alone need wy_seen and window_line within a frame: where a
+    # frame may end amid a picture, they are kept. Return whether there was such a line.
     cdef int64_t ends = time - m.frame_start + early(m) - NEXT_LY, last
+    cdef int line
     if ends < 0:
         return False
     last = ends // LINE
@@ -275,6 +275,11 @@ cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
         last = VISIBLE - 2
     if last < m.ly or m.step == STEP_LY and last == m.ly:
         return False
+    if m.frame_end != NEVER:
+        for line in range(m.ly + (m.step == STEP_LY), <int>last + 1):
+            if line == m.s.high[R_WY] and (line > m.ly or m.step == STEP_SCAN):
+                m.s.wy_seen = True
+            m.window_line += has_window(m)
     m.ly, m.mode = <int>last, HBLANK
     m.s.lyc_match = m.ly == m.s.high[R_LYC]
     if last == VISIBLE - 1:

@@ -1,5 +1,5 @@
 # Generated from fastenv.gameboy.state by "python -m tools.structs"; not to be edited.
-from libc.stdint cimport int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 cdef enum:
     M_CYCLE = 4
@@ -136,7 +136,8 @@ cdef extern from "_state.h":
         int32_t rom_banks
         int32_t ram_banks
         int32_t mbc
-        int32_t video_is_open
+        int16_t video_is_open
+        int16_t fixed_frames
         uint8_t read_ones[128]
         uint64_t spread[256]
         Rules rules
@@ -193,7 +194,9 @@ cdef extern from "_state.h":
         uint8_t ram_bank
         uint8_t bank_mode
         uint8_t ram_enable
-        uint8_t unused[197]
+        uint8_t window_line
+        uint16_t delay
+        uint8_t unused[194]
         uint8_t oam[160]
         uint8_t serial[64]
         uint8_t pad[32]

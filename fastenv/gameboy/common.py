@@ -13,7 +13,16 @@ import numpy as np
 from fastenv.errors import ConfigError
 from fastenv.gameboy import frames
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
-from fastenv.gameboy.config import BONUSES, CELLS, KINDS, OURS, POWER_UP, SEEDED, GameBoyConfig
+from fastenv.gameboy.config import (
+    BONUSES,
+    CELLS,
+    FIXED,
+    KINDS,
+    OURS,
+    POWER_UP,
+    SEEDED,
+    GameBoyConfig,
+)
 from fastenv.gameboy.goals import GoalTemplate, goal_of
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
@@ -127,12 +136,17 @@ class Common:
     def shared(self) -> np.ndarray:
         """Return what all lanes of an engine read, shape (1,)."""
         records = self.starts.records(self.config.format)
-        strict = self.config.strict_video_access
-        return shared_record(self.cartridge, self.rules, self.goal_planes, records, strict)
+        parts = self.rules, self.goal_planes, records
+        return shared_record(self.cartridge, *parts, *self.machine_options)
+
+    @property
+    def machine_options(self) -> tuple[bool, bool]:
+        """Whether video memory is strict, and whether frames are of fixed length."""
+        return bool(self.config.strict_video_access), self.config.frame_policy == FIXED
 
     def machine(self, row: np.ndarray) -> Machine:
         """Return the reference machine of a row, shape (1,)."""
-        return unpack(row, self.cartridge, self.config.strict_video_access)
+        return unpack(row, self.cartridge, *self.machine_options)
 
 
 def event_bits(numbers: tuple[int, ...]) -> np.ndarray:

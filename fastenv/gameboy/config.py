@@ -24,6 +24,7 @@ OURS = "lantern_walk"
 CELLS = "cells"
 POWER_UP = "power_up"
 ZERO, SEEDED = "zero", "seeded"
+LCD, FIXED = "lcd", "fixed"
 KNOBS = ("start_state",)
 # Options by the name of what they are for (docs/gameboy.md, 21).
 PRESETS: dict[str, dict[str, Any]] = {"scale": {"stack_k": 1, "pixels": "packed72x20"}}
@@ -103,6 +104,9 @@ class GameBoyConfig:
     ram_fill : {"zero", "seeded"}
         What memory holds when the machine is turned on: 0, or bytes from the lane's stream, other
         ones in each episode (docs/gameboy.md, 18).
+    frame_policy : {"lcd", "fixed"}
+        When a frame ends: with the display's, and where that is turned on or off; or every
+        70,224 T (docs/gameboy.md, 13).
     strict_video_access : bool
         Whether the display closes video memory to the processor while it reads it, as on the
         console (docs/gameboy.md, 5.5).
@@ -141,6 +145,7 @@ class GameBoyConfig:
     action_codec: str = "all8"
     allowed_buttons: tuple[str, ...] | None = None
     ram_fill: str = ZERO
+    frame_policy: str = LCD
     strict_video_access: bool = True
     sticky: float = 0.0
     max_steps: int | None = None
@@ -178,6 +183,7 @@ class GameBoyConfig:
         self._check_buttons()
         _number("sticky", self.sticky, 0.0, 1.0)
         _choice("ram_fill", self.ram_fill, (ZERO, SEEDED))
+        _choice("frame_policy", self.frame_policy, (LCD, FIXED))
         if not isinstance(self.strict_video_access, (bool, np.bool_)):
             raise _refuse("strict_video_access", self.strict_video_access, "True or False")
         if self.max_steps is not None:

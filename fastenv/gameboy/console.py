@@ -27,6 +27,8 @@ class Console:
         0, or -4 to access registers of timer and display a machine cycle early, like PyBoy.
     strict_video_access : bool
         Whether the display closes video memory to the processor (docs/gameboy.md, 5.5).
+    fixed_frames : bool
+        Whether frames end every 70,224 T, whatever the display does (docs/gameboy.md, 13).
 
     Raises
     ------
@@ -48,12 +50,15 @@ class Console:
         skip_idle: bool = True,
         bus_phase: int = 0,
         strict_video_access: bool = True,
+        fixed_frames: bool = False,
     ) -> None:
         validate_rows(row, cartridge)
         self.cartridge, self.row = cartridge, row.copy()
         self.skip_idle, self.bus_phase = skip_idle, bus_phase
         self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
-        shared = shared_record(cartridge, strict_video_access=strict_video_access)
+        shared = shared_record(
+            cartridge, strict_video_access=strict_video_access, fixed_frames=fixed_frames
+        )
         self._shared = shared.view(np.uint8)
         self._bytes = self.row.view(np.uint8)
 

@@ -52,7 +52,7 @@ class Environment:
 
     def __init__(self, common: Common) -> None:
         self.common, self.config = common, common.config
-        self.machine = Machine(common.cartridge, common.config.strict_video_access)
+        self.machine = Machine(common.cartridge, *common.machine_options)
         self.rng = Rng()
         self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
         self.start = self.last_action = 0

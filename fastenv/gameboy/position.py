@@ -8,32 +8,46 @@ import numpy as np
 
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference import Machine
-from fastenv.gameboy.reference.ppu import HBLANK, SCAN, VBLANK
+from fastenv.gameboy.reference.ppu import DRAW, HBLANK, SCAN, VBLANK
 from fastenv.gameboy.state import state_dtype
-from fastenv.gameboy.tables import IO, SERIAL_KEPT, Reload
+from fastenv.gameboy.tables import (
+    DRAW_END,
+    IO,
+    LINE,
+    LINES,
+    M_CYCLE,
+    NEXT_LY,
+    SCAN_END,
+    SERIAL_KEPT,
+    VISIBLE,
+    Reload,
+)
+
+Array = np.ndarray[Any, Any]
 
 # Fields of a row that are attributes of a part, under the same name or another one.
 _CPU = ("a", "f", "b", "c", "d", "e", "h", "l", "pc", "sp", "ime", "ime_delay", "halted",
         "halt_bug", "locked", "instr")  # fmt: skip
 _CART = ("rom_bank", "ram_bank", "bank_mode", "ram_enable")
-_PPU = ("dot", "first_frame", "lyc_match", "wy_seen")
+_PPU = ("dot", "first_frame", "lyc_match", "wy_seen", "window_line")
 _PPU_REGISTERS = (IO.LCDC, IO.STAT, IO.SCY, IO.SCX, IO.LYC, IO.BGP, IO.OBP0, IO.OBP1, IO.WY, IO.WX)
 _SOUND = slice(IO.NR10, IO.LCDC)
 _HRAM = slice(0x80, 0xFF)
 
 
-def power_up_row(cartridge: Cartridge) -> np.ndarray[Any, Any]:
+def power_up_row(cartridge: Cartridge) -> Array:
     """Return the row of a machine that was just turned on, shape (1,) (docs/gameboy.md, 12)."""
     return pack(Machine(cartridge))
 
 
-def pack(machine: Machine) -> np.ndarray[Any, Any]:
+def pack(machine: Machine) -> Array:
     """Return the row of a machine that stands between two frames, shape (1,)."""
     row = np.zeros(1, state_dtype(machine.cartridge.ram_size))
     record, bus, ppu = row[0], machine.bus, machine.ppu
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU)):
         for name in names:
             record[name] = getattr(part, name)
+    record["delay"] = ppu.delay if ppu.mode == DRAW else 0
     record["cyc"], record["div"], record["reload"] = bus.cyc, bus.timer.counter, bus.timer.reload
     record["keys"], record["stopped"] = bus.joypad.keys, bus.joypad.stopped
     record["serial_left"], record["serial_count"] = bus.serial.left, bus.serial.count
@@ -62,17 +76,20 @@ def _pack_high(high: Any, machine: Machine) -> None:
 
 
 def unpack(
-    row: np.ndarray[Any, Any], cartridge: Cartridge, strict_video_access: bool = True
+    row: Array,
+    cartridge: Cartridge,
+    strict_video_access: bool = True,
+    fixed_frames: bool = False,
 ) -> Machine:
     """Return the machine of a row, shape (1,); the rest is that of :class:`Machine`."""
-    machine, record = Machine(cartridge, strict_video_access), row[0]
+    machine, record = Machine(cartridge, strict_video_access, fixed_frames), row[0]
     bus, ppu, timer = machine.bus, machine.ppu, machine.bus.timer
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU)):
         for name in names:
             kind = type(getattr(part, name))
             setattr(part, name, kind(record[name]))
     bus.cyc, timer.counter = int(record["cyc"]), int(record["div"])
-    timer.reload = Reload(record["reload"])
+    timer.reload, ppu.delay = Reload(record["reload"]), int(record["delay"])
     bus.joypad.keys, bus.joypad.stopped = int(record["keys"]), bool(record["stopped"])
     bus.serial.left, bus.serial.count = int(record["serial_left"]), int(record["serial_count"])
     sent = min(bus.serial.count, SERIAL_KEPT)
@@ -97,11 +114,34 @@ def _unpack_high(high: list[int], machine: Machine) -> None:
 
 
 def _settle(machine: Machine) -> None:
-    """Set what follows from the rest: between two frames the display is about to show line 0."""
+    """Set what follows from the rest."""
     ppu = machine.ppu
-    ppu.ly, ppu.window_line = 0, 0
-    if not ppu.on or ppu.first_frame:
-        ppu.mode = HBLANK
+    if ppu.on:
+        ppu.ly, ppu.mode = map(int, line_and_mode(ppu.dot, ppu.first_frame, ppu.delay))
     else:
-        ppu.mode = VBLANK if ppu.dot < 0 else SCAN
+        ppu.ly, ppu.mode = 0, HBLANK
     ppu.stat_line = ppu.stat_line_now
+
+
+def line_and_mode(dot: Any, first_frame: Any, delay: Any) -> tuple[Array, Array]:
+    """Return LY and the mode of displays that are on (docs/gameboy.md, 8.1).
+
+    Parameters
+    ----------
+    dot : int or ndarray
+        T since the frame began.
+    first_frame : bool or ndarray
+        Whether the display was just turned on.
+    delay : int or ndarray
+        Of the end of mode 3 on this line, if that is under way.
+    """
+    first = np.asarray(first_frame) != 0
+    early = np.where(first, M_CYCLE, 0)
+    line, at = np.divmod(dot + early, LINE)
+    behind = dot - (VISIBLE * LINE - 2 * early)  # the beginning of VBlank
+    next_ly = line + ((at >= NEXT_LY) & (line < VISIBLE - 1))
+    last = np.minimum(VISIBLE + behind // LINE, LINES - 1)
+    scan = np.where(first & (line == 0), HBLANK, SCAN)
+    cases = [dot + early < 0, behind >= 0, at < SCAN_END, at < DRAW_END + np.asarray(delay)]
+    ly = np.select(cases, [np.zeros_like(line), last, line, line], next_ly)
+    return ly, np.select(cases, [VBLANK, VBLANK, scan, DRAW], HBLANK)

@@ -100,6 +100,7 @@ def picture_of(row: Array, cartridge: Cartridge) -> bytes:
     if not ppu.on:
         return bytes(WIDTH * HEIGHT)
     lines = []
+    ppu.window_line, ppu.wy_seen = 0, False
     for ppu.ly in range(HEIGHT):
         ppu.wy_seen |= ppu.wy == ppu.ly
         window = ppu.lcdc & 0x21 == 0x21 and ppu.wy_seen and ppu.wx <= 166

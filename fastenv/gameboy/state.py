@@ -59,6 +59,9 @@ _HEAD = [
     ("ram_bank", "u1"),
     ("bank_mode", "u1"),
     ("ram_enable", "u1"),
+    # -- display, within a frame, where frames are of fixed length (docs/gameboy.md, 13) --
+    ("window_line", "u1"),  # lines of this frame on which the window was drawn
+    ("delay", "u2"),  # of the end of mode 3 on this line; 0 in other modes
 ]
 _HEAD_BYTES = 256
 
@@ -222,7 +225,8 @@ SHARED_DTYPE = np.dtype(
         ("rom_banks", "i4"),  # a power of two, of 16 KiB
         ("ram_banks", "i4"),  # a power of two, of 8 KiB; 0: no RAM
         ("mbc", "i4"),  # a Mbc
-        ("video_is_open", "i4"),  # to the processor at any time (docs/gameboy.md, 5.5)
+        ("video_is_open", "i2"),  # to the processor at any time (docs/gameboy.md, 5.5)
+        ("fixed_frames", "i2"),  # they end every 70,224 T (docs/gameboy.md, 13)
         ("read_ones", "u1", (0x80,)),  # bits of registers that read as 1
         # The bits of a byte as eight bytes in memory order, the highest bit first.
         ("spread", "u8", (256,)),
@@ -238,6 +242,7 @@ def shared_record(
     goal: bytes = b"",
     starts: Any = None,
     strict_video_access: bool = True,
+    fixed_frames: bool = False,
 ) -> np.ndarray[Any, Any]:
     """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
 
@@ -252,6 +257,8 @@ def shared_record(
         Start states: row of the machine and packed frame.
     strict_video_access : bool
         Whether the display closes video memory to the processor while it reads it.
+    fixed_frames : bool
+        Whether frames end every 70,224 T, whatever the display does.
     """
     rom = np.frombuffer(cartridge.rom, np.uint8)
     parts: list[tuple[Any, ...]] = [("head", SHARED_DTYPE), ("rom", "u1", rom.shape)]
@@ -262,7 +269,7 @@ def shared_record(
     head = record["head"]
     head["rom_banks"], head["ram_banks"] = cartridge.rom_banks, cartridge.ram_banks
     head["mbc"], head["read_ones"] = cartridge.mbc, t.READ_ONES
-    head["video_is_open"] = not strict_video_access
+    head["video_is_open"], head["fixed_frames"] = not strict_video_access, fixed_frames
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     head["spread"] = bits.view(np.uint64)[:, 0]
     record["rom"] = rom

@@ -15,8 +15,20 @@ import numpy as np
 from fastenv.checks import generators
 from fastenv.errors import StateError
 from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.position import line_and_mode
+from fastenv.gameboy.reference.ppu import DRAW, SCAN
 from fastenv.gameboy.state import state_dtype
-from fastenv.gameboy.tables import DMA_BLOCKS, DMA_TIME, IO, SERIAL_TIME, Mbc, Reload
+from fastenv.gameboy.tables import (
+    DMA_BLOCKS,
+    DMA_TIME,
+    FRAME,
+    IO,
+    M_CYCLE,
+    SERIAL_TIME,
+    VISIBLE,
+    Mbc,
+    Reload,
+)
 
 if TYPE_CHECKING:
     from fastenv.gameboy.common import Common
@@ -24,7 +36,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
 
-LATEST_DOT = 72  # a row stands at the beginning of line 0, before mode 3
+LATEST_DOT = FRAME - M_CYCLE
+LONGEST_DELAY = 8 + 108  # of the end of mode 3: by scrolling, and by ten objects
 _LONGEST = 2**62
 _MOST = 2**30  # more steps than an episode can have
 _FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
@@ -101,6 +114,7 @@ def _processor(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
 def _times(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     yield from _cycles(rows, "cyc", 0, _LONGEST)
     yield from _cycles(rows, "dot", -4, LATEST_DOT)
+    yield from _cycles(rows, "delay", 0, LONGEST_DELAY)
     yield from _cycles(rows, "div", 0, 0xFFFF)
     yield from _cycles(rows, "serial_left", 0, SERIAL_TIME)
     yield from _cycles(rows, "dma_left", 0, DMA_TIME)
@@ -123,8 +137,18 @@ def _registers(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     yield "serial_left", (rows["serial_left"] > 0) != sending, "must be 0 unless SC is $81"
     on = high[:, IO.LCDC] & 0x80 != 0
     yield "first_frame", (rows["first_frame"] == 1) & ~on, "must be 0 while the display is off"
-    match = rows["lyc_match"] == (high[:, IO.LYC] == 0)
-    yield "lyc_match", on & ~match, "must be 1 where LYC is 0, else 0, on line 0"
+    yield from _display(rows, on)
+
+
+def _display(rows: Array, on: Array) -> Iterator[Check]:
+    """Check what goes with the time since the display's frame began."""
+    ly, mode = line_and_mode(rows["dot"], rows["first_frame"], rows["delay"])
+    match = rows["lyc_match"] == (rows["high"][:, IO.LYC] == ly)
+    yield "lyc_match", on & ~match, "must be 1 where LYC is LY, else 0"
+    late = (rows["delay"] > 0) & ~(on & (mode == DRAW))
+    yield "delay", late, "must be 0 but in mode 3"
+    most = np.where(on, np.minimum(ly + (mode != SCAN) * (mode != DRAW), VISIBLE), 0)
+    yield "window_line", rows["window_line"] > most, "must not be above the lines drawn"
 
 
 def _cartridge(rows: Array, cartridge: Cartridge) -> Iterator[Check]:

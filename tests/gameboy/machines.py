@@ -23,10 +23,10 @@ def build(program, *, kind=0x00, ram=0, banks=2, fill=b"\0", patches=()):
     return read_cartridge(bytes(rom))
 
 
-def machine_with_memory(cartridge, seed, strict_video_access=True):
+def machine_with_memory(cartridge, seed, strict_video_access=True, fixed_frames=False):
     """Return a reference machine at power-up whose memory is full of bytes."""
     rng = np.random.default_rng(seed)
-    machine = Machine(cartridge, strict_video_access)
+    machine = Machine(cartridge, strict_video_access, fixed_frames)
     for memory in (machine.ppu.vram, machine.ppu.oam, machine.bus.wram, machine.bus.cart.ram):
         memory[:] = rng.integers(0, 256, len(memory), np.uint8).tobytes()
     machine.ppu.oam[::4] = rng.integers(0, 176, 40, np.uint8).tobytes()  # most of them are seen
@@ -56,7 +56,8 @@ def assert_same(machine, console, drawn):
 
 def reloaded(machine):
     """Return the machine that its row stands for."""
-    return unpack(pack(machine), machine.cartridge, machine.ppu.strict)
+    options = {"strict_video_access": machine.ppu.strict, "fixed_frames": machine.fixed_frames}
+    return unpack(pack(machine), machine.cartridge, **options)
 
 
 # -- random programs -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Options of the machine in an environment: what memory holds at first, and who may see video's."""
+"""Options of the machine: what memory holds at first, who may see video's, where frames end."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,12 @@ import pytest
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.gameboy import make_game
+from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.tables import FRAME
 from tests.gameboy.lanes import BACKENDS, engine_of
-from tests.gameboy.machines import build
+from tests.gameboy.machines import assert_same, build, machine_with_memory, reloaded
+from tests.needs import needs_core
 
 ONE_FRAME = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
 MEMORY = ("oam", "vram", "wram", "cart")
@@ -91,3 +94,72 @@ def test_video_memory_while_the_display_reads_it(backend, strict, seen, tmp_path
 def test_whether_video_memory_is_strict_is_true_or_false():
     with pytest.raises(ConfigError, match="strict_video_access='no' is not possible"):
         make_game(strict_video_access="no")
+
+
+# -- frames of fixed length (docs/gameboy.md, 13) --------------------------------------------------
+
+# Turn the display off, wait for D times 10,000 machine cycles or so, and turn it on with a window.
+SHIFTED = bytes.fromhex(
+    "af e0 40  16 00 06 00 0e 0a 05 20 fd 0d 20 fa 15 20 f5 3e 05 e0 4a 3e 1e e0 4b 3e f1 e0 40"
+)
+THEN = {
+    "idle": bytes.fromhex("18 fe"),
+    "moves the window": bytes.fromhex("f0 44 fe 14 38 fa 3e 32 e0 4a 3e 05 e0 4a 18 f0"),
+}
+
+
+def shifted(turns, then="idle"):
+    """Return the program with so many turns before the display is on."""
+    program = bytearray(SHIFTED + THEN[then])
+    program[4] = turns
+    return build(program)
+
+
+@needs_core
+@pytest.mark.parametrize("turns", [1, 3, 5])
+@pytest.mark.parametrize("then", THEN)
+def test_fixed_frames_end_amid_a_picture(turns, then):
+    """One frame of three is drawn; what was not drawn has counted lines all the same."""
+    from fastenv.gameboy.console import Console
+
+    cartridge = shifted(turns, then)
+    machine = machine_with_memory(cartridge, turns, fixed_frames=True)
+    console = Console(cartridge, pack(machine), fixed_frames=True)
+    dots, lines = set(), set()
+    for number in range(8):
+        draw = number % 3 == 1
+        machine.run_frame(draw)
+        console.run_frame(draw)
+        assert_same(machine, console, draw)
+        assert 0 <= console.row["cyc"][0] - (number + 1) * FRAME < 24
+        dots.add(int(console.row["dot"][0]) // 456)
+        lines.add(int(console.row["window_line"][0]))
+        if number % 3 == 2:
+            machine = reloaded(machine)
+            console = Console(cartridge, console.row, fixed_frames=True)
+    assert max(dots) > 20
+    assert max(lines) > 0
+
+
+@needs_core
+@pytest.mark.parametrize(("policy", "length"), [("fixed", FRAME), ("lcd", None)])
+def test_frames_of_a_display_that_is_turned_off_and_on(policy, length, tmp_path):
+    """With the display's frames, the two that it cuts short leave the next ones where it is."""
+    path = tmp_path / "shifted.gb"
+    path.write_bytes(shifted(3).rom)
+    engine = engine_of(1, rom=path, frame_policy=policy, **ONE_FRAME)
+    times = [0]
+    for _ in range(6):
+        engine.step_many(np.zeros(1, np.int32))
+        times.append(int(engine.get_states()["cyc"][0]))
+    lengths = np.diff(times)
+    if length:
+        assert (abs(lengths - length) < 24).all()
+    else:
+        assert lengths.min() < 100 < FRAME // 2
+        assert (abs(lengths[-3:] - FRAME) < 24).all()
+
+
+def test_where_frames_end_is_one_of_two():
+    with pytest.raises(ConfigError, match="frame_policy='never' is not possible: frame_policy"):
+        make_game(frame_policy="never")

@@ -48,9 +48,9 @@ def run_both(machine, console, frames, rng):
 
 def run_random_program(console, cartridge, seed, frames):
     rng = random.Random(seed)
-    skip, strict = rng.random() < 0.5, rng.random() < 0.8
-    machine = machine_with_memory(cartridge, seed, strict)
-    twin = console(cartridge, pack(machine), skip, strict_video_access=strict)
+    options = {"strict_video_access": rng.random() < 0.8, "fixed_frames": rng.random() < 0.4}
+    machine = machine_with_memory(cartridge, seed, **options)
+    twin = console(cartridge, pack(machine), rng.random() < 0.5, **options)
     run_both(machine, twin, frames, rng)
 
 
@@ -162,11 +162,15 @@ def test_writes_around_the_moment_of_an_overflow(console, register, select, serv
     assert len(set(seen.tolist())) > 2
 
 
-@given(cartridge=cartridges(), frames=st.lists(st.integers(1, 9), min_size=2, max_size=5))
-def test_steps_of_any_length_and_idle_loops_cannot_be_told(console, cartridge, frames):
+@given(
+    cartridge=cartridges(),
+    frames=st.lists(st.integers(1, 9), min_size=2, max_size=5),
+    fixed=st.booleans(),
+)
+def test_steps_of_any_length_and_idle_loops_cannot_be_told(console, cartridge, frames, fixed):
     """On the core alone: frames one by one or together, drawn or not, skipping loops or not."""
     row = pack(machine_with_memory(cartridge, 1))
-    plain, quick = console(cartridge, row, False), console(cartridge, row, True)
+    plain, quick = (console(cartridge, row, skip, fixed_frames=fixed) for skip in (False, True))
     for number in frames:
         for _ in range(number):
             plain.run_frame(draw=True)

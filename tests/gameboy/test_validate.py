@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastenv.errors import StateError
-from fastenv.gameboy.position import pack, power_up_row, unpack
+from fastenv.gameboy.position import line_and_mode, pack, power_up_row, unpack
 from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.reference.ppu import DRAW
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import IO
 from fastenv.gameboy.validate import HIGH_BITS, validate_rows
@@ -36,7 +37,10 @@ def test_rows_of_machines_pass(rows):
 @pytest.mark.parametrize(
     ("field", "value", "allowed"),
     [
-        ("dot", 76, "must be -4 to 72"),
+        ("dot", 70_224, "must be -4 to 70220"),
+        ("window_line", 2, "must not be above the lines drawn"),
+        ("delay", 4, "must be 0 but in mode 3"),
+        ("delay", 120, "must be 0 to 116"),
         ("dot", 2, "must be a multiple of 4"),
         ("cyc", -4, "must be 0 to"),
         ("div", 3, "must be a multiple of 4"),
@@ -52,7 +56,7 @@ def test_rows_of_machines_pass(rows):
         ("rom_bank", 0, "must be 1 to 31"),
         ("rom_bank", 32, "must be 1 to 31"),
         ("ram_bank", 4, "must be 0 to 3"),
-        ("lyc_match", 0, "must be 1 where LYC is 0"),
+        ("lyc_match", 0, "must be 1 where LYC is LY"),
     ],
 )
 def test_what_no_machine_can_be_is_refused(rows, field, value, allowed):
@@ -151,11 +155,16 @@ def random_row(rng):
     row["f"] &= 0xF0
     row["cyc"], row["instr"] = row["cyc"] & 0xFFFFFFFC, row["instr"] & 0xFFFFFFFF
     row["div"] &= 0xFFFC
-    row["dot"], row["reload"] = rng.integers(-1, 19) * 4, rng.integers(0, 3)
+    row["dot"], row["reload"] = rng.integers(-1, 70_224 // 4) * 4, rng.integers(0, 3)
     row["rom_bank"], row["ram_bank"] = rng.integers(1, 32), rng.integers(0, 4)
     row["high"] &= HIGH_BITS
     row["serial_left"] = 4 * rng.integers(1, 1025) * (row["high"][0, IO.SC] == 0x81)
-    row["lyc_match"] = row["high"][0, IO.LYC] == 0
+    ly, mode = line_and_mode(row["dot"], row["first_frame"], 0)
+    row["lyc_match"] = row["high"][0, IO.LYC] == ly
+    row["delay"] = 4 * rng.integers(0, 30) * (mode == DRAW)
+    row["window_line"] = rng.integers(0, min(int(ly[0]), 143) + 1)
+    if not row["high"][0, IO.LCDC] & 0x80:
+        row["delay"] = row["window_line"] = 0
     return row
 
 

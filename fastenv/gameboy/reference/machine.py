@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.cpu import Cpu
-from fastenv.gameboy.reference.ppu import VBLANK
-from fastenv.gameboy.tables import DIV_AT_POWER_UP, IO, M_CYCLE, POWER_UP
+from fastenv.gameboy.reference.ppu import BLANK, VBLANK
+from fastenv.gameboy.tables import DIV_AT_POWER_UP, FRAME, IO, M_CYCLE, POWER_UP
 
 WORD = 2**64 - 1
 
@@ -19,6 +19,8 @@ class Machine:
     cartridge : Cartridge
     strict_video_access : bool
         Whether the display closes video memory to the processor (docs/gameboy.md, 5.5).
+    fixed_frames : bool
+        Whether frames end every 70,224 T, whatever the display does (docs/gameboy.md, 13).
 
     Attributes
     ----------
@@ -26,8 +28,10 @@ class Machine:
         Its parts; the others belong to the bus.
     """
 
-    def __init__(self, cartridge: Cartridge, strict_video_access: bool = True) -> None:
-        self.cartridge = cartridge
+    def __init__(
+        self, cartridge: Cartridge, strict_video_access: bool = True, fixed_frames: bool = False
+    ) -> None:
+        self.cartridge, self.fixed_frames = cartridge, fixed_frames
         self.bus = Bus(cartridge)
         self.cpu = Cpu(self.bus)
         self.ppu = self.bus.ppu
@@ -79,5 +83,12 @@ class Machine:
         """
         self.ppu.frame_done = False
         self.ppu.drawing = draw
+        if self.fixed_frames:
+            if draw:
+                self.ppu.picture[:] = BLANK
+            end = (self.bus.cyc // FRAME + 1) * FRAME
+            while self.bus.cyc < end:
+                self.cpu.step()
+            return
         while not self.ppu.frame_done:
             self.cpu.step()
