@@ -22,6 +22,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from training.evaluation.shares import wilson
+
 HALF_LIFE = 256  # episodes
 # What must have been seen before a rate says something.
 FEWEST_EPISODES, FEWEST_DECISIONS, FEWEST_EFFECTIVE = 50, 512, 128.0
@@ -74,9 +76,7 @@ class Rates:
         episodes, decisions = self._seen[stage].tolist()
         if episodes < FEWEST_EPISODES or decisions < FEWEST_DECISIONS or n < FEWEST_EFFECTIVE:
             return 0.0
-        p = successes / n
-        centre, spread = p + 0.5 / n, math.sqrt(p * (1.0 - p) / n + 0.25 / n**2)
-        return (centre - spread) / (1.0 + 1.0 / n)
+        return wilson(successes, n, deviations=1.0)[0]
 
     def state(self) -> dict[str, Any]:
         """Return everything as JSON values."""

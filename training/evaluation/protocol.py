@@ -408,7 +408,8 @@ class EpisodeProtocol(Protocol):
             tables.episode_table(compared, self.columns("episodes"), heading, self.caption)
         )
         return {
-            "protocol": "the same seeds for every policy; 95 % bootstrap intervals over episodes",
+            "protocol": "the same seeds for every policy; 95 % intervals over episodes, by "
+            "bootstrap; of the shares that reached an end, Wilson's",
             **plan.record(),
             **about,
             "backend": engine.backend,

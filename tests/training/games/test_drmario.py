@@ -100,7 +100,7 @@ def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
     file = RunConfig.from_mapping(load_file(CONFIGS / "drmario.yaml"))
     for name in ("ppo", "native", "num_envs", "env_options"):
         assert getattr(options, name) == getattr(file, name)
-    assert (options.native.heads, options.total_steps) == ("placements", RunConfig.total_steps)
+    assert (options.native.heads, options.total_steps) == ("placements", file.total_steps)
     stock = options_of("--env", "DrMarioPlacement-v0", "--trainer", "sb3")
     frames = options_of("--env", "DrMarioFrame-v0")
     assert stock.native == frames.native == NativeConfig()

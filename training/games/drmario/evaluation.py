@@ -18,6 +18,7 @@ from training.evaluation import tables
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.episodes import Comparison, Episodes
 from training.evaluation.protocol import EpisodeProtocol, Evaluated, Plan, Protocol
+from training.evaluation.shares import share
 from training.evaluation.tables import Column
 from training.evaluation.trained import Trained
 from training.games.drmario.best_times import BestTimes, Clear
@@ -109,15 +110,14 @@ def outcomes(found: Episodes, resamples: int) -> dict[str, Interval]:
     found : Episodes
         With the column ``reason``; one that was given up counts as a timeout.
     resamples : int
-        Of the bootstrap over episodes.
+        Of the bootstrap over episodes, from which the interval of the frames is.
     """
     given_up, reason = found.columns["guard_truncated"], found.columns["reason"]
     clear = (reason == Reason.CLEAR) & ~given_up
     timeout = (reason == Reason.TIMEOUT) | given_up
-    ones = np.ones(len(found))
-    sums = np.stack([clear, timeout, clear * found.columns["dt_total"]], axis=1)
-    drawn = Resamples(sums, np.stack([ones, ones, clear], axis=1), resamples, seed=0)
-    return dict(zip((*SHARES, FRAMES), drawn.intervals(), strict=True))
+    frames = (clear * found.columns["dt_total"])[:, None]
+    (mean,) = Resamples(frames, clear[:, None], resamples, seed=0).intervals()
+    return {"clear": share(clear), "timeout": share(timeout), FRAMES: mean}
 
 
 def of(game: GameTraining) -> Protocol:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.protocol import EpisodeProtocol, Evaluated, Plan, Protocol
+from training.evaluation.shares import share
 from training.evaluation.tables import Column
 from training.evaluation.trained import Trained
 from training.games.gameboy.players import Scripted
@@ -42,7 +42,7 @@ class GameBoyProtocol(EpisodeProtocol):
 
     def __init__(self, game: GameTraining) -> None:
         super().__init__(game)
-        self.shares = (*self.shares, REACHED, *(share for share, _, _ in QUEST))
+        self.shares = (*self.shares, REACHED, *(name for name, _, _ in QUEST))
 
     def evaluate(
         self,
@@ -81,8 +81,7 @@ class GameBoyProtocol(EpisodeProtocol):
         for name, found in played.items():
             shares = {REACHED: found.columns["terminated"].astype(np.bool_)}
             shares |= {s: found.columns[c] >= n for s, c, n in QUEST if c in found.columns}
-            for share, ends in shares.items():
-                compared.means[name][share] = reached(ends, plan.bootstrap)
+            compared.means[name].update({s: share(ends) for s, ends in shares.items()})
         return compared
 
     def columns(self, what: str) -> list[Column]:
@@ -95,13 +94,6 @@ def held_out(config: Any) -> dict[str, str]:
     """Return the option that names the start states of an evaluation, if it differs."""
     states = with_defaults(config.env, config.env_options).get("states")
     return {"states": HELD_OUT[states]} if states in HELD_OUT else {}
-
-
-def reached(ends: np.ndarray, resamples: int) -> Interval:
-    """Return the share of episodes, bool (episodes,), in which something was reached."""
-    values = ends.astype(np.float64)[:, None]
-    (share,) = Resamples(values, np.ones_like(values), resamples, seed=0).intervals()
-    return share
 
 
 def of(game: GameTraining) -> Protocol:
