@@ -147,7 +147,7 @@ def goal_distance(rows):
 def test_shaping_is_in_the_reward_that_ppo_stores():
     """T14."""
     engine, log = BatchEngine(WalkGame(), 4), []
-    shaping = Shaping([engine], goal_distance, 2.0, 0.9)
+    shaping = Shaping([Potential(engine, goal_distance, kappa=2.0, gamma=0.9)])
     config = PPOConfig(n_steps=24, batch_size=32, net_arch=(8,), gamma=0.9, precision="fp32")
     trainer = PPOTrainer(
         engine,
@@ -172,7 +172,7 @@ def test_shaping_is_in_the_reward_that_ppo_stores():
 def test_shaping_is_in_the_reward_that_dqn_stores():
     """T14, where decisions last."""
     engine, log = BatchEngine(without_scalars(goal=8), 4, opponent="random"), []
-    shaping = Shaping([engine], place, 8.0, 0.95)
+    shaping = Shaping([Potential(engine, place, kappa=8.0, gamma=0.95)])
     small = {"learning_starts": 4000, "iteration_steps": 32, "gamma": 0.95, "net_arch": (8,)}
     trainer = DQNTrainer(
         [engine],

@@ -101,17 +101,12 @@ class Shaping(Callback):
 
     Parameters
     ----------
-    engines : sequence of BatchEngine
-        Those that are trained on.
-    phi : callable
-    kappa, gamma : float
-        See :class:`Potential`.
+    potentials : sequence of Potential
+        Of each engine that is trained on.
     """
 
-    def __init__(
-        self, engines: Sequence[BatchEngine], phi: Phi, kappa: float, gamma: float
-    ) -> None:
-        self._potentials = [Potential(engine, phi, kappa, gamma) for engine in engines]
+    def __init__(self, potentials: Sequence[Potential]) -> None:
+        self._potentials = list(potentials)
         self._sums, self._steps = np.zeros(3), 0
 
     def restore(self, saved: Checkpoint) -> None:
@@ -150,15 +145,26 @@ def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping | None:
     ConfigError
         If the game has no such potential, or the trainer discounts otherwise.
     """
-    options = config.shaping
-    if options is None:
+    if config.shaping is None:
         return None
-    offered = games.of(config.env).potentials
-    allowed = "one of " + ", ".join(offered) if offered else "left out: this game has no potential"
-    require(options.phi in offered, "shaping.phi", options.phi, allowed)
     allowed = "native or dqn: sb3 discounts a decision by gamma, shaping by gamma**tau"
     require(not (config.trainer == "sb3" and engines[0].spec.has_tau), "trainer", "sb3", allowed)
     own = [engine for engine in engines if isinstance(engine, BatchEngine)]
     allowed = "scripted players with shaping"
     require(len(own) == len(engines), "env_options.opponents", "trained agents", allowed)
-    return Shaping(own, offered[options.phi], options.kappa, config.gamma)
+    return Shaping([potential_of(config, engine) for engine in own])
+
+
+def potential_of(config: RunConfig, engine: BatchEngine) -> Potential:
+    """Return the potential that a run asks for, in the lanes of an engine.
+
+    Raises
+    ------
+    ConfigError
+        If the game has no such potential.
+    """
+    options, offered = config.shaping, games.of(config.env).potentials
+    assert options is not None
+    allowed = "one of " + ", ".join(offered) if offered else "left out: this game has no potential"
+    require(options.phi in offered, "shaping.phi", options.phi, allowed)
+    return Potential(engine, offered[options.phi], options.kappa, config.gamma)

@@ -1,6 +1,7 @@
 """The viewer of Dr. Mario: every key, every panel, and everybody who may play; no time is real."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,11 @@ import pytest
 
 pytest.importorskip("textual")
 
-from fastenv.drmario.tables import Mode, Reason
+from fastenv.drmario.tables import Mode, Reason, from_bcd
 from fastenv.errors import ConfigError
 from tests.drmario import golden
 from tests.needs import needs_core
+from tests.training.test_shaping import TINY as SHAPED
 from training import viewer as command
 from training.evaluation import replays
 from training.games.drmario.best_times import BestTimes
@@ -328,6 +330,33 @@ def test_rewards_are_of_this_episode_or_of_the_last_if_one_just_began():
     assert rows["topout"].split() == ["1", "-1.000"]
     found.step()
     assert dict(panels.reward(found, 0))["topout"].split() == ["0", "0.000"]
+
+
+def viruses(found):
+    return from_bcd(int(found.engine.get_states([0])["players"]["virus_bcd"][0, 0]))
+
+
+def test_shaping_of_a_training_stands_beside_the_rewards_of_its_agent(train, tmp_path):
+    config = tmp_path / "shaped.json"
+    config.write_text(json.dumps(SHAPED))
+    assert train(tmp_path, "run", config=config) == 0
+    source = sources.of_policy(tmp_path / "run", {"level": 1})
+    found, expected, ended = Playback(source, 2, 5, Clock()), 0.0, 0
+    while ended < 2:
+        before = viruses(found)
+        found.step()
+        if found.tally.decisions[0] == 0:
+            expected = 0.0
+            continue
+        left = 0 if found.engine.ended[0] else viruses(found)
+        expected += 0.997 ** int(found.engine.tau[0]) * -left / 4 + before / 4
+        rows = {name: float(text.split()[-1]) for name, text in panels.reward(found, 0)[1:]}
+        assert rows["r_shape"] == pytest.approx(expected, abs=2e-3)
+        assert rows["r_total"] == pytest.approx(rows["r_env"] + rows["r_shape"], abs=2e-3)
+        ended += bool(found.engine.ended[0])
+    assert expected
+    found.step()
+    assert dict(panels.reward(found, 0))["r_shape"].split() == [f"{expected:.3f}"]
 
 
 def test_learning_tells_what_a_run_left_behind():

@@ -243,14 +243,9 @@ def reward(playback: Playback, lane: int) -> Rows:
     """Return count and sum of every term of the episode, or of the last if one just began."""
     tally, last = playback.tally, playback.tally.last[lane]
     fresh = tally.decisions[lane] == 0 and last is not None
-    sums, counts = (
-        (last["sums"], last["counts"])
-        if fresh and last
-        else (
-            tally.sums[lane],
-            tally.counts[lane],
-        )
-    )
+    sums, counts, shaped = tally.sums[lane], tally.counts[lane], float(tally.shaped[lane])
+    if fresh and last:
+        sums, counts, shaped = last["sums"], last["counts"], last["shaped"]
     rows = [("episode", "the last" if fresh else "this")]
     for name, count, total in zip(REWARD_TERMS, counts, sums, strict=True):
         shown = name.removeprefix("reward_").replace("_", " ").replace("adjacency", "adj.")
@@ -259,8 +254,8 @@ def reward(playback: Playback, lane: int) -> Rows:
     return [
         *rows,
         ("r_env", f"{'':>4} {whole:>9.3f}"),
-        ("r_shape", f"{'':>4} {0.0:>9.3f}"),  # shaping is added by a training
-        ("r_total", f"{'':>4} {whole:>9.3f}"),
+        ("r_shape", f"{'':>4} {shaped:>9.3f}"),
+        ("r_total", f"{'':>4} {whole + shaped:>9.3f}"),
         ("last top-out", f"{'':>4} {playback.tally.topout:>9.3f}"),
     ]
 

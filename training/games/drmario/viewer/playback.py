@@ -39,8 +39,10 @@ class Tally:
     sums, counts : ndarray, shape (n, terms)
         Of each term of the reward in the current episode: its sum, and in how many steps it was
         not 0.
+    shaped : ndarray
+        What the training of the agent would have added to the rewards of the current episode.
     last : list of dict or None
-        Of the episode before: frames, decisions, return, reason, sums and counts.
+        Of the episode before: frames, decisions, return, reason, sums, counts and shaped.
     past : list of deque of float
         Returns of the last 100 episodes.
     episodes : int
@@ -59,21 +61,24 @@ class Tally:
         n, terms = self.num_envs, len(REWARD_TERMS)
         self.frames, self.decisions = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.returns, self.sums = np.zeros(n), np.zeros((n, terms))
+        self.shaped = np.zeros(n)
         self.counts = np.zeros((n, terms), np.int64)
         self.last: list[dict[str, Any] | None] = [None] * n
         self.past: list[deque[float]] = [deque(maxlen=100) for _ in range(n)]
 
     def begin(self, lanes: Array) -> None:
         """Forget the current episode of some lanes, bool (n,)."""
-        for column in (self.frames, self.decisions, self.returns, self.sums, self.counts):
+        per_episode = (self.frames, self.decisions, self.returns, self.sums, self.counts)
+        for column in (*per_episode, self.shaped):
             column[lanes] = 0
 
-    def add(self, engine: BatchEngine, stepped: Array) -> None:
-        """Count a step of some lanes, bool (n,)."""
+    def add(self, engine: BatchEngine, stepped: Array, shaped: Array | float = 0.0) -> None:
+        """Count a step of some lanes, bool (n,), to whose rewards a training adds ``shaped``."""
         terms = terms_of(engine)
         self.frames += np.where(stepped, engine.tau, 0)
         self.decisions += stepped
         self.returns += np.where(stepped, engine.reward, 0.0)
+        self.shaped += np.where(stepped, shaped, 0.0)
         self.sums += terms * stepped[:, None]
         self.counts += (terms != 0) & stepped[:, None]
         over = np.flatnonzero(stepped & engine.ended)
@@ -88,6 +93,7 @@ class Tally:
                 "reason": t.REASONS[row["reason"]],
                 "sums": self.sums[lane].copy(),
                 "counts": self.counts[lane].copy(),
+                "shaped": float(self.shaped[lane]),
             }
             self.past[lane].append(float(self.returns[lane]))
         self.episodes += over.size
@@ -166,6 +172,10 @@ class Playback:
         if self.random_seeds and self.source.seed is None:
             seed = int(np.random.SeedSequence().generate_state(1, np.uint32)[0])
         self.engine.reset_many(seeds=seed)
+        shaped = self.source.potential
+        self._potential = None if shaped is None else shaped(self.engine)
+        if self._potential is not None:
+            self._potential.begin()
         self._player = self.source.player(seed, num_envs)
         self.tally, self.totals = Tally(num_envs), Totals(self.clock())
         self._window = replace(self.totals)
@@ -208,12 +218,15 @@ class Playback:
         if ended.any():
             engine.reset_many(ended)
             self.tally.begin(ended)
+            if self._potential is not None:
+                self._potential.begin()
         longest = 1
         if not ended.all():
             engine.step_many(self.actions, select=~ended, autoreset=False)
             self.totals.env += self.clock() - start
             self.taken = np.where(ended, 0, engine.tau)
-            self.tally.add(engine, ~ended)
+            shaped = 0.0 if self._potential is None else self._potential.step(self.actions)
+            self.tally.add(engine, ~ended, shaped)
             longest = int(self.taken.max())
             self.totals.frames += int(self.taken.sum())
             self.totals.decisions += int((~ended).sum())

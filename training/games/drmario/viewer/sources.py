@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from fastenv import BatchEngine
 from fastenv.drmario.layout import REWARD_TERMS
 from fastenv.drmario.tables import Mode
 from fastenv.registry import short_id
+from training.callbacks.shaping import Potential, potential_of
 from training.evaluation import replays, trained
 from training.evaluation.episodes import Player
 from training.evaluation.policies import Bot
@@ -49,6 +51,8 @@ class Source:
         Tells of an engine whether there is nothing more to play.
     run : Path or None
         Folder of a trained agent.
+    potential : callable or None
+        Returns what the training of the agent added to the rewards of an engine, if it did.
     """
 
     env: str
@@ -59,6 +63,7 @@ class Source:
     seed: int | None = None
     is_over: Callable[[BatchEngine], bool] = field(default=lambda engine: False)
     run: Path | None = None
+    potential: Callable[[BatchEngine], Potential] | None = None
 
     def engine(self, num_envs: int) -> BatchEngine:
         """Return a new engine with so many lanes."""
@@ -130,8 +135,9 @@ def of_policy(path: Path, changes: Mapping[str, Any]) -> Source:
     fastenv.make_game(agent.config.env, **options)
     allowed = f"left as in the training, as {', '.join(SEEN)} are"
     require(not {*changes} & {*SEEN}, "--set", dict(changes), allowed)
-    player = agent.players()[AGENT]
-    return Source(agent.config.env, options, run.name, player, run=run.path)
+    player, config = agent.players()[AGENT], agent.config
+    shaped = None if config.shaping is None else partial(potential_of, config)
+    return Source(config.env, options, run.name, player, run=run.path, potential=shaped)
 
 
 def of_replay(path: Path) -> Source:
