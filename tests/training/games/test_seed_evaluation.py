@@ -44,7 +44,6 @@ def test_figures_of_a_game():
     row = seed_evaluation.row_of(GAME, episodes, plan)
     assert (row["level"], row["speed"], row["seed_id"]) == (5, "medium", "L05_S017")
     assert seed_of(row["seed_id"]) == (5, row["seed"])
-    assert row["risk_tau"] is None
     assert row["success_rate"] == pytest.approx(4 / 6)
     assert row["frames_mean"] == 3000
     assert row["frames_var"] == pytest.approx((2000**2 + 1000**2 + 3000**2) / 3)

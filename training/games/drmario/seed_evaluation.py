@@ -36,7 +36,6 @@ TYPES = {
     "speed": "string",
     "seed": "int32",
     "seed_id": "string",
-    "risk_tau": "float64",  # of an agent that takes one
     "episodes": "int32",
     "success_rate": "float64",
     "frames_mean": "float64",  # over successes, as the next
@@ -257,7 +256,6 @@ def row_of(game: tuple[int, str, int], episodes: Sequence[Episode], plan: Plan) 
         "speed": speed,
         "seed": int(registry_seeds()[level, index]),
         "seed_id": seed_id(level, index),
-        "risk_tau": None,
         "episodes": len(episodes),
         "success_rate": float(cleared.mean()),
         "frames_mean": float(times.mean()) if len(times) else None,
