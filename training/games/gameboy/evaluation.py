@@ -24,7 +24,7 @@ REACHED, SOLVER = "reached", "solver"
 HELD_OUT = {name: f"{name}_held_out" for name in ("lantern_walk", "lantern_walk_dark")}
 # Where Lantern Walk begins, and how much of its quest an episode has done by its end: share, column
 # of the info, and what it must be at least.
-BEGINNING = {"states": "lantern_walk", "start_state": 0}
+BEGINNING = {"states": "lantern_walk", "start_state": 0, "max_steps": 512}
 QUEST = (("four_items", "items", 4), ("first_event", "events", 1))
 
 
@@ -54,11 +54,11 @@ class GameBoyProtocol(EpisodeProtocol):
     ) -> Evaluated:
         """See :meth:`EpisodeProtocol.evaluate`; a bank that was trained on is exchanged."""
         states = held_out(trained.config)
-        found = super().evaluate(console, title, trained, options, {**asked, **states})
+        found = super().evaluate(console, title, trained, options, {**asked, "starts": states})
         if not (states and "items" in self._game.episode_columns):
             return found
         where = f"{title}, from the beginning"
-        whole = super().evaluate(console, where, trained, options, {**asked, **BEGINNING})
+        whole = super().evaluate(console, where, trained, options, {**asked, "starts": BEGINNING})
         return replace(found, record={**found.record, "beginning": whole.record["episodes"]})
 
     def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
@@ -73,7 +73,7 @@ class GameBoyProtocol(EpisodeProtocol):
 
     def env_options(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the start states of an evaluation, if they are others."""
-        return {name: asked[name] for name in ("states", "start_state") if name in asked}
+        return dict(asked.get("starts", {}))
 
     def compare(self, played: dict[str, Episodes], plan: Plan) -> Comparison:
         """See :meth:`EpisodeProtocol.compare`; with the share that reached the goal."""
