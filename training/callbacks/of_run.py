@@ -179,6 +179,15 @@ class Tracking(Callback):
         """Lanes whose episode began in the archive."""
         return self._trackers.placed
 
+    def start(self, loop: Loop) -> None:
+        """Say what there is to know of them."""
+        for note in self._trackers.notes:
+            loop.log.say(note)
+
+    def begin_iteration(self, loop: Loop) -> None:
+        """Begin anew to add up what they pay."""
+        self._trackers.begin()
+
     def step(
         self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
     ) -> None:

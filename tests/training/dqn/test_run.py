@@ -87,6 +87,7 @@ def saved(run, steps=512):
 def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, runs, recurrent):
     """T16, with priorities, noise, states, trackers and a ring that has wrapped around."""
     trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}
+    trackers |= {"rnd": {"size": 8}, "memory": {"size": 8, "slots": 6, "anneal_steps": 2000}}
     flags = ["--set", f"trackers={json.dumps(trackers)}"]
     # No schedule, since schedules end with a run, and the first half has an end of its own.
     options = {"prioritized": True, "noisy": True, "priority_beta": 1.0, "epsilon_start": 0.05}

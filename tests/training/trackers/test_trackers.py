@@ -82,6 +82,7 @@ def test_a_run_of_prospector_is_followed_and_resumed_to_the_bit():
     rng2 = np.random.default_rng()
     rng2.bit_generator.state = rng.bit_generator.state
     here, there = [], []
+    trackers.begin()  # as every iteration does
     collect(engine, trackers, rng, 60, obs, mask, here)
     collect(engine2, trackers2, rng2, 60, obs2, mask2, there)
     assert np.array_equal(here, there)

@@ -3,6 +3,7 @@
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Seen, Source, Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.visits import VisitCounter
@@ -11,8 +12,10 @@ __all__ = [
     "BayesProgressTracker",
     "Bit",
     "EpisodeStats",
+    "EpisodicMemory",
     "Event",
     "QuestReward",
+    "RandomDistillation",
     "RewardLikelihood",
     "Seen",
     "Source",

@@ -119,6 +119,7 @@ class Tracker(ABC):
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
+    note: str = ""  # what a run says of it when it begins
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -233,6 +234,7 @@ class Trackers:
             *([] if archive is None else [archive]),
             *trackers.values(),
         ]
+        self.begin()
 
     def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
         """Take in a step, or with ``actions`` None that all lanes have been reset.
@@ -251,7 +253,11 @@ class Trackers:
         if actions is not None:
             for tracker in self._named.values():
                 tracker.observe(engine, actions, obs)
-            bonuses = [t.bonus for t in self._named.values() if t.bonus is not None]
+            paid = {name: t.bonus for name, t in self._named.items() if t.bonus is not None}
+            for name, bonus in paid.items():
+                self._paid[name] = self._paid.get(name, 0.0) + float(bonus.sum())
+            self._decisions += engine.num_envs
+            bonuses = list(paid.values())
             if bonuses:  # in double precision, then one rounding
                 np.add(engine.reward, sum(bonuses), out=engine.reward, casting="same_kind")
             done = ended_lanes(engine)
@@ -263,18 +269,34 @@ class Trackers:
                 moved = done[self._archive.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
 
+    def begin(self) -> None:
+        """Begin anew to add up what each of them pays, for :meth:`metrics`."""
+        self._paid: dict[str, float] = {}
+        self._decisions = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """What a run says of them when it begins."""
+        return [f"tracker {name}: {t.note}" for name, t in self._named.items() if t.note]
+
     @property
     def placed(self) -> Array | None:
         """Lanes whose episode began in the archive, shape (n,); None without an archive."""
         return None if self._archive is None else self._archive.placed
 
     def metrics(self) -> dict[str, float]:
-        """Return the figures of all trackers, as ``name/figure``."""
-        return {
+        """Return the figures of all trackers, as ``name/figure``.
+
+        ``name/bonus`` is what one has added to the reward of a decision, a mean since
+        :meth:`begin`.
+        """
+        found = {
             f"{name}/{key}": value
             for name, tracker in self._named.items()
             for key, value in tracker.metrics().items()
         }
+        each = max(1, self._decisions)
+        return found | {f"{name}/bonus": paid / each for name, paid in self._paid.items()}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states of all trackers, by name."""

@@ -131,11 +131,17 @@ def place_pairs(pairs, stamps, pairs_out, stamps_out):
 
 
 @jit
-def count_transitions(place, previous, transitions):
-    """Count moves from each lane's previous place to its present one, where both are known."""
+def count_transitions(place, previous, transitions, crossing_out):
+    """Count moves from each lane's previous place to its present one, where both are known.
+
+    ``crossing_out`` is the number of such moves until now where the two differ, else 0.
+    """
     for i in range(len(place)):
+        crossing_out[i] = 0
         if previous[i] >= 0 and place[i] >= 0:
             transitions[previous[i], place[i]] += 1
+            if previous[i] != place[i]:
+                crossing_out[i] = transitions[previous[i], place[i]]
         previous[i] = place[i]
 
 

@@ -15,6 +15,7 @@ from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.sources import source_of
@@ -29,6 +30,8 @@ KINDS: dict[str, type[Tracker]] = {
     "likelihood": RewardLikelihood,
     "episodes": EpisodeStats,
     "archive": StateArchive,
+    "rnd": RandomDistillation,
+    "memory": EpisodicMemory,
 }
 # Parameters that are not options: they are other trackers or the run's.
 _GIVEN = ("engine", "sources", "exclude", "seed")
@@ -47,7 +50,7 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
     options : mapping
         The section ``trackers``; they observe in its order, an archive last.
     seed : int
-        Of the archive's generator.
+        Of the generators of those that draw.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
     for name in sorted(options, key=lambda name: _ORDER.get(kinds[name], len(_ORDER))):
         kind, option = kinds[name], f"trackers.{name}"
         values = _values(engine, kind, options[name], option, built)
-        if kind == "archive":
+        if "seed" in inspect.signature(KINDS[kind]).parameters:
             values["seed"] = seed
         elif kind == "episodes" and archive is not None:
             values["exclude"] = archive.placed

@@ -39,6 +39,11 @@ class VisitCounter(Tracker):
         Count-Based Exploration and Intrinsic Motivation, 2016).
     episode_bonus : float
         Bonus for the first visit of a cell in an episode.
+    inverse_bonus : float
+        Bonus ``inverse_bonus / visits of the cell`` for each step.
+    transition_bonus, transition_limit : float, int
+        Bonus ``transition_bonus / k`` for the k-th move, over all lanes, from one place into
+        another; none beyond the limit.
 
     Attributes
     ----------
@@ -60,6 +65,9 @@ class VisitCounter(Tracker):
         num_places: int = 0,
         count_bonus: float = 0.0,
         episode_bonus: float = 0.0,
+        inverse_bonus: float = 0.0,
+        transition_bonus: float = 0.0,
+        transition_limit: int = 100,
     ) -> None:
         super().__init__(engine)
         if num_cells is not None and num_cells < 1:
@@ -70,14 +78,18 @@ class VisitCounter(Tracker):
         self._cell = checked(engine, cell)
         self._place = None if place is None else checked(engine, place)
         self._limits = num_cells, num_places
-        self._scales = count_bonus, episode_bonus
+        if transition_bonus and place is None:
+            raise ConfigError(f"transition_bonus={transition_bonus}: must be given with place")
+        self._scales = count_bonus, episode_bonus, inverse_bonus
+        self._by_transition, self._transition_limit = transition_bonus, transition_limit
+        self._crossing = np.zeros(n, np.int64)
         self.growing = () if num_cells else ("cells", "counts", "pairs", "pair_stamps")
         self.table: _Dense | _Hashed = _Hashed(n) if num_cells is None else _Dense(n, num_cells)
         self.count, self.first = np.zeros(n, np.int64), np.zeros(n, np.bool_)
         self.episode = np.ones(n, np.int32)  # number of the lane's episode; stamps begin at 0
         self.previous = np.full(n, -1, np.int64)
         self.transitions = np.zeros((num_places, num_places), np.int64)
-        if any(self._scales):
+        if any(self._scales) or transition_bonus:
             self.bonus = np.zeros(n)
 
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
@@ -94,13 +106,19 @@ class VisitCounter(Tracker):
         cell = self._numbers("cell", self._cell, seen, self._limits[0])
         if self._place is not None:
             place = self._numbers("place", self._place, seen, self._limits[1])
-            kernels.count_transitions(place, self.previous, self.transitions)
+            kernels.count_transitions(place, self.previous, self.transitions, self._crossing)
         self.table.visit(cell, self.episode, self.count, self.first)
         if self.bonus is not None:
-            by_count, by_episode = self._scales
+            by_count, by_episode, inverse = self._scales
             np.sqrt(self.count, out=self.bonus)
             np.divide(by_count, self.bonus, out=self.bonus, where=self.count > 0)
             self.bonus += by_episode * self.first
+            if inverse:
+                self.bonus += np.where(self.count > 0, inverse / np.maximum(self.count, 1), 0.0)
+            if self._by_transition:
+                paid = (self._crossing > 0) & (self._crossing <= self._transition_limit)
+                number = np.maximum(self._crossing, 1)
+                self.bonus += np.where(paid, self._by_transition / number, 0.0)
 
     def _numbers(self, name: str, source: Source, seen: Seen, limit: int | None) -> Array:
         """Return cells or places, int64, after checking that the tables have them."""
