@@ -1,7 +1,7 @@
 # What the processor sees: memory, registers and time (docs/gameboy.md, 5.5 to 11 and 13).
 # An access at a time first brings up to it whatever it touches.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, SCAN, STAMP, STEP_DRAW, STEP_OFF, Machine, code_page, is_on,
@@ -11,7 +11,7 @@ from fastenv.gameboy._ppu cimport (
     blank, compare_ly, end_frame, next_ppu_event, run_ppu, update_stat,
 )
 from fastenv.gameboy._state cimport (
-    DMA_TIME, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC5, NO_MBC, R_BGP,
+    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC5, NO_MBC, R_BGP,
     R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY,
     R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME, State,
 )
@@ -106,6 +106,64 @@ cdef inline void start_serial(Machine* m, uint8_t value, int64_t time) noexcept 
         s.serial_count += 1
 
 
+# -- the clock of an MBC3 (docs/gameboy.md, 11) ----------------------------------------------------
+
+
+cdef inline void count_second(State* s) noexcept nogil:
+    # A register that holds too much goes on to its end, and carries nothing.
+    cdef uint8_t* clock = s.clock
+    clock[0] = (clock[0] + 1) & 0x3F
+    if clock[0] != 60:
+        return
+    clock[0], clock[1] = 0, (clock[1] + 1) & 0x3F
+    if clock[1] != 60:
+        return
+    clock[1], clock[2] = 0, (clock[2] + 1) & 0x1F
+    if clock[2] != 24:
+        return
+    clock[2] = 0
+    clock[3] += 1
+    if clock[3] == 0:
+        clock[4] = (clock[4] | (clock[4] & 1) << 7) ^ 1
+
+
+cdef inline void run_clock(Machine* m, int64_t time) noexcept nogil:
+    # Count up to a time; bit 6 of the last register stops it.
+    cdef State* s = m.s
+    cdef int64_t part = s.clock_part + time - m.clock_at
+    m.clock_at = time
+    if not m.c.has_clock or s.clock[4] & 0x40:
+        return
+    while part >= CLOCK:
+        part -= CLOCK
+        count_second(s)
+    s.clock_part = <int>part
+
+
+cdef inline int clock_register(const Machine* m) noexcept nogil:
+    # The register that is seen at $A000; -1: none.
+    cdef int which = m.s.ram_bank - FIRST_CLOCK_BANK
+    return which if m.c.has_clock and m.s.ram_enable and 0 <= which < 5 else -1
+
+
+cdef inline void write_clock(Machine* m, int which, uint8_t value, int64_t time) noexcept nogil:
+    cdef State* s = m.s
+    run_clock(m, time)
+    s.clock[which] = value & (
+        0x1F if which == 2 else 0xFF if which == 3 else 0xC1 if which == 4 else 0x3F
+    )
+    if which == 0:
+        s.clock_part = 0
+
+
+cdef inline void latch_clock(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    # A 1 after a 0 copies the registers.
+    run_clock(m, time)
+    if m.s.clock_armed and value == 1:
+        memcpy(m.s.clock_latched, m.s.clock, 5)
+    m.s.clock_armed = value == 0
+
+
 cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept nogil:
     # A byte below $FE00, whatever the display is doing.
     cdef const uint8_t* page
@@ -115,7 +173,9 @@ cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept 
         return m.s.vram[address & 0x1FFF]
     if address < 0xC000:
         page = open_ram(m)
-        return 0xFF if page == NULL else page[address & 0x1FFF]
+        if page != NULL:
+            return page[address & 0x1FFF]
+        return m.s.clock_latched[clock_register(m)] if clock_register(m) >= 0 else 0xFF
     return m.s.wram[address & 0x1FFF]
 
 
@@ -295,7 +355,9 @@ cdef inline uintptr_t load_code(
 # -- writing ---------------------------------------------------------------------------------------
 
 
-cdef inline void write_bank(Machine* m, unsigned int address, uint8_t value) noexcept nogil:
+cdef inline void write_bank(
+    Machine* m, unsigned int address, uint8_t value, int64_t time
+) noexcept nogil:
     # Registers of the bank controller (docs/gameboy.md, 11).
     cdef State* s = m.s
     cdef unsigned int region = address >> 13
@@ -317,6 +379,8 @@ cdef inline void write_bank(Machine* m, unsigned int address, uint8_t value) noe
         s.ram_bank = value & (3 if m.c.mbc == MBC1 else 0x0F)
     elif m.c.mbc == MBC1:
         s.bank_mode = value & 1
+    elif m.c.has_clock:
+        latch_clock(m, value, time)
     map_rom(m)
     map_ram(m)
     m.stop = 0  # the program may be in another bank
@@ -435,11 +499,13 @@ cdef inline void store_slow(
         if m.dma_end:
             catch_up(m, time)  # which copies what was there before
         if address < 0x8000:
-            write_bank(m, address, value)
+            write_bank(m, address, value, time)
         elif address < 0xC000:
             ram = open_ram(m)
             if ram != NULL:
                 ram[address & 0x1FFF] = value
+            elif clock_register(m) >= 0:
+                write_clock(m, clock_register(m), value, time)
         else:
             s.wram[address & 0x1FFF] = value
 

@@ -1,7 +1,7 @@
 # Frames of one machine, event by event (docs/gameboy.md, 13).
 from libc.stdint cimport uint8_t
 
-from fastenv.gameboy._bus cimport clear_div, run_events, run_timer, schedule, store
+from fastenv.gameboy._bus cimport clear_div, run_clock, run_events, run_timer, schedule, store
 from fastenv.gameboy._machine cimport (
     CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
 )
@@ -101,4 +101,5 @@ cdef inline void run_frames(Machine* m, int frames, uint8_t* picture) noexcept n
         run_frame(m)
     run_timer(m, m.now)
     run_ppu(m, m.now)
+    run_clock(m, m.now)
     save_machine(m)

@@ -71,6 +71,7 @@ cdef struct Machine:
     int64_t serial_end
     int64_t dma_end
     int64_t dma_from  # OAM is closed from here
+    int64_t clock_at  # the clock of the cartridge is counted up to here
     # -- the idle loop that may be one (docs/gameboy.md, 13) --
     uint64_t spin_key
     unsigned int spin_pc
@@ -208,6 +209,7 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.serial_end = m.now + s.serial_left if s.serial_left else 0
     m.dma_end = m.now + s.dma_left if s.dma_left else 0
     m.dma_from = m.now if s.dma_blocks else m.dma_end - DMA_BLOCKS
+    m.clock_at = m.now
     map_rom(m)
     map_ram(m)
 

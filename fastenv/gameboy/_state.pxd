@@ -17,6 +17,8 @@ cdef enum:
     SERIAL_KEPT = 64
     DMA_TIME = 648
     DMA_BLOCKS = 640
+    CLOCK = 4194304
+    FIRST_CLOCK_BANK = 8
     R_P1 = 0
     R_SB = 1
     R_SC = 2
@@ -135,7 +137,8 @@ cdef extern from "_state.h":
     ctypedef struct Shared:
         int32_t rom_banks
         int32_t ram_banks
-        int32_t mbc
+        int16_t mbc
+        int16_t has_clock
         int16_t video_is_open
         int16_t fixed_frames
         uint8_t read_ones[128]
@@ -196,7 +199,11 @@ cdef extern from "_state.h":
         uint8_t ram_enable
         uint8_t window_line
         uint16_t delay
-        uint8_t unused[194]
+        uint8_t clock[5]
+        uint8_t clock_latched[5]
+        int32_t clock_part
+        uint8_t clock_armed
+        uint8_t unused[179]
         uint8_t oam[160]
         uint8_t serial[64]
         uint8_t pad[32]

@@ -19,6 +19,7 @@ _SUPPORTED = {
     0x19: Mbc.MBC5, 0x1A: Mbc.MBC5, 0x1B: Mbc.MBC5, 0x1C: Mbc.MBC5, 0x1D: Mbc.MBC5, 0x1E: Mbc.MBC5,
 }  # fmt: skip
 _WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
+_WITH_CLOCK = (0x0F, 0x10)
 _RAM_BANKS = {2: 1, 3: 4, 4: 16, 5: 8}  # by the header's code
 _MOST_ROM = 512 * ROM_BANK
 
@@ -43,6 +44,7 @@ class Cartridge:
         Of the ROM as it was given.
     checksum : int
         The header's, which decides two flags at power-up.
+    has_clock : bool
     """
 
     rom: bytes
@@ -51,6 +53,7 @@ class Cartridge:
     title: str
     sha256: str
     checksum: int
+    has_clock: bool = False
 
     @property
     def rom_banks(self) -> int:
@@ -116,4 +119,5 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
         title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],
+        has_clock=kind in _WITH_CLOCK,
     )

@@ -54,6 +54,10 @@ def pack(machine: Machine) -> Array:
     record["serial"][: len(bus.serial.sent)] = list(bus.serial.sent)
     record["dma_left"], record["dma_blocks"] = bus.dma_left, bus.dma_blocks
     _pack_high(record["high"], machine)
+    clock = bus.cart.clock
+    if clock is not None:
+        record["clock"], record["clock_latched"] = list(clock.registers), list(clock.latched)
+        record["clock_armed"], record["clock_part"] = clock.armed, clock.part
     for name, memory in _memories(machine).items():
         record[name] = np.frombuffer(memory, np.uint8)
     return row
@@ -97,6 +101,12 @@ def unpack(
     bus.dma_left, bus.dma_blocks = int(record["dma_left"]), bool(record["dma_blocks"])
     for name, memory in _memories(machine).items():
         memory[:] = record[name].tobytes()
+    clock = bus.cart.clock
+    if clock is not None:
+        clock.registers[:], clock.latched[:] = (
+            record[name].tobytes() for name in ("clock", "clock_latched")
+        )
+        clock.armed, clock.part = bool(record["clock_armed"]), int(record["clock_part"])
     _unpack_high(record["high"].tolist(), machine)
     _settle(machine)
     return machine

@@ -62,6 +62,11 @@ _HEAD = [
     # -- display, within a frame, where frames are of fixed length (docs/gameboy.md, 13) --
     ("window_line", "u1"),  # lines of this frame on which the window was drawn
     ("delay", "u2"),  # of the end of mode 3 on this line; 0 in other modes
+    # -- the clock of an MBC3 (docs/gameboy.md, 11) --
+    ("clock", "u1", (5,)),
+    ("clock_latched", "u1", (5,)),  # the copy that is read
+    ("clock_part", "i4"),  # T of the second that has begun
+    ("clock_armed", "u1"),  # 0 was written last, a 1 makes the copy
 ]
 _HEAD_BYTES = 256
 
@@ -224,7 +229,8 @@ SHARED_DTYPE = np.dtype(
     [
         ("rom_banks", "i4"),  # a power of two, of 16 KiB
         ("ram_banks", "i4"),  # a power of two, of 8 KiB; 0: no RAM
-        ("mbc", "i4"),  # a Mbc
+        ("mbc", "i2"),  # a Mbc
+        ("has_clock", "i2"),
         ("video_is_open", "i2"),  # to the processor at any time (docs/gameboy.md, 5.5)
         ("fixed_frames", "i2"),  # they end every 70,224 T (docs/gameboy.md, 13)
         ("read_ones", "u1", (0x80,)),  # bits of registers that read as 1
@@ -268,6 +274,7 @@ def shared_record(
     record = np.zeros(1, dtype)
     head = record["head"]
     head["rom_banks"], head["ram_banks"] = cartridge.rom_banks, cartridge.ram_banks
+    head["has_clock"] = cartridge.has_clock
     head["mbc"], head["read_ones"] = cartridge.mbc, t.READ_ONES
     head["video_is_open"], head["fixed_frames"] = not strict_video_access, fixed_frames
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
@@ -296,6 +303,7 @@ CONSTANTS = {
     for name in (
         "M_CYCLE", "LINE", "LINES", "VISIBLE", "FRAME", "WIDTH", "HEIGHT", "SCAN_END", "DRAW_END",
         "NEXT_LY", "OBJECTS_A_LINE", "SERIAL_TIME", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
+        "CLOCK", "FIRST_CLOCK_BANK",
     )
 } | {f"R_{register.name}": register.value for register in t.IO} | {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,

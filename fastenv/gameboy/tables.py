@@ -21,6 +21,10 @@ DRAW_END = 252  # mode 3 to mode 0, where scrolling and objects do not delay it
 NEXT_LY = LINE - M_CYCLE  # LY counts on, one machine cycle before its line
 OBJECTS_A_LINE = 10
 
+# -- the clock of an MBC3: which bits its five registers have (docs/gameboy.md, 11) --
+CLOCK_MASKS = (0x3F, 0x3F, 0x1F, 0xFF, 0xC1)
+FIRST_CLOCK_BANK = 8  # the bank of RAM that shows the first of them
+
 # -- the first addresses of regions of memory (docs/gameboy.md, 5.5) --
 VRAM, CART_RAM, WRAM, ECHO, OAM, UNUSABLE, HIGH, HRAM = (
     0x8000, 0xA000, 0xC000, 0xE000, 0xFE00, 0xFEA0, 0xFF00, 0xFF80,

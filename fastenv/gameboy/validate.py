@@ -19,6 +19,8 @@ from fastenv.gameboy.position import line_and_mode
 from fastenv.gameboy.reference.ppu import DRAW, SCAN
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import (
+    CLOCK,
+    CLOCK_MASKS,
     DMA_BLOCKS,
     DMA_TIME,
     FRAME,
@@ -154,6 +156,13 @@ def _display(rows: Array, on: Array) -> Iterator[Check]:
 def _cartridge(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     yield _outside(rows, "rom_bank", *_ROM_BANKS[cartridge.mbc])
     yield _outside(rows, "ram_bank", 0, _RAM_BANKS[cartridge.mbc])
+    runs = int(cartridge.has_clock)
+    for field in ("clock", "clock_latched"):
+        most = np.array(CLOCK_MASKS, np.uint8) * runs
+        wrong = (rows[field] & ~most).any(axis=1)
+        yield field, wrong, f"may have the bits {most.tolist()} in its five registers"
+    yield _outside(rows, "clock_armed", 0, runs)
+    yield from _cycles(rows, "clock_part", 0, (CLOCK - M_CYCLE) * runs)
 
 
 def _rest(rows: Array, cartridge: Cartridge) -> Iterator[Check]:

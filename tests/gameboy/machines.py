@@ -140,6 +140,6 @@ def cartridges(draw, max_parts=60):
     body = b"".join(draw(st.lists(PARTS, min_size=1, max_size=max_parts)))
     # The stack is set anew each time around, so that nothing wanders off.
     program = b"\x31\x00\xd0" + body + b"\xc3\x50\x01"
-    kind = draw(st.sampled_from([0x00, 0x03, 0x09, 0x13, 0x1B]))
+    kind = draw(st.sampled_from([0x00, 0x03, 0x09, 0x10, 0x13, 0x1B]))
     patches = [(vector, HANDLER) for vector in VECTORS]
     return build(program, kind=kind, ram=draw(st.sampled_from([0, 2, 3])), banks=8, patches=patches)

@@ -53,6 +53,8 @@ class Bus:
         self.timer.tick()
         self.ppu.tick()
         self.serial.tick()
+        if self.cart.clock is not None:
+            self.cart.clock.tick()
         if self.dma_left:
             self._tick_dma()
 

@@ -1,7 +1,8 @@
 """Bank controllers (docs/gameboy.md, 11)."""
 
 from fastenv.gameboy.cartridge import Cartridge
-from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc
+from fastenv.gameboy.reference.clock import Clock
+from fastenv.gameboy.tables import CLOCK_MASKS, FIRST_CLOCK_BANK, RAM_BANK, ROM_BANK, Mbc
 
 BATTERY_KEY = 0x0A  # in the low half of a byte, it opens the RAM
 
@@ -17,6 +18,7 @@ class Cart:
         self.ram_bank = 0
         self.bank_mode = 0
         self.ram_enable = 0
+        self.clock = Clock() if cartridge.has_clock else None
 
     # -- what is read --
 
@@ -47,6 +49,14 @@ class Cart:
         bank = self.ram_bank if self.mbc != Mbc.MBC1 or self.bank_mode else 0
         return bank % banks * RAM_BANK
 
+    @property
+    def clock_register(self) -> int | None:
+        """The register of the clock that is seen at $A000, if one is."""
+        which = self.ram_bank - FIRST_CLOCK_BANK
+        if self.clock is None or not self.ram_enable or not 0 <= which < len(CLOCK_MASKS):
+            return None
+        return which
+
     def read_rom(self, address: int) -> int:
         """Return a byte of $0000 to $7FFF."""
         bank = self.low_bank if address < ROM_BANK else self.high_bank
@@ -54,14 +64,18 @@ class Cart:
 
     def read_ram(self, address: int) -> int:
         """Return a byte of $A000 to $BFFF."""
-        base = self.open_ram
+        which, base = self.clock_register, self.open_ram
+        if self.clock is not None and which is not None:
+            return self.clock.latched[which]
         return 0xFF if base is None else self.ram[base + address % RAM_BANK]
 
     # -- what is written --
 
     def write_ram(self, address: int, value: int) -> None:
-        """Store a byte, if there is RAM to hold it."""
-        base = self.open_ram
+        """Store a byte, if there is RAM to hold it, or a register of the clock."""
+        which, base = self.clock_register, self.open_ram
+        if self.clock is not None and which is not None:
+            self.clock.write(which, value)
         if base is not None:
             self.ram[base + address % RAM_BANK] = value
 
@@ -93,7 +107,9 @@ class Cart:
         elif register == 1:
             self.rom_bank = value & 0x7F or 1
         elif register == 2:
-            self.ram_bank = value & 0x0F  # 8 to 12 are registers of the clock, which is not there
+            self.ram_bank = value & 0x0F
+        elif self.clock is not None:
+            self.clock.write_latch(value)
 
     def _write_mbc5(self, register: int, value: int) -> None:
         if register in (0, 1):
