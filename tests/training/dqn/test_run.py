@@ -2,8 +2,10 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +110,54 @@ def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train
         assert equal(ours[part], theirs[part]), part
     assert metrics(runs / "halves") == metrics(runs / "straight")
     assert [r["step"] for r in metrics(runs / "straight")] == [128, 256, 384, 512]
+
+
+@pytest.mark.slow
+def test_run_that_is_killed_at_any_time_equals_one_that_was_never_ended(train, runs):
+    """T16, T17: kill -9 while it saves a replay, priorities, states and trackers."""
+    print("seed", seed := 14)
+    draw = random.Random(seed)
+    trackers = {
+        "visits": {"cell": "round", "count_bonus": 0.1},
+        "rnd": {"size": 8},
+        "archive": {"cell": "round", "p_archive": 0.3},
+    }
+    flags = ["--set", f"trackers={json.dumps(trackers)}", "--set", "checkpoints.every=128"]
+    # No schedule, since schedules end with a run, and the last one has an end of its own.
+    options = {"prioritized": True, "priority_beta": 1.0, "epsilon_start": 0.05}
+    options |= {"recurrent": "gru", "recurrent_size": 8, "seq_len": 6, "burn_in": 2}
+    assert train("killed", *flags, "--total-steps", 128, **options) == 0
+    again = [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", "killed"]
+    again += ["--resume", "--no-evaluation", "--total-steps"]
+    where = {
+        "cwd": ROOT,
+        "env": os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+    }
+    steps = 128
+    for _ in range(3):
+        process = subprocess.Popen([*again, "100000000"], stderr=subprocess.DEVNULL, **where)
+        try:
+            while newest(runs / "killed") <= steps:
+                assert process.poll() is None
+                time.sleep(0.02)
+            time.sleep(draw.uniform(0, 0.3))
+        finally:
+            process.kill()
+            process.wait()
+        steps = newest(runs / "killed")
+    steps += 128
+    subprocess.run([*again, str(steps)], check=True, stderr=subprocess.DEVNULL, **where)
+    assert train("straight", *flags, "--total-steps", steps, **options) == 0
+    ours, theirs = saved(runs / "killed", steps), saved(runs / "straight", steps)
+    assert {"replay", "trackers"} <= ours.keys()
+    for part in theirs:
+        assert equal(ours[part], theirs[part]), part
+    assert metrics(runs / "killed") == metrics(runs / "straight")
+
+
+def newest(run):
+    """Decisions of the newest whole checkpoint."""
+    return int(checkpoint.newest(run / "checkpoints").name.removeprefix("ckpt_"))
 
 
 def test_run_without_its_replay_goes_on_with_an_empty_one(train, runs):

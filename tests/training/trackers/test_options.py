@@ -42,6 +42,22 @@ def test_bins_equality_and_thresholds_are_those_of_the_column(engine):
     assert least.tolist() == [float(info["cards"][i] >= 6) for i in lanes]
 
 
+def test_several_columns_are_one_number(engine):
+    info, lanes = engine.info, range(engine.num_envs)
+    found = values(engine, {"info": ["round", "cards", "won"], "sizes": [11, 11, 3]})
+    expected = [
+        (int(info["round"][i]) * 11 + int(info["cards"][i])) * 3 + int(info["won"][i])
+        if info["won"][i] < 3
+        else -1
+        for i in lanes
+    ]
+    assert found.tolist() == expected
+    assert len(set(expected)) > 1
+    for given in ({"info": ["won"], "sizes": [3, 4]}, {"info": ["none"], "sizes": [3]}):
+        with pytest.raises(ConfigError, match=r"test\.(sizes|info)"):
+            source_of(engine, given, "test")
+
+
 def test_elements_of_the_observation_are_scaled_and_rounded(engine):
     found = values(engine, {"obs": 0, "times": 10})
     engine.refresh()

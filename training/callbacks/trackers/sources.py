@@ -5,6 +5,7 @@
 ``{info: total, bin: 50}``              in steps of 50: 0 from 0 to 49, 1 from 50 to 99, ...
 ``{info: game_rank, equals: 1}``        1 where it is so, else 0; also another column's name
 ``{info: net_profit, at_least: 100}``   likewise
+``{info: [map, x], sizes: [3, 16]}``    several columns as one number: map * 16 + x
 ``{obs: 22, times: 31}``                an element of the observation, times 31, rounded
 ======================================  ====================================================
 """
@@ -44,6 +45,8 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
         return _column(engine, given, option)
     if isinstance(given, Mapping) and "obs" in given and given.keys() <= {"obs", "times"}:
         return _element(engine, given, option)
+    if isinstance(given, Mapping) and set(given) == {"info", "sizes"}:
+        return _several(engine, given, option)
     rules = [rule for rule in _RULES if isinstance(given, Mapping) and rule in given]
     allowed = (
         "an info column, {obs: element, times: factor}, or {info: column} with one of "
@@ -77,6 +80,27 @@ def _element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
         return np.rint(seen.obs(at) * times)
 
     return element
+
+
+def _several(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
+    """Return columns, each from 0 to its size less 1, as one number; -1 where one is outside."""
+    names, sizes = given["info"], given["sizes"]
+    listed = isinstance(names, list | tuple) and len(names) > 0
+    require(listed, f"{option}.info", names, "a list of info columns")
+    whole = isinstance(sizes, list | tuple) and all(type(s) is int and s > 0 for s in sizes)
+    require(whole and len(sizes) == len(names), f"{option}.sizes", sizes, "a size for each column")
+    columns = [_column(engine, name, f"{option}.info") for name in names]
+
+    def number(seen: Seen) -> Array:
+        found = np.zeros(engine.num_envs, np.int64)
+        inside = np.ones(engine.num_envs, np.bool_)
+        for column, size in zip(columns, sizes, strict=True):
+            value = seen[column].astype(np.int64)
+            inside &= (value >= 0) & (value < size)
+            found = found * size + value
+        return np.where(inside, found, -1)
+
+    return number
 
 
 def _rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> Source:

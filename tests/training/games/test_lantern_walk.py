@@ -1,0 +1,89 @@
+"""DQN on Lantern Walk with everything that is followed there: it runs, and goes on to the bit."""
+
+import json
+
+import numpy as np
+import torch
+
+from tests.bits import equal
+from tests.needs import needs_core
+from training.callbacks.trackers import options
+from training.run.config import load_file, merge
+from training.run.envs import make_engine
+from training.run.presets import CONFIGS
+from training.train import main
+
+FILE = load_file(CONFIGS / "lantern_walk_dqn.yaml")
+SHORT = {
+    **{"num_envs": 4, "deterministic": True, "evaluation": {"during": "off"}},
+    "checkpoints": {"every": 128},
+    "env_options": {"max_steps": 24},
+    "dqn": {
+        **{"capacity": 512, "batch_size": 16, "learning_starts": 64, "replay_ratio": 1.0},
+        **{"lr_schedule": "constant", "epsilon_start": 0.5, "epsilon_end": 0.5},
+        **{"iteration_steps": 16, "net_arch": [16], "num_quantiles": 5, "save_replay": True},
+    },
+}
+
+
+def train(folder, name, *flags):
+    file = folder / "config.json"
+    file.write_text(json.dumps(merge(FILE, SHORT)))
+    given = ["--config", str(file), "--runs", str(folder), "--name", name, "--no-evaluation"]
+    assert main([*given, *flags]) == 0
+    return [json.loads(x) for x in (folder / name / "metrics.jsonl").read_text().splitlines()]
+
+
+@needs_core
+def test_everything_is_followed_and_goes_on_exactly(tmp_path):
+    straight = train(tmp_path, "straight", "--total-steps", "512")
+    train(tmp_path, "halves", "--total-steps", "256")
+    resume = ["--runs", str(tmp_path), "--name", "halves", "--resume", "--total-steps", "512"]
+    assert main([*resume, "--no-evaluation"]) == 0
+    halves = [json.loads(x) for x in (tmp_path / "halves/metrics.jsonl").read_text().splitlines()]
+    assert [x["trackers"] for x in halves] == [x["trackers"] for x in straight]
+    last = straight[-1]["trackers"]
+    assert last["visits/cells"] > 20
+    assert last["visits/bonus"] > 0
+    assert last["archive/restarts"] > 0
+    assert {"quests/candles", "progress/candle", "progress/told_low"} <= last.keys()
+    ours, theirs = (
+        torch.load(tmp_path / f"{name}/checkpoints/ckpt_000000000512/model.pt", weights_only=True)
+        for name in ("halves", "straight")
+    )
+    assert equal(ours["policy"], theirs["policy"])
+
+
+@needs_core
+def test_episodes_begin_where_few_have_been_and_the_screen_shows_it():
+    engine = make_engine(FILE["env"], 8, {**FILE["env_options"], "max_steps": 12})
+    how = merge(FILE["trackers"], {"archive": {"p_archive": 1.0}})
+    trackers = options.build(engine, how, seed=3)
+    obs, mask = engine.obs.copy(), engine.mask.copy()
+    engine.reset_many(seeds=5, obs_out=obs, mask_out=mask)
+    trackers(engine, None, obs, mask)
+    rng, moved = np.random.default_rng(0), 0
+    for _ in range(40):
+        engine.step_many(np.array([rng.choice(np.flatnonzero(m)) for m in mask]), obs, mask)
+        trackers(engine, np.zeros(8), obs, mask)
+        done = (engine.terminated | engine.truncated) > 0
+        placed = done & trackers.placed
+        if placed.any():
+            states = engine.get_state(np.flatnonzero(placed))
+            archive = trackers._named["archive"]
+            assert all((archive.blobs == state).all(1).any() for state in states)
+            engine.refresh()
+            assert (obs["pixels"][placed] == engine.obs["pixels"][placed]).all()
+            moved += int(placed.sum())
+    assert moved > 8
+
+
+@needs_core
+def test_gate_moves_the_start_states_on(tmp_path):
+    """A curriculum of start states, with the archive: all lanes begin anew in the next one."""
+    stages = [{"name": n, "knobs": {"start_state": k}} for n, k in (("near", 40), ("far", 0))]
+    gate = {"stages": stages, "success": {"info": "cells", "at_least": 0}, "target": 0.02}
+    gate |= {"alpha": 0.2, "tests": 2, "gate_every": 1, "n_max": 300}
+    train(tmp_path, "run", "--total-steps", "192", "--set", f"gate={json.dumps(gate)}")
+    events = [json.loads(x) for x in (tmp_path / "run/events.jsonl").read_text().splitlines()]
+    assert [e["step"] for e in events if e["event"] == "stage"] == [64]
