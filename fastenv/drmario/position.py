@@ -26,6 +26,9 @@ from fastenv.drmario.state import (
 )
 from fastenv.rowformat import RowFormat
 
+# Arrays of many bytes: as one object they are packed and unpacked in a part of the time.
+RAW = ("board", "reserve")
+
 
 class Record:
     """How the attributes of an object lie in a record: one value a field, lists for arrays.
@@ -39,15 +42,23 @@ class Record:
     def __init__(self, dtype: np.dtype[Any]) -> None:
         self.size = dtype.itemsize
         used = [name for name in dtype.names or () if not name.startswith("unused")]
-        self._format = RowFormat(dtype[used])
-        self._where = self._format.fields
+        raw = [name for name in used if name in RAW]
+        self._format = RowFormat(dtype[used], raw)
+        where = self._format.fields
+        self._lists = [(n, where[n]) for n in used if n in raw or isinstance(where[n], slice)]
+        self._numbers = {
+            name: where[name] for name in used if (name, where[name]) not in self._lists
+        }
+        self._raw = [name in raw for name in used]
         self._get = attrgetter(*[f"{name}.state" if name == "rng" else name for name in used])
 
     def pack(self, thing: Any) -> bytes:
         """Return the bytes of an object's attributes."""
         values: list[Any] = []
-        for value in self._get(thing):
-            if isinstance(value, list):
+        for raw, value in zip(self._raw, self._get(thing), strict=True):
+            if raw:
+                values.append(bytes(value))
+            elif isinstance(value, list):
                 values += value
             else:
                 values.append(value)
@@ -55,16 +66,18 @@ class Record:
 
     def unpack(self, thing: Any, part: Any) -> None:
         """Set an object's attributes from bytes."""
-        values = self._format.unpack(part)
-        for name, where in self._where.items():
-            value = [*values[where]] if isinstance(where, slice) else values[where]
+        values, attributes = self._format.unpack(part), vars(thing)
+        given = map(values.__getitem__, self._numbers.values())
+        attributes.update(zip(self._numbers, given, strict=True))
+        for name, where in self._lists:
             if name == "rng":
-                thing.rng.state = value
+                thing.rng.state = [*values[where]]
             else:
-                setattr(thing, name, value)
+                attributes[name] = [*values[where]]
 
 
-_head, _player, _view = Record(HEAD_DTYPE), Record(PLAYER_DTYPE), RowFormat(VIEW_DTYPE)
+_head, _player = Record(HEAD_DTYPE), Record(PLAYER_DTYPE)
+_view = RowFormat(VIEW_DTYPE, ["board"])
 _agents = [
     Record(np.dtype(fields[len(HEAD_DTYPE.names or ()) + 1 :], align=True)) for fields in (ONE, TWO)
 ]
@@ -74,7 +87,7 @@ def pack(game: DrMario) -> bytes:
     """Return the row of a game."""
     agents = _agents[len(game.players) - 1]
     parts = [_head.pack(game), *map(_player.pack, game.players), agents.pack(game)]
-    parts += [_view.pack(*view[0], *view[1:]) for view in itertools.chain(*game.stack)]
+    parts += [_view.pack(bytes(view[0]), *view[1:]) for view in itertools.chain(*game.stack)]
     return b"".join(parts)
 
 
@@ -90,7 +103,8 @@ def unpack(row: Any, config: DrMarioConfig, demo: Any = None) -> DrMario:
         Of ``DEMO_DTYPE``.
     """
     game = new_game(config, demo)
-    parts = _Parts(bytes(row))
+    # of a record, bytes() first asks for a description of all its fields
+    parts = _Parts(row.tobytes() if isinstance(row, np.void) else bytes(row))
     _head.unpack(game, parts.take(_head.size))
     for player in game.players:
         _player.unpack(player, parts.take(_player.size))
@@ -114,7 +128,6 @@ class _Parts:
 
     def views(self) -> Iterator[list[Any]]:
         """Return the frames of a player's stack."""
-        board = VIEW_DTYPE["board"].itemsize
         for _ in range(STACKED):
-            values = _view.unpack(self.take(VIEW_DTYPE.itemsize))
-            yield [[*values[:board]], *values[board:]]
+            board, *registers = _view.unpack(self.take(VIEW_DTYPE.itemsize))
+            yield [[*board], *registers]
