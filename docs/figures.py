@@ -344,6 +344,34 @@ def _trained_at(record: Record, runs: Iterable[Row]) -> str:
     return f"`benchmarks/{record.path.name}`, trained at {' and '.join(commits)}"
 
 
+def game_boy_agents(runs: str, where: str = "") -> str:
+    """Return how far agents come on the Game Boy and who plays beside them, of runs so named.
+
+    Parameters
+    ----------
+    runs : str
+        What the names of the runs begin with.
+    where : str
+        Part of their evaluations: ``beginning``, or empty for states that no training has seen.
+    """
+    record, made, shares = newest("gameboy-learning.json"), [], ("reached",)
+    for name, run in record.head["runs"].items():
+        if not name.startswith(runs):
+            continue
+        found = run["evaluation"][where] if where else run["evaluation"]
+        shares = [x for x in _SHARES if x in found["policies"]["solver"]]
+        for player, means in found["policies"].items():
+            cells = [name, f"{run['steps']:,}", clock(run["core_s"])]
+            cells = cells if player == "trained" else [""] * 3
+            cells += [player, *(interval(means[x], 1, 100, " %") for x in shares)]
+            made.append([*cells, interval(means["steps"], 0)])
+    heads = ("run", "decisions", "of a core", "who plays", *(_SHARES[x] for x in shares))
+    return f"{table((*heads, 'steps'), made)}\n\n{record.source}."
+
+
+_SHARES = {"four_items": "four candles", "first_event": "first event", "reached": "reached"}
+
+
 def comparison(pattern: str, gap: str = "minus_baseline", but: str = "") -> str:
     """Return variants of a training over seeds, and what each is over the first.
 
@@ -408,6 +436,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "options": lambda: comparison("options-*-seeds.json", but="decoded bids"),
             "defaults": defaults,
             "drmario": dr_mario,
+            "goal": lambda: game_boy_agents("goal"),
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),
             "training": lambda: bars("*-training.jsonl"),
@@ -417,6 +446,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/drmario.md": {"speeds": lambda: bars("*-drmario.jsonl")},
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
+        "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-2")},
         "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5-1")},
     }
 

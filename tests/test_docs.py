@@ -29,7 +29,7 @@ GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
 }
-PRETRAINED = [f"pretrained/{name}/README.md" for name in ("skullking", "drmario")]
+PRETRAINED = [f"pretrained/{name}/README.md" for name in ("skullking", "drmario", "gameboy")]
 ENVS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
 SKULL_KING = GAMES["skullking.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -284,8 +284,9 @@ def test_what_is_said_of_an_environment_named_alone_is_what_it_learns_by() -> No
         assert (plain.num_envs, plain.ppo) == (RunConfig().num_envs, PPOConfig())
 
 
-def test_trainings_of_dr_mario_came_from_clean_commits() -> None:
-    runs = FIGURES["newest"]("drmario-learning.json").head["runs"]
+@pytest.mark.parametrize("game", ["drmario", "gameboy"])
+def test_trainings_came_from_clean_commits(game: str) -> None:
+    runs = FIGURES["newest"](f"{game}-learning.json").head["runs"]
     assert {run["dirty"] for run in runs.values()} == {False}
     assert {run["evaluation"]["dirty"] for run in runs.values()} == {False}
 
