@@ -322,6 +322,24 @@ def dr_mario(runs: str = "") -> str:
     return f"{table(heads, made)}\n\n{_trained_at(record, chosen.values())}."
 
 
+def dr_mario_compared() -> str:
+    """Return how often bottles are cleared after the same time of a core, over seeds."""
+    record = newest("drmario-learning.json")
+    made, every = [], []
+    for name, seeds in record.head["compared"].items():
+        runs = list(seeds.values())
+        every += runs
+        took = [run["process_s"] for run in runs]
+        core = spread(statistics.mean(took), took, clock)
+        rates = [run["evaluation"]["policies"]["trained"]["clear"][0] for run in runs]
+        least = f"{100 * min(rates):.1f} to {100 * max(rates):.1f} %"
+        made.append([name, f"{runs[0]['steps']:,}", core, *_of_seeds(runs)[:1], least])
+    greedy = every[0]["evaluation"]["policies"]["greedy"]["clear"]
+    made.append(["`greedy`", "", "", interval(greedy, 1, 100, " %"), ""])
+    heads = ("", "decisions", "of a core, all in all", "cleared, over seeds", "least to largest")
+    return f"{table(heads, made)}\n\n{_trained_at(record, every)}."
+
+
 def _of_seeds(runs: Sequence[Row]) -> list[str]:
     """Return clears and frames to clear of trainings that differ in their seed alone."""
     players = [run["evaluation"]["policies"]["trained"] for run in runs]
@@ -436,6 +454,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "options": lambda: comparison("options-*-seeds.json", but="decoded bids"),
             "defaults": defaults,
             "drmario": dr_mario,
+            "heads": dr_mario_compared,
             "goal": lambda: game_boy_agents("goal"),
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),

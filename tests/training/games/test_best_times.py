@@ -151,6 +151,7 @@ def test_a_run_has_a_name(store):
         (lambda store: store.quantiles(0, "high", (0.5, 1.5)), "fractions="),
         (lambda store: store.quantiles(0, "high", [float("nan")]), "fractions="),
         (lambda store: store.quantiles(0, "high", 0.5), "fractions="),
+        (lambda store: store.quantiles(0, "high", of="seconds"), "of='seconds'"),
         (lambda store: BestTimes(store.path, keep=0), "keep=0"),
         (lambda store: BestTimes(store.path, keep=1.5), "keep=1.5"),
     ],

@@ -1,8 +1,12 @@
 """What training knows of Dr. Mario: where placements lie, what networks see, and how it ends."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from fastenv import BatchEngine
 from fastenv.drmario import make_game
@@ -24,12 +28,21 @@ from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.presets import CONFIGS
 
 LANES = 8
+PAGE = Path(__file__).resolve().parents[3] / "docs/drmario.md"
 
 
 def engine_of(level, **options):
     game = make_game(level=level, **{**OPTIONS, **options})
     game.env_id = "DrMarioPlacement-v0"
     return BatchEngine(game, LANES, info_columns=("board", "tiles_total", "reason", "success"))
+
+
+def test_the_curriculum_of_the_page_is_one_that_a_run_takes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    check_environment(
+        RunConfig.from_mapping({"env": "DrMarioPlacement-v0", **yaml.safe_load(text)})
+    )
 
 
 def test_a_placement_fills_the_cells_that_training_is_told():
