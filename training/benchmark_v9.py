@@ -6,7 +6,7 @@ on the same work. The bars time the environment alone, beside a fill: what it co
 in the same minute, only to write the same output bytes. The training bars hold our trainer to what
 was asked of it; they are measured when asked for (``--only training``), and so is what each of the
 flags ``use_numba`` and ``use_cython`` alone is worth (``--only flags``), and what the torch view
-costs beside the engine alone (``--only views``).
+costs beside the engine alone (``--only views``), and replay and DQN (``--only replay``).
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from training.bench import (
     bars_drmario,
     bars_gameboy,
     bars_prospector,
+    bars_replay,
     bars_training,
     flags,
     trainers,
@@ -39,7 +40,7 @@ STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
 # With bars; the last only when it is named.
 GAMES = ("skullking", "prospector", "drmario", "gameboy")
-PARTS = ("configs", "trainers", "bars", "training", "flags", "views")
+PARTS = ("configs", "trainers", "bars", "training", "flags", "views", "replay")
 
 
 def with_flags(given: Flags, assignments: list[str]) -> Flags:
@@ -129,6 +130,8 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         rows += _flags(args, console)
     if args.only == "views":
         rows += _views(args, console)
+    if args.only == "replay":
+        rows += _replay(args, console)
     for milestone in reached:
         console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
     rows += reached
@@ -186,6 +189,14 @@ def _views(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     found = views.rows(args.repeats, args.seconds or (1.0 if args.short else 4.0))
     judged = views.bars(found)
     console.print(tables.bar_table(judged, "Bars of the views; CPU time, medians of paired turns"))
+    return found + judged
+
+
+def _replay(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    found = bars_replay.all_rows(args.repeats, args.seconds or (0.5 if args.short else 2.0))
+    judged = bars_replay.bars(found)
+    title = f"Bars of the replay; CPU time, medians of {args.repeats}"
+    console.print(tables.bar_table(judged, title))
     return found + judged
 
 

@@ -251,8 +251,8 @@ class DQNTrainer:
         epsilon = self.dqn.epsilon(self.steps / self.total_steps)
         if isinstance(self.replay, SequenceReplay):
             self.replay.store_state(self._state)
-        for lanes in self._lanes:
-            action = self._choose(lanes, epsilon).cpu()
+        for lanes, chosen in zip(self._lanes, self.choose(epsilon), strict=True):
+            action = chosen.cpu()
             obs, begin = lanes.destination(behind=True), time.perf_counter()
             engine, actions = lanes.engine, action.numpy()
             engine.step_many(actions, obs_out=obs, mask_out=lanes.legal)
@@ -265,6 +265,10 @@ class DQNTrainer:
             self._state = forget(self._state, done.to(self.device))
         self.replay.advance()
         self.steps += self.num_envs
+
+    def choose(self, epsilon: float) -> list[Tensor]:
+        """Return the actions (n,) of each engine's lanes; their states go on."""
+        return [self._choose(lanes, epsilon) for lanes in self._lanes]
 
     def _choose(self, lanes: ReplayLanes, epsilon: float) -> Tensor:
         """Return the actions (n,) of an engine's lanes; their state goes on."""

@@ -1,0 +1,223 @@
+"""The bars of the replay family: its store, its trainer beside SB3's DQN, and pixels.
+
+Rows of :func:`all_rows` are one a work; all of a bar are timed in turns.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from training.bench.timing import Work, interleaved, summary
+from training.bench.verdicts import bar, ratio_bar, speed_bar
+from training.dqn import DQNLearner
+from training.dqn.priorities import Priorities
+from training.dqn.replay import ReplayLanes, TensorReplay
+from training.nets.precision import cpu_has_bf16
+from training.ppo import NativeLearner
+from training.run.config import RunConfig
+from training.run.envs import make_engine
+
+LANES, CAPACITY, BATCH = 512, 1 << 20, 256
+ENV = "SkullKingWorker-v0"
+WRITE, SAMPLE_US, PRIORITY_US = 5_000_000, 200.0, 60.0
+OVER_SB3, ACTING, PIXEL_SHARE = 4.0, 100_000, 0.05
+DRAWS = 200  # of a piece of work
+SB3_STEPS, STARTS = 4096, 1024
+PIXELS = {
+    **{"env": "GameBoyPixels-v0", "num_envs": 64, "total_steps": 10**9, "torch_threads": 1},
+    "env_options": {"pixels": "84x84", "stack_k": 4, "states": "lantern_walk"},
+}
+
+
+def all_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Measure everything the bars need, on one thread.
+
+    Parameters
+    ----------
+    repeats : int
+    seconds : float
+        Timed work of a repeat, at least.
+    """
+    torch.set_num_threads(1)
+    rows: list[dict[str, Any]] = []
+    for works in (store_works(), end_to_end_works(), acting_works()):
+        found = interleaved(works, repeats, seconds)
+        rows += [{"kind": "replay", "name": name} | summary(s) for name, s in found.items()]
+    return rows + share_rows(repeats, seconds)
+
+
+def store_works(capacity: int = CAPACITY, lanes: int = LANES) -> dict[str, Work]:
+    """Return writing rows of decisions, and drawing from a full replay by chance and by priority.
+
+    Writing includes that of the observation, which an engine would write into the replay itself.
+    """
+    engine = make_engine(ENV, lanes)
+    engine.reset_many(seeds=0)
+    replay = TensorReplay(engine, lanes, capacity, n_step=3)
+    part, action = ReplayLanes(replay, 0, engine), torch.zeros(lanes, dtype=torch.int64)
+    part.legal[:] = engine.mask
+
+    def write() -> None:
+        for _ in range(DRAWS):
+            part.destination(behind=True)[:] = engine.obs
+            part.store(action)
+            replay.advance()
+
+    for _ in range(replay.rows // DRAWS + 1):
+        write()
+    priorities = Priorities(replay.rows * lanes, 0.6)
+    draws = np.random.default_rng(0)
+    priorities.add(0, replay.rows * lanes)
+    every = np.arange(replay.rows * lanes)
+    priorities.update(every, draws.exponential(size=len(every)))
+    for age in range(replay.n_step):  # rows whose windows are not finished
+        priorities.remove((replay.head - age) % replay.rows * lanes, lanes)
+    error = torch.from_numpy(draws.exponential(size=BATCH)).float()
+
+    def uniform() -> None:
+        for _ in range(DRAWS):
+            replay.sample(BATCH)
+
+    def prioritised() -> None:
+        for _ in range(DRAWS):
+            replay.update_priorities(replay.sample(BATCH, 0.4).index, error)
+
+    return {
+        "write": Work(write, DRAWS * lanes, partial(setattr, replay, "priorities", None)),
+        "uniform": Work(uniform, DRAWS, partial(setattr, replay, "priorities", None)),
+        "prioritised": Work(prioritised, DRAWS, partial(setattr, replay, "priorities", priorities)),
+    }
+
+
+def dqn_config(lanes: int) -> RunConfig:
+    """Return ours with network and batches of SB3's DQN, in the precision it chooses."""
+    return RunConfig.from_mapping(
+        {
+            **{"env": ENV, "trainer": "dqn", "num_envs": lanes, "torch_threads": 1},
+            **{"total_steps": 10**9, "device": "cpu"},
+            "env_options": {"invalid_action": "penalty", "opponents": "rule_medium"},
+            "dqn": {
+                **{"capacity": 100_000, "batch_size": BATCH, "learning_starts": STARTS},
+                **{"replay_ratio": 8.0, "iteration_steps": SB3_STEPS // lanes, "n_step": 1},
+                **{"double": False, "dueling": False, "num_quantiles": 1, "precision": "auto"},
+            },
+        }
+    )
+
+
+def end_to_end_works() -> dict[str, Work]:
+    """Return SB3's DQN on one env, and ours on one lane and on 64, with the same updates a step."""
+    from stable_baselines3 import DQN
+
+    import fastenv
+
+    env = fastenv.make(ENV, invalid_action="penalty", opponents="rule_medium")
+    model = DQN(
+        "MlpPolicy",
+        env,
+        learning_rate=1e-4,
+        buffer_size=100_000,
+        learning_starts=STARTS,
+        batch_size=BATCH,
+        train_freq=BATCH // 8,
+        gradient_steps=1,
+        target_update_interval=2000,
+        policy_kwargs={"net_arch": [256, 256]},
+        device="cpu",
+        seed=0,
+    )
+    learn = partial(model.learn, SB3_STEPS, reset_num_timesteps=False)
+    works = {"SB3's DQN, one env": Work(learn, SB3_STEPS)}
+    for lanes in (1, 64):
+        learner = DQNLearner(dqn_config(lanes))
+        works[f"ours, lanes {lanes}"] = Work(learner.trainer.iterate, SB3_STEPS)
+    return works
+
+
+def acting_works() -> dict[str, Work]:
+    """Return choosing actions alone, in fp32 and, where the processor has it, bf16."""
+    works = {}
+    for precision in ("fp32", "bf16") if cpu_has_bf16() else ("fp32",):
+        config = dqn_config(LANES)
+        config = replace(config, dqn=replace(config.dqn, precision=precision))
+        trainer = DQNLearner(config).trainer
+        trainer.start()
+
+        def act(trainer: Any = trainer) -> None:
+            for _ in range(DRAWS):
+                trainer.choose(0.05)
+
+        works[f"acting {precision}"] = Work(act, DRAWS * LANES)
+    return works
+
+
+def share_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Return PPO and DQN on frames of 84 x 84 x 4, with the environment's share of wall time."""
+    ppo = {"n_steps": 16, "batch_size": 256, "n_epochs": 4, "net_arch": [512]}
+    native = {"trunk": "shared", "encoder": "conv"}
+    dqn = {"capacity": 4096, "learning_starts": 1024, "iteration_steps": 16, "net_arch": [512]}
+    learners: dict[str, Any] = {
+        "PPO": NativeLearner(RunConfig.from_mapping({**PIXELS, "ppo": ppo, "native": native})),
+        "DQN": DQNLearner(RunConfig.from_mapping({**PIXELS, "trainer": "dqn", "dqn": dqn})),
+    }
+    learners["DQN"].trainer.iterate()  # up to where it learns
+    shares: dict[str, list[float]] = {name: [] for name in learners}
+
+    def iterate(name: str) -> None:
+        phases = learners[name].trainer.iterate()["phases"]
+        shares[name].append(phases["env"] / sum(phases.values()))
+
+    works = {name: Work(partial(iterate, name), 16 * 64) for name in learners}
+    found = interleaved(works, repeats, seconds)
+    return [
+        {"kind": "replay", "name": f"pixels {name}", "share_env_all": shares[name][1:]}
+        | {"share_env": statistics.median(shares[name][1:])}
+        | summary(samples)
+        for name, samples in found.items()
+    ]
+
+
+def bars(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the bars of :func:`all_rows`."""
+    row = {one["name"]: one for one in found}
+    fewer = [1e6 / x for x in row["uniform"]["steps_per_cpu_s_all"]]
+    more = [1e6 / x for x in row["prioritised"]["steps_per_cpu_s_all"]]
+    beyond = [b - a for a, b in zip(fewer, more, strict=True)]
+    what = f"batch {BATCH}, 3-step, of {CAPACITY:,}: us"
+    acting = row.get("acting bf16", row["acting fp32"])
+    sb3 = row["SB3's DQN, one env"]
+    median = statistics.median
+    judged = [
+        speed_bar(f"replay: transitions written, {LANES} lanes", WRITE, row["write"]),
+        bar(f"replay: uniform sample, {what}", SAMPLE_US, median(fewer), most=True, every=fewer),
+        bar(
+            f"replay: priorities beyond uniform, {what}",
+            PRIORITY_US,
+            median(beyond),
+            most=True,
+            every=beyond,
+        ),
+        speed_bar(f"{acting['name']}, {LANES} lanes, 256x256", ACTING, acting),
+    ]
+    for lanes in (1, 64):
+        name = f"DQN, {lanes} lanes, over SB3's DQN on one env, replay ratio 8"
+        ours = row[f"ours, lanes {lanes}"]
+        judged.append(ratio_bar(name, OVER_SB3, ours, sb3, "steps_per_cpu_s"))
+    for name in ("PPO", "DQN"):
+        shares = row[f"pixels {name}"]
+        judged.append(
+            bar(
+                f"{name} on pixels 84x84x4, 64 lanes: env share",
+                PIXEL_SHARE,
+                shares["share_env"],
+                most=True,
+                every=shares["share_env_all"],
+            )
+        )
+    return judged
