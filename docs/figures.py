@@ -372,7 +372,8 @@ def game_boy_agents(runs: str, where: str = "") -> str:
     where : str
         Part of their evaluations: ``beginning``, or empty for states that no training has seen.
     """
-    record, made, shares = newest("gameboy-learning.json"), [], ("reached",)
+    record, made, shares = newest("gameboy-learning.json"), [], ["reached"]
+    revisions: set[str] = set()
     for name, run in record.head["runs"].items():
         if not name.startswith(runs):
             continue
@@ -382,9 +383,13 @@ def game_boy_agents(runs: str, where: str = "") -> str:
             cells = [name, f"{run['steps']:,}", clock(run["core_s"])]
             cells = cells if player == "trained" else [""] * 3
             cells += [player, *(interval(means[x], 1, 100, " %") for x in shares)]
+            cells += [interval(means["items"], 1)] if "items" in means else []
             made.append([*cells, interval(means["steps"], 0)])
+        revisions.add(run["git_rev"][:7])
     heads = ("run", "decisions", "of a core", "who plays", *(_SHARES[x] for x in shares))
-    return f"{table((*heads, 'steps'), made)}\n\n{record.source}."
+    more = ("candles",) if len(shares) > 1 else ()
+    source = f"`benchmarks/{record.path.name}` at {', '.join(sorted(revisions))}"
+    return f"{table((*heads, *more, 'steps'), made)}\n\n{source}."
 
 
 _SHARES = {"four_items": "four candles", "first_event": "first event", "reached": "reached"}
@@ -456,6 +461,8 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "drmario": dr_mario,
             "heads": dr_mario_compared,
             "goal": lambda: game_boy_agents("goal"),
+            "walk": lambda: game_boy_agents("walk"),
+            "beginning": lambda: game_boy_agents("walk", "beginning"),
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),
             "training": lambda: bars("*-training.jsonl"),
