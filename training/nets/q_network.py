@@ -129,6 +129,8 @@ class QNetwork(nn.Module):
                 orthogonal(list(last.modules())[-1], HEAD_GAIN)
             # Drawn last: the rest begins as it would without.
             self.readers = self._readers(size)
+        # Found once: noise is drawn for every decision.
+        self._noisy = [m for m in self.modules() if isinstance(m, NoisyLinear)]
         self.state_size = 0 if self.cell is None else self.cell.state_size
 
     def _readers(self, size: int) -> nn.ModuleList:
@@ -242,12 +244,10 @@ class QNetwork(nn.Module):
 
     def draw_noise(self, groups: int, generator: torch.Generator) -> None:
         """Draw the noise of noisy layers anew, for so many groups of rows; others have none."""
-        for module in self.modules():
-            if isinstance(module, NoisyLinear):
-                module.draw(groups, generator)
+        for module in self._noisy:
+            module.draw(groups, generator)
 
     def silence(self) -> None:
         """Go without noise until the next is drawn."""
-        for module in self.modules():
-            if isinstance(module, NoisyLinear):
-                module.silence()
+        for module in self._noisy:
+            module.silence()

@@ -201,6 +201,17 @@ def test_noise_is_drawn_anew_for_groups_of_lanes_and_silent_in_play():
     assert len(still.unique(dim=0)) == 1
 
 
+def test_noise_of_the_target_is_its_own():
+    trainer = make(Corridor(2), noisy=True)
+    obs = torch.eye(9)
+    with torch.no_grad():
+        before = trainer.net.logits(obs), trainer.target.logits(obs)
+        trainer.target.draw_noise(1, trainer._noise)
+        after = trainer.net.logits(obs), trainer.target.logits(obs)
+    assert torch.equal(after[0], before[0])
+    assert not torch.equal(after[1], before[1])
+
+
 @pytest.mark.parametrize("options", [{}, {"dueling": False}, {"noisy": True}])
 def test_values_are_the_means_of_the_quantiles(options):
     net = make(Corridor(2), **options).net
