@@ -291,6 +291,27 @@ _WAYS = {
 }
 
 
+def vectorised() -> str:
+    """Return how fast ways to play many environments are, by their number."""
+    parts = []
+    for what in ("placements", "frames"):
+        record = newest(f"*-vectorised-{what}.json")
+        rows = record.head["rows"]
+        sizes = sorted({row["num_envs"] for row in rows})
+        made = []
+        for way, name in _SIDE_BY_SIDE.items():
+            of = {row["num_envs"]: row for row in rows if row["vectorisation"] == way}
+            speeds = (1e3 * n / of[n]["env_step_ms_p50"] for n in sizes)
+            made.append([name, *(f"{speed / 1e3:,.1f} k" for speed in speeds)])
+        heads = (f"`{rows[0]['env']}`", *(f"{n:,}" for n in sizes))
+        load = f"load {record.head['load']} before"
+        parts.append(f"{table(heads, made)}\n\n{record.source}, {load}.")
+    return "\n\n".join(parts)
+
+
+_SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
+
+
 def _measured(row: Row) -> str:
     def cell(x: float) -> str:
         return f"{x:,.0f}" if x >= 1000 else f"{x:.3f}" if 0.1 <= x < 100 else f"{x:.3g}"
@@ -469,6 +490,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "views": lambda: bars("*-views.jsonl"),
             "bars": lambda: bars("*-bars.jsonl"),
         },
+        "docs/benchmarks.md": {"vectorised": vectorised},
         "docs/drmario.md": {"speeds": lambda: bars("*-drmario.jsonl")},
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
