@@ -6,7 +6,7 @@ from training.games.drmario.versus import DrMarioMatches
 
 
 class DrMarioFrameMatches(DrMarioMatches):
-    """The other scripted players press nothing."""
+    """The other scripted players choose placements: they are refused here."""
 
     bots = ("random",)
 
