@@ -84,16 +84,15 @@ def check(config: RunConfig) -> None:
     ------
     ConfigError
     """
-    if config.best_times is not None:
-        kinds = [given.get("kind", name) for name, given in config.trackers.items()]
-        allowed = "null with an archive, whose episodes do not begin at their beginning"
-        require("archive" not in kinds, "best_times", config.best_times, allowed)
-        files.prepare("best_times", Path(config.best_times))
-        games.of(config.env).records(Path(config.best_times), config).close()
+    assert config.best_times is not None
+    kinds = [given.get("kind", name) for name, given in config.trackers.items()]
+    allowed = "null with an archive, whose episodes do not begin at their beginning"
+    require("archive" not in kinds, "best_times", config.best_times, allowed)
+    files.prepare("best_times", Path(config.best_times))
+    games.of(config.env).records(Path(config.best_times), config).close()
 
 
-def best_times_of(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes | None:
-    """Return what keeps the best times of a run, None if it does not ask for it."""
-    if config.best_times is None:
-        return None
+def best_times_of(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes:
+    """Return what keeps the best times of a run that asks for it."""
+    assert config.best_times is not None
     return BestTimes(engines, games.of(config.env).records(Path(config.best_times), config, run))

@@ -41,12 +41,14 @@ def check(config: RunConfig, engine: Any) -> None:
     late_actions.check(engine, config.mask_schedule)
     options.build(engine, config.trackers, seed=0)
     curriculum.check(config)
-    shaping_of(config, [engine])
+    if config.shaping is not None:
+        shaping_of(config, [engine])
     games.of(config.env).check(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.module_of(config.trainer).check(config, engine)
-    best_times.check(config)  # makes the file
+    if config.best_times is not None:
+        best_times.check(config)  # makes the file
 
 
 def check_environment(config: RunConfig) -> None:
@@ -77,11 +79,11 @@ def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
         found.append(Tracking(trackers))
-    shaping = shaping_of(config, learner.engines)
-    if shaping is not None:
-        found.append(shaping)  # behind an archive, which moves lanes
-    best = best_times.best_times_of(config, learner.engines, run.name)
-    if best is not None:
+    if config.shaping is not None:
+        found.append(shaping_of(config, learner.engines))  # behind an archive, which moves lanes
+    best = None
+    if config.best_times is not None:
+        best = best_times.best_times_of(config, learner.engines, run.name)
         found.append(best)
     stages = curriculum.options_of(config)
     if stages is not None:

@@ -137,16 +137,14 @@ class Shaping(Callback):
         return {"shaping": dict(zip(("r_env", "r_shape", "r_total"), means, strict=True))}
 
 
-def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping | None:
-    """Return the shaping that a run asks for, None if it does not.
+def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
+    """Return the shaping of a run that asks for it.
 
     Raises
     ------
     ConfigError
         If the game has no such potential, or the trainer discounts otherwise.
     """
-    if config.shaping is None:
-        return None
     allowed = "native or dqn: sb3 discounts a decision by gamma, shaping by gamma**tau"
     require(not (config.trainer == "sb3" and engines[0].spec.has_tau), "trainer", "sb3", allowed)
     own = [engine for engine in engines if isinstance(engine, BatchEngine)]
