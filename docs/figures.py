@@ -231,6 +231,25 @@ def milestones() -> str:
     return f"{table((*heads, last), made)}\n\n{record.source}, seeds {_listed(record.head)}."
 
 
+def agent_milestones() -> str:
+    """Return when the training of the agent of the repository reached M1 to M4."""
+    record, made = newest("pretrained-skullking-milestones.json"), []
+    for name, asked in _ASKED.items():
+        found = record.head["milestones"][name]
+        cells = ["-"] * 4
+        if found is not None:
+            value = interval(
+                *((found["result"],) if name == "M4" else (found["result"], 1, 100, " %"))
+            )
+            times = [clock(found[key]) for key in ("cpu_s", "wall_s")]
+            cells = [f"{found['steps'] / 1e6:.1f} M", *times, value]
+        made.append([name, asked, *cells])
+    heads = ("milestone", "asked", "decisions", "time of a core", "by the clock", "then")
+    trained = record.head["trained"]
+    note = f"trained at {trained['git_rev'][:7]}, seed {trained['seed']}"
+    return f"{table(heads, made)}\n\n{record.source}, {note}."
+
+
 def pretrained(only: str = "") -> str:
     """Return how the agent of the repository and others play, or ``only`` one of them."""
     record = newest("pretrained-skullking.json")
@@ -475,6 +494,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "README.md": {"figures": headlines},
         "RUNS.md": {
             "milestones": milestones,
+            "agent": agent_milestones,
             "pretrained": pretrained,
             "variants": lambda: comparison("variants-*-seeds.json"),
             "options": lambda: comparison("options-*-seeds.json", but="decoded bids"),

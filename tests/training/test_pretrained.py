@@ -1,5 +1,6 @@
 """The agent in the repository is small, whole, and plays as well as its page says."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -41,6 +42,20 @@ def test_what_it_is_asked_to_play_leaves_no_untracked_files(name):
     assert subprocess.run(asked, cwd=ROOT, check=False).returncode == 0
     asked[-1] = str(FOLDER / "config.json")
     assert subprocess.run(asked, cwd=ROOT, check=False).returncode == 1
+
+
+def test_records_are_of_the_agent_that_lies_there():
+    records = [
+        json.loads((ROOT / f"benchmarks/pretrained-skullking{name}.json").read_text())
+        for name in ("", "-milestones")
+    ]
+    head = json.loads((FOLDER / "config.json").read_text())
+    assert head["dirty"] is False
+    assert records[1]["trained"]["git_rev"] == head["git_rev"]
+    assert records[0]["checkpoint"] == (FOLDER / "checkpoints/latest").read_text().strip()
+    assert records[1]["checkpoints"][-1]["checkpoint"] == records[0]["checkpoint"]
+    assert {record["config_sha256"] for record in records} == {head["sha256"]}
+    assert [record["dirty"] for record in records] == [False, False]
 
 
 def test_pretrained_agent_beats_three_hard_bots():
