@@ -9,16 +9,54 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from training.dqn.sumtree import SumTree
+from training.dqn.sumtree import SumTree, set_many
 from training.run.finite import TrainingError
 
 Array = npt.NDArray[Any]
 LEAST_ERROR = 1e-6  # so that everything is drawn some time
+
+
+@numba.njit(cache=True, nogil=True)
+def _update_many(
+    tree,  # IN/OUT float64 (2 * leaves,)
+    row,  # IN int64 (k,)
+    error,  # IN float (k,)
+    alpha,  # IN float64
+):
+    """Return the largest of the priorities; NaN, and nothing is changed, where one is not."""
+    priority = np.empty(len(row))
+    largest = 0.0
+    for k in range(len(row)):
+        if not np.isfinite(error[k]):
+            return np.nan
+        priority[k] = (np.float64(abs(error[k])) + LEAST_ERROR) ** alpha
+        largest = max(largest, priority[k])
+    set_many(tree, row, priority)
+    return largest
+
+
+@numba.njit(cache=True, nogil=True)
+def _weights_many(
+    tree,  # IN float64 (2 * leaves,)
+    row,  # IN int64 (k,)
+    size,  # IN int64
+    beta,  # IN float64
+    weight_out,  # OUT float32 (k,)
+):
+    weight = np.empty(len(row))
+    largest = 0.0
+    for k in range(len(row)):
+        chance = tree[len(tree) // 2 + row[k]] / tree[1]
+        weight[k] = (size * chance) ** -beta
+        largest = max(largest, weight[k])
+    for k in range(len(row)):
+        weight_out[k] = weight[k] / largest
 
 
 class Priorities:
@@ -56,14 +94,13 @@ class Priorities:
         TrainingError
             An error is not finite; nothing is changed then.
         """
-        if not np.isfinite(errors).all():
+        largest = _update_many(self._tree.nodes, rows, errors, self._alpha)
+        if not np.isfinite(largest):
             raise TrainingError(
                 "a temporal-difference error is not finite, so no priority can be made of it: try "
                 "a smaller dqn.learning_rate, or rewards of a smaller scale."
             )
-        priorities = (np.abs(errors).astype(np.float64) + LEAST_ERROR) ** self._alpha
-        self._largest = max(self._largest, float(priorities.max()))
-        self._tree.set(rows, priorities)
+        self._largest = max(self._largest, largest)
 
     def draw(self, count: int, generator: torch.Generator) -> Array:
         """Return rows, int64 (count,), one from each of ``count`` equal parts of the sum."""
@@ -82,9 +119,9 @@ class Priorities:
         beta : float
             From 0, no correction, to 1, a full one.
         """
-        chance = self._tree.priorities[rows] / self._tree.total
-        weights = (size * chance) ** -beta
-        return torch.from_numpy((weights / weights.max()).astype(np.float32))
+        weights = torch.empty(len(rows))
+        _weights_many(self._tree.nodes, rows, size, beta, weights.numpy())
+        return weights
 
     def state_dict(self) -> dict[str, Any]:
         """Return a copy of all priorities, and the largest there was."""

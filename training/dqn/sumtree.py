@@ -17,19 +17,29 @@ Array = npt.NDArray[Any]
 
 
 @numba.njit(cache=True, nogil=True)
-def _set_many(
+def set_many(
     tree,  # IN/OUT float64 (2 * leaves,)
     leaf,  # IN int64 (k,)
     priority,  # IN float64 (k,)
 ):
+    """Set leaves, of which the last one holds, and every sum above them."""
     first = len(tree) // 2
+    nodes = first + leaf
     for k in range(len(leaf)):
-        node = first + leaf[k]
-        tree[node] = priority[k]
-        node //= 2
-        while node >= 1:
-            tree[node] = tree[2 * node] + tree[2 * node + 1]
-            node //= 2
+        tree[nodes[k]] = priority[k]
+    # Level by level, so that the loads of a level wait side by side; where neighbours have the same
+    # parent, as those of draws soon do, it is computed once.
+    count, width = len(nodes), first
+    while width > 1:
+        width //= 2
+        parents, last = 0, 0
+        for k in range(count):
+            node = nodes[k] // 2
+            if node != last:
+                tree[node] = tree[2 * node] + tree[2 * node + 1]
+                nodes[parents] = last = node
+                parents += 1
+        count = parents
 
 
 @numba.njit(cache=True, nogil=True)
@@ -58,19 +68,22 @@ def _set_all(
 @numba.njit(cache=True, nogil=True)
 def _find_many(
     tree,  # IN float64 (2 * leaves,)
-    mass,  # IN float64 (k,), from 0 to the sum of all
+    point,  # IN float64 (k,), in [0, 1)
     leaf_out,  # OUT int64 (k,)
 ):
-    first = len(tree) // 2
-    for k in range(len(mass)):
-        node, left = 1, mass[k]
-        while node < first:
-            node *= 2
+    first, width = len(tree) // 2, 1
+    left = point * tree[1]
+    leaf_out[:] = 1
+    while width < first:  # level by level, so that the loads of a level wait side by side
+        width *= 2
+        for k in range(len(left)):
+            node = 2 * leaf_out[k]
+            below = tree[node]
             # Rounding can point behind the last leaf; there is nothing to find where a sum is 0.
-            if left >= tree[node] and tree[node + 1] > 0.0:
-                left -= tree[node]
-                node += 1
-        leaf_out[k] = node - first
+            right = (left[k] >= below) & (tree[node + 1] > 0.0)
+            left[k] -= below if right else 0.0
+            leaf_out[k] = node + right
+    leaf_out -= first
 
 
 class SumTree:
@@ -88,6 +101,11 @@ class SumTree:
         self._tree = np.zeros(2 * self._leaves)
 
     @property
+    def nodes(self) -> Array:
+        """All sums, float64, as the module has them; for other loops in Numba."""
+        return self._tree
+
+    @property
     def total(self) -> float:
         """Sum of all priorities."""
         return float(self._tree[1])
@@ -99,7 +117,7 @@ class SumTree:
 
     def set(self, rows: Array, priorities: Array) -> None:
         """Give rows, int64 (k,), their priorities, float64 (k,), at least 0; the last one holds."""
-        _set_many(self._tree, rows, priorities)
+        set_many(self._tree, rows, priorities)
 
     def fill(self, first: int, count: int, priority: float) -> None:
         """Give ``count`` rows, from the first on, one priority."""
@@ -119,5 +137,5 @@ class SumTree:
             In [0, 1); the sum of all priorities must be above 0.
         """
         rows = np.empty(len(points), np.int64)
-        _find_many(self._tree, points * self.total, rows)
+        _find_many(self._tree, points, rows)
         return rows
