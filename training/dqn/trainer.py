@@ -99,9 +99,10 @@ class DQNTrainer:
         self._make_network()
         self._make_replay()
         self._precision: Precision | None = None
+        self._acting: Precision | None = None
         self._asked = dqn.precision or ("fp32" if deterministic else "auto")
         if self._asked != "auto":
-            self._precision = Precision(self._asked, self.device)
+            self._precision = self._acting = Precision(self._asked, self.device)
 
     def _make_network(self) -> None:
         """Make the networks, what changes their parameters, and what chooses actions."""
@@ -219,6 +220,10 @@ class DQNTrainer:
             self._precision = Precision(
                 choose(self._asked, self.device, self._seconds), self.device
             )
+            # Of few lanes it is the weights that a lower precision would cast at every decision.
+            self._acting = Precision(
+                choose(self._asked, self.device, self._acting_seconds), self.device
+            )
 
     def reset_lanes(self) -> None:
         """Begin a new episode in every lane, between two iterations; its generator goes on.
@@ -274,13 +279,21 @@ class DQNTrainer:
         """Return the actions (n,) of an engine's lanes; their state goes on."""
         obs, mask = lanes.seen.to(self.device), lanes.mask.to(self.device)
         self.net.draw_noise(min(self.dqn.noise_groups, len(obs)), self._noise)
-        with torch.no_grad(), self.precision.autocast():
-            if self.net.is_recurrent:
-                state = self._state[lanes.slice]
-                values, _, self._state[lanes.slice] = self.net.step(obs, state=state)
-            else:
-                values = self.net.logits(obs)
+        assert self._acting is not None
+        values, state = self._values(obs, lanes.slice, self._acting)
+        if self.net.is_recurrent:
+            self._state[lanes.slice] = state
         return self._explorer.choose(values, mask, epsilon)
+
+    @torch.no_grad()
+    def _values(self, obs: Tensor, here: slice, precision: Precision) -> tuple[Tensor, Tensor]:
+        """Return the values of actions (n, A) in some lanes, and their states behind them."""
+        state = self._state[here]
+        with precision.autocast():
+            if not self.net.is_recurrent:
+                return self.net.logits(obs), state
+            values, _, state = self.net.step(obs, state=state)
+        return values, state
 
     # -- learning --------------------------------------------------------------------------------
 
@@ -350,6 +363,16 @@ class DQNTrainer:
         self.optimizer.zero_grad(set_to_none=True)
         return seconds
 
+    def _acting_seconds(self, precision: str) -> float:
+        """Measure the values of a decision in the lanes of the first engine."""
+        obs, here = self._lanes[0].seen.to(self.device), self._lanes[0].slice
+        context = Precision(precision, self.device)
+
+        def decision() -> None:
+            self._values(obs, here, context)
+
+        return cpu_seconds(decision)
+
     # -- saving ----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
@@ -363,6 +386,7 @@ class DQNTrainer:
             ``replay``: arrays, or None if it is not saved.
         """
         self.start()
+        assert self._acting is not None
         replay = self.replay.state_dict() if self.dqn.save_replay else None
         copied = {
             "policy": self.net.state_dict(),
@@ -382,6 +406,7 @@ class DQNTrainer:
                 "owed": self._owed,
                 "skipped_steps": self.precision.skipped,
                 "precision": self.precision.name,
+                "acting_precision": self._acting.name,
                 "explorer": self._explorer.state_dict(),
                 "replay": None if replay is None else replay["counters"],
             },
@@ -407,6 +432,8 @@ class DQNTrainer:
         self.target.load_state_dict(model["target"])
         self.optimizer.load_state_dict(model["optimizer"])
         self._precision = Precision(counters["precision"], self.device)
+        acting = counters.get("acting_precision", self.precision.name)
+        self._acting = Precision(acting, self.device)
         self.precision.load_state_dict(model["scaler"])
         self.precision.skipped = int(counters["skipped_steps"])
         self._state.copy_(model["state"])
