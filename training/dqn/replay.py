@@ -33,6 +33,7 @@ from training.dqn.priorities import Priorities
 from training.dqn.windows import RUNNING, TRUNCATED, Windows, unpack, windows_of
 from training.nets.frames import FrameStack
 from training.nets.layout import as_array, as_tensor, storage
+from training.nets.memory import zeros_in_large_pages
 from training.run.engine import Engine, discounts
 from training.run.options.dqn import finals_of
 from training.run.values import require
@@ -148,6 +149,8 @@ class TensorReplay:
         here = (self.rows, self.lanes)
 
         def zeros(*shape: int, dtype: torch.dtype) -> Tensor:
+            if self.device.type == "cpu":
+                return zeros_in_large_pages(shape, dtype)
             return torch.zeros(shape, dtype=dtype, device=self.device)
 
         self.obs = zeros(*here, *one, dtype=dtype)

@@ -1,12 +1,16 @@
-"""Let the C library keep the memory it was given back, instead of asking for it anew."""
+"""What is asked of the C library and the system for memory: keep what was freed, large pages."""
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import sys
+
+import torch
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # names of <malloc.h>
 _LIMIT = 1 << 30
+_PAGE = 2 << 20
 
 
 def keep_freed_memory() -> bool:
@@ -24,3 +28,19 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError):  # another C library
         return False
     return bool(mallopt(_M_MMAP_THRESHOLD, _LIMIT)) and bool(mallopt(_M_TRIM_THRESHOLD, _LIMIT))
+
+
+def zeros_in_large_pages(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Return zeros in host memory, in pages of 2 MB where the system offers them on request.
+
+    Rows at random of a large store otherwise miss the cache of addresses at each of them: a tenth
+    of the time of a sample.
+    """
+    tensor = torch.empty(shape, dtype=dtype)
+    advise = getattr(mmap, "MADV_HUGEPAGE", None)  # there is none but on Linux
+    first = -(-tensor.data_ptr() // _PAGE) * _PAGE
+    count = (tensor.data_ptr() + tensor.nbytes - first) // _PAGE * _PAGE
+    if advise is not None and count > 0:
+        # Before anything is written; where it is refused, pages stay small.
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(count), advise)
+    return tensor.zero_()
