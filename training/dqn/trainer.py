@@ -110,6 +110,9 @@ class DQNTrainer:
         layout = obs_layout(self.engines[0])
         self.net = QNetwork(layout, dqn, stream_seed(self.seed, "init")).to(device)
         self.target = deepcopy(self.net).requires_grad_(False)
+        # Found once: looking for them takes longer than a step on them.
+        self._ours: list[Tensor] = list(self.net.parameters())
+        self._theirs: list[Tensor] = list(self.target.parameters())
         if dqn.compile != "off":
             for net in (self.net, self.target):
                 net.compile_parts(dqn.compile)
@@ -319,7 +322,7 @@ class DQNTrainer:
         loss = (batch.weight * quantile_huber(theta, target, dqn.kappa)).mean()
         self.precision.scale(loss + further).backward()
         self.precision.unscale(self.optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(self.net.parameters(), dqn.max_grad_norm)
+        norm = torch.nn.utils.clip_grad_norm_(self._ours, dqn.max_grad_norm)
         self.precision.step(self.optimizer)
         self.optimizer.zero_grad(set_to_none=True)
         self.updates += 1
@@ -338,12 +341,10 @@ class DQNTrainer:
     @torch.no_grad()
     def _follow(self) -> None:
         """Let the target network follow the other."""
-        ours: list[Tensor] = list(self.net.parameters())
-        theirs: list[Tensor] = list(self.target.parameters())
         if self.dqn.polyak is not None:
-            torch._foreach_lerp_(theirs, ours, self.dqn.polyak)
+            torch._foreach_lerp_(self._theirs, self._ours, self.dqn.polyak)
         elif self.updates % self.dqn.target_sync == 0:
-            torch._foreach_copy_(theirs, ours)
+            torch._foreach_copy_(self._theirs, self._ours)
 
     def _seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
