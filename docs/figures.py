@@ -114,15 +114,10 @@ def headlines() -> str:
             f"Prospector {ore['measured'] / 1e3:.0f} k",
         )
     )
-    stock = [
-        (f"{title}: env share of wall time", share(row))
-        for row in found.rows
-        if row["kind"] == "bar"
-        and row["what"].endswith(_STOCK)
-        and "stock MaskablePPO" in row["what"]
-        for title in [row["what"].removesuffix(_STOCK)]
-    ]
-    made += stock
+    for game, bar in _STOCK_BARS.items():
+        made.append(
+            (f"env share of wall time, {game} under stock MaskablePPO", share(found.bar(bar)))
+        )
     beside = newest("*-trainers.jsonl")
     for what, bar in _TRAINERS.items():
         made.append((f"our trainer over stock `MaskablePPO`, {what}", ratio(beside.bar(bar), 2)))
@@ -131,6 +126,13 @@ def headlines() -> str:
     return f"{table(('what', 'measured'), made)}\n\n{note}"
 
 
+_FRAMES = (
+    "DrMarioFrame-v0, step_into, random buttons, no info, level 10, obs none, obs_dtype uint8, "
+    "stack 1, fast, n=1024"
+)
+_PLACEMENTS = (
+    "DrMarioPlacement-v0, random feasible placements, warp, level 10, speed high, fast, n=1024"
+)
 _SPEEDS = {
     "Skull King Worker (a card each step), `fast`": "worker: steps a CPU second, one core",
     "Ability, `fast`": "ability: steps a CPU second, one core",
@@ -139,9 +141,19 @@ _SPEEDS = {
     "Prospector, random play, `fast`": "prospector: uniform, n=1024, steps a CPU second",
     "Prospector, a new world every step": "prospector: cash_out, n=1024, steps a CPU second",
     "Prospector, waiting": "prospector: hold, n=1024, steps a CPU second",
+    "Dr. Mario, random buttons, no observation (a frame each step)": (
+        f"{_FRAMES}: steps a CPU second"
+    ),
+    "Dr. Mario, random placements, level 10": f"{_PLACEMENTS}: steps a CPU second",
 }
 _OVER = ("worker: fast over reference", "prospector: uniform, fast over reference")
 _STOCK = ": env share of wall time"
+_STOCK_BARS = {
+    "Skull King Worker": f"stock MaskablePPO, 256 lanes, 256x256{_STOCK}",
+    "Prospector": f"prospector: stock MaskablePPO, 512 lanes, 64x64{_STOCK}",
+    "Dr. Mario": "DrMarioPlacement-v0, stock MaskablePPO, SmallCNN, level 10, obs "
+    f"bitplane_bottle_conn_mask, obs_dtype uint8, extras [], fast, n=64{_STOCK}",
+}
 _BESIDE = "over stock MaskablePPO, 512 lanes, per CPU second"
 _TRAINERS = {
     "fp32": f"native fp32 {_BESIDE}",
@@ -270,12 +282,12 @@ def _intervals(found: Row) -> list[str]:
     return [interval(found[name], decimals, factor) for name, decimals, factor in MEASURES]
 
 
-def bars(pattern: str) -> str:
-    """Return what was asked and measured in the newest record of that name."""
+def bars(pattern: str, of: str = "") -> str:
+    """Return what was asked and measured in the newest record of that name, ``of`` one game."""
     record = newest(pattern)
     made = []
     for row in record.rows:
-        if row["kind"] == "bar" and row["measured"] is not None:
+        if row["kind"] == "bar" and row["measured"] is not None and row["what"].startswith(of):
             shares = _STOCK in row["what"] or "env share" in row["what"]
             cell = share(row) if shares else _measured(row)
             made.append((row["what"], row["asked"], cell, "yes" if row["pass"] else "no"))
@@ -508,10 +520,11 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "trainers": lambda: bars("*-trainers.jsonl"),
             "training": lambda: bars("*-training.jsonl"),
             "views": lambda: bars("*-views.jsonl"),
+            "replay": lambda: bars("*-replay.jsonl"),
             "bars": lambda: bars("*-bars.jsonl"),
         },
         "docs/benchmarks.md": {"vectorised": vectorised},
-        "docs/drmario.md": {"speeds": lambda: bars("*-drmario.jsonl")},
+        "docs/drmario.md": {"speeds": lambda: bars("*-bars.jsonl", "DrMario")},
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
         "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-2")},
