@@ -258,10 +258,9 @@ class Curriculum(Callback):
         met = won = np.zeros(0, np.bool_)
         seen = Seen.of_step(engine, obs)
         if ended.size:
-            met, won = (
-                np.asarray(read(sources[number], seen))[ended] != 0
-                for sources in (self._met, self._seen)
-            )
+            won = met = np.asarray(read(self._seen[number], seen))[ended] != 0
+            if self._met is not self._seen:
+                met = np.asarray(read(self._met[number], seen))[ended] != 0
         self._course.rates.add(self._stage, met, engine.num_envs)
         self._times.add(self._stage, engine, seen, met, won)
 

@@ -89,11 +89,9 @@ class Trunk(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            nn.Conv2d(channels, FIRST, 5, 2, 2),
-            nn.GroupNorm(GROUPS, FIRST),
+            *normed(channels, FIRST, 5, stride=2),
             nn.ReLU(),
-            nn.Conv2d(FIRST, WIDTH, 3, 2, 1),
-            nn.GroupNorm(GROUPS, WIDTH),
+            *normed(FIRST, WIDTH, 3, stride=2),
             nn.ReLU(),
         )
         self.blocks = nn.Sequential(*(Residual() for _ in range(BLOCKS)))
@@ -111,13 +109,7 @@ class Residual(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.convs = nn.Sequential(
-            nn.Conv2d(WIDTH, WIDTH, 3, 1, 1),
-            nn.GroupNorm(GROUPS, WIDTH),
-            nn.ReLU(),
-            nn.Conv2d(WIDTH, WIDTH, 3, 1, 1),
-            nn.GroupNorm(GROUPS, WIDTH),
-        )
+        self.convs = nn.Sequential(*normed(WIDTH, WIDTH, 3), nn.ReLU(), *normed(WIDTH, WIDTH, 3))
         narrow = WIDTH // SQUEEZE
         self.weigh = nn.Sequential(nn.Linear(WIDTH, narrow), nn.ReLU(), nn.Linear(narrow, WIDTH))
 
@@ -126,6 +118,12 @@ class Residual(nn.Module):
         found = self.convs(x)
         weight = torch.sigmoid(self.weigh(found.mean((2, 3))))
         return torch.relu(x + found * weight[:, :, None, None])
+
+
+def normed(size_in: int, size_out: int, side: int, stride: int = 1) -> tuple[nn.Module, nn.Module]:
+    """Return a convolution that keeps the size, but for its stride, and its normalisation."""
+    conv = nn.Conv2d(size_in, size_out, side, stride, side // 2)
+    return conv, nn.GroupNorm(GROUPS, size_out)
 
 
 class PositionAttention(nn.Module):
