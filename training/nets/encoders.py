@@ -2,7 +2,7 @@
 
 ::
 
-    field of rank 1, single numbers      divided by its unit, flattened
+    field of rank 1, single numbers      divided by its unit, or shown by bins; flattened
     image, both sides 36 or more         convolutions as asked for, by default 8x8/4, 4x4/2, 3x3
     board or small image, sides from 4   5x5, 3x3, which keep its size
 
@@ -79,7 +79,7 @@ class Encoder(nn.Module):
         self.convs = nn.ModuleList(made)
         numbers = self._fields[0].dtype == "float32" and not self._images
         self._as_is = numbers and not self._is_record
-        sizes = [part.size for part in self._flat] + [conv.size_out for conv in made]
+        sizes = [part.width for part in self._flat] + [conv.size_out for conv in made]
         ends = list(accumulate(sizes))
         names = [part.name for part in (*self._flat, *self._images)]
         self.size_out = ends[-1]
@@ -116,7 +116,7 @@ class Encoder(nn.Module):
         """Return the features of fields, see :meth:`forward`."""
         if self._recolouring is not None:
             fields = self._recolouring(fields)
-        parts = [_numbers(fields[field.name], field).flatten(1) for field in self._flat]
+        parts = [binned(_numbers(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
         parts += [
             conv(fields[field.name]) for field, conv in zip(self._images, self.convs, strict=True)
         ]
@@ -252,6 +252,19 @@ class Convolutions(nn.Module):
                 planes = planes.movedim(3, 1)
         found: Tensor = self.layers(planes)
         return found.flatten(1)
+
+
+def binned(x: Tensor, bins: int) -> Tensor:
+    """Return numbers from 0 to 1, shape (n, k), as ``bins`` each, shape (n, k * bins).
+
+    One bin is 1 where a number lies on it, and both its neighbours share one that lies between
+    them: a layer tells places apart, and what it learns of one it need not unlearn for the next.
+    With 0 bins numbers stay as they are.
+    """
+    if bins == 0:
+        return x
+    at = torch.arange(bins, dtype=x.dtype, device=x.device)
+    return (1 - (x.unsqueeze(2) * (bins - 1) - at).abs()).clamp_(min=0).flatten(1)
 
 
 def _of_record(obs: Tensor, field: Field) -> Tensor:

@@ -50,6 +50,9 @@ class Field:
     kind : {"", "planes", "packed", "numbers"}
         ``planes``: channels in the first axis, however many; ``packed``: likewise, with four pixels
         a byte; ``numbers``: no image, whatever its shape; empty: the shape tells.
+    bins : int
+        Each of its numbers, from 0 to 1, is shown by so many, see
+        :func:`training.nets.encoders.binned`; 0: by itself.
     """
 
     name: str
@@ -60,11 +63,17 @@ class Field:
     low: int = 0
     values: int = 0
     kind: str = ""
+    bins: int = 0
 
     @property
     def size(self) -> int:
         """Numbers of the array."""
         return prod(self.shape)
+
+    @property
+    def width(self) -> int:
+        """Numbers by which hidden layers see it, where it is flattened."""
+        return self.size * max(1, self.bins)
 
     @property
     def nbytes(self) -> int:

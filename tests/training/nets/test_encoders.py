@@ -74,6 +74,16 @@ def test_numbers_of_any_type_are_seen(kind):
     np.testing.assert_allclose(encoder(as_tensor(record))[:, :3], expected, rtol=1e-6)
 
 
+def test_numbers_are_shown_by_bins_where_a_game_asks_for_them():
+    (a, b) = (Field("a", (2,), bins=4), Field("b", (1,), offset=8))
+    encoder = Encoder(ObsLayout(3, 2, (a, b), 12))
+    numbers = torch.tensor([[0.0, 1.0, 7.0], [1 / 3, 0.5, -2.0]])
+    expected = [[1, 0, 0, 0, 0, 0, 0, 1, 7.0], [0, 1, 0, 0, 0, 0.5, 0.5, 0, -2]]
+    assert encoder.size_out == 9
+    torch.testing.assert_close(encoder(numbers.view(torch.uint8)), torch.tensor(expected))
+    assert [encoder.places[name] for name in "ab"] == [slice(0, 8), slice(8, 9)]
+
+
 @pytest.mark.parametrize(
     ("shape", "channels_first"),
     [((4, 84, 84), True), ((84, 84, 3), False), ((84, 100), True), ((36, 36), True)],

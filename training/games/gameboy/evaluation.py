@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ from training.run.options.evaluation import EvaluationConfig
 REACHED, SOLVER = "reached", "solver"
 # Banks of start states by those that are trained on (docs/gameboy.md, 18).
 HELD_OUT = {name: f"{name}_held_out" for name in ("lantern_walk", "lantern_walk_dark")}
+# Episodes of the quest are long enough for all of it, however long those of the training are.
+QUEST_STEPS = {"max_steps": 512}
 # Where Lantern Walk begins, and how much of its quest an episode has done by its end: share, column
 # of the info, and what it must be at least.
-BEGINNING = {"states": "lantern_walk", "start_state": 0, "max_steps": 512}
+BEGINNING = {"states": "lantern_walk", "start_state": 0}
 QUEST = (("four_items", "items", 4), ("first_event", "events", 1))
 
 
@@ -54,11 +57,12 @@ class GameBoyProtocol(EpisodeProtocol):
     ) -> Evaluated:
         """See :meth:`EpisodeProtocol.evaluate`; a bank that was trained on is exchanged."""
         states = held_out(trained.config)
-        found = super().evaluate(console, title, trained, options, {**asked, "starts": states})
+        play = partial(super().evaluate, console)
         if not (states and "items" in self._game.episode_columns):
-            return found
-        where = f"{title}, from the beginning"
-        whole = super().evaluate(console, where, trained, options, {**asked, "starts": BEGINNING})
+            return play(title, trained, options, {**asked, "starts": states})
+        found = play(title, trained, options, {**asked, "starts": {**states, **QUEST_STEPS}})
+        where, starts = f"{title}, from the beginning", {**BEGINNING, **QUEST_STEPS}
+        whole = play(where, trained, options, {**asked, "starts": starts})
         return replace(found, record={**found.record, "beginning": whole.record["episodes"]})
 
     def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
