@@ -6,7 +6,8 @@ on the same work. The bars time the environment alone, beside a fill: what it co
 in the same minute, only to write the same output bytes. The training bars hold our trainer to what
 was asked of it; they are measured when asked for (``--only training``), and so is what each of the
 flags ``use_numba`` and ``use_cython`` alone is worth (``--only flags``), and what the torch view
-costs beside the engine alone (``--only views``), and replay and DQN (``--only replay``).
+costs beside the engine alone (``--only views``), and replay and DQN (``--only replay``), also step
+by step from one environment at a time and lists (``--only replay_steps``).
 """
 
 from __future__ import annotations

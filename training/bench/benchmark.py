@@ -25,6 +25,7 @@ from training.bench import (
     bars_replay,
     bars_training,
     flags,
+    replay_steps,
     trainers,
     views,
 )
@@ -40,7 +41,7 @@ STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
 # With bars; the last only when it is named.
 GAMES = ("skullking", "prospector", "drmario", "gameboy")
-PARTS = ("configs", "trainers", "bars", "training", "flags", "views", "replay")
+PARTS = ("configs", "trainers", "bars", "training", "flags", "views", "replay", "replay_steps")
 
 
 def with_flags(given: Flags, assignments: list[str]) -> Flags:
@@ -132,6 +133,8 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         rows += _views(args, console)
     if args.only == "replay":
         rows += _replay(args, console)
+    if args.only == "replay_steps":
+        rows += _replay_steps(args, console)
     for milestone in reached:
         console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
     rows += reached
@@ -198,6 +201,12 @@ def _replay(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     title = f"Bars of the replay; CPU time, medians of {args.repeats}"
     console.print(tables.bar_table(judged, title))
     return found + judged
+
+
+def _replay_steps(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    found = replay_steps.rows(args.repeats, args.seconds or (0.5 if args.short else 2.0))
+    console.print(tables.step_table(found))
+    return found
 
 
 def _configs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from rich.table import Table
@@ -119,6 +120,21 @@ def timed_table(rows: list[dict[str, Any]]) -> Table:
             *(f"{r[key]:,}" for key in sizes),
             *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
             f"{r['share_env']:.1%}" if "share_env" in r else "",
+        )
+    return table
+
+
+def step_table(rows: list[dict[str, Any]]) -> Table:
+    """Return the steps from lists to tensors, each beside the one before it."""
+    heads = "game, step, what ran, precision, per CPU-s, times the step before, env us, act, learn"
+    table = _table(f"Steps of the replay, in turns; medians of {rows[0]['repeats']}", heads, left=4)
+    for r in rows:
+        over = r.get("over_step_before_all")
+        table.add_row(
+            *(r["game"], r["step"] + (", noisy" if r["noisy"] else ""), r["name"], r["precision"]),
+            f"{r['steps_per_cpu_s']:,.0f}",
+            f"{median(over):.2f} ({min(over):.2f}..{max(over):.2f})" if over else "",
+            *(f"{r['us_per_step'][phase]:,.1f}" for phase in ("env", "collect", "update")),
         )
     return table
 

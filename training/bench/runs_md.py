@@ -77,9 +77,10 @@ def lines(
 
 
 def trainer_mode(row: dict[str, Any]) -> str:
-    """Return what a timed trainer is called: what was timed of it, who it is, and its epochs."""
+    """Return what a timed trainer is called: what was timed of it, who it is, and any epochs."""
     how = " awake" if row.get("waiting") == "awake" else ""
-    return f"{row['mode']}{how} {row.get('name', row['trainer'])} epochs={row['epochs']}"
+    epochs = f" epochs={row['epochs']}" if "epochs" in row else ""
+    return f"{row['mode']}{how} {row.get('name', row['trainer'])}{epochs}"
 
 
 def env_mode(row: dict[str, Any], single: bool) -> str:

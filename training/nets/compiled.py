@@ -27,6 +27,11 @@ class Compiled:
         )
         self._graphs = mode == "reduce-overhead"
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether compilation has not failed."""
+        return self._compiled is not None
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the compiled function, or the plain one once compilation has failed."""
         if self._compiled is not None:
