@@ -6,9 +6,11 @@ PYTEST_ARGS ?=
 
 PY := $(CURDIR)/.venv/bin/python
 VENV := .venv/installed
+RLLIB := $(CURDIR)/.venv-rllib/bin/python
+RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
 
-.PHONY: train test slow-test bench lint build again debug-test sanitize-test versions clean
+.PHONY: train test slow-test rllib rllib-test bench lint build again debug-test sanitize-test versions clean
 
 train: $(EXTENSION)
 	$(PY) -m training.train --config training/configs/main.yaml
@@ -18,6 +20,12 @@ test: $(EXTENSION)
 
 slow-test: $(EXTENSION)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
+
+# Ray pins another Gymnasium, so it lives in an environment of its own; the extensions are those built above.
+rllib: $(RLLIB_VENV) $(EXTENSION)
+
+rllib-test: rllib
+	$(RLLIB) -m pytest tests/test_rllib_adapter.py $(PYTEST_ARGS)
 
 bench: $(EXTENSION)
 	$(PY) -m training.benchmark_v9 --short
@@ -36,6 +44,11 @@ $(VENV): requirements-dev.txt pyproject.toml setup.py
 	test -x "$(PY)" || "$(PYTHON)" -m venv .venv
 	$(PY) -m pip install --quiet --requirement requirements-dev.txt
 	FASTENV_NO_EXTENSION=1 $(PY) -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+$(RLLIB_VENV): requirements-rllib.txt
+	test -x "$(RLLIB)" || "$(PYTHON)" -m venv .venv-rllib
+	$(RLLIB) -m pip install --quiet --requirement requirements-rllib.txt
 	touch $@
 
 # New pins or flags do not change time stamps of sources, so what they made before is removed.
