@@ -62,6 +62,7 @@ class DrMario(GameTraining):
     commands: ClassVar = {
         "evaluate_seeds": "training.games.drmario.evaluate_seeds",
         "viewer": "training.games.drmario.viewer.command",
+        "reader": "training.games.drmario.reader.command",
     }
 
     def config(self, env: str, trainer: str) -> str | None:

@@ -1,0 +1,16 @@
+"""Read Dr. Mario from frames: ``python -m training.reader train --out FILE``."""
+
+from __future__ import annotations
+
+import sys
+
+from training.run import games
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    return games.command("reader")(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
