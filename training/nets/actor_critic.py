@@ -20,7 +20,7 @@ from training.nets.fused import hidden_layers
 from training.nets.initial import orthogonal
 from training.nets.layout import ObsLayout, as_tensor
 from training.nets.pixels import encoder_of
-from training.nets.placements import HEADS, MapHead, PlacementHead
+from training.nets.placements import HEADS, BoardHead
 from training.nets.recurrent import CELLS, Cell, unroll
 from training.run.options.ppo import NativeConfig, PPOConfig
 
@@ -129,7 +129,7 @@ class ActorCritic(nn.Module):
             separate = native.trunk == "separate"
             self.value_tower = Tower(size, ppo, native) if separate else None
             width = self.policy_tower.size_out
-            self.policy_head: nn.Linear | PlacementHead | MapHead
+            self.policy_head: nn.Linear | BoardHead
             if native.heads in HEADS and layout.placements:
                 head = HEADS[native.heads]
                 self.policy_head = head(layout.placements, self.encoder, width)

@@ -59,6 +59,8 @@ class Encoder(nn.Module):
         Where each field is among them.
     cells : dict of str to int
         Cells of what convolutions find in a field, channel by channel.
+    sides : dict of str to tuple of int
+        Height and width of such a field.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Encoder(nn.Module):
         self.size_out = ends[-1]
         self.places = {n: slice(end - k, end) for n, k, end in zip(names, sizes, ends, strict=True)}
         self.cells = {conv.field.name: conv.num_cells for conv in made}
+        self.sides = {conv.field.name: conv.field.sides for conv in made}
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return the features, float32, shape (n, size_out).

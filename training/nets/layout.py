@@ -139,7 +139,7 @@ class ObsLayout:
         """Refuse a network that this environment cannot feed."""
         fits = native.heads != "phase" or self.phase is not None
         require(fits, "native.heads", native.heads, "'single': this game does not show its phase")
-        fits = native.heads not in ("placements", "map") or self._shows_board(native.encoder)
+        fits = native.heads in ("single", "phase") or self._shows_board(native.encoder)
         allowed = "'single': this game shows no board to place on, or not to convolutions"
         require(fits, "native.heads", native.heads, allowed)
         fits = native.attention == 0 or bool(self.slots)

@@ -6,22 +6,74 @@
                 what the hidden layers make of the whole observation, cost)
 
 The first layer of that MLP is linear in each of its inputs, so it is computed once a cell, not once
-an action, and then looked up. ``map`` has a plane of scores for each orientation instead, from what
-is found at the cell of the first half alone, which must have seen the other cell beside it.
+an action, and then looked up. The others score all actions, by orientation and cell of the first
+half, as planes (:class:`PlaneHead`)::
+
+    map              Linear(hidden units of the cell)[orientation]
+    shift_and_score  Linear(hidden units of both cells: the planes of the second are shifted)
+    factorised       score of the cell + score of column and orientation, from the hidden layers
+    cell_attention   as map, behind a round of attention between all cells
+
+Where ``map`` looks at the first cell alone, the convolutions must have seen the one beside it.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training.nets.encoders import Encoder
 from training.run.games import Placements
 
 WIDTH = 32  # hidden units of a score
+ATTENTION_HEADS = 2
 
 
-class PlacementHead(nn.Module):
+class BoardHead(nn.Module):
+    """Scores of placements from what convolutions find on a board.
+
+    Parameters
+    ----------
+    placements : Placements
+    encoder : Encoder
+        Has convolutions over the board.
+
+    Attributes
+    ----------
+    out : Linear
+        The last layer, whose outputs are logits.
+    channels : int
+        Numbers that are found at a cell.
+    num_cells : int
+    """
+
+    out: nn.Linear
+
+    def __init__(self, placements: Placements, encoder: Encoder) -> None:
+        super().__init__()
+        self._board = board = encoder.places[placements.board]
+        self._costs = None if placements.costs is None else encoder.places[placements.costs]
+        self.num_cells = encoder.cells[placements.board]
+        self.channels = (board.stop - board.start) // self.num_cells
+        # A cell outside the board is the one behind the last, where nothing was found.
+        cells = torch.tensor(placements.cells)
+        self.cells: Tensor
+        self.register_buffer("cells", cells.where(cells >= 0, self.num_cells).T, persistent=False)
+
+    def found(self, features: Tensor) -> Tensor:
+        """Return what is found at the cells, shape (n, cells, channels)."""
+        return features[:, self._board].unflatten(1, (-1, self.num_cells)).transpose(1, 2)
+
+    def costs(self, features: Tensor) -> Tensor | None:
+        """Return the costs of the actions, shape (n, A), if they are shown."""
+        return None if self._costs is None else features[:, self._costs]
+
+
+class PlacementHead(BoardHead):
     """Scores of placements.
 
     Where costs are shown, an action that cannot be taken has one below 0. Then, on a CPU, only the
@@ -46,22 +98,14 @@ class PlacementHead(nn.Module):
     may_choose = True
 
     def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
-        super().__init__()
-        cells = torch.tensor(placements.cells)
-        board = encoder.places[placements.board]
-        self.num_cells = num_cells = encoder.cells[placements.board]
-        self._board = board
-        self._costs = None if placements.costs is None else encoder.places[placements.costs]
-        channels = (board.stop - board.start) // num_cells
-        self.first, self.second = nn.Linear(channels, WIDTH), nn.Linear(channels, WIDTH, bias=False)
+        super().__init__(placements, encoder)
+        self.first = nn.Linear(self.channels, WIDTH)
+        self.second = nn.Linear(self.channels, WIDTH, bias=False)
         self.whole = nn.Linear(size_in, WIDTH, bias=False)
         self.cost = None if self._costs is None else nn.Linear(1, WIDTH, bias=False)
-        self.which = nn.Parameter(torch.zeros(len(cells), WIDTH))
+        self.which = nn.Parameter(torch.zeros(len(placements.cells), WIDTH))
         self.hidden = nn.Linear(WIDTH, WIDTH)
         self.out = nn.Linear(WIDTH, 1)
-        # A cell outside the board is the one behind the last, where nothing was found.
-        self.cells: Tensor
-        self.register_buffer("cells", cells.where(cells >= 0, num_cells).T, persistent=False)
 
     def forward(self, latent: Tensor, features: Tensor) -> Tensor:
         """Return the logits (n, A).
@@ -71,10 +115,9 @@ class PlacementHead(nn.Module):
         latent : Tensor, shape (n, size_in)
         features : Tensor, shape (n, encoder.size_out)
         """
-        found = features[:, self._board].unflatten(1, (-1, self.num_cells)).transpose(1, 2)
-        found = nn.functional.pad(found, (0, 0, 0, 1))
+        found = F.pad(self.found(features), (0, 0, 0, 1))
         first, second, whole = self.first(found), self.second(found), self.whole(latent)
-        costs = None if self._costs is None else features[:, self._costs]
+        costs = self.costs(features)
         if costs is not None and self._chooses(features):
             lanes, actions = torch.nonzero(costs >= 0, as_tuple=True)
             at = lanes * (self.num_cells + 1)
@@ -96,7 +139,7 @@ class PlacementHead(nn.Module):
         return self.may_choose and features.is_cpu and not torch.compiler.is_compiling()
 
 
-class MapHead(nn.Module):
+class PlaneHead(BoardHead):
     """A plane of scores for each orientation; all actions are scored.
 
     Parameters
@@ -110,35 +153,106 @@ class MapHead(nn.Module):
 
     Attributes
     ----------
-    out : Linear
-        From the hidden units of a cell to its logits.
+    orientations : int
     """
 
     def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
-        super().__init__()
-        self._board = board = encoder.places[placements.board]
-        self.num_cells = num_cells = encoder.cells[placements.board]
-        orientations, rest = divmod(len(placements.cells), num_cells)
+        super().__init__(placements, encoder)
+        self.orientations, rest = divmod(len(placements.cells), self.num_cells)
         firsts = [first for first, _ in placements.cells]
         assert rest == 0, "actions fill planes"
-        assert firsts == list(range(num_cells)) * orientations, "by orientation, then by cell"
-        self.found = nn.Linear((board.stop - board.start) // num_cells, WIDTH)
+        in_order = [*range(self.num_cells)] * self.orientations
+        assert firsts == in_order, "by orientation, then by cell"
+        self.first = nn.Linear(self.channels, WIDTH)
         self.whole = nn.Linear(size_in, WIDTH, bias=False)
-        self.where = nn.Parameter(torch.zeros(num_cells, WIDTH))
-        self.out = nn.Linear(WIDTH, orientations)
+        self.where = nn.Parameter(torch.zeros(self.num_cells, WIDTH))
+
+    def at_cells(self, latent: Tensor, found: Tensor) -> Tensor:
+        """Return hidden units of each cell before they are rectified, shape (n, cells, WIDTH)."""
+        hidden: Tensor = self.first(found) + self.whole(latent).unsqueeze(1) + self.where
+        return hidden
+
+
+class MapHead(PlaneHead):
+    """Scores an orientation by what is found at the cell of the first half; see the module."""
+
+    def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
+        super().__init__(placements, encoder, size_in)
+        self.out = nn.Linear(WIDTH, self.orientations)
 
     def forward(self, latent: Tensor, features: Tensor) -> Tensor:
-        """Return the logits (n, A).
-
-        Parameters
-        ----------
-        latent : Tensor, shape (n, size_in)
-        features : Tensor, shape (n, encoder.size_out)
-        """
-        found = features[:, self._board].unflatten(1, (-1, self.num_cells)).transpose(1, 2)
-        hidden = self.found(found) + self.whole(latent).unsqueeze(1) + self.where
-        logits: Tensor = self.out(hidden.relu())
+        """Return the logits (n, A) of ``latent`` (n, size_in) and ``features`` (n, size_out)."""
+        logits: Tensor = self.out(self.at_cells(latent, self.found(features)).relu())
         return logits.transpose(1, 2).flatten(1)
 
 
-HEADS: dict[str, type[PlacementHead | MapHead]] = {"placements": PlacementHead, "map": MapHead}
+class ShiftHead(PlaneHead):
+    """Scores both cells: the planes of the second half are shifted onto those of the first."""
+
+    def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
+        super().__init__(placements, encoder, size_in)
+        self.second = nn.Linear(self.channels, WIDTH, bias=False)
+        self.cost = None if self._costs is None else nn.Linear(1, WIDTH, bias=False)
+        self.way = nn.Parameter(torch.zeros(self.orientations, 1, WIDTH))
+        self.out = nn.Linear(WIDTH, 1)
+
+    def forward(self, latent: Tensor, features: Tensor) -> Tensor:
+        """Return the logits (n, A) of ``latent`` (n, size_in) and ``features`` (n, size_out)."""
+        found, planes = self.found(features), (self.orientations, self.num_cells)
+        second = F.pad(self.second(found), (0, 0, 0, 1))
+        shifted = second[:, self.cells[1]].unflatten(1, planes)
+        hidden = self.at_cells(latent, found).unsqueeze(1) + shifted + self.way
+        costs = self.costs(features)
+        if self.cost is not None and costs is not None:
+            hidden = hidden + self.cost(costs.unflatten(1, planes).unsqueeze(-1))
+        logits: Tensor = self.out(hidden.relu())
+        return logits.flatten(1)
+
+
+class FactorisedHead(PlaneHead):
+    """Adds a score of the cell to one of column and orientation, whatever the row.
+
+    The probability of a placement is then, among those that are possible, a product of where its
+    first half lies and how the pill stands there.
+    """
+
+    def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
+        super().__init__(placements, encoder, size_in)
+        self.columns = encoder.sides[placements.board][1]
+        self.how = nn.Linear(size_in, self.orientations * self.columns)
+        self.out = nn.Linear(WIDTH, 1)
+
+    def forward(self, latent: Tensor, features: Tensor) -> Tensor:
+        """Return the logits (n, A) of ``latent`` (n, size_in) and ``features`` (n, size_out)."""
+        cells: Tensor = self.out(self.at_cells(latent, self.found(features)).relu())
+        how = self.how(latent).unflatten(1, (self.orientations, 1, self.columns))
+        return (cells.view(len(cells), 1, -1, self.columns) + how).flatten(1)
+
+
+class AttentionHead(PlaneHead):
+    """Scores an orientation by what a cell makes of itself and, by attention, of all cells."""
+
+    def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
+        super().__init__(placements, encoder, size_in)
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.mixed = nn.Linear(WIDTH, WIDTH)
+        self.out = nn.Linear(WIDTH, self.orientations)
+
+    def forward(self, latent: Tensor, features: Tensor) -> Tensor:
+        """Return the logits (n, A) of ``latent`` (n, size_in) and ``features`` (n, size_out)."""
+        hidden = self.at_cells(latent, self.found(features)).relu()
+        parts = self.qkv(hidden).unflatten(2, (3, ATTENTION_HEADS, -1)).permute(2, 0, 3, 1, 4)
+        query, key, value = parts.unbind(0)
+        score = (query @ key.mT).float() / math.sqrt(key.shape[-1])
+        seen = (score.softmax(-1).to(value.dtype) @ value).transpose(1, 2).flatten(2)
+        logits: Tensor = self.out((hidden + self.mixed(seen)).relu())
+        return logits.transpose(1, 2).flatten(1)
+
+
+HEADS: dict[str, Callable[[Placements, Encoder, int], BoardHead]] = {
+    "placements": PlacementHead,
+    "map": MapHead,
+    "shift_and_score": ShiftHead,
+    "factorised": FactorisedHead,
+    "cell_attention": AttentionHead,
+}

@@ -5,9 +5,11 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from training.ensemble.stacked import StackedNet
 from training.nets.actor_critic import ActorCritic
+from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import Field, ObsLayout
-from training.nets.placements import MapHead, PlacementHead
+from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.run.games import Placements
 from training.run.options.ppo import NativeConfig, PPOConfig
 
@@ -75,7 +77,7 @@ def test_a_score_is_that_of_an_mlp_over_both_halves_the_whole_and_the_cost(costs
         torch.testing.assert_close(logits[lane, action], expected)
 
 
-@pytest.mark.parametrize("heads", ["placements", "map"])
+@pytest.mark.parametrize("heads", HEADS)
 def test_every_part_of_the_head_learns(heads):
     net = made(heads=heads)
     net(observations(4))[0].square().sum().backward()
@@ -126,8 +128,82 @@ def test_a_plane_of_scores_comes_from_what_is_at_its_cells():
     found = conv(net.encoder.split(obs)["planes"]).view(3, -1, CELLS)
     for lane, action in [(0, 0), (1, CELLS - 1), (2, CELLS), (0, ACTIONS - 1)]:
         orientation, cell = divmod(action, CELLS)
-        hidden = head.found(found[lane, :, cell]) + head.whole(latent[lane]) + head.where[cell]
+        hidden = head.first(found[lane, :, cell]) + head.whole(latent[lane]) + head.where[cell]
         torch.testing.assert_close(logits[lane, action], head.out(hidden.relu())[orientation])
+
+
+def test_both_cells_of_a_placement_are_scored_by_shifted_planes():
+    net, obs = made(heads="shift_and_score"), observations(3)
+    head = net.policy_head
+    with torch.no_grad():
+        head.way.normal_()
+        head.where.normal_()
+    latent = net.policy_tower.layers(net.encoder(obs))
+    logits = net.logits(obs)
+    (conv,) = net.encoder.convs
+    fields = net.encoder.split(obs)
+    found = conv(fields["planes"]).view(3, -1, CELLS)
+    for lane, action in [(0, 0), (1, COLUMNS - 1), (2, CELLS), (0, CELLS + 7), (2, ACTIONS - 1)]:
+        orientation, cell = divmod(action, CELLS)
+        hidden = head.first(found[lane, :, cell]) + head.whole(latent[lane]) + head.where[cell]
+        hidden = hidden + head.way[orientation, 0]
+        other = (*LYING, *STANDING)[action][1]
+        if other >= 0:
+            hidden = hidden + head.second(found[lane, :, other])
+        cost = fields["costs"].reshape(3, -1)[lane, action]
+        hidden = hidden + head.cost(cost.float().view(1) / 64)
+        torch.testing.assert_close(logits[lane, action], head.out(hidden.relu())[0])
+
+
+def test_factors_are_a_cell_and_how_a_pill_stands_in_its_column():
+    net, obs = made(heads="factorised"), observations(3)
+    logits = net.logits(obs).view(3, 2, ROWS, COLUMNS)
+    head = net.policy_head
+    how = head.how(net.policy_tower.layers(net.encoder(obs))).view(3, 2, COLUMNS)
+    assert how.std() > 0
+    gap, expected = logits[:, 1] - logits[:, 0], how[:, 1] - how[:, 0]
+    torch.testing.assert_close(gap, expected[:, None].expand(-1, ROWS, -1))
+    assert (logits[:, 0, 1:] - logits[:, 0, :-1]).abs().max() > 0
+
+
+def test_attention_sees_all_cells():
+    net, obs = made(heads="cell_attention"), observations(2)
+    features = net.encoder(obs).detach().requires_grad_()
+    latent = torch.zeros(2, net.policy_tower.size_out)
+    net.policy_head(latent, features)[0, 0].backward()
+    board = net.encoder.places["planes"]
+    by_cell = features.grad[0, board].view(-1, CELLS).abs().sum(0)
+    assert (by_cell > 0).float().mean() > 0.9
+    assert not features.grad[1].any()  # nothing of other games
+
+
+@pytest.mark.parametrize("heads", HEADS)
+def test_what_is_not_possible_has_no_probability(heads):
+    net, obs = made(heads=heads), observations(5)
+    mask = torch.from_numpy(np.random.default_rng(1).random((5, ACTIONS)) < 0.2)
+    mask[0], mask[0, 3] = False, True
+    logits, values = net(obs)
+    assert (logits.shape, values.shape) == ((5, ACTIONS), (5,))
+    assert torch.isfinite(logits).all()
+    probs = masked_log_probs(logits, mask).exp()
+    assert not probs[~mask].any()
+    torch.testing.assert_close(probs.sum(1), torch.ones(5))
+    sampler = Sampler(0, logits.device)
+    for _ in range(20):
+        drawn, logp = sampler.draw(logits, mask)
+        assert mask.gather(1, drawn.unsqueeze(1)).all()
+        torch.testing.assert_close(logp.exp(), probs.gather(1, drawn.unsqueeze(1)).squeeze(1))
+
+
+@pytest.mark.parametrize("heads", HEADS)
+def test_networks_of_an_ensemble_score_as_each_alone(heads):
+    members, obs = [made(heads=heads) for _ in range(2)], observations(3)
+    with torch.no_grad():
+        for k, weight in enumerate(members[1].parameters()):
+            weight.add_(0.01 * (k + 1))
+    logits, _ = StackedNet(members)(torch.stack([obs, obs]))
+    for found, member in zip(logits, members, strict=True):
+        torch.testing.assert_close(found, member(obs)[0], rtol=1e-4, atol=1e-5)
 
 
 def test_it_stands_behind_a_recurrent_cell_too():
@@ -136,7 +212,7 @@ def test_it_stands_behind_a_recurrent_cell_too():
     assert (logits.shape, values.shape, state.shape) == ((4, ACTIONS), (4,), (4, net.state_size))
 
 
-@pytest.mark.parametrize("heads", ["placements", "map"])
+@pytest.mark.parametrize("heads", HEADS)
 @pytest.mark.parametrize("native", [{"encoder": "flat"}, {}])
 def test_a_board_that_convolutions_do_not_see_is_refused(native, heads):
     shown = layout() if native else ObsLayout(5, ACTIONS)

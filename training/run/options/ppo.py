@@ -11,6 +11,10 @@ from training.run.values import require
 
 SCHEDULES = ("constant", "linear", "cosine")
 ENCODERS = ("auto", "flat", "conv", "pixels")
+HEADS = (
+    *("single", "phase"),
+    *("placements", "map", "shift_and_score", "factorised", "cell_attention"),
+)
 RECURRENT = ("none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm")
 # Channels, side of the kernel and stride of the convolutions of Mnih et al., Human-level control
 # through deep reinforcement learning, 2015.
@@ -130,11 +134,13 @@ class NativeConfig:
         ``pixels``: a larger network for images, :mod:`training.nets.pixels`.
     convs : tuple of (int, int, int)
         Convolutions over an image: channels, side of the kernel and stride of each.
-    heads : {"single", "phase", "placements", "map"}
+    heads : {"single", "phase", "placements", "map", "shift_and_score", "factorised", \
+            "cell_attention"}
         ``phase``: a policy head for each decision phase, for tiers that show the phase;
         ``placements``: each action is scored by what convolutions find where it fills the board,
-        and only those that are possible; ``map``: a plane of scores for each orientation. Both for
-        games that tell where actions lie (:class:`training.run.games.Placements`).
+        and only those that are possible; ``map``: a plane of scores for each orientation, as the
+        others (:mod:`training.nets.placements`). For games that tell where actions lie
+        (:class:`training.run.games.Placements`).
     attention : int
         Width of the attention over card slots, for tiers that show cards; 0 for none.
     recurrent : {"none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"}
@@ -218,7 +224,7 @@ class NativeConfig:
         for name, allowed in {
             "trunk": ("separate", "shared"),
             "encoder": ENCODERS,
-            "heads": ("single", "phase", "placements", "map"),
+            "heads": HEADS,
             "recurrent": RECURRENT,
             "value_clip": ("sb3", "max"),
             "value_loss": ("mse", "huber"),
