@@ -43,11 +43,12 @@ def quantile_huber_torch(theta: Tensor, target: Tensor, kappa: float) -> Tensor:
     error = target.detach().unsqueeze(1) - theta.unsqueeze(2)
     size = error.abs()
     inner = size.clamp(max=kappa)
-    weight = (_levels(theta).unsqueeze(1) - (error < 0).to(theta.dtype)).abs()
+    weight = (levels(theta).unsqueeze(1) - (error < 0).to(theta.dtype)).abs()
     return (weight * inner * (size - 0.5 * inner) / kappa).mean(2).sum(1)
 
 
-def _levels(theta: Tensor) -> Tensor:
+def levels(theta: Tensor) -> Tensor:
+    """Return the levels of quantiles (k, K), shape (K,)."""
     count = theta.shape[1]
     return (torch.arange(count, dtype=theta.dtype, device=theta.device) + 0.5) / count
 
@@ -57,10 +58,10 @@ class _QuantileHuber(torch.autograd.Function):
     def forward(ctx: Any, theta: Tensor, target: Tensor, kappa: float) -> Tensor:
         loss, slope = theta.new_empty(len(theta)), torch.empty_like(theta)
         learnt, wanted, level = (
-            x.detach().contiguous().numpy() for x in (theta, target, _levels(theta))
+            x.detach().contiguous().numpy() for x in (theta, target, levels(theta))
         )
         limit = learnt.dtype.type(kappa)
-        _loss_and_slope(learnt, wanted, level, limit, loss.numpy(), slope.numpy())
+        loss_and_slope(learnt, wanted, level, limit, loss.numpy(), slope.numpy())
         ctx.save_for_backward(slope)
         return loss
 
@@ -72,7 +73,7 @@ class _QuantileHuber(torch.autograd.Function):
 
 # The inner loop is over quantiles, whose sums do not depend on each other: it becomes vector code.
 @numba.njit(cache=True, nogil=True)
-def _loss_and_slope(
+def loss_and_slope(
     theta,  # IN float (k, K)
     target,  # IN float (k, J)
     level,  # IN float (K,)
@@ -80,6 +81,7 @@ def _loss_and_slope(
     loss_out,  # OUT float (k,)
     slope_out,  # OUT float (k, K)
 ):
+    """Write the loss of each row, and its slope by the quantiles."""
     rows, count = theta.shape
     half, one = theta.dtype.type(0.5), theta.dtype.type(1.0)
     scale = one / (kappa * theta.dtype.type(target.shape[1]))

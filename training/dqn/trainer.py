@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 from training.dqn import targets
+from training.dqn.adam import ClippedAdam
+from training.dqn.direct import Direct, fits
 from training.dqn.explore import EpsilonGreedy
 from training.dqn.loss import quantile_huber
 from training.dqn.replay import ReplayLanes, TensorReplay
@@ -116,12 +119,12 @@ class DQNTrainer:
         if dqn.compile != "off":
             for net in (self.net, self.target):
                 net.compile_parts(dqn.compile)
-        self.optimizer = torch.optim.Adam(
-            self.net.parameters(),
-            lr=dqn.learning_rate,
-            eps=dqn.adam_eps,
-            fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
+        self.optimizer = ClippedAdam(
+            self._ours, lr=dqn.learning_rate, eps=dqn.adam_eps, max_norm=dqn.max_grad_norm
         )
+        self._direct: Direct | None = None
+        if dqn.compile == "off" and fits(self.net, device):
+            self._direct = Direct(self.net, self.target, dqn.double, dqn.kappa)
         self._explorer = EpsilonGreedy(stream_seed(self.seed, "sampler"))
         self._noise = torch.Generator(device).manual_seed(stream_seed(self.seed, "noise"))
 
@@ -292,6 +295,8 @@ class DQNTrainer:
     def _values(self, obs: Tensor, here: slice, precision: Precision) -> tuple[Tensor, Tensor]:
         """Return the values of actions (n, A) in some lanes, and their states behind them."""
         state = self._state[here]
+        if self._direct is not None:
+            return self._direct.values(obs, precision.name), state
         with precision.autocast():
             if not self.net.is_recurrent:
                 return self.net.logits(obs), state
@@ -315,23 +320,39 @@ class DQNTrainer:
         dqn = self.dqn
         beta = dqn.beta(self.steps / self.total_steps)
         batch = on_device(self.replay.sample(dqn.batch_size, beta), self.device)
+        if self._direct is not None:
+            terms, error = self._direct.gradients(batch, self.precision.name)
+        else:
+            terms, error = self._gradients(batch)
+        norm = self._descend()
+        self.updates += 1
+        self._follow()
+        self.replay.update_priorities(batch.index, error)
+        return torch.cat((terms, norm.view(1)))
+
+    def _descend(self) -> Tensor:
+        """Take a step against the gradients; return their norm."""
+        if self.optimizer.in_one_pass:
+            return self.optimizer.descend()
+        self.precision.unscale(self.optimizer)
+        norm = torch.nn.utils.clip_grad_norm_(self._ours, self.dqn.max_grad_norm)
+        self.precision.step(self.optimizer)
+        increment_version(self._ours)  # which torch's kernel for a step leaves as it is
+        self.optimizer.zero_grad(set_to_none=True)
+        return norm.detach()
+
+    def _gradients(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Set the gradients of the loss of a batch; see :meth:`Direct.gradients`."""
         for net in (self.net, self.target):
             net.draw_noise(1, self._noise)
         with self.precision.autocast():
             theta, target, further = self._evaluate(batch)
-        loss = (batch.weight * quantile_huber(theta, target, dqn.kappa)).mean()
+        loss = (batch.weight * quantile_huber(theta, target, self.dqn.kappa)).mean()
         self.precision.scale(loss + further).backward()
-        self.precision.unscale(self.optimizer)
-        norm = torch.nn.utils.clip_grad_norm_(self._ours, dqn.max_grad_norm)
-        self.precision.step(self.optimizer)
-        self.optimizer.zero_grad(set_to_none=True)
-        self.updates += 1
-        self._follow()
         means = theta.detach().mean(1)
         error = (target.mean(1) - means) * (batch.weight > 0)
-        self.replay.update_priorities(batch.index, error)
-        terms = (loss, further, error.abs().mean(), means.mean(), norm)
-        return torch.stack([term.detach() for term in terms])
+        terms = (loss, further, error.abs().mean(), means.mean())
+        return torch.stack([term.detach() for term in terms]), error
 
     def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Return quantiles, targets and a further loss; see :mod:`training.dqn.targets`."""
@@ -352,10 +373,12 @@ class DQNTrainer:
         lanes = torch.arange(self.dqn.batch_size, device=self.replay.device) % self.num_envs
         obs = self.replay.observations(head + lanes).to(self.device)
         context = Precision(precision, self.device)
-
         state = torch.zeros(len(obs), self.net.state_size, device=self.device)
 
         def minibatch() -> None:
+            if self._direct is not None:
+                self._direct.passes(obs, precision)
+                return
             with context.autocast():
                 quantiles = self.net.head(self.net.latent(obs, state=state)[0])
             quantiles.float().square().mean().backward()

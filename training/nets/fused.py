@@ -21,10 +21,35 @@ from training.nets.activations import ACTIVATIONS, Tanh
 _FUSED: dict[type[nn.Module], str] = {Tanh: "tanh", nn.ReLU: "relu"}
 
 
+def layer(x: Tensor, weight: Tensor, bias: Tensor, activation: str) -> Tensor:
+    """Return a layer's output (n, size_out), of features (n, size_in); see :func:`available`.
+
+    Parameters
+    ----------
+    x, weight, bias : Tensor, all of one type
+    activation : str
+        As oneDNN calls it; ``none`` for none.
+    """
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, activation, [], "")
+    return y
+
+
+def before_activation(grad: Tensor, y: Tensor, activation: str) -> Tensor:
+    """Return the gradient by what an activation was given, from that by its output ``y``."""
+    if activation == "tanh":
+        return torch.ops.aten.tanh_backward(grad, y)
+    return torch.ops.aten.threshold_backward(grad, y, 0)
+
+
+def fused_name(activation: nn.Module) -> str | None:
+    """Return what oneDNN calls an activation; None if it has none such."""
+    return _FUSED.get(type(activation))
+
+
 class _Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, activation: str) -> Tensor:
-        y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, activation, [], "")
+        y = layer(x, weight, bias, activation)
         ctx.activation = activation
         ctx.save_for_backward(x, weight, y)
         return y
@@ -32,10 +57,7 @@ class _Layer(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None]:
         x, weight, y = ctx.saved_tensors
-        if ctx.activation == "tanh":
-            grad = torch.ops.aten.tanh_backward(grad, y)
-        else:
-            grad = torch.ops.aten.threshold_backward(grad, y, 0)
+        grad = before_activation(grad, y, ctx.activation)
         by_x = grad @ weight if ctx.needs_input_grad[0] else None
         return by_x, grad.t() @ x, grad.sum(0), None
 
@@ -57,8 +79,8 @@ class Layers(nn.Sequential):
             out: Tensor = super().forward(x)
             return out
         x = x.to(torch.bfloat16)
-        for linear, activation in self._pairs():
-            name = _FUSED.get(type(activation))
+        for linear, activation in self.pairs():
+            name = fused_name(activation)
             if name is None:
                 x = activation(linear(x))
             else:
@@ -66,7 +88,8 @@ class Layers(nn.Sequential):
                 x = _Layer.apply(x, weight, bias, name)
         return x
 
-    def _pairs(self) -> Iterator[tuple[Any, nn.Module]]:
+    def pairs(self) -> Iterator[tuple[Any, nn.Module]]:
+        """Return each linear layer with its activation."""
         modules = iter(self)
         return zip(modules, modules, strict=True)
 

@@ -43,14 +43,15 @@ class QuantileHead(nn.Module):
 
     def __init__(self, size_in: int, num_actions: int, config: DQNConfig) -> None:
         super().__init__()
-        self._shape = (num_actions, config.num_quantiles)
+        self.num_actions, self.num_quantiles = num_actions, config.num_quantiles
         self.advantage = stream(size_in, num_actions * config.num_quantiles, config)
         self.state = stream(size_in, config.num_quantiles, config) if config.dueling else None
         self.bonus = nn.Linear(size_in, num_actions) if config.bonus_head else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the quantiles, shape (n, A, K), of what layers before (n, size_in) found."""
-        quantiles: Tensor = self.advantage(x).unflatten(1, self._shape)
+        shape = (self.num_actions, self.num_quantiles)
+        quantiles: Tensor = self.advantage(x).unflatten(1, shape)
         if self.bonus is not None:
             quantiles = quantiles + self.bonus(x).unsqueeze(2)
         if self.state is None:
@@ -62,19 +63,23 @@ class QuantileHead(nn.Module):
 
         The mean of linear outputs is the output of the mean weights, which are K times fewer.
         """
-        if type(self.advantage) is not nn.Linear:
-            means: Tensor = self(x).mean(2)
-            return means
-        weight = self.advantage.weight.unflatten(0, self._shape).mean(1)
-        bias = self.advantage.bias.unflatten(0, self._shape).mean(1)
-        advantage = F.linear(x, weight, bias)
+        if type(self.advantage) is nn.Linear:
+            return F.linear(x, *self.mean_layer())
+        means: Tensor = self(x).mean(2)
+        return means
+
+    def mean_layer(self) -> tuple[Tensor, Tensor]:
+        """Return weights (A, size_in) and bias (A,) of the means, of a head of linear layers."""
+        return self._mean("weight"), self._mean("bias")
+
+    def _mean(self, name: str) -> Tensor:
+        shape = (self.num_actions, self.num_quantiles)
+        values: Tensor = getattr(self.advantage, name).unflatten(0, shape).mean(1)
         if self.bonus is not None:
-            advantage = advantage + self.bonus(x)
+            values = values + getattr(self.bonus, name)
         if self.state is None:
-            return advantage
-        assert isinstance(self.state, nn.Linear)
-        value = F.linear(x, self.state.weight.mean(0, keepdim=True), self.state.bias.mean(0, True))
-        return value + advantage - advantage.mean(1, keepdim=True)
+            return values
+        return getattr(self.state, name).mean(0) + values - values.mean(0)
 
 
 def stream(size_in: int, size_out: int, config: DQNConfig) -> nn.Module:

@@ -1,0 +1,220 @@
+"""Values and gradients of a plain network on a CPU, without autograd.
+
+Hidden layers and a linear head are five products of matrices, forward and backward. With a batch of
+a few hundred decisions, autograd and autocast take longer than the products do, for the hundred
+small operations between them. Here weights are rounded once for each change, and everything between
+the head's output and its gradient is one loop in Numba.
+
+The definition is :func:`training.dqn.targets.of_decisions` with :mod:`training.dqn.loss`, which
+serves every other network and device; tests hold this to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from training.dqn.direct_kernel import loss_rows
+from training.dqn.loss import levels
+from training.dqn.replay import Batch
+from training.nets.encoders import Encoder
+from training.nets.fused import available, before_activation, fused_name, layer
+from training.nets.q_network import QNetwork
+
+_DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+# Of which the sides of rounded matrices are multiples: 11 outputs take oneDNN twice as long as 16.
+_SIDE = 16
+
+
+def fits(net: QNetwork, device: torch.device) -> bool:
+    """Tell whether a network is nothing but hidden layers and a linear head, on a CPU."""
+    head = net.head
+    return (
+        device.type == "cpu"
+        and available()
+        and type(net.encoder) is Encoder
+        and not list(net.encoder.parameters())
+        and all(fused_name(activation) for _, activation in net.layers.pairs())
+        and all(type(part) is nn.Linear for part in head.children())
+        and not net.is_recurrent
+    )
+
+
+class Products:
+    """The products of matrices of a network, in one precision.
+
+    Parameters
+    ----------
+    net : QNetwork
+        One that :func:`fits`.
+    dtype : torch.dtype
+        Of the products; parameters stay as they are, and are taken over whenever they change.
+    """
+
+    def __init__(self, net: QNetwork, dtype: torch.dtype) -> None:
+        self._encoder, self._head, self._dtype = net.encoder, net.head, dtype
+        pairs = list(net.layers.pairs())
+        self._activations = [str(fused_name(activation)) for _, activation in pairs]
+        # The parts of a matrix, one below the other: one of each hidden layer, those of the head.
+        self._parts: list[list[nn.Linear]] = [[linear] for linear, _ in pairs]
+        self._parts.append([part for part in net.head.children() if isinstance(part, nn.Linear)])
+        self._weights: list[Tensor] = []
+        self._biases: list[Tensor] = []
+        self._parameters: list[Tensor] = []
+        self._places: list[Tensor] = []  # of the parameters, in those matrices
+        for parts in self._parts:
+            size_in, size_out = parts[0].in_features, sum(part.out_features for part in parts)
+            shape = self._side(size_out), self._side(size_in)
+            weight, bias = torch.zeros(shape, dtype=dtype), torch.zeros(shape[0], dtype=dtype)
+            for part, rows in _rows(parts):
+                self._parameters += [part.weight, part.bias]
+                self._places += [weight[rows, :size_in], bias[rows]]
+            self._weights.append(weight)
+            self._biases.append(bias)
+        self._versions: list[int] = []
+        self._mean: tuple[Tensor, Tensor] | None = None
+
+    def _side(self, size: int) -> int:
+        return size if self._dtype == torch.float32 else -(-size // _SIDE) * _SIDE
+
+    def refresh(self) -> None:
+        """Take the parameters over if they have changed."""
+        versions = [parameter._version for parameter in self._parameters]
+        if versions == self._versions:
+            return
+        torch._foreach_copy_(self._places, self._parameters)
+        self._versions, self._mean = versions, None
+
+    def features(self, *obs: Tensor) -> Tensor:
+        """Return observations, one batch below the other, as the first product takes them."""
+        x = torch.zeros(sum(map(len, obs)), self._weights[0].shape[1], dtype=self._dtype)
+        first = 0
+        for part in obs:
+            rows = slice(first, first := first + len(part))
+            x[rows, : self._encoder.size_out] = self._encoder(part)
+        return x
+
+    def hidden(self, x: Tensor) -> list[Tensor]:
+        """Return what each hidden layer makes of features; the features come first."""
+        found = [x]
+        matrices = zip(self._weights[:-1], self._biases[:-1], self._activations, strict=True)
+        for weight, bias, activation in matrices:
+            found.append(layer(found[-1], weight, bias, activation))
+        return found
+
+    def outputs(self, last: Tensor) -> Tensor:
+        """Return the outputs of the head's parts side by side, float32, shape (n, outputs).
+
+        Behind those of :meth:`QuantileHead.children` there may be columns without a meaning.
+        """
+        return layer(last, self._weights[-1], self._biases[-1], "none").float()
+
+    def means(self, last: Tensor) -> Tensor:
+        """Return the values of actions, float32, shape (n, A)."""
+        if self._mean is None:
+            weight, bias = self._head.mean_layer()
+            side = self._side(len(bias))
+            both = weight.new_zeros(side, self._weights[-1].shape[1]), bias.new_zeros(side)
+            both[0][: len(bias), : weight.shape[1]] = weight
+            both[1][: len(bias)] = bias
+            self._mean = both[0].to(self._dtype), both[1].to(self._dtype)
+        return layer(last, *self._mean, "none")[:, : self._head.num_actions].float()
+
+    def backward(self, found: list[Tensor], grad: Tensor) -> None:
+        """Set the gradients of the parameters.
+
+        Parameters
+        ----------
+        found : list of Tensor
+            Of :meth:`hidden`.
+        grad : Tensor of float32, shape (n, outputs)
+            By :meth:`outputs`.
+        """
+        grad = grad.to(self._dtype)
+        for k in reversed(range(len(found))):
+            by_weight, by_bias = grad.t() @ found[k], grad.sum(0)
+            for part, rows in _rows(self._parts[k]):
+                part.weight.grad = by_weight[rows, : part.in_features].float()
+                part.bias.grad = by_bias[rows].float()
+            if k:
+                grad = before_activation(
+                    grad @ self._weights[k], found[k], self._activations[k - 1]
+                )
+
+
+def _rows(parts: list[nn.Linear]) -> Iterator[tuple[nn.Linear, slice]]:
+    """Yield each layer with its rows in the matrix of all of them."""
+    first = 0
+    for part in parts:
+        yield part, slice(first, first + part.out_features)
+        first += part.out_features
+
+
+class Direct:
+    """What a trainer asks of its networks, by their products.
+
+    Parameters
+    ----------
+    net, target : QNetwork
+        Such that :func:`fits`.
+    double : bool
+        See :class:`training.run.options.dqn.DQNConfig`.
+    kappa : float
+    """
+
+    def __init__(self, net: QNetwork, target: QNetwork, double: bool, kappa: float) -> None:
+        self._nets = {name: Products(net, dtype) for name, dtype in _DTYPES.items()}
+        self._targets = {name: Products(target, dtype) for name, dtype in _DTYPES.items()}
+        self._double, self._kappa, self._head = double, np.float32(kappa), net.head
+        self._level = levels(torch.empty(1, net.head.num_quantiles)).numpy()
+
+    @torch.no_grad()
+    def values(self, obs: Tensor, precision: str) -> Tensor:
+        """Return the values of actions, float32, shape (n, A), in a precision by its name."""
+        net = self._nets[precision]
+        net.refresh()
+        return net.means(net.hidden(net.features(obs))[-1])
+
+    @torch.no_grad()
+    def passes(self, obs: Tensor, precision: str) -> None:
+        """Go forward and backward once; the gradients are of no use."""
+        net = self._nets[precision]
+        net.refresh()
+        found = net.hidden(net.features(obs))
+        net.backward(found, net.outputs(found[-1]))
+
+    @torch.no_grad()
+    def gradients(self, batch: Batch, precision: str) -> tuple[Tensor, Tensor]:
+        """Set the gradients of the mean loss of some decisions.
+
+        Returns
+        -------
+        Tensor of float64, shape (4,)
+            Means of loss, further loss (there is none), absolute error and value.
+        Tensor of float32, shape (k,)
+            Temporal-difference errors.
+        """
+        net, target, k = self._nets[precision], self._targets[precision], len(batch.action)
+        net.refresh()
+        target.refresh()
+        both = net.features(batch.obs, batch.next_obs)
+        behind = target.hidden(both[k:])[-1]
+        every = net.hidden(both if self._double else both[:k])
+        chooser = net.means(every[-1][k:]) if self._double else target.means(behind)
+        found = [x[:k] for x in every]
+        outputs = net.outputs(found[-1])
+        grad, error, sums = torch.zeros_like(outputs), torch.empty(k), np.zeros(3)
+        head = self._head
+        shape = (head.num_actions, head.num_quantiles, head.state is not None)
+        loss_rows(  # type: ignore[call-arg]
+            *(x.numpy() for x in (outputs, target.outputs(behind), chooser, batch.next_mask)),
+            *(x.numpy() for x in (batch.action, batch.reward, batch.discount, batch.weight)),
+            *(*shape, head.bonus is not None, self._level, self._kappa),
+            *(grad.numpy(), error.numpy(), sums),
+        )
+        net.backward(found, grad)
+        loss, off, value = sums / k
+        return torch.tensor((loss, 0.0, off, value), dtype=torch.float64), error
