@@ -157,8 +157,25 @@ def test_real_rows_go_on_from_where_they_were(env, cell):
         assert np.array_equal(engine.obs, twin.obs)
 
 
+@pytest.mark.parametrize("afresh", [False, True])
+def test_the_clock_of_an_episode_goes_on_or_begins_anew(afresh):
+    engine = fastenv.make_engine("Prospector-v0", 4)
+    archive = StateArchive(engine, prospector_node, p_archive=1.0, afresh=afresh)
+    engine.reset_many(seeds=1)
+    for _ in range(3):
+        engine.step_many(fastenv.sample_legal(engine.mask, 0))
+    archive.observe(engine, None)
+    kept = archive.blobs.copy()
+    archive.reset(np.arange(4))
+    found = engine.get_states()
+    assert set(found["ep_length"]) == {0 if afresh else 3}
+    assert not found["ep_return"].any() or not afresh
+    assert np.array_equal(archive.blobs, kept)
+
+
 def test_mistakes_are_named():
     engine = Trace(2)
-    for field, value in (("max_cells", 0), ("p_archive", 1.5), ("sampling", "best")):
+    wrong = (("max_cells", 0), ("p_archive", 1.5), ("sampling", "best"), ("afresh", 1))
+    for field, value in wrong:
         with pytest.raises(ConfigError, match=field):
             StateArchive(engine, cell_of, **{field: value})

@@ -33,7 +33,8 @@ class StateArchive(Tracker):
     """State rows by cell, and episodes that begin in them.
 
     A row has its generator in it: what chance brings after it is the same each time. It has the
-    sums of its episode too, so ``ep_return`` is that from the first state on.
+    sums of its episode too, so ``ep_return`` is that from the first state on, unless it is taken
+    ``afresh``.
 
     Parameters
     ----------
@@ -51,6 +52,10 @@ class StateArchive(Tracker):
         Probability that an episode begins in a state of the archive.
     sampling : "inverse_sqrt" or "least_visited"
         See :meth:`sample_frontier`.
+    afresh : bool
+        Return and length of an episode count from the archived state on. Where episodes are cut
+        off early, those that begin in the archive are then as long as others, and what they come
+        to is archived in turn.
     seed : int
         Of the archive's own generator.
 
@@ -78,6 +83,7 @@ class StateArchive(Tracker):
         capture_min_visits: int = 3,
         p_archive: float = 0.5,
         sampling: Literal["inverse_sqrt", "least_visited"] = "inverse_sqrt",
+        afresh: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__(engine)
@@ -87,10 +93,12 @@ class StateArchive(Tracker):
             raise ConfigError(f"p_archive={p_archive}: must be from 0 to 1")
         if sampling not in ("inverse_sqrt", "least_visited"):
             raise ConfigError(f"sampling={sampling!r}: must be inverse_sqrt or least_visited")
+        if not isinstance(afresh, bool):
+            raise ConfigError(f"afresh={afresh!r}: must be true or false")
         self._cell = checked(engine, cell)
         self._score = None if score is None else checked(engine, score)
         self._counter, self._limit = visits, capture_min_visits
-        self._p, self._sampling = p_archive, sampling
+        self._p, self._sampling, self._afresh = p_archive, sampling, afresh
         self._rng = np.random.default_rng(seed)
         n = engine.num_envs
         self._blobs = np.zeros((max_cells, engine.spec.state_dtype.itemsize), np.uint8)
@@ -182,7 +190,11 @@ class StateArchive(Tracker):
             return
         outputs: tuple[Array, ...] = (engine.reward, engine.terminated, engine.truncated)
         before: list[Array] = [column[lanes].copy() for column in outputs]
-        engine.set_state(lanes, self._blobs[self.sample_frontier(len(lanes))])
+        blobs = self._blobs[self.sample_frontier(len(lanes))]
+        if self._afresh:
+            rows = blobs.view(engine.spec.state_dtype)
+            rows["ep_return"], rows["ep_length"] = 0, 0
+        engine.set_state(lanes, blobs)
         for column, values in zip(outputs, before, strict=True):
             column[lanes] = values
         self.placed[lanes] = True
