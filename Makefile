@@ -25,7 +25,7 @@ slow-test: $(EXTENSION)
 rllib: $(RLLIB_VENV) $(EXTENSION)
 
 rllib-test: rllib
-	$(RLLIB) -m pytest tests/test_rllib_adapter.py $(PYTEST_ARGS)
+	$(RLLIB) -m pytest tests/test_rllib_adapter.py tests/training/rllib $(PYTEST_ARGS)
 
 bench: $(EXTENSION)
 	$(PY) -m training.benchmark_v9 --short

@@ -16,7 +16,7 @@ LAYERS = (
     ("evaluation",),
     ("callbacks", "selfplay"),
     ("ppo", "dqn"),
-    ("sb3", "ensemble"),
+    ("sb3", "ensemble", "rllib"),
     ("policies",),
     ("games",),
     ("hier",),

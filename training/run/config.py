@@ -23,11 +23,12 @@ from training.run.options.evaluation import EvaluationConfig
 from training.run.options.hier import HierConfig
 from training.run.options.mask_schedule import LateAction
 from training.run.options.ppo import NativeConfig, PPOConfig
+from training.run.options.rllib import RLlibConfig
 from training.run.options.selfplay import SelfPlayConfig
 from training.run.options.shaping import ShapingConfig
 from training.run.values import Schedule, build, canonical_json, require, shown
 
-TRAINERS = ("native", "sb3", "hier", "ensemble", "dqn")
+TRAINERS = ("native", "sb3", "hier", "ensemble", "dqn", "rllib")
 ENV_IMPLS = ("reference", "fast", "auto")
 
 
@@ -39,10 +40,10 @@ class RunConfig:
     ----------
     env : str
         Environment id, with or without the namespace.
-    trainer : {"native", "sb3", "hier", "ensemble", "dqn"}
+    trainer : {"native", "sb3", "hier", "ensemble", "dqn", "rllib"}
         :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, a Manager and a Worker with
-        :mod:`training.hier`, several networks at once with :mod:`training.ensemble`, or
-        :mod:`training.dqn`.
+        :mod:`training.hier`, several networks at once with :mod:`training.ensemble`,
+        :mod:`training.dqn`, or PPO of Ray RLlib with :mod:`training.rllib`.
     name : str or None
         Folder under ``runs/``; None makes one up from the id and the time.
     preset : str or None
@@ -87,7 +88,7 @@ class RunConfig:
         Draw curves on Weights & Biases too (:class:`training.logs.boards.WandbBoard`).
     selfplay : SelfPlayConfig or None
         Opponents that are snapshots of the learner; None for none.
-    ppo, native, hier, ensemble, dqn, checkpoints, evaluation : see there
+    ppo, native, hier, ensemble, dqn, rllib, checkpoints, evaluation : see there
     """
 
     env: str = "SkullKingWorker-v0"
@@ -118,6 +119,7 @@ class RunConfig:
     hier: HierConfig = field(default_factory=HierConfig)
     ensemble: EnsembleConfig = field(default_factory=EnsembleConfig)
     dqn: DQNConfig = field(default_factory=DQNConfig)
+    rllib: RLlibConfig = field(default_factory=RLlibConfig)
     checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
@@ -155,6 +157,8 @@ class RunConfig:
             self.ppo.check_rollout(self.num_envs)
         if self.trainer != "hier":
             self._check_unused("hier", vars(HierConfig()), "hier")
+        if self.trainer != "rllib":
+            self._check_unused("rllib", vars(RLlibConfig()), "rllib")
         if self.trainer in ("sb3", "dqn"):
             self._check_unused("native", vars(NativeConfig()), "native")
         else:
@@ -168,6 +172,8 @@ class RunConfig:
             self._check_sb3()
         else:
             self._check_native()
+        if self.trainer == "rllib":
+            self._check_rllib()
 
     def _check_unused(self, section: str, usual: Mapping[str, Any], owner: str) -> None:
         """Refuse options that belong to another trainer, unless they have their usual values."""
@@ -236,6 +242,31 @@ class RunConfig:
         for name in ("window_ticks", "trackers"):
             one = groups == 1 or not getattr(self, name)
             require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
+
+    def _check_rllib(self) -> None:
+        """Refuse what belongs to loops of ours, or to what RLlib computes otherwise."""
+        self.rllib.check_sizes(self.num_envs, self.rollout, self.ppo.batch_size)
+        usual = RunConfig.__dataclass_fields__
+        for name in ("deterministic", "mask_schedule", "episode_events", "window_ticks"):
+            value = getattr(self, name)
+            require(value == usual[name].default, name, value, "left out with trainer='rllib'")
+        for name in ("trackers", "gate"):
+            value = getattr(self, name)
+            require(not value, name, value, "empty with trainer='rllib'")
+        for name, possible in {"precision": (None, "fp32"), "target_kl": (None,)}.items():
+            value = getattr(self.ppo, name)
+            allowed = f"{' or '.join(map(str, possible))} with trainer='rllib'"
+            require(value in possible, f"ppo.{name}", value, allowed)
+        schedule = self.ppo.lr_schedule
+        allowed = "'constant' or 'linear' with trainer='rllib'"
+        require(schedule != "cosine", "ppo.lr_schedule", schedule, allowed)
+        ours = NativeConfig()
+        for name in (
+            *("recurrent", "norm_adv", "value_clip", "value_loss", "clip_schedule"),
+            *("ent_schedule", "env_groups", "compile", "hindsight", "clip_range_vf"),
+        ):
+            value, only = getattr(self.native, name), getattr(ours, name)
+            require(value == only, f"native.{name}", value, f"{only!r} with trainer='rllib'")
 
     @property
     def precision(self) -> str:

@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.train", description=DESCRIPTION)
     parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
-    parse.add_argument("--trainer", help="native, sb3, hier, ensemble or dqn")
+    parse.add_argument("--trainer", help="native, sb3, hier, ensemble, dqn or rllib")
     parse.add_argument("--config", help="YAML or JSON file of options")
     parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
     parse.add_argument("--name", help="name of the run, a folder under --runs")

@@ -19,6 +19,7 @@ _MODULES = {
     "hier": "training.hier.run",
     "ensemble": "training.ensemble.run",
     "dqn": "training.dqn.run",
+    "rllib": "training.rllib.run",
 }
 
 
@@ -27,7 +28,7 @@ def module_of(trainer: str) -> Any:
 
     Parameters
     ----------
-    trainer : {"native", "sb3", "hier", "ensemble", "dqn"}
+    trainer : {"native", "sb3", "hier", "ensemble", "dqn", "rllib"}
 
     Raises
     ------

@@ -1,0 +1,116 @@
+"""Runs with trainer ``rllib``: metrics, checkpoints, resume, and who plays what they learnt."""
+
+import json
+import threading
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+pytest.importorskip("ray", reason="needs Ray RLlib: make rllib-test")
+
+import torch
+
+from training import load_policy
+from training.run.jsonl import read_lines
+from training.train import main
+
+# RLlib registers its environments anew in every runner, which Gymnasium warns of.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*Overriding environment")]
+
+TINY = {
+    "trainer": "rllib",
+    "num_envs": 8,
+    "total_steps": 256,
+    "torch_threads": 1,
+    "ppo": {
+        **{"n_steps": 16, "batch_size": 64, "n_epochs": 2, "net_arch": [32]},
+        "lr_schedule": "linear",
+    },
+    "checkpoints": {"every": 128},
+    "evaluation": {"during": "off", "games": 4, "episodes": 8, "bootstrap": 50},
+}
+
+
+def train(runs, name, env, *flags, **options):
+    config = runs / f"{name}.json"
+    config.write_text(json.dumps({"env": env, **TINY, **options}))
+    return main(["--config", str(config), "--runs", str(runs), "--name", name, *flags])
+
+
+def test_trains_evaluates_and_goes_on(tmp_path):
+    env = "SkullKingWorker-v0"
+    evaluation = TINY["evaluation"] | {"opponents": ["random"]}
+    assert train(tmp_path, "run", env, evaluation=evaluation) == 0
+    run = tmp_path / "run"
+    records = read_lines(run / "metrics.jsonl")
+    assert records[-1]["step"] >= 256
+    for record in records:
+        assert {"loss", "policy_loss", "value_loss", "entropy", "lr"} <= record["train"].keys()
+        assert {"sample", "update", "sync"} <= record["phases"].keys()
+        assert record["episode"]["n"] > 0
+    assert records[-1]["train"]["lr"] < records[0]["train"]["lr"]
+    assert json.loads((run / "evaluation.json").read_text())
+    policy = load_policy(run)
+    before = dict(policy_parameters(run))
+    vec = policy.make_vec(4)
+    obs, infos = vec.reset(seed=0)
+    for _ in range(20):
+        actions, _ = policy.act(obs, infos["action_mask"])
+        obs, *_, infos = vec.step(actions)
+    steps = records[-1]["step"]
+    flags = ("--resume", "--no-evaluation", "--total-steps", str(steps + 256))
+    assert train(tmp_path, "run", env, *flags, evaluation=evaluation) == 0
+    records = read_lines(run / "metrics.jsonl")
+    assert [record["iter"] for record in records] == list(range(1, len(records) + 1))
+    assert records[-1]["step"] >= steps + 256
+    after = policy_parameters(run)
+    assert any(not torch.equal(after[name], value) for name, value in before.items())
+
+
+def policy_parameters(run):
+    newest = (run / "checkpoints" / (run / "checkpoints/latest").read_text().strip()) / "model.pt"
+    return torch.load(newest, weights_only=True)["policy"]
+
+
+@pytest.mark.parametrize("env", ["Prospector-v0", "DrMarioVersus-v0", "GameBoyOverworld-v0"])
+def test_every_game(env, tmp_path):
+    """Images, structured observations, decisions that last, and a game of two in its one view."""
+    options = {"schedules": {}, "num_envs": 2, "total_steps": 32}
+    ppo = TINY["ppo"] | {"n_steps": 16, "batch_size": 16, "n_epochs": 1}
+    assert train(tmp_path, "run", env, "--no-evaluation", **options, ppo=ppo) == 0
+    policy = load_policy(tmp_path / "run")
+    vec = policy.make_vec(2)
+    obs, infos = vec.reset(seed=0)
+    actions, _ = policy.act(obs, infos["action_mask"])
+    assert infos["action_mask"][np.arange(2), actions].all()
+
+
+def kill_a_runner(metrics, killed):
+    """End an env runner by SIGKILL, once two iterations are done."""
+    while not metrics.is_file() or len(read_lines(metrics)) < 2:
+        time.sleep(0.1)
+    for process in psutil.process_iter(["name", "cmdline"]):
+        if any("SingleAgentEnvRunner" in part for part in process.info["cmdline"] or ()):
+            process.kill()
+            killed.append(time.time())
+            return
+
+
+def test_goes_on_when_a_runner_is_lost(tmp_path):
+    """Nothing is lost but what that runner was sampling; another takes its place."""
+    run, killed = tmp_path / "run", []
+    watch = threading.Thread(target=kill_a_runner, args=(run / "metrics.jsonl", killed))
+    watch.start()
+    steps, rllib = 128 * 40, {"env_runners": 2}
+    env = "SkullKingWorker-v0"
+    assert train(tmp_path, "run", env, "--no-evaluation", total_steps=steps, rllib=rllib) == 0
+    watch.join()
+    records, events = read_lines(run / "metrics.jsonl"), read_lines(run / "events.jsonl")
+    assert [record["iter"] for record in records] == list(range(1, len(records) + 1))
+    assert {event["event"] for event in events} >= {"env runners lost", "env runners back"}
+    assert {record["env_runners"] for record in records} >= {1, 2}
+    following = min(record["time"] for record in records if record["time"] > killed[0])
+    assert following - killed[0] < 60
+    assert records[-1]["step"] >= steps

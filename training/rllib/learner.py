@@ -1,0 +1,372 @@
+"""PPO of RLlib as a run needs it; what its processes run is in :mod:`training.rllib.module`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import ray
+from gymnasium import VectorizeMode
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.tune.registry import register_env
+
+from training.rllib.module import (
+    ActorCriticLearner,
+    ActorCriticModule,
+    Episodes,
+    Lanes,
+    configure,
+    net_of,
+    set_state_of,
+    state_of,
+)
+from training.run import checkpoint, envs, sizes
+from training.run.checkpoint import Checkpoint
+from training.run.config import RunConfig
+from training.run.finite import TrainingError, check_loss, check_parameters
+from training.run.folder import RunError
+from training.run.loop import Loop
+from training.run.options.ppo import scheduled
+from training.run.session import Snapshot
+
+ENV = "fastenv lanes"
+PATIENCE_S = 300.0  # to wait for an env runner when all are lost
+
+# What RLlib's learner logs, and what it is called in metrics.jsonl.
+_TRAIN_VALUES = {
+    "total_loss": "loss",
+    "policy_loss": "policy_loss",
+    "vf_loss": "value_loss",
+    "entropy": "entropy",
+    "vf_explained_var": "explained_variance",
+    "default_optimizer_learning_rate": "lr",
+    "gradients_default_optimizer_global_norm": "grad_norm",
+}
+
+
+class OneLane:
+    """A lane to ask about the game, whose knobs are those of the lanes of all env runners.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+
+    Attributes
+    ----------
+    knobs : dict
+        What has been set until now.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        self._engine = engine
+        self.knobs: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the engine has."""
+        return getattr(self._engine, name)
+
+    def configure(self, name: str, value: Any, idx: Any = None) -> None:
+        """Set a knob; refuses as the engine does."""
+        self._engine.configure(name, value, idx)
+        self.knobs[name] = value
+
+
+class RLlibLearner:
+    """RLlib's PPO; see :class:`training.run.session.Learner`.
+
+    Episodes that are under way are not saved: a run that goes on begins new ones.
+
+    Parameters
+    ----------
+    config : RunConfig
+    lanes : Lanes
+        Of :func:`training.rllib.run.lanes`.
+    """
+
+    precision = "fp32"
+
+    def __init__(self, config: RunConfig, lanes: envs.Lanes) -> None:
+        self._config, self.impl = config, lanes.impl
+        self._lane = OneLane(lanes.engines[0])
+        self.engines: list[Any] = [self._lane]
+        self._net = net_of(config)
+        self._optimizer: dict[str, Any] | None = None
+        self._algorithm: Any = None
+        self.updates = 0
+
+    @property
+    def device(self) -> str:
+        """Where the network is updated."""
+        return "cuda" if self._config.rllib.gpus_per_learner > 0 else "cpu"
+
+    def sizes(self) -> str:
+        """Return one line on what the options amount to."""
+        engine, given = self.engines[0], self._config.rllib
+        line = sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+        return f"{line}; {given.env_runners} env runners, {given.learners} learners of RLlib"
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the summary says of network and rollout."""
+        return {
+            **sizes.facts(self._config, self.device),
+            "ppo_num_workers": self._config.rllib.env_runners,
+        }
+
+    # -- training --------------------------------------------------------------------------------
+
+    def learn(self, loop: Loop) -> None:
+        """Train to the end, or until the loop says to stop."""
+        self._begin(loop.steps)
+        while loop.steps < self._config.total_steps:
+            if not loop.begin_iteration(self._send_knobs):
+                return
+            result, runners = self._iterate(loop)
+            loop.now += int(result["env_runners"]["num_env_steps_sampled"])
+            self._take_over()
+            train = self._train_values(result, loop.iteration + 1)
+            loop.end_iteration(train, _phases(result), env_runners=runners, **_episodes(result))
+        loop.finish()
+
+    def _begin(self, steps: int) -> None:
+        """Start Ray and the algorithm, where a run that goes on left it."""
+        start_ray(self._config)
+        register_env(ENV, Lanes)
+        backend = self.impl.backend
+        self._algorithm = algorithm_config(self._config, steps, backend).build_algo()
+        self._algorithm.knobs, self._algorithm.decisions = self._lane.knobs, steps
+        if self._optimizer is not None:
+            state = {"policy": self._net.state_dict(), "optimizer": self._optimizer}
+            group = self._algorithm.learner_group
+            _answers(group.foreach_learner(partial(set_state_of, state=state)))
+            self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=group)
+
+    def _send_knobs(self) -> None:
+        group = self._algorithm.env_runner_group
+        knobs = dict(self._lane.knobs)
+        if knobs != getattr(self, "_sent", {}):
+            group.foreach_env_runner(partial(configure, knobs=knobs))
+            self._sent = knobs
+
+    def _iterate(self, loop: Loop) -> tuple[Mapping[str, Any], int]:
+        """Train until something was sampled; return what RLlib says, and how many runners are up.
+
+        Says of env runners that are lost, with the fragments they were sampling, and of those that
+        come back.
+        """
+        group, begin = self._algorithm.env_runner_group, time.perf_counter()
+        self._algorithm.decisions = loop.steps
+        while True:
+            up = set(group.healthy_env_runner_ids())
+            result = self._algorithm.train()
+            now = set(group.healthy_env_runner_ids())
+            if lost := sorted(up - now):
+                loop.log.event("env runners lost", step=loop.steps, runners=lost)
+                names, every = ", ".join(map(str, lost)), group.num_remote_env_runners()
+                loop.log.warn(
+                    f"lost env runner {names} of {every}, and the fragments of episodes that were "
+                    "being sampled there; the others go on"
+                )
+            if back := sorted(now - up):
+                loop.log.event("env runners back", step=loop.steps, runners=back)
+            if result.get("env_runners", {}).get("num_env_steps_sampled"):
+                return result, len(now)
+            if time.perf_counter() - begin > PATIENCE_S:
+                raise TrainingError(
+                    f"no env runner has come back in {PATIENCE_S:.0f} s: see to the cluster, and "
+                    "go on from the last checkpoint."
+                )
+
+    def _take_over(self) -> None:
+        """Copy what the learners have come to; all of them have the same."""
+        group = self._algorithm.learner_group
+        first = {} if group.is_local else {"remote_actor_ids": [0]}
+        state = _answers(group.foreach_learner(state_of, **first))[0]
+        self._net.load_state_dict(state["policy"])
+        self._optimizer = state["optimizer"]
+
+    def _train_values(self, result: Mapping[str, Any], iteration: int) -> dict[str, Any]:
+        found = result["learners"][DEFAULT_MODULE_ID]
+        train = {ours: float(found[name]) for name, ours in _TRAIN_VALUES.items() if name in found}
+        check_loss(train.get("loss", 0.0), iteration)
+        ppo = self._config.ppo
+        self.updates += ppo.n_epochs * (self._config.rollout // ppo.batch_size)
+        return train
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """Return parameters and optimizer; lanes begin anew.
+
+        Raises
+        ------
+        TrainingError
+            If a parameter is not finite.
+        """
+        check_parameters(self._net)
+        model = {"policy": self._net.state_dict(), "optimizer": self._optimizer or {}}
+        return Snapshot(
+            model=checkpoint.to_host(model),
+            trainer={"counters": {"updates": self.updates}},
+            states=np.zeros(0, self._lane.spec.state_dtype),
+            arrays={},
+        )
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the network."""
+        copied: dict[str, Any] = checkpoint.to_host(self._net.state_dict())
+        return copied
+
+    def reset_lanes(self) -> None:
+        """Refuse: nothing that needs it goes along with this trainer."""
+        raise NotImplementedError("lanes of env runners are reset by RLlib alone")
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Put a snapshot back."""
+        self._net.load_state_dict(saved.model["policy"])
+        self._optimizer = saved.model["optimizer"] or None
+        self.updates = int(saved.trainer["counters"]["updates"])
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._algorithm is not None:
+            self._algorithm.stop()
+        if ray.is_initialized():
+            ray.shutdown()
+
+
+def start_ray(config: RunConfig) -> None:
+    """Join a cluster, or start one on this machine.
+
+    Raises
+    ------
+    RunError
+        There is none at the address, or none can be started.
+    """
+    given = config.rllib
+    if ray.is_initialized():
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+    how: dict[str, Any] = {"address": given.address}
+    if given.address is None:
+        how = {
+            "num_cpus": 1 + given.env_runners + given.learners,
+            "object_store_memory": given.object_store_mb * 2**20,
+            "include_dashboard": False,
+        }
+    try:
+        ray.init(log_to_driver=False, logging_level="warning", **how)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        reason = " ".join(str(error).split())
+        where = "on this machine" if given.address is None else f"at {given.address}"
+        raise RunError(f"no Ray cluster {where}: {reason[:300]}") from error
+
+
+def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
+    """Return the options of a run as RLlib has them.
+
+    Parameters
+    ----------
+    config : RunConfig
+    steps : int
+        Decisions before this process; schedules go on from there.
+    backend : str
+        Of the lanes.
+    """
+    ppo, given = config.ppo, config.rllib
+    context = {
+        **envs.with_defaults(config.env, config.env_options),
+        "env": config.env,
+        "backend": backend,
+        "num_threads": config.env_threads,
+        "began": steps,
+    }
+    module = RLModuleSpec(module_class=ActorCriticModule, model_config={"run": config.to_dict()})
+    return (
+        PPOConfig()
+        .environment(ENV, env_config=context)
+        .env_runners(
+            num_env_runners=given.env_runners,
+            num_envs_per_env_runner=config.num_envs // max(1, given.env_runners),
+            gym_env_vectorize_mode=VectorizeMode.VECTOR_ENTRY_POINT,
+            rollout_fragment_length=ppo.n_steps,
+        )
+        .learners(
+            num_learners=given.learners,
+            num_gpus_per_learner=given.gpus_per_learner,
+            learner_class=ActorCriticLearner,
+            learner_config_dict={"adam_eps": config.native.adam_eps},
+        )
+        .rl_module(rl_module_spec=module)
+        .training(**_hyper_parameters(config, steps))
+        .callbacks(Episodes)
+        .fault_tolerance(
+            restart_failed_env_runners=True,
+            delay_between_env_runner_restarts_s=1.0,
+            env_runner_health_probe_timeout_s=10.0,
+            env_runner_restore_timeout_s=60.0,
+        )
+        .debugging(seed=envs.stream_seed(config.seed, "env", bits=31))
+    )
+
+
+def _hyper_parameters(config: RunConfig, steps: int) -> dict[str, Any]:
+    ppo, learners = config.ppo, max(1, config.rllib.learners)
+    lr: Any = ppo.learning_rate
+    if ppo.lr_schedule != "constant":
+        now = scheduled(lr, ppo.lr_schedule, steps / config.total_steps)
+        lr = [[0, now], [max(1, config.total_steps - steps), 0.0]]
+    return {
+        "gamma": ppo.gamma,
+        "lambda_": ppo.gae_lambda,
+        "lr": lr,
+        "train_batch_size_per_learner": config.rollout // learners,
+        "minibatch_size": ppo.batch_size // learners,
+        "num_epochs": ppo.n_epochs,
+        "clip_param": ppo.clip_range,
+        "vf_clip_param": float("inf"),
+        "vf_loss_coeff": ppo.vf_coef,
+        "entropy_coeff": ppo.ent_coef,
+        "grad_clip": ppo.max_grad_norm,
+        "grad_clip_by": "global_norm",
+        "use_kl_loss": False,
+    }
+
+
+def _answers(results: Any) -> list[Any]:
+    """Return what remote calls returned; raises what they raised."""
+    return [each.get() for each in results.result_or_errors]
+
+
+def _phases(result: Mapping[str, Any]) -> dict[str, float]:
+    timers = result.get("timers", {})
+    names = {
+        "sample": "env_runner_sampling_timer",
+        "update": "learner_update_timer",
+        "sync": "synch_weights",
+    }
+    return {ours: float(timers[name]) for ours, name in names.items() if name in timers}
+
+
+def _episodes(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the metrics say of the episodes that ended in an iteration."""
+    found = result["env_runners"]
+    returns = np.array(found.get("ended_returns", ()), np.float64)
+    lengths = np.array(found.get("ended_lengths", ()), np.float64)
+    if not len(returns):
+        return {}
+    return {
+        "episode": {
+            "n": len(returns),
+            "return_mean": float(returns.mean()),
+            "return_std": float(returns.std()),
+            "return_min": float(returns.min()),
+            "return_max": float(returns.max()),
+            "length_mean": float(lengths.mean()),
+        }
+    }

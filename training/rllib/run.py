@@ -1,0 +1,54 @@
+"""Train with PPO of Ray RLlib, over as many processes and machines as a Ray cluster has.
+
+The network is that of the native trainer, so whatever plays its checkpoints plays these. Ray is
+imported only where a training begins: who evaluates need not have it.
+"""
+
+from __future__ import annotations
+
+from training.callbacks.of_run import conduct
+from training.ppo import run as native
+from training.run import envs
+from training.run.config import RunConfig
+from training.run.engine import Engine
+from training.run.envs import Lanes
+from training.run.folder import RunFolder
+from training.run.session import Outcome
+from training.run.values import require
+
+identity, load_logits, load_nets = native.identity, native.load_logits, native.load_nets
+
+
+def lanes(config: RunConfig) -> Lanes:
+    """Return a lane to check a run with: those it trains on belong to its env runners."""
+    return envs.trial_lanes(config)
+
+
+def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
+    """Train a run; see :func:`training.run.session.conduct`."""
+    _need_ray()
+    from training.rllib.learner import RLlibLearner
+
+    return conduct(run, resume, lambda: RLlibLearner(run.config, lanes), identity)
+
+
+def check(config: RunConfig, engine: Engine) -> None:
+    """Refuse what cannot be trained here.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`training.ppo.run.check`; trained agents as opponents.
+    ImportError
+        Without Ray, or with another release; says what to install.
+    """
+    native.check(config, engine)
+    guests = envs.has_guests(config.env_options)
+    allowed = "scripted players with trainer='rllib'"
+    opponents = config.env_options.get("opponents")
+    require(not guests, "env_options.opponents", opponents, allowed)
+    _need_ray()
+
+
+def _need_ray() -> None:
+    import fastenv.adapters.rllib  # noqa: F401 (says what to install)
