@@ -219,14 +219,17 @@ class FactorisedHead(PlaneHead):
     def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
         super().__init__(placements, encoder, size_in)
         self.columns = encoder.sides[placements.board][1]
-        self.how = nn.Linear(size_in, self.orientations * self.columns)
-        self.out = nn.Linear(WIDTH, 1)
+        self.how = nn.Linear(size_in, WIDTH, bias=False)
+        self.stands = nn.Parameter(torch.zeros(self.orientations, 1, self.columns, WIDTH))
+        self.out = nn.Linear(2 * WIDTH, 1)  # of a cell, and of a column and an orientation
 
     def forward(self, latent: Tensor, features: Tensor) -> Tensor:
         """Return the logits (n, A) of ``latent`` (n, size_in) and ``features`` (n, size_out)."""
-        cells: Tensor = self.out(self.at_cells(latent, self.found(features)).relu())
-        how = self.how(latent).unflatten(1, (self.orientations, 1, self.columns))
-        return (cells.view(len(cells), 1, -1, self.columns) + how).flatten(1)
+        of_cell, of_column = self.out.weight.chunk(2, 1)
+        cells = self.at_cells(latent, self.found(features)).relu()
+        score = F.linear(cells, of_cell, self.out.bias).view(len(cells), 1, -1, self.columns)
+        columns = (self.how(latent)[:, None, None, None] + self.stands).relu()
+        return (score + F.linear(columns, of_column).squeeze(-1)).flatten(1)
 
 
 class AttentionHead(PlaneHead):

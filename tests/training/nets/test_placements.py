@@ -86,11 +86,12 @@ def test_every_part_of_the_head_learns(heads):
     assert all(weight.grad is not None for weight in net.encoder.parameters())
 
 
-def test_it_begins_close_to_uniform_and_takes_part_in_a_checkpoint():
-    net, obs = made(), observations(4)
+@pytest.mark.parametrize("heads", HEADS)
+def test_it_begins_close_to_uniform_and_takes_part_in_a_checkpoint(heads):
+    net, obs = made(heads=heads), observations(4)
     logits = net.logits(obs)
     assert logits.abs().max() < 0.5
-    twin = made()
+    twin = made(heads=heads)
     with torch.no_grad():
         twin.policy_head.out.weight.zero_()
     twin.load_state_dict(net.state_dict())
@@ -157,13 +158,17 @@ def test_both_cells_of_a_placement_are_scored_by_shifted_planes():
 
 def test_factors_are_a_cell_and_how_a_pill_stands_in_its_column():
     net, obs = made(heads="factorised"), observations(3)
-    logits = net.logits(obs).view(3, 2, ROWS, COLUMNS)
     head = net.policy_head
-    how = head.how(net.policy_tower.layers(net.encoder(obs))).view(3, 2, COLUMNS)
+    with torch.no_grad():
+        head.stands.normal_()
+        head.out.weight.normal_()
+    logits = net.logits(obs).view(3, 2, ROWS, COLUMNS)
+    units = head.how(net.policy_tower.layers(net.encoder(obs)))[:, None, None, None] + head.stands
+    how = units.relu() @ head.out.weight[0, -units.shape[-1] :]
     assert how.std() > 0
-    gap, expected = logits[:, 1] - logits[:, 0], how[:, 1] - how[:, 0]
-    torch.testing.assert_close(gap, expected[:, None].expand(-1, ROWS, -1))
-    assert (logits[:, 0, 1:] - logits[:, 0, :-1]).abs().max() > 0
+    torch.testing.assert_close(logits - how, (logits - how)[:, :1].expand(-1, 2, -1, -1))
+    rest = (logits - how)[:, 0]
+    assert (rest[:, 1:] - rest[:, :-1]).abs().max() > 0
 
 
 def test_attention_sees_all_cells():
