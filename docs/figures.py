@@ -322,6 +322,44 @@ _WAYS = {
 }
 
 
+def dqn_beside_ppo() -> str:
+    """Return what DQN, PPO and a scripted player win in whole games of Skull King, over seeds."""
+    replay, rollouts = newest("dqn-flat-*-seeds.json"), newest("variants-*-seeds.json")
+    sets, made = ("rule_medium", "rule_hard", "heuristic"), []
+    runs = list(replay.head["runs"].values())
+    rates = [[run["win_rate"][x]["trained"][0] for run in runs] for x in sets]
+    core = [run["cpu_s"] for run in runs]
+    cells = [interval(_over(of), 1, 100) for of in rates]
+    took = f"{clock(min(core))} to {clock(max(core))} of a core"
+    made.append(["DQN, `flat_dqn`", f"{runs[0]['steps'] / 1e6:.1f} M", took, *cells])
+    flat = [run for run in rollouts.head["runs"] if run["variant"] == "flat"]
+    wall = [run["wall_s"] for run in flat]
+    compared = rollouts.head["compared"]
+    cells = [interval(compared[x]["flat"]["win_rate"]["mean"], 1, 100) for x in sets]
+    took = f"{clock(min(wall))} to {clock(max(wall))} by the clock"
+    made.append(["PPO, `flat.yaml`", f"{flat[0]['steps'] / 1e6:.1f} M", took, *cells])
+    cells = [interval(runs[0]["win_rate"][x]["heuristic"], 1, 100) for x in sets]
+    made.append(["`heuristic`, the strongest scripted player", "", "", *cells])
+    heads = ("who plays, wins %", "decisions", "trained for", *(f"3 x {x}" for x in sets))
+    return f"{table(heads, made)}\n\n{replay.source} and {rollouts.source}, {len(runs)} seeds each."
+
+
+def replay_steps() -> str:
+    """Return what each step from lists to tensors is worth in a training of DQN."""
+    record, made, game = newest("*-replay_steps.jsonl"), [], ""
+    for row in (r for r in record.rows if r["kind"] == "trainer"):
+        speed = spread(row["steps_per_cpu_s"], row["steps_per_cpu_s_all"], lambda x: f"{x:,.0f}")
+        turns = row.get("over_step_before_all")
+        over = ratio({"all": turns}, 2) if turns else ""
+        parts = [f"{row['us_per_step'][part]:,.0f}" for part in ("env", "collect", "update")]
+        shown, game = ("" if row["game"] == game else row["game"]), row["game"]
+        made.append([shown, row["step"], row["name"], speed, over, *parts])
+    heads = ("game", "step", "what ran", "decisions a CPU second", "times the step before")
+    split = ("us of a decision: environment", "acting and storing", "learning")
+    load = f"load {record.head['load']} before and {record.head['load_after']} after"
+    return f"{table((*heads, *split), made)}\n\n{record.source}, {load}."
+
+
 def vectorised() -> str:
     """Return how fast ways to play many environments are, by their number."""
     parts = []
@@ -521,9 +559,11 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "training": lambda: bars("*-training.jsonl"),
             "views": lambda: bars("*-views.jsonl"),
             "replay": lambda: bars("*-replay.jsonl"),
+            "steps": replay_steps,
             "bars": lambda: bars("*-bars.jsonl"),
         },
         "docs/benchmarks.md": {"vectorised": vectorised},
+        "docs/training.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: bars("*-bars.jsonl", "DrMario")},
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},

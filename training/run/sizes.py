@@ -61,12 +61,13 @@ def check_memory(config: RunConfig, obs_bytes: int, num_actions: int) -> None:
     """
     there = psutil.virtual_memory().total
     if config.trainer == "dqn":
-        asked = replay_bytes(config, obs_bytes, num_actions)
+        asked, saved = replay_bytes(config, obs_bytes, num_actions), config.dqn.save_replay
+        twice = ", twice that while it is saved (not with dqn.save_replay=false)" if saved else ""
         allowed = (
             f"less: a replay of {config.dqn.capacity:,} decisions would take "
-            f"{asked / 2**30:,.0f} GiB, and this machine has {there / 2**30:,.0f}"
+            f"{asked / 2**30:,.1f} GiB{twice}, and this machine has {there / 2**30:,.1f}"
         )
-        require(asked < there, "dqn.capacity", config.dqn.capacity, allowed)
+        require(asked * (1 + saved) < there, "dqn.capacity", config.dqn.capacity, allowed)
         return
     asked = rollout_bytes(config, obs_bytes, num_actions)
     allowed = (
@@ -105,11 +106,13 @@ def _replay_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     kept = dqn.rows(config.num_envs) * config.num_envs
     updates = dqn.replay_ratio * config.num_envs / dqn.batch_size
     megabytes = replay_bytes(config, obs_bytes, num_actions) / 2**20
+    learns = config.total_steps > dqn.learning_starts
+    idle = "" if learns else "; they end before: nothing is learnt"
     return (
         f"replay of {kept:,} decisions, {megabytes:,.0f} MiB; from {dqn.learning_starts:,} on "
         f"{updates:,.4g} updates of {dqn.batch_size:,} for a decision in each of "
         f"{config.num_envs:,} lanes, {-(-config.total_steps // config.rollout)} iterations of "
-        f"{config.rollout:,} decisions"
+        f"{config.rollout:,} decisions{idle}"
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training import third_game
 from training import dqn, export, load_policy
@@ -211,7 +212,9 @@ def test_new_run_begins_with_the_parameters_of_another(train, runs, capsys):
     assert train("first") == 0
     path = str(runs / "first")
     frozen = {"learning_starts": 296, "warm_start": path}
+    capsys.readouterr()
     assert train("second", "--total-steps", 128, **frozen) == 0
+    assert "they end before: nothing is learnt" in capsys.readouterr().err
     ours, theirs = saved(runs / "second", 128)["model"], saved(runs / "first")["model"]
     assert equal(ours["policy"], theirs["policy"])
     assert equal(ours["target"], theirs["policy"])
@@ -306,6 +309,20 @@ def test_damaged_replay_is_noticed_and_the_checkpoint_before_it_taken(train, run
     assert train("run", "--resume", "--total-steps", 640, config=None) == 0
     assert "replay.npz is damaged" in capsys.readouterr().err
     assert [r["step"] for r in metrics(runs / "run")] == [128, 256, 384, 512, 640]
+
+
+def test_memory_for_the_copy_of_a_checkpoint_is_asked_for(monkeypatch):
+    config = RunConfig.from_mapping(TINY)
+    once = sizes.replay_bytes(config, 812, 74)
+    memory = type("Memory", (), {"total": 2 * once})
+    monkeypatch.setattr(sizes.psutil, "virtual_memory", lambda: memory)
+    with pytest.raises(ConfigError, match=r"twice that while it is saved .* this machine has"):
+        sizes.check_memory(config, 812, 74)
+    unsaved = RunConfig.from_mapping(merge(TINY, {"dqn": {"save_replay": False}}))
+    sizes.check_memory(unsaved, 812, 74)
+    memory.total = once
+    with pytest.raises(ConfigError, match=r"GiB, and this machine has"):
+        sizes.check_memory(unsaved, 812, 74)
 
 
 @pytest.mark.parametrize("recurrent", ["none", "gru", "lstm", "ssm", "ssm_gru_lstm"])
