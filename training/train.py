@@ -6,18 +6,31 @@ Options come in layers, each over the one before: defaults, ``--preset``, ``--co
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastenv.errors import ConfigError, FastEnvError
-from training.run.config import load_file
+from training.run.config import RunConfig, load_file
 from training.run.folder import RunError, RunFolder
 from training.run.layers import layered, parser
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes
+
+
+def options(args: argparse.Namespace) -> tuple[RunFolder | None, RunConfig]:
+    """Return the folder of the run to go on with, if there is one, and the options of the run."""
+    run = None
+    if args.resume:
+        name = args.name or (load_file(args.config).get("name") if args.config else None)
+        if not isinstance(name, str):
+            raise RunError("--resume needs the --name of the run to go on with.")
+        run = RunFolder.open(Path(args.runs) / name)
+        run.continue_with(layered(args, run.config.to_dict()))
+    return run, layered(args, {}) if run is None else run.config
 
 
 def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
@@ -28,14 +41,7 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
     ConfigError, RunError
         With nothing written.
     """
-    root, run = Path(args.runs), None
-    if args.resume:
-        name = args.name or (load_file(args.config).get("name") if args.config else None)
-        if not isinstance(name, str):
-            raise RunError("--resume needs the --name of the run to go on with.")
-        run = RunFolder.open(root / name)
-        run.continue_with(layered(args, run.config.to_dict()))
-    config = layered(args, {}) if run is None else run.config
+    run, config = options(args)
     if "torch" not in sys.modules:  # to import it takes seconds on a busy machine
         print(f"{config.env}, trainer {config.trainer}: loading", file=sys.stderr, flush=True)
     from training.callbacks.of_run import check
@@ -44,13 +50,27 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
     lanes = trainers.module_of(config.trainer).lanes(config)
     if run is None:
         check(config, lanes.engines[0])
-        run = RunFolder.create(root, config)
+        run = RunFolder.create(Path(args.runs), config)
     return run, lanes
+
+
+def follow(args: argparse.Namespace) -> int:
+    """Train as one of torchrun's ranks behind the first, which says whatever there is to say."""
+    try:
+        _, config = options(args)
+        from training.ppo import run
+
+        run.follow(config)
+    except (FastEnvError, ImportError, OSError):
+        return 2
+    return 0
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
+    if int(os.environ.get("RANK", 0)) > 0:
+        return follow(args)
     try:
         run, lanes = prepare(args)
         from training.evaluation import tables

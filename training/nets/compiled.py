@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 
 class Compiled:
@@ -26,6 +27,7 @@ class Compiled:
             function, mode=mode, dynamic=False
         )
         self._graphs = mode == "reduce-overhead"
+        self._proven = False
 
     @property
     def is_compiled(self) -> bool:
@@ -40,11 +42,32 @@ class Compiled:
             try:
                 return self._compiled(*args, **kwargs)
             except Exception as error:  # of any kind: it comes from a compiler and its tools
-                self._compiled = None
-                reason = " ".join(str(error).split())[:200]
-                warnings.warn(
-                    f"torch.compile failed ({type(error).__name__}: {reason}); going on without",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
+                self._give_up(error)
         return self._function(*args, **kwargs)
+
+    def backward(self, loss: Tensor, again: Callable[[], Tensor]) -> None:
+        """Go back through a loss of this function; the way back is compiled when first gone.
+
+        Parameters
+        ----------
+        loss : Tensor
+        again : callable
+            Computes it anew, where the compiler has failed before any gradient was added.
+        """
+        try:
+            loss.backward()
+        except Exception as error:
+            if self._proven or self._compiled is None:
+                raise
+            self._give_up(error)
+            again().backward()
+        self._proven = True
+
+    def _give_up(self, error: Exception) -> None:
+        self._compiled = None
+        reason = " ".join(str(error).split())[:200]
+        warnings.warn(
+            f"torch.compile failed ({type(error).__name__}: {reason}); going on without",
+            RuntimeWarning,
+            stacklevel=3,
+        )

@@ -19,6 +19,7 @@ from torch import Tensor
 from training.nets.distribution import entropy, log_prob_of, masked_log_probs
 from training.ppo.loss_kernel import loss_rows
 from training.run.options.ppo import NativeConfig, PPOConfig
+from training.run.ranks import ALONE, Ranks
 
 # What is added up over minibatches, in this order.
 TERMS = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipfrac")
@@ -155,6 +156,11 @@ def explained_variance(value: Tensor, ret: Tensor) -> Tensor:
     return 1.0 - (ret - value).var() / ret.var()
 
 
-def normalised(adv: Tensor) -> Tensor:
-    """Return advantages with mean 0 and deviation 1."""
-    return (adv - adv.mean()) / (adv.std() + 1e-8)
+def normalised(adv: Tensor, ranks: Ranks = ALONE) -> Tensor:
+    """Return advantages with mean 0 and deviation 1, over those of all ranks."""
+    if ranks.size == 1:
+        return (adv - adv.mean()) / (adv.std() + 1e-8)
+    wide, count = adv.double(), adv.numel() * ranks.size
+    total, squares = ranks.summed(torch.stack((wide.sum(), wide.square().sum())))
+    variance = (squares - total.square() / count).clamp(min=0.0) / (count - 1)
+    return ((wide - total / count) / (variance.sqrt() + 1e-8)).to(adv.dtype)

@@ -11,6 +11,7 @@ from torch import Tensor
 from training.ppo.buffer import Rollout
 from training.ppo.loss import Samples, normalised
 from training.run.options.ppo import NativeConfig, PPOConfig
+from training.run.ranks import ALONE, Ranks
 
 LOW_ROWS = 4096  # of a piece in bfloat16, a thread; see Minibatches.begin
 
@@ -42,6 +43,8 @@ class Minibatches:
     native : NativeConfig
     lanes : range, optional
         Those whose decisions are used; default all.
+    ranks : Ranks
+        Over whose shares of a minibatch advantages are normalised.
 
     Attributes
     ----------
@@ -55,7 +58,9 @@ class Minibatches:
         ppo: PPOConfig,
         native: NativeConfig,
         lanes: range | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
+        self._ranks = ranks
         self._rollout, self._burn_in = rollout, native.burn_in
         self._lanes = range(rollout.lanes) if lanes is None else lanes
         self._recurrent = rollout.states.shape[2] > 0
@@ -72,12 +77,12 @@ class Minibatches:
 
         On a CPU it decides how large a piece is: in bfloat16 activations are half as large, and
         what a piece costs beside its rows, weights to round and calls to make, has a larger share.
+        On a device a piece is the minibatch, unless smaller ones are asked for.
         """
-        self._per_piece = self._per_minibatch
-        if self._rollout.device.type != "cpu":
-            return
         rows = cached_rows(self._width)
-        if precision == "bf16":
+        if self._rollout.device.type != "cpu":
+            rows = self._per_minibatch * self._length
+        elif precision == "bf16":
             rows = LOW_ROWS * torch.get_num_threads()
             self._rollout.round()
         wanted = (self._asked or rows) // self._length
@@ -106,7 +111,8 @@ class Minibatches:
         learnt = [self._flat(part)[burnt * len(part) :] for part in parts]
         chosen = [adv.index_select(0, idx) for idx in learnt]
         if self._normalise:
-            every = normalised(torch.cat(chosen) if len(chosen) > 1 else chosen[0])
+            whole = torch.cat(chosen) if len(chosen) > 1 else chosen[0]
+            every = normalised(whole, self._ranks)
             chosen = list(every.split(len(learnt[0])))
         total = sum(map(len, learnt))
         for part, idx, advantage in zip(parts, learnt, chosen, strict=True):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import torch
 
 from fastenv import BatchEngine
 from training.callbacks.of_run import conduct
@@ -18,13 +22,15 @@ from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint, envs, games
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.determinism import be_deterministic
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.learner import TrainerLearner, common
 from training.run.loop import Loop
-from training.run.session import Outcome, Snapshot
+from training.run.ranks import ALONE, Ranks
+from training.run.session import Outcome, Snapshot, torch_threads
 from training.selfplay import league
 from training.selfplay.league import League
 
@@ -33,8 +39,20 @@ _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
 def lanes(config: RunConfig) -> Lanes:
-    """Return the engines of a run."""
-    return envs.lanes_of(config, config.native.env_groups)
+    """Return the engines of a run, with this rank's share of the lanes."""
+    share = config.share_of(Ranks.of_environment().size)
+    return envs.lanes_of(share, share.native.env_groups)
+
+
+def follow(config: RunConfig) -> None:
+    """Train as one of the ranks of torchrun that are not the first, until that one has done."""
+    torch.set_num_threads(torch_threads(config))
+    be_deterministic(config.deterministic)
+    learner = NativeLearner(config)
+    try:
+        learner.serve()
+    finally:
+        learner.close()
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
@@ -60,9 +78,12 @@ class NativeLearner(TrainerLearner):
         self, config: RunConfig, given: Lanes | None = None, folder: Path | None = None
     ) -> None:
         super().__init__(config)
+        self.ranks = Ranks.of_environment()
         given = given or lanes(config)
         self.engines: list[Engine] = list(given.engines)
         self.impl = given.impl
+        self.ranks.join()
+        self.ranks.share_knobs(self.engines)
         self.league: League | None = None
         if config.selfplay is not None and folder is not None:
             engine = given.engines[0]
@@ -73,7 +94,7 @@ class NativeLearner(TrainerLearner):
 
     def build(self, config: RunConfig, on_step: OnStep) -> PPOTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
-        return build(config, self.engines, on_step)
+        return build(config.share_of(self.ranks.size), self.engines, on_step, self.ranks)
 
     def _new_net(self) -> ActorCritic:
         return ActorCritic(obs_layout(self.engines[0]), self._config.ppo, self._config.native)
@@ -86,7 +107,9 @@ class NativeLearner(TrainerLearner):
                 return
             if self.league is not None:
                 self.league.begin_iteration(loop.steps, trainer.net)
+            self.ranks.tell("iterate")
             found = trainer.iterate()
+            loop.now = trainer.steps  # of all ranks; the loop has seen the lanes of this one
             said = {} if self.league is None else self.league.end_iteration(trainer.steps)
             loop.end_iteration({**found["train"], **said}, found["phases"])
         loop.finish()
@@ -100,11 +123,13 @@ class NativeLearner(TrainerLearner):
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
         check_parameters(self.trainer.net)
-        state = self.trainer.state_dict()
+        self.ranks.tell("snapshot")
+        state = gathered(self.ranks, self.trainer.state_dict())
         return Snapshot(
             model=state["model"],
             trainer={
                 "counters": state["counters"],
+                "ranks": self.ranks.size,
                 "selfplay": None if self.league is None else self.league.state_dict(),
             },
             states=state["rows"],
@@ -112,24 +137,103 @@ class NativeLearner(TrainerLearner):
         )
 
     def restore(self, saved: Checkpoint) -> None:
-        """Put a snapshot back."""
+        """Put a snapshot back; as many ranks as have saved it must be there."""
         if self.league is not None:
             self.league.load_state_dict(saved.trainer["selfplay"], saved.steps)
-        self.trainer.load_state_dict(
-            {
-                "model": saved.model,
-                "counters": saved.trainer["counters"],
-                "rows": saved.rows,
-                "arrays": saved.arrays,
-            }
-        )
+        state = {
+            "model": saved.model,
+            "counters": saved.trainer["counters"],
+            "rows": saved.rows,
+            "arrays": saved.arrays,
+        }
+        ranks = int(saved.trainer.get("ranks", 1))
+        if ranks != self.ranks.size:
+            raise ValueError(
+                f"it goes on with as many ranks as have saved it, {ranks}, and here it is "
+                f"{self.ranks.size} (torchrun --nproc-per-node)"
+            )
+        self.ranks.tell("restore", path=str(saved.path))
+        self.trainer.load_state_dict(own_share(self.ranks, state))
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a boundary."""
+        self.ranks.tell("reset")
+        super().reset_lanes()
+
+    def serve(self) -> None:
+        """Do what the first rank tells, until it has done."""
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
+        while True:
+            what, details = self.ranks.told()
+            if what == "end":
+                return
+            self._do(what, details)
+
+    def _do(self, what: str, details: dict[str, Any]) -> None:
+        if what == "iterate":
+            self.trainer.iterate()
+        elif what == "snapshot":
+            gathered(self.ranks, self.trainer.state_dict())
+        elif what == "restore":
+            self.restore(checkpoint.load(Path(details["path"]), {}))
+        elif what == "reset":
+            self.reset_lanes()
+        elif what == "configure":
+            engine = self.engines[details["engine"]]
+            engine.configure(details["name"], details["value"], details["idx"])
 
     def close(self) -> None:
-        """End the worker thread, if there is one."""
+        """End the worker thread, if there is one, and part from the other ranks."""
         self.trainer.close()
+        self.ranks.leave()
 
 
-def build(config: RunConfig, engines: list[Any], on_step: Any = None) -> PPOTrainer:
+# What each rank has of its own in a checkpoint, beside its lanes.
+_OWN = ("sampler", "minibatch", "state")
+
+
+def gathered(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a trainer with the lanes and generators of all ranks, in the first."""
+    if ranks.size == 1:
+        return state
+    model = state["model"]
+    own = {
+        "sampler": model["sampler"]["generator"].numpy(),
+        "minibatch": model["minibatch"]["generator"].numpy(),
+        "state": model["state"].numpy(),
+    }
+    parts = ranks.gather({"rows": state["rows"], **state["arrays"], **own})
+    if not parts:
+        return state
+    lanes = {
+        name: np.concatenate([part[name] for part in parts]) for name in ("rows", *state["arrays"])
+    }
+    each = [{name: torch.from_numpy(part[name]) for name in _OWN} for part in parts]
+    rest = {name: value for name, value in model.items() if name not in _OWN}
+    return {**state, "model": {**rest, "ranks": each}, "rows": lanes.pop("rows"), "arrays": lanes}
+
+
+def own_share(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a rank has of the state that :func:`gathered` returned."""
+    if ranks.size == 1:
+        return state
+    lanes = len(state["rows"]) // ranks.size
+    here = slice(ranks.rank * lanes, (ranks.rank + 1) * lanes)
+    model = dict(state["model"])
+    own = model.pop("ranks")[ranks.rank]
+    model |= {name: {"generator": own[name]} for name in ("sampler", "minibatch")}
+    return {
+        **state,
+        "model": {**model, "state": own["state"]},
+        "rows": state["rows"][here],
+        "arrays": {name: array[here] for name, array in state["arrays"].items()},
+    }
+
+
+def build(
+    config: RunConfig, engines: list[Any], on_step: Any = None, ranks: Ranks = ALONE
+) -> PPOTrainer:
     """Return the trainer as the config asks, with all generators seeded.
 
     Raises
@@ -144,6 +248,7 @@ def build(config: RunConfig, engines: list[Any], on_step: Any = None) -> PPOTrai
         seed=config.seed,
         on_step=on_step,
         auxiliary=auxiliary(config, engines[0]),
+        ranks=ranks,
         **common(config),
     )
 

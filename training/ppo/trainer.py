@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
 
@@ -38,6 +39,7 @@ from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, row
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
 from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
+from training.run.ranks import ALONE, Ranks
 from training.run.values import require
 
 CHECK_MASKS_EVERY = 1000  # rollouts
@@ -65,11 +67,13 @@ class PPOTrainer:
         See :data:`training.run.engine.OnStep`.
     auxiliary : Auxiliary, optional
         A further loss, beside that of each minibatch.
+    ranks : Ranks
+        Processes that train the network together; engines and minibatches are this one's share.
 
     Attributes
     ----------
     steps, iteration, updates : int
-        Decisions, iterations and optimizer steps until now.
+        Decisions of all ranks, iterations and optimizer steps until now.
     net : ActorCritic
     rollout : Rollout
     by_epoch : dict of str to list of float
@@ -96,7 +100,9 @@ class PPOTrainer:
         deterministic: bool = False,
         on_step: OnStep | None = None,
         auxiliary: Auxiliary | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
+        self.ranks = ranks
         self.engines = list(engines) if isinstance(engines, Sequence) else [engines]
         require(len(self.engines) in (1, 2), "native.env_groups", len(self.engines), "1 or 2")
         self.ppo, self.native = ppo, native
@@ -124,6 +130,11 @@ class PPOTrainer:
         self._forward = self.net.step
         self._closed_form = self.device.type == "cpu" and native.compile == "off"
         self._loss = self._forward_and_loss
+        graphs = self.device.type == "cuda" and native.compile == "reduce-overhead"
+        alone = "0 with native.compile='reduce-overhead', whose graphs overwrite gradients"
+        require(
+            not (graphs and native.micro_batch), "native.micro_batch", native.micro_batch, alone
+        )
         if native.compile != "off" and self.device.type != "mps":
             self._forward = Compiled(self._forward, native.compile)
             self._loss = Compiled(self._loss, native.compile)
@@ -134,15 +145,16 @@ class PPOTrainer:
         layout = obs_layout(self.engines[0])
         self.net = ActorCritic(layout, ppo, native, stream_seed(self.seed, "init")).to(device)
         self.optimizer = adam(self.net.parameters(), ppo, native, device)
-        self._sampler = Sampler(stream_seed(self.seed, "sampler"), device)
+        self._sampler = Sampler(self.ranks.seed(stream_seed(self.seed, "sampler")), device)
 
     def _make_minibatches(self) -> None:
-        self.minibatches = Minibatches(self.rollout, self.ppo, self.native)
-        self.minibatches.generator.manual_seed(stream_seed(self.seed, "minibatch"))
+        self.minibatches = Minibatches(self.rollout, self.ppo, self.native, ranks=self.ranks)
+        seed = self.ranks.seed(stream_seed(self.seed, "minibatch"))
+        self.minibatches.generator.manual_seed(seed)
 
     def _lane_seeds(self, lanes: Lanes) -> Any:
         """Return the seeds of an engine's lanes, or that of the first, from which they count."""
-        return training_seed(self.seed) + lanes.first
+        return training_seed(self.seed) + self.ranks.rank * self.num_envs + lanes.first
 
     def _make_rollout(self) -> None:
         ppo, engines, device = self.ppo, self.engines, self.device
@@ -214,7 +226,7 @@ class PPOTrainer:
         self.advantages()
         train = self.update(objective)
 
-        self.steps += self.rollout.steps * self.num_envs
+        self.steps += self.rollout.steps * self.num_envs * self.ranks.size
         self.iteration += 1
         now = time.perf_counter()
         env = self._stepper.busy_s
@@ -251,7 +263,7 @@ class PPOTrainer:
             self._reset(seeded=True)
             self._started = True
         if self._precision is None:
-            name = choose(self._asked, self.device, self._seconds)
+            name = self.ranks.agree(choose(self._asked, self.device, self._seconds))
             self._precision = Precision(name, self.device)
 
     def reset_lanes(self) -> None:
@@ -279,7 +291,7 @@ class PPOTrainer:
         rollout = self.rollout
         rollout.begin()
         self._cut_off.clear()
-        with torch.inference_mode(), self.precision.autocast():
+        with self._acting(), self.precision.autocast():
             for t in range(rollout.steps):
                 for group in range(len(self._lanes)):
                     if t > 0:
@@ -291,6 +303,10 @@ class PPOTrainer:
             raise TrainingError(
                 "a lane has no legal action: the environment's mask must allow at least one."
             )
+
+    def _acting(self) -> AbstractContextManager[Any]:
+        """Return the context to act in; tensors of inference mode cannot enter captured graphs."""
+        return torch.no_grad() if self.native.compile != "off" else torch.inference_mode()
 
     def _decide(self, t: int, group: int) -> None:
         """Choose the actions of a group and start its step."""
@@ -382,7 +398,7 @@ class PPOTrainer:
         if not self._closed_form:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=wide(self.device), device=self.device)
-        adv = normalised(rollout.adv) if native.norm_adv == "batch" else rollout.adv
+        adv = normalised(rollout.adv, self.ranks) if native.norm_adv == "batch" else rollout.adv
         self.minibatches.begin(self.precision.name)
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
@@ -398,6 +414,8 @@ class PPOTrainer:
             for pieces in self.minibatches.epoch(adv):
                 terms = self._gradient(pieces, objective)
                 minibatches += 1
+                if ppo.target_kl is not None:
+                    self.ranks.average([terms])  # all stop, or none
                 sums[:-1] += terms
                 # Asking for the value waits for the device, so it is asked only if it decides.
                 if ppo.target_kl is not None and float(terms[KL]) > 1.5 * ppo.target_kl:
@@ -410,6 +428,7 @@ class PPOTrainer:
             passes.append((minibatches, sums.clone()))
             if not going:
                 break
+        self.ranks.average([sums])
         self.by_epoch = _by_epoch(passes)
         seen = explained_variance(rollout.value[:-1], rollout.ret)
         *means, norm = (sums / minibatches).tolist()
@@ -464,13 +483,24 @@ class PPOTrainer:
                 mark("loss")
                 torch.autograd.backward((logits, value), slopes)
             else:
-                loss, means = self._loss(piece, objective)
-                mark("loss")
                 share = len(piece.samples.adv) / piece.total
-                self.precision.scale(loss * share).backward()
-                parts.append(means * share)
+                loss, means = self._scaled_loss(piece, objective, share)
+                parts.append(means)
+                mark("loss")
+                self._backward(loss, piece, objective, share)
             mark("backward")
         return torch.stack(parts).sum(0) if parts else torch.from_numpy(sums)
+
+    def _scaled_loss(self, piece: Any, objective: Objective, share: float) -> tuple[Tensor, Tensor]:
+        """Return what a piece adds to the loss of its minibatch, scaled, and to its terms."""
+        loss, means = self._loss(piece, objective)
+        return self.precision.scale(loss * share), means * share
+
+    def _backward(self, loss: Tensor, piece: Any, objective: Objective, share: float) -> None:
+        if isinstance(self._loss, Compiled):
+            self._loss.backward(loss, lambda: self._scaled_loss(piece, objective, share)[0])
+        else:
+            loss.backward()
 
     def _forward_and_loss(self, piece: Any, objective: Objective) -> tuple[Tensor, Tensor]:
         with self.precision.autocast():
@@ -487,6 +517,7 @@ class PPOTrainer:
 
     def _optimizer_step(self, watch: diagnostics.StepWatch | None = None) -> Tensor:
         """Clip the gradients and step; return their norm before."""
+        self.ranks.average_gradients(self.net.parameters())
         self.precision.unscale(self.optimizer)
         if watch is not None:
             watch.before()

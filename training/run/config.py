@@ -30,6 +30,8 @@ from training.run.values import Schedule, build, canonical_json, require, shown
 
 TRAINERS = ("native", "sb3", "hier", "ensemble", "dqn", "rllib")
 ENV_IMPLS = ("reference", "fast", "auto")
+# They follow lanes step by step, and would see those of the first rank of several alone.
+_ONE_RANK = ("trackers", "mask_schedule", "shaping", "best_times", "window_ticks", "selfplay")
 
 
 @dataclass(frozen=True)
@@ -295,6 +297,28 @@ class RunConfig:
         """Decisions of an iteration."""
         dqn = self.trainer == "dqn"
         return self.num_envs * (self.dqn.iteration_steps if dqn else self.ppo.n_steps)
+
+    def share_of(self, ranks: int) -> Self:
+        """Return the options of one of several ranks, with its share of lanes and minibatches.
+
+        Raises
+        ------
+        ConfigError
+            If they do not divide, or with options that are for one process.
+        """
+        if ranks == 1:
+            return self
+        among = f"with {ranks} ranks of torchrun"
+        require(self.trainer == "native", "trainer", self.trainer, f"'native' {among}")
+        for name in _ONE_RANK:
+            value = getattr(self, name)
+            require(not value, name, value, f"left out {among}")
+        hindsight, lanes, samples = self.native.hindsight, self.num_envs, self.ppo.batch_size
+        require(hindsight == "off", "native.hindsight", hindsight, f"'off' {among}")
+        require(lanes % ranks == 0, "num_envs", lanes, f"a multiple of {ranks} {among}")
+        require(samples % ranks == 0, "ppo.batch_size", samples, f"a multiple of {ranks} {among}")
+        ppo = dataclasses.replace(self.ppo, batch_size=samples // ranks)
+        return dataclasses.replace(self, num_envs=lanes // ranks, ppo=ppo)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain JSON values."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -339,7 +340,11 @@ class Session:
 
 
 def torch_threads(config: RunConfig) -> int:
-    """Return the threads of the network: as asked, or the cores that the engine leaves."""
+    """Return the threads of the network: as asked, or the cores that the engine leaves.
+
+    Ranks of torchrun on one machine share its cores.
+    """
     if config.torch_threads is not None:
         return config.torch_threads
-    return max(1, machine.physical_cores() - config.env_threads)
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return max(1, machine.physical_cores() // ranks - config.env_threads)

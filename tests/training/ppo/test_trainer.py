@@ -458,3 +458,34 @@ def test_a_failing_compiler_is_left_aside(make_trainer, monkeypatch):
         trainer.iterate()
     trainer.iterate()
     assert not any("_orig_mod" in name for name in trainer.state_dict()["model"]["policy"])
+
+
+class NoWayBack(torch.autograd.Function):
+    """What a compiler makes that fails when it is to compile the backward pass."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise RuntimeError("no way back")
+
+
+def test_a_compiler_that_fails_in_the_backward_pass_is_left_aside(make_trainer, monkeypatch):
+    def broken(function, **how):
+        def compiled(*args, **kwargs):
+            first, *rest = function(*args, **kwargs)
+            return NoWayBack.apply(first), *rest
+
+        return compiled
+
+    plain = make_trainer(Corridor(4))
+    plain._closed_form = False
+    monkeypatch.setattr(torch, "compile", broken)
+    trainer = make_trainer(Corridor(4), compile="default")
+    with pytest.warns(RuntimeWarning, match="no way back"):
+        trainer.iterate()
+    plain.iterate()
+    for ours, theirs in zip(trainer.net.parameters(), plain.net.parameters(), strict=True):
+        assert torch.equal(ours, theirs)

@@ -168,8 +168,8 @@ class NativeConfig:
     compile : {"off", "default", "reduce-overhead"}
         Whether ``torch.compile`` builds the two hot functions.
     micro_batch : int
-        Samples of one forward and backward pass on the CPU; the gradients of a minibatch are sums
-        over them. 0 chooses: as many as stay in the cache.
+        Samples of one forward and backward pass; the gradients of a minibatch are sums over them.
+        0 chooses: on a CPU as many as stay in the cache, on a device the whole minibatch.
     obs_device : {"auto", "cpu"}
         ``cpu`` keeps observations in host memory and brings each minibatch to the device.
     timers : bool

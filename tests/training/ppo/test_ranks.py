@@ -1,0 +1,243 @@
+"""Ranks of torchrun: two processes learn what one learns from the data of both."""
+
+import json
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from fastenv.errors import ConfigError
+from tests.training.conftest import TINY
+from tests.training.ppo.conftest import SMALL, sections
+from tests.training.ppo.engines import Corridor
+from training.ppo.trainer import PPOTrainer
+from training.run import checkpoint
+from training.run.config import RunConfig
+from training.run.finite import TrainingError
+from training.run.jsonl import read_lines
+from training.run.ranks import Ranks
+
+LANES = 4  # of a rank
+FIELDS = ("obs", "mask", "action", "value", "logp", "reward", "boot", "adv", "ret", "done")
+
+
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return str(sock.getsockname()[1])
+
+
+def environment(rank, port, size=2):
+    return {
+        **{"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": str(rank)},
+        **{"LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port},
+    }
+
+
+def trainer_of(ranks, options):
+    options = {**SMALL, **options, "batch_size": SMALL["batch_size"] // ranks.size}
+    ppo, native = sections(**options)
+    lanes = LANES * 2 // ranks.size
+    return PPOTrainer(Corridor(lanes), ppo, native, total_steps=10**6, ranks=ranks)
+
+
+def prepared(trainer):
+    """Collect a rollout; return the objective of its update."""
+    trainer.start()
+    objective, _ = trainer._follow_schedules(0.0)
+    trainer.collect()
+    trainer.bootstrap()
+    trainer.advantages()
+    return objective
+
+
+def work(rank, port, options, path):
+    """Be one of two ranks for an update, and write down what it learnt from."""
+    os.environ.update(environment(rank, port))
+    torch.set_num_threads(1)
+    ranks = Ranks.of_environment()
+    ranks.join()
+    trainer = trainer_of(ranks, options)
+    orders, draw = [], trainer.minibatches.permutation
+    trainer.minibatches.permutation = lambda: orders.append(draw()) or orders[-1]
+    objective = prepared(trainer)
+    seen = {name: getattr(trainer.rollout, name).clone() for name in FIELDS}
+    found = trainer.update(objective)
+    found = {name: value for name, value in found.items() if name != "layers"}
+    torch.save(
+        {"net": trainer.net.state_dict(), "seen": seen, "orders": orders, "found": found},
+        f"{path}/{rank}.pt",
+    )
+    if rank == 0:
+        ranks.tell("end")
+    else:
+        ranks.told()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"norm_adv": "batch", "target_kl": 1e-5, "learning_rate": 3e-3},
+        {"norm_adv": "off", "micro_batch": 4, "clip_range_vf": 0.2},
+    ],
+)
+def test_two_ranks_learn_what_one_learns_from_the_data_of_both(options, tmp_path):
+    """T23; what ends an update early is decided together."""
+    port, fork = free_port(), multiprocessing.get_context("fork")
+    ranks = [fork.Process(target=work, args=(k, port, options, tmp_path)) for k in range(2)]
+    for process in ranks:
+        process.start()
+    for process in ranks:
+        process.join(120)
+    assert [process.exitcode for process in ranks] == [0, 0]
+    one, other = (torch.load(tmp_path / f"{k}.pt", weights_only=True) for k in range(2))
+    assert all(torch.equal(one["net"][name], other["net"][name]) for name in one["net"])
+    assert not torch.equal(one["seen"]["action"], other["seen"]["action"])
+
+    trainer = trainer_of(Ranks(), options)
+    objective = prepared(trainer)
+    for name in FIELDS:
+        both = torch.cat([one["seen"][name], other["seen"][name]], 1)
+        getattr(trainer.rollout, name).copy_(both)
+    orders = iter([merged(a, b) for a, b in zip(one["orders"], other["orders"], strict=True)])
+    trainer.minibatches.permutation = lambda: next(orders)
+    found = trainer.update(objective)
+    for name, value in trainer.net.state_dict().items():
+        assert torch.allclose(value, one["net"][name], rtol=0, atol=1e-6), name
+    for name in ("loss", "kl", "clipfrac", "entropy", "grad_norm", "minibatches"):
+        assert found[name] == pytest.approx(one["found"][name], abs=1e-6), name
+        assert one["found"][name] == other["found"][name], name
+    if "target_kl" in options:
+        assert found["minibatches"] < 8
+
+
+def merged(one, other):
+    """Return the order of all decisions whose minibatches are those of both ranks together."""
+    lanes = [order // LANES * 2 * LANES + order % LANES for order in (one, other)]
+    parts = (lanes[0].split(16), (lanes[1] + LANES).split(16))
+    return torch.cat([torch.cat(pair) for pair in zip(*parts, strict=True)])
+
+
+def test_ranks_have_lanes_and_generators_of_their_own():
+    seeds = {Ranks(rank, 4).seed(7) for rank in range(4)}
+    assert len(seeds) == 4
+    assert Ranks().seed(7) == Ranks(0, 4).seed(7) == 7
+    lanes = []
+    for rank in range(2):
+        trainer = trainer_of(Ranks(rank, 2), {})
+        lanes.append(trainer._lane_seeds(trainer._lanes[0]))
+    assert lanes[1] == lanes[0] + LANES
+
+
+def test_a_share_is_what_divides():
+    config = RunConfig.from_mapping({"num_envs": 8, "ppo": {"n_steps": 16, "batch_size": 64}})
+    share = config.share_of(2)
+    assert (share.num_envs, share.ppo.batch_size) == (4, 32)
+    assert config.share_of(1) is config
+    sizes = {"n_steps": 1, "batch_size": 3}
+    for values, text in (
+        ({"num_envs": 9, "ppo": sizes}, "num_envs=9 .*a multiple of 2 with 2 ranks"),
+        ({"num_envs": 6, "ppo": sizes}, "ppo.batch_size=3 .*a multiple of 2 with 2 ranks"),
+        ({"trainer": "dqn"}, "trainer='dqn' .*must be 'native' with 2 ranks"),
+        ({"window_ticks": 60}, "window_ticks=60 .*left out with 2 ranks"),
+    ):
+        with pytest.raises(ConfigError, match=text):
+            RunConfig.from_mapping(values).share_of(2)
+
+
+def test_a_port_in_use_is_said_in_one_sentence(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        for name, value in environment(0, str(taken.getsockname()[1])).items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(TrainingError, match=r"the ranks cannot meet at 127.0.0.1:\d+: .*"):
+            Ranks.of_environment().join()
+
+
+# -- whole runs ------------------------------------------------------------------------------------
+
+
+def start(tmp_path, *flags, size=2, **options):
+    """Start the ranks of a run; return their processes."""
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(TINY | options))
+    port = free_port()
+    command = [sys.executable, "-m", "training.train", "--config", str(config), "--no-evaluation"]
+    return [
+        subprocess.Popen(
+            [*command, "--runs", str(tmp_path), *flags],
+            env={**os.environ, **environment(rank, port, size)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(size)
+    ]
+
+
+def finish(processes):
+    """Return exit codes and what the ranks said."""
+    said = [process.communicate(timeout=300)[1] for process in processes]
+    return [process.returncode for process in processes], said
+
+
+def parameters(run):
+    newest = run / "checkpoints" / (run / "checkpoints/latest").read_text().strip() / "model.pt"
+    return torch.load(newest, weights_only=True)
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_exactly_with_as_many_ranks(tmp_path):
+    assert finish(start(tmp_path, "--name", "whole"))[0] == [0, 0]
+    assert finish(start(tmp_path, "--name", "halves", total_steps=256))[0] == [0, 0]
+    codes, said = finish(start(tmp_path, "--name", "halves", "--resume", size=1))
+    assert codes == [2]
+    assert "as many ranks as have saved it, 2, and here it is 1" in said[0]
+    assert finish(start(tmp_path, "--name", "halves", "--resume"))[0] == [0, 0]
+    one, other = parameters(tmp_path / "whole"), parameters(tmp_path / "halves")
+    assert all(torch.equal(one["policy"][name], other["policy"][name]) for name in one["policy"])
+    for a, b in zip(one["ranks"], other["ranks"], strict=True):
+        assert all(torch.equal(a[name], b[name]) for name in a)
+    records = read_lines(tmp_path / "whole" / "metrics.jsonl")
+    assert [record["step"] for record in records] == [128, 256, 384, 512]
+
+
+@pytest.mark.slow
+def test_a_lost_rank_ends_all_with_a_sentence(tmp_path):
+    ranks = start(tmp_path, "--name", "run", total_steps=10**7)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    while not metrics.is_file() or len(read_lines(metrics)) < 6:
+        time.sleep(0.1)
+        assert ranks[0].poll() is None
+    ranks[1].kill()
+    codes, said = finish(ranks)
+    assert codes[0] == 2
+    last = said[0].strip().splitlines()[-1]
+    assert last.startswith("error: a rank of this training has ended")
+    assert "Traceback" not in said[0]
+    assert checkpoint.load_newest(tmp_path / "run" / "checkpoints", {}, print) is not None
+
+
+@pytest.mark.slow
+def test_torchrun_starts_it(tmp_path):
+    """With a knob that changes on the way, which all ranks must hear of."""
+    config = tmp_path / "config.json"
+    schedules = {"opponents": [[0, "random"], [256, "rule_medium"]]}
+    config.write_text(json.dumps(TINY | {"schedules": schedules}))
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command += ["-m", "training.train", "--config", str(config), "--no-evaluation"]
+    done = subprocess.run(
+        [*command, "--runs", str(tmp_path), "--name", "run"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert read_lines(tmp_path / "run" / "metrics.jsonl")[-1]["step"] == 512

@@ -1,0 +1,187 @@
+"""Several processes that train one network together, as torchrun starts them: its ranks.
+
+Each has its share of the lanes, and of every minibatch. Gradients are averaged before every step of
+the optimizer, so all have the same parameters. The first rank has the run folder, the log and
+whatever decides; it tells the others what to do (:meth:`Ranks.tell`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, Self
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from training.run.finite import TrainingError
+
+WAIT = timedelta(days=1)  # the first may evaluate meanwhile; a rank that is lost is noticed
+
+
+class Ranks:
+    """A process among its equals; alone it does nothing.
+
+    Parameters
+    ----------
+    rank, size : int
+        Number of this process, from 0 on, and how many there are.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+
+    @classmethod
+    def of_environment(cls) -> Self:
+        """Return what torchrun says in the environment; alone without it."""
+        return cls(int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))
+
+    @property
+    def first(self) -> bool:
+        """Whether this one decides."""
+        return self.rank == 0
+
+    def seed(self, seed: int) -> int:
+        """Return the seed of a generator that each rank has its own of; the first keeps it."""
+        if self.first:
+            return seed
+        return int(np.random.SeedSequence([seed, self.rank]).generate_state(1)[0])
+
+    # -- joining ---------------------------------------------------------------------------------
+
+    def join(self) -> None:
+        """Meet the others.
+
+        Raises
+        ------
+        TrainingError
+            The port is taken, or somebody does not come.
+        """
+        if self.size == 1 or dist.is_initialized():
+            return
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)) % torch.cuda.device_count())
+        backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+        try:
+            dist.init_process_group(backend, rank=self.rank, world_size=self.size, timeout=WAIT)
+        except (RuntimeError, ValueError, OSError) as error:
+            where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+            reason = " ".join(str(error).split())[:200]
+            raise TrainingError(f"the ranks cannot meet at {where}: {reason}") from error
+
+    def leave(self) -> None:
+        """Tell the others that it is over, and part."""
+        if self.size == 1 or not dist.is_initialized():
+            return
+        try:
+            self.tell("end")
+        except TrainingError:
+            return  # one is lost; whoever noticed has said so
+        dist.destroy_process_group()
+
+    # -- the first tells the others --------------------------------------------------------------
+
+    def tell(self, what: str, **details: Any) -> None:
+        """Let the others do something; does nothing elsewhere than in the first of several."""
+        if self.size > 1 and self.first:
+            self._broadcast(json.dumps([what, details]).encode())
+
+    def told(self) -> tuple[str, dict[str, Any]]:
+        """Wait for what the first tells."""
+        what, details = json.loads(self._broadcast(b""))
+        return what, details
+
+    def agree(self, text: str) -> str:
+        """Return what the first rank has to say."""
+        if self.size == 1:
+            return text
+        return self._broadcast(text.encode() if self.first else b"").decode()
+
+    def _broadcast(self, content: bytes) -> bytes:
+        with _together():
+            length = torch.tensor([len(content)])
+            dist.broadcast(length, 0)
+            data = torch.zeros(int(length), dtype=torch.uint8)
+            if self.first:
+                data[:] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+            dist.broadcast(data, 0)
+        return data.numpy().tobytes()
+
+    def share_knobs(self, engines: Sequence[Any]) -> None:
+        """Let the knobs that are set here be set in the engines of the other ranks too."""
+        if self.size == 1 or not self.first:
+            return
+        for number, engine in enumerate(engines):
+            engine.configure = self._shared(number, engine.configure)
+
+    def _shared(self, number: int, configure: Callable[..., None]) -> Callable[..., None]:
+        def both(name: str, value: Any, idx: Any = None) -> None:
+            configure(name, value, idx)  # refuses first
+            lanes = None if idx is None else np.asarray(idx).tolist()
+            given = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
+            self.tell("configure", engine=number, name=name, value=given, idx=lanes)
+
+        return both
+
+    # -- numbers ---------------------------------------------------------------------------------
+
+    def average(self, tensors: Iterable[Tensor]) -> None:
+        """Replace tensors by their means over the ranks; all have the same, in the same order."""
+        if self.size == 1:
+            return
+        every = list(tensors)
+        flat = self.summed(torch.cat([each.reshape(-1) for each in every])) / self.size
+        for each, mean in zip(every, flat.split([x.numel() for x in every]), strict=True):
+            each.copy_(mean.view_as(each))
+
+    def average_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
+        """Replace the gradients of parameters by their means over the ranks."""
+        if self.size > 1:
+            self.average([p.grad for p in parameters if p.grad is not None])
+
+    def summed(self, tensor: Tensor) -> Tensor:
+        """Return the sum of a tensor over the ranks."""
+        if self.size > 1:
+            with _together():
+                dist.all_reduce(tensor)
+        return tensor
+
+    def gather(self, arrays: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+        """Return the arrays of all ranks in the first, nothing in the others.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+            Of the same names, types and shapes everywhere.
+        """
+        found: list[dict[str, np.ndarray]] = [{} for _ in range(self.size if self.first else 0)]
+        for name in sorted(arrays):
+            own = np.ascontiguousarray(arrays[name])
+            data = torch.from_numpy(own.reshape(-1).view(np.uint8))
+            room = [torch.empty_like(data) for _ in found]
+            with _together():
+                dist.gather(data, room if self.first else None)
+            for part, bytes_of in zip(found, room, strict=True):
+                part[name] = bytes_of.numpy().view(own.dtype).reshape(own.shape)
+        return found
+
+
+ALONE = Ranks()
+
+
+@contextmanager
+def _together() -> Iterator[None]:
+    """Say in one sentence that a rank is lost; everything that waits for it raises something."""
+    try:
+        yield
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:120]
+        raise TrainingError(
+            "a rank of this training has ended, so it cannot go on: the newest checkpoint is "
+            f"whole; start as many ranks again with --resume ({reason})."
+        ) from error
