@@ -86,5 +86,8 @@ def info(env: Environment) -> tuple[Any, ...]:
         return *shared, env.ep_length, env.distance / env.distance_unit, env.near
     if env.config.kind == "overworld":
         names = ("map", "x", "y", "facing", "dialogue", "items", "steps")
-        return *shared, *map(env.place, names), sum(env.events()), env.cells
+        ram_map, events = env.common.ram_map, env.events()
+        assert ram_map is not None
+        fired = sum(events[bit] for bit in ram_map.rewarded)
+        return *shared, *map(env.place, names), fired, env.cells
     return shared

@@ -143,7 +143,8 @@ def _info_overworld(row, rules, out):
     out.steps = _place(row, rules, STEPS_LOW) | _place(row, rules, STEPS_HIGH) << 8
     events = 0
     for bit in range(np.int64(rules.num_events)):
-        events += _event(row, rules, bit)
+        rewarded = np.int64(rules.rewarded[bit >> 3]) >> (bit & 7) & 1
+        events += _event(row, rules, bit) & rewarded
     out.events, out.cells = events, _read_episode(row, STATE).cells
 
 

@@ -21,7 +21,7 @@ _KIND_INFO: dict[str, list[tuple[str, str]]] = {
         ("dialogue", "u1"),
         ("items", "u1"),
         ("steps", "u2"),  # as the program counts them
-        ("events", "i4"),  # how many have fired
+        ("events", "i4"),  # how many of those that are rewarded have fired
         ("cells", "i4"),  # new cells of the episode
     ],
 }

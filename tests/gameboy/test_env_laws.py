@@ -476,6 +476,21 @@ def test_a_ram_map_may_have_other_places_and_fewer(tmp_path):
     assert engine.obs["events"].shape == (1, 0)
 
 
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+def test_events_that_are_shown_and_not_rewarded_do_not_count(backend, tmp_path):
+    text = (
+        '{"memory": {"map": "$C100", "x": "$C101", "y": "$C102"}, "size": [3, 16, 16],'
+        '"events": {"address": "$C110", "bits": 12, "rewarded": [1, 9, 11]}}'
+    )
+    (tmp_path / "map.json").write_text(text, encoding="utf-8")
+    engine = engine_of(backend=backend, **WORLD | SHORT | {"ram_map": tmp_path / "map.json"})
+    rows = engine.get_states()
+    rows["wram"][0, 0x110:0x112] = 0b0111, 0b1010
+    engine.set_states(rows)
+    assert engine.obs["events"][0].tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1]
+    assert engine.info["events"][0] == 3
+
+
 def test_a_preset_gives_options_that_others_override():
     config = make_game(preset="scale").config
     assert (config.stack_k, config.pixels) == (1, "packed72x20")
