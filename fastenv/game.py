@@ -450,6 +450,13 @@ class Steering(Protocol):
         """Return what there is to see."""
 
 
+class StepTimes(Protocol):
+    """Counts where the time of steps goes, in all engines of a process."""
+
+    def read(self, wall_s: float, steps: int = 1, num_threads: int = 1) -> dict[str, float]:
+        """Return milliseconds a step since the last reading, by part; they are its wall time."""
+
+
 class Game(Reference):
     """A configured game.
 
@@ -533,6 +540,10 @@ class Game(Reference):
         """Return a value of an info column as dicts show it: its label, if it has labels."""
         labels = self.spec.info_labels.get(name)
         return value if labels is None else labels[int(value)]
+
+    def step_times(self) -> StepTimes | None:
+        """Begin to count where the time of compiled steps goes; None: it is not known."""
+        return None
 
     def bot(self, name: str) -> Array:
         """Return the parameters of a scripted player, shape (1,), or raise :class:`ConfigError`."""

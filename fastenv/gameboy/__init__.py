@@ -9,13 +9,15 @@ rule book.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError
-from fastenv.game import Compiled, Game, GameSpec
+from fastenv.game import Compiled, Game, GameSpec, StepTimes
 from fastenv.gameboy import encoding, lane_position
 from fastenv.gameboy.common import load_common
 from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
@@ -109,7 +111,12 @@ class GameBoyGame(Game):
     def kernels(self) -> Compiled:
         from fastenv.gameboy import kernels
 
-        return kernels.functions(self.config.kind)
+        functions = kernels.functions(self.config.kind)
+        with suppress(ImportError):  # without a compiled core nothing is timed
+            from fastenv.gameboy import _core
+
+            functions = replace(functions, observe=_core.with_times(functions.observe))
+        return functions
 
     def core(self) -> Any:
         """Return the table, unless the core was built for other rules.
@@ -142,6 +149,13 @@ class GameBoyGame(Game):
             raise AttributeError(f"{name!r} is not a knob; there is {', '.join(KNOBS)}")
         number = int(knobs["start_state"])
         return None if number < 0 else number
+
+    def step_times(self) -> StepTimes | None:
+        try:
+            from fastenv.gameboy import times
+        except ImportError:  # without a compiled core nothing is timed
+            return None
+        return times.StepTimes()
 
     def validate(self, rows: Array) -> None:
         validate_lanes(rows, self.common)

@@ -2,9 +2,10 @@
 
 ``_opcodes.pxd`` is the processor, ``_bus.pxd`` what it sees, ``_ppu.pxd`` the display,
 ``_machine.pxd`` their state, ``_frames.pxd`` runs them, ``_lane.pxd`` is an environment. The row of
-a machine is the machine between two frames.
+a machine is the machine between two frames. ``_times.h`` counts where the time goes.
 """
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.string cimport memset
 
 from fastenv cimport _batch
 from fastenv.gameboy._bus cimport press
@@ -12,6 +13,7 @@ from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._lane cimport reset_lane, step_lane
 from fastenv.gameboy._machine cimport Machine
 from fastenv.gameboy._state cimport HEIGHT, WIDTH, Episode, Knobs, Shared, State
+from fastenv.gameboy cimport _times
 
 
 cdef int set_machine(
@@ -22,6 +24,7 @@ cdef int set_machine(
     m.rom = &shared[0] + sizeof(Shared)
     m.lines = NULL
     m.skips, m.phase = skips, phase
+    memset(&m.watch, 0, sizeof(m.watch))
     if row.shape[0] != <Py_ssize_t>sizeof(State) + (m.c.ram_banks << 13):
         raise ValueError(f"row has {row.shape[0]} bytes, the cartridge's machines have others")
     if shared.shape[0] < <Py_ssize_t>sizeof(Shared) + (m.c.rom_banks << 14):
@@ -69,7 +72,10 @@ def press_keys(uint8_t[::1] row not None, uint8_t keys):
 cdef void reset(
     void* row, const void* shared, const void* knobs, const uint64_t* seed
 ) noexcept nogil:
+    cdef int64_t began = _times.clock_ns() if _times.counts else 0
     reset_lane(<uint8_t*>row, <const uint8_t*>shared, <const Knobs*>knobs, seed)
+    if began:
+        _times.FASTENV_ADD(&_times.spent.resetting, _times.clock_ns() - began)
 
 
 cdef bint step(
@@ -93,3 +99,37 @@ table.chunk = 4  # some programs take much longer than others
 
 TABLE = _batch.export(&table)
 SHARED_SIZE = sizeof(Shared)  # what lies in front of the ROM
+
+# -- where the time of steps goes (docs/gameboy.md, 15) --------------------------------------------
+
+
+cdef _batch.observe_fn untimed_observe = NULL
+
+
+cdef void timed_observe(
+    const void* row, const void* derived, const void* shared, void* obs, uint8_t* mask
+) noexcept nogil:
+    cdef int64_t began = _times.clock_ns() if _times.counts else 0
+    untimed_observe(row, derived, shared, obs, mask)
+    if began:
+        _times.FASTENV_ADD(&_times.spent.encoding, _times.clock_ns() - began)
+
+
+def with_times(uintptr_t observe):
+    """Return the address of a function that does what ``observe`` does, and is timed.
+
+    There is one for all engines, as there is one ``observe``.
+    """
+    global untimed_observe
+    untimed_observe = <_batch.observe_fn>observe
+    return <uintptr_t>timed_observe
+
+
+def count_times(bint on):
+    """Begin to count where the time of steps goes in this process, or leave it."""
+    _times.counts = on
+
+
+def times_spent():
+    """Return what was counted: the fields of ``Spent`` in ``_times.h``, by name."""
+    return _times.spent

@@ -10,6 +10,7 @@ from fastenv.gameboy._state cimport (
     HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, PLACE_DIALOGUE, PLACE_DONE, PLACE_ITEMS,
     PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
 )
+from fastenv.gameboy._times cimport end_drawing, end_step, start_drawing, start_step
 
 cdef enum:
     RUNNING, TERMINATED, TRUNCATED
@@ -68,15 +69,19 @@ cdef inline void run_step(Lane* lane, uint8_t keys) noexcept nogil:
     m.rom = lane.shared + sizeof(Shared)
     m.lines = &r.lines[0]
     m.skips, m.phase = True, 0
+    start_step(&m.watch)
     press(lane.s, keys)
     if r.release_after:
         run_frames(&m, r.release_after, picture if after == 0 else NULL)
     if after:
         press(lane.s, 0)
         run_frames(&m, after, picture)
+    start_drawing(&m.watch)
     if r.stack_k > 1:
         memmove(lane.stack, lane.stack + r.plane, r.plane * (r.stack_k - 1))
     pack_frame(r, picture, lane.stack + r.plane * (r.stack_k - 1))
+    end_drawing(&m.watch)
+    end_step(&m.watch)
 
 
 # -- a goal (docs/gameboy.md, 19) ------------------------------------------------------------------

@@ -6,6 +6,7 @@ from fastenv.gameboy._state cimport (
     DMA_BLOCKS, DRAW_END, FRAME, LINE, LINES, M_CYCLE, MBC1, MBC3, NEXT_LY, NO_MBC, R_LCDC, R_STAT,
     RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
 )
+from fastenv.gameboy._times cimport Watch
 
 cdef enum:
     NEVER = 0x7FFFFFFFFFFFFFFF
@@ -42,6 +43,7 @@ cdef struct Machine:
     bint frame_done
     bint skips  # iterations of idle loops
     int phase  # T later that registers of timer and display are accessed: 0, or -4 like PyBoy
+    Watch watch  # of how long the step takes
     Asks asks
     # -- memory: 4 KiB pages that can be read or written without any ado, else NULL --
     const uint8_t* reads[16]

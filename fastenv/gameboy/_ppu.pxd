@@ -12,6 +12,7 @@ from fastenv.gameboy._state cimport (
     R_BGP, R_IF, R_LCDC, R_LYC, R_OBP0, R_OBP1, R_SCX, R_SCY, R_STAT, R_WX, R_WY, SCAN_END,
     VISIBLE, WIDTH, State,
 )
+from fastenv.gameboy._times cimport end_drawing, start_drawing
 
 
 cdef inline void update_stat(Machine* m) noexcept nogil:
@@ -194,7 +195,9 @@ cdef inline void begin_hblank(Machine* m) noexcept nogil:
     m.mode = HBLANK
     update_stat(m)
     if m.picture != NULL and (m.lines == NULL or m.lines[m.ly]):
+        start_drawing(&m.watch)
         draw_line(m, window)
+        end_drawing(&m.watch)
     m.window_line += window
     if m.ly < VISIBLE - 1:
         m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY

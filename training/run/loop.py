@@ -122,6 +122,7 @@ class Loop:
         self._writer = CheckpointWriter()
         placed = [each.placed for each in callbacks if each.placed is not None]
         self._window = Window(engine, placed[0] if placed else None)
+        self._step_times = engine.game.step_times()
         self._wall_before, self._start = wall_s, time.perf_counter()
         self._saved_at = steps if steps else -1
 
@@ -173,6 +174,8 @@ class Loop:
         if prepare is not None:
             prepare()
         self._window.clear()
+        if self._step_times is not None:
+            self._step_times.read(0.0)  # what was done since the last iteration is not part of it
         self.began, self._cpu = time.perf_counter(), time.process_time()
         return True
 
@@ -221,6 +224,7 @@ class Loop:
             "sps": samples / wall,
             "sps_cpu": samples / cpu,
             "phases": dict(phases),
+            **self._env_times(samples, phases),
             "train": dict(train),
             **details,
             **self._window.record(),
@@ -265,6 +269,14 @@ class Loop:
             if why is None:
                 raise
             self._log.say(f"warning: {lost}")
+
+    def _env_times(self, samples: int, phases: Mapping[str, float]) -> dict[str, Any]:
+        """Return where the time of a step of all lanes went, if the game can say so."""
+        if self._step_times is None or "env" not in phases:
+            return {}
+        steps = max(1, samples // self._config.num_envs)
+        found = self._step_times.read(phases["env"], steps, self._config.env_threads)
+        return {"env_step": found}
 
     def _save_last(self) -> None:
         """Save if it is not saved yet, and wait until it is written."""
