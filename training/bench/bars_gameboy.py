@@ -23,6 +23,7 @@ from stable_baselines3 import PPO
 import fastenv
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
+from training.bench.gameboy import counted, per_frame
 from training.bench.play import METHOD_ON, METHOD_SINGLE, Playback, single_env_work
 from training.bench.stopwatch import time_stock
 from training.bench.timing import Work, interleaved, rss_mb, summary
@@ -31,7 +32,6 @@ from training.sb3.vec import TimedVecEnv
 
 ENV = "GameBoyPixels-v0"
 FRAMES = 24  # of a step
-CYCLES = 70_224  # of a frame
 STEP: dict[str, Any] = {"stack_k": 1}
 SCALE: dict[str, Any] = {"preset": "scale"}
 LANES = (64, 1024)
@@ -85,17 +85,6 @@ def emulators(rom: str) -> Iterator[dict[str, Any]]:
     finally:
         if "pyboy" in players:
             players["pyboy"].twin.close()
-
-
-def counted(rows: np.ndarray) -> np.ndarray:
-    """Return instructions and cycles that machines have executed in all, from their rows."""
-    return np.array([rows["instr"].sum(), rows["cyc"].sum()], np.float64)
-
-
-def per_frame(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the instructions of a frame between two counts."""
-    instructions, cycles = after - before
-    return float(instructions / cycles * CYCLES)
 
 
 def in_frames(found: Mapping[str, Any], frames: int) -> Row:

@@ -10,11 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import fastenv
+from fastenv.gameboy import GameBoyGame
+from fastenv.gameboy.tables import CLOCK, FRAME
+from training.bench import gameboy
 from training.bench.play import METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import Sample, Work, interleaved, noisy, rss_mb, spread
 
 PIECE_STEPS = 1 << 18  # of a compiled backend: a good tenth of a second
 SLOW_PIECE_STEPS = 1 << 10  # of one that steps in Python
+FRAMES_A_SECOND = CLOCK / FRAME  # of the console
 REFERENCE_LANES = 64  # its speed does not depend on their number
 
 
@@ -75,6 +79,7 @@ class Ready:
     ----------
     plan : EnvPlan
     work : Work
+    engine : BatchEngine
     backend : str
         As selected.
     ticks_per_step : float
@@ -85,6 +90,7 @@ class Ready:
 
     plan: EnvPlan
     work: Work
+    engine: fastenv.BatchEngine
     backend: str
     ticks_per_step: float
     method: str
@@ -108,7 +114,7 @@ def prepare(plan: EnvPlan) -> Ready:
     }
     if plan.single:
         work, about = single_env_work(plan.env, plan.backend, plan.piece, plan.options, **chosen)
-        backend, ticks, method = about["backend"], about["ticks_per_step"], METHOD_SINGLE
+        engine, ticks, method = about["engine"], about["ticks_per_step"], METHOD_SINGLE
     else:
         play = Playback(
             plan.env,
@@ -120,9 +126,10 @@ def prepare(plan: EnvPlan) -> Ready:
             stagger=plan.stagger,
             **chosen,
         )
-        work, backend, method = play.work(), play.engine.backend, play.method
+        work, engine, method = play.work(), play.engine, play.method
         ticks = play.ticks_per_step()
-    return Ready(plan, work, backend, ticks, method, time.perf_counter() - begin)
+    built_s = time.perf_counter() - begin
+    return Ready(plan, work, engine, engine.backend, ticks, method, built_s)
 
 
 def env_only(
@@ -173,7 +180,23 @@ def _entry(
         "phases_us_per_step": {},
         "alloc": memory_pass(ready.work) if memory else {},
         "warmup_s": round(warmup_s, 3),
+        **frames(ready, samples),
     }
+
+
+def frames(ready: Ready, samples: Sequence[Sample]) -> dict[str, Any]:
+    """Return what an entry of the Game Boy has beside: ``frames``, and nothing for other games."""
+    if not isinstance(ready.engine.game, GameBoyGame):
+        return {}
+    found = gameboy.figures(ready.engine, ready.plan.seed)
+    each = found["frames_per_step"]
+    a_second = spread([s.per_s * each for s in samples])
+    found |= {
+        "frames_per_s": a_second,
+        "frames_per_cpu_s": spread([s.per_cpu_s * each for s in samples]),
+        "realtime_factor": a_second["median"] / FRAMES_A_SECOND,
+    }
+    return {"frames": found}
 
 
 def measured(

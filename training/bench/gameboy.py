@@ -26,6 +26,7 @@ import numpy as np
 
 import fastenv
 from fastenv.errors import FastEnvError
+from fastenv.gameboy import GameBoyGame
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from fastenv.gameboy.frames import FORMATS
@@ -36,6 +37,7 @@ from training.run import machine
 SCHEMA_VERSION = 1
 WINDOWS = 3
 DRAWN = 64  # batches of actions that are drawn, and taken in turns
+COUNTED, COUNTED_STEPS = 64, 16  # lanes and steps whose instructions are counted
 TRACED_STEPS = 20  # of the pass in which Python's allocations are looked at
 INFO_MODES = ("full", "stats", "none")
 
@@ -117,13 +119,47 @@ class Player:
             self.resets += int(np.count_nonzero(self._ended))
             self._taken += 1
 
-    def executed(self) -> int | None:
-        """Take a step; return the instructions of a frame in it, where no episode ended."""
-        before = self.vec.engine.get_states()
-        self.play(1)
-        after, on = self.vec.engine.get_states(), ~self._ended
-        counts = [(after[name] - before[name])[on].sum() for name in ("instr", "cyc")]
-        return round(counts[0] / counts[1] * FRAME) if counts[1] else None
+
+def counted(rows: np.ndarray) -> np.ndarray:
+    """Return instructions and cycles that machines have executed in all, from their rows."""
+    return np.array([rows["instr"].sum(), rows["cyc"].sum()], np.float64)
+
+
+def per_frame(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the instructions of a frame between two counts."""
+    instructions, cycles = after - before
+    return float(instructions / cycles * FRAME)
+
+
+def figures(engine: fastenv.BatchEngine, seed: int) -> dict[str, Any]:
+    """Return what a little play with random buttons says of a program; it is not timed.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of a Game Boy; all lanes begin anew.
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``frames_per_step``; ``instructions_per_frame``; ``resets_per_step``, of a lane.
+    """
+    lanes, rng = np.arange(min(engine.num_envs, COUNTED)), np.random.default_rng(seed)
+    counts, ended, game = np.zeros(2), 0, engine.game
+    assert isinstance(game, GameBoyGame)
+    engine.reset_many(seeds=seed)
+    for _ in range(COUNTED_STEPS):
+        before = counted(engine.get_states(lanes))
+        engine.step_many(fastenv.sample_legal(engine.mask, rng), autoreset=False)
+        counts += counted(engine.get_states(lanes)) - before
+        ended += int(engine.ended.sum())
+        engine.reset_many(mask=engine.ended.copy())
+    return {
+        "frames_per_step": game.config.frames_per_step,
+        "instructions_per_frame": round(per_frame(np.zeros(2), counts)),
+        "resets_per_step": ended / (COUNTED_STEPS * engine.num_envs),
+    }
 
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:
@@ -134,8 +170,9 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     FastEnvError
     """
     vec = make(args)
+    executed = figures(vec.engine, args.seed)["instructions_per_frame"]
+    vec.reset(seed=args.seed)
     player = Player(vec, args.seed)
-    executed = player.executed()
     player.play(args.warmup_steps)
     gc.collect()
     before, ended = rss_mb() * 2**20, player.resets

@@ -248,7 +248,7 @@ def single_env_work(
     -------
     work : Work
     about : dict
-        ``backend`` that was selected, and ``ticks_per_step``.
+        ``engine`` and ``ticks_per_step``.
     """
     check_workload(env, workload, options)
     name = f"fastenv/{short_id(env)}"
@@ -285,5 +285,5 @@ def single_env_work(
     def rewind() -> None:
         single.reset(seed=seed)
 
-    about = {"backend": single.get_wrapper_attr("backend"), "ticks_per_step": ticks / steps}
+    about = {"engine": single.get_wrapper_attr("engine"), "ticks_per_step": ticks / steps}
     return Work(run, steps, rewind), about

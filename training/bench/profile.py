@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import fastenv
 from fastenv.errors import ConfigError
+from fastenv.gameboy import GameBoyGame
 from training.bench import floors, record
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.play import TRAINED, check_workload
@@ -65,6 +67,8 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     names = ("env", "num_envs", "env_threads", "torch_threads", "seed")
     flags = {name: getattr(args, name) for name in names}
     values = merge(values, {name: value for name, value in flags.items() if value is not None})
+    if args.force_resets:
+        values = merge(values, {"env_options": {"max_steps": 1}})
     values["env_impl"] = args.backend if args.backend in TRAINED else "auto"
     ppo = dict(values.get("ppo", {}))
     if args.rollout_steps is not None:
@@ -153,6 +157,9 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
             "--runs-md: there are uncommitted changes; commit and measure again, or say "
             "--allow-dirty."
         )
+    game = fastenv.make_game(config.env) if args.force_resets else None
+    if game is not None and not isinstance(game, GameBoyGame):
+        raise ConfigError(f"--force-resets: is for the Game Boy, not for {config.env}.")
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
     if set(modes) != {"env_only"} and args.backend not in TRAINED:

@@ -51,6 +51,17 @@ def phase_table(entry: dict[str, Any]) -> Table:
     return table
 
 
+def frames_sentence(frames: dict[str, Any]) -> str:
+    """Return what an entry of the Game Boy says of frames, as a line."""
+    return (
+        f"{frames['frames_per_s']['median']:,.0f} frames/s "
+        f"({frames['realtime_factor']:,.0f} times the console), "
+        f"{frames['frames_per_cpu_s']['median']:,.0f} per CPU-s; "
+        f"{frames['instructions_per_frame']:,} instructions a frame; "
+        f"{frames['resets_per_step']:.1%} of steps end an episode"
+    )
+
+
 def trend_table(*folders: Path) -> Table:
     """Return the figures of all artefacts in some folders by commit."""
     rows, skipped = record.trend(*folders)
@@ -82,6 +93,8 @@ def show(found: dict[str, Any], console: Console) -> None:
     for entry in found["modes"]:
         if entry["phases_us_per_step"]:
             console.print(phase_table(entry))
+        if "frames" in entry:
+            console.print(frames_sentence(entry["frames"]))
     for ratio in found["ratios"]:
         each = ratio["all"]
         console.print(

@@ -7,6 +7,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from fastenv.gameboy.cartridge import load_cartridge
+from fastenv.gameboy.tables import FRAME
 from tests.needs import needs_core
 from training.bench import bars_gameboy, benchmark
 
@@ -85,7 +86,7 @@ def test_the_header_with_ram_is_one_that_is_run(tmp_path):
 
 
 def test_instructions_of_a_frame():
-    before, after = np.array([100.0, 0.0]), np.array([400.0, 2 * bars_gameboy.CYCLES])
+    before, after = np.array([100.0, 0.0]), np.array([400.0, 2 * FRAME])
     assert bars_gameboy.per_frame(before, after) == 150
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import fastenv
-from tests.needs import needs_speed
+from tests.needs import needs_core, needs_speed
 from training import profile as command
 from training import runs_md
 from training.bench import floors, play, profile, record
@@ -359,6 +359,29 @@ def test_slow_backends_play_what_the_fast_one_recorded():
         recorded.work().run()
         rows.append(recorded.engine.get_states())
     np.testing.assert_array_equal(rows[0], rows[1])
+
+
+@needs_core
+@pytest.mark.parametrize("flags", [[], ["--force-resets"], ["--single"]], ids=str)
+def test_frames_of_the_game_boy(tmp_path, capsys, flags):
+    steps = ["env_options.frames_per_step=2", "env_options.release_after_frames=1"]
+    given = [word for step in steps for word in ("--set", step)]
+    status, found = run(tmp_path, "--env", "GameBoyPixels-v0", *given, *flags)
+    assert status == 0
+    (entry,) = found["modes"]
+    frames, stats = entry["frames"], entry["stats"]
+    assert frames["frames_per_step"] == 2
+    for name in ("s", "cpu_s"):
+        steps_a_second = stats[f"steps_per_{name}"]["median"]
+        assert frames[f"frames_per_{name}"]["median"] == pytest.approx(2 * steps_a_second)
+    assert frames["instructions_per_frame"] > 200
+    assert frames["resets_per_step"] == ("--force-resets" in flags)
+    assert "instructions a frame" in capsys.readouterr().out
+
+
+def test_resets_are_forced_in_the_game_boy_alone(tmp_path, capsys):
+    assert run(tmp_path, "--force-resets") == (2, None)
+    assert f"--force-resets: is for the Game Boy, not for {WORKER}" in capsys.readouterr().err
 
 
 def test_single_environment_can_have_any_workload():
