@@ -60,7 +60,7 @@ def show(console: Console, policy: Any, args: argparse.Namespace) -> None:
     for step, choice in enumerate(episode(policy, env, args.seed, args.max_steps)):
         over = "the end" if env.unwrapped.engine.ended[0] else f"cut off after {step} decisions"
         console.rule(f"decision {step + 1}" if choice is not None else over, style="dim")
-        console.print(Text.from_ansi(env.render()))
+        console.print(Text.from_ansi(env.render()), no_wrap=True, overflow="crop")
         if choice is not None:
             console.print(Text(f"\n{args.name} chooses {choice}", "bold cyan"))
             time.sleep(delay)

@@ -23,6 +23,7 @@ import numpy as np
 from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError
 from fastenv.gameboy.cartridge import read_cartridge
 from fastenv.gameboy.position import power_up_row
+from fastenv.gameboy.render import half_blocks
 from fastenv.gameboy.tables import CLOCK, FRAME, HEIGHT, WIDTH, Key
 
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
@@ -39,7 +40,6 @@ SEQUENCES = {
 }
 HOLD = 8  # frames for which a key of the terminal is held: it does not say when it is released
 GRAYS = (255, 170, 85, 0)  # of the four shades
-TERMINAL_GRAYS = (255, 248, 240, 232)  # colours of a terminal with 256
 
 
 class Machine(Protocol):
@@ -89,29 +89,13 @@ def run(machine: Machine, screen: Screen, frame_time: float = FRAME_TIME) -> int
             frames += 1
             screen.show(np.asarray(machine.picture, np.uint8).reshape(HEIGHT, WIDTH))
             due = max(due + frame_time, time.perf_counter())
-            time.sleep(due - time.perf_counter() if frame_time else 0)
+            time.sleep(max(0.0, due - time.perf_counter()))
     finally:
         screen.close()
     return frames
 
 
 # -- the terminal ----------------------------------------------------------------------------------
-
-
-def half_blocks(picture: Picture) -> str:
-    """Return a picture as lines of half blocks, two rows of pixels a line, in shades of gray."""
-    upper, lower = picture[0::2], picture[1::2]
-    lines = []
-    for above, below in zip(upper.tolist(), lower.tolist(), strict=True):
-        line, last = [], None
-        for pair in zip(above, below, strict=True):
-            if pair != last:
-                top, bottom = (TERMINAL_GRAYS[shade] for shade in pair)
-                line.append(f"\x1b[38;5;{top};48;5;{bottom}m")
-                last = pair
-            line.append("\u2580")
-        lines.append("".join(line) + "\x1b[0m\x1b[K")
-    return "\r\n".join(lines)
 
 
 def pressed_keys(text: str) -> tuple[list[Key], bool]:
@@ -163,9 +147,10 @@ class Terminal:
 
     def show(self, picture: Picture) -> None:
         """Write the picture, if it is not there already."""
-        text = half_blocks(picture[:: self._step, :: self._step])
+        lines = half_blocks(picture[:: self._step, :: self._step])
+        text = "\x1b[K\r\n".join([*lines, HELP])
         if text != self._shown:
-            sys.stdout.write(f"\x1b[H{text}\r\n{HELP}\x1b[K")
+            sys.stdout.write(f"\x1b[H{text}\x1b[K")
             sys.stdout.flush()
             self._shown = text
 
