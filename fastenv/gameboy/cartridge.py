@@ -11,7 +11,7 @@ from fastenv.errors import ConfigError
 from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc
 
 _HEADER_END = 0x150
-_TITLE, _TYPE, _RAM_SIZE, _CHECKSUM = slice(0x134, 0x143), 0x147, 0x149, 0x14D
+_TITLE, _TYPE, _ROM_SIZE, _RAM_SIZE, _CHECKSUM = slice(0x134, 0x143), 0x147, 0x148, 0x149, 0x14D
 _SUPPORTED = {
     0x00: Mbc.NONE, 0x08: Mbc.NONE, 0x09: Mbc.NONE,
     0x01: Mbc.MBC1, 0x02: Mbc.MBC1, 0x03: Mbc.MBC1,
@@ -68,7 +68,8 @@ class Cartridge:
 
 def load_cartridge(path: str | Path) -> Cartridge:
     """Return the cartridge of a ROM file; see :func:`read_cartridge`."""
-    return read_cartridge(Path(path).read_bytes(), str(path))
+    with Path(path).open("rb") as file:
+        return read_cartridge(file.read(_MOST_ROM + 1), str(path))
 
 
 def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
@@ -90,7 +91,8 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
     Warns
     -----
     UserWarning
-        If the header's checksum is wrong: a console would not start it.
+        If the header's checksum is wrong: a console would not start it. If there are fewer bytes
+        than the header says: the rest is $FF.
     """
     if not _HEADER_END <= len(rom) <= _MOST_ROM:
         raise ConfigError(
@@ -108,6 +110,12 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
         warnings.warn(
             f"{name}: header checksum at $014D is ${rom[_CHECKSUM]:02X}, should be "
             f"${checksum:02X}: a console would not start it",
+            stacklevel=2,
+        )
+    size = 2 * ROM_BANK << rom[_ROM_SIZE]
+    if len(rom) < size <= _MOST_ROM:
+        warnings.warn(
+            f"{name}: {len(rom)} bytes, its header at $0148 says {size}: it is cut short",
             stacklevel=2,
         )
     banks = max(2, -(-len(rom) // ROM_BANK))

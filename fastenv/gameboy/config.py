@@ -68,7 +68,7 @@ def _number(name: str, value: object, low: float = -math.inf, high: float = math
 
 
 def _path(name: str, value: object) -> None:
-    if not isinstance(value, (str, Path)) or not str(value):
+    if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
         raise _refuse(name, value, "the path of a file, or a name of ours")
 
 
@@ -214,7 +214,7 @@ class GameBoyConfig:
             _path("ram_map", self.ram_map)
         if self.kind == "overworld" and self.ram_map is None and self.rom != OURS:
             raise _refuse("ram_map", None, "given: only that of 'lantern_walk' is known")
-        if self.visits != CELLS:
+        if not (isinstance(self.visits, str) and self.visits == CELLS):
             _integer("visits", self.visits, 1, MAX_SLOTS, f", or {CELLS!r}")
         events = self.renewing_events
         if not isinstance(events, (tuple, list)):

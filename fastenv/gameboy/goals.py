@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError
 from fastenv.gameboy.cartridge import Cartridge
-from fastenv.gameboy.config import GameBoyConfig
+from fastenv.gameboy.config import MAX_COUNT, GameBoyConfig
 from fastenv.gameboy.frames import BLACK, FrameFormat
 
 OURS = ("lantern_walk",)
@@ -98,9 +99,10 @@ def load_goal(goal: str | Path) -> GoalTemplate:
     try:
         values = json.loads((folder / "goal.json").read_text("utf-8"))
         with (folder / "goal.npy").open("rb") as file:
-            shades = np.load(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise ConfigError(f"goal={str(goal)!r} cannot be read: {error}.") from error
+            shades = np.lib.format.read_array(file, allow_pickle=False)
+    except Exception as error:  # of many types, where a file is damaged: see starts.load_bank
+        why = shorten(f"{type(error).__name__} {error}", 200)
+        raise ConfigError(f"goal={str(goal)!r} cannot be read: {why}.") from error
     if not isinstance(values, dict):
         raise ConfigError(f"goal={str(goal)!r}: goal.json must be an object.")
     for name, kind in _TYPES.items():
@@ -128,13 +130,14 @@ def _check(goal: str | Path, found: GoalTemplate) -> None:
             raise _mismatch(goal, name, getattr(found, name), repr(wanted))
     if not 0 <= found.tau <= 1:
         raise _mismatch(goal, "tau", found.tau, "from 0 to 1")
-    if found.k_consecutive < 1:
-        raise _mismatch(goal, "k_consecutive", found.k_consecutive, "at least 1")
+    if not 1 <= found.k_consecutive <= MAX_COUNT:
+        raise _mismatch(goal, "k_consecutive", found.k_consecutive, f"from 1 to {MAX_COUNT}")
     shades, size = found.shades, (found.height, found.width)
     shapes = [size] if found.stack_k == 1 else []
     if shades.dtype != np.uint8 or shades.shape not in [*shapes, (found.stack_k, *size)]:
         shown = f"{shades.dtype} of shape {shades.shape}"
-        raise _mismatch(goal, "goal.npy", shown, f"uint8 of height {size[0]} and width {size[1]}")
+        wanted = f"uint8 of stack_k {found.stack_k}, height {size[0]} and width {size[1]}"
+        raise _mismatch(goal, "goal.npy", shown, wanted)
     if shades.max(initial=0) > BLACK:
         raise _mismatch(goal, "goal.npy", int(shades.max()), f"shades up to {BLACK}")
 

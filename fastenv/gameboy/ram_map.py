@@ -94,7 +94,7 @@ def load_ram_map(path: str | Path) -> RamMap:
     source: Any = ours if path in OURS else Path(path)
     try:
         data = json.loads(source.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f"ram_map={str(path)!r} cannot be read: {error}.") from error
     return _read(data, str(path))
 

@@ -48,7 +48,9 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
         Naming the file and what is wrong: no save state, another version or ROM, cut short, or a
         row that no machine can be in.
     """
-    content = Path(path).read_bytes()
+    dtype = state_dtype(cartridge.ram_size)
+    with Path(path).open("rb") as file:
+        content = file.read(_LONGEST_HEADER + dtype.itemsize + 2)  # one more is too long
     head, _, body = content.partition(b"\n")
     header = _header(head)
     for name, wanted in (("format", FORMAT), ("version", VERSION)):
@@ -59,7 +61,6 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
             f"{path}: rom_sha256 is {header.get('rom_sha256')!r}: of another ROM than this one, "
             f"{cartridge.sha256!r}"
         )
-    dtype = state_dtype(cartridge.ram_size)
     if not header.get("row") == len(body) == dtype.itemsize:
         raise StateError(
             f"{path}: row has {len(body)} bytes, must have {dtype.itemsize}: the file is cut short "

@@ -18,7 +18,7 @@ def build(program, *, kind=0x00, ram=0, banks=2, fill=b"\0", patches=()):
     rom = bytearray((fill * (banks * 0x4000 // len(fill) + 1))[: banks * 0x4000])
     for address, code in ((0x100, b"\x00\xc3\x50\x01"), (START, bytes(program)), *patches):
         rom[address : address + len(code)] = code
-    rom[0x147], rom[0x149] = kind, ram
+    rom[0x147], rom[0x148], rom[0x149] = kind, banks.bit_length() - 2, ram
     rom[0x14D] = sum(0xFF - byte for byte in rom[0x134:0x14D]) & 0xFF
     return read_cartridge(bytes(rom))
 

@@ -67,10 +67,20 @@ def test_a_wrong_checksum_is_told():
         read_cartridge(bytes(rom))
 
 
+def test_a_rom_that_is_cut_short_is_told():
+    rom = build(b"", kind=0x01, banks=8).rom
+    with pytest.warns(UserWarning, match=re.escape("game: 131071 bytes, its header at $0148 says")):
+        assert read_cartridge(rom[:-1], "game").rom_banks == 8
+    odd = bytearray(rom)
+    odd[0x148] = 0x54  # a size that no cartridge has says nothing
+    odd[0x14D] = sum(0xFF - byte for byte in odd[0x134:0x14D]) & 0xFF
+    assert read_cartridge(bytes(odd)).rom_banks == 8
+
+
 def test_odd_sizes_are_filled_up():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cartridge = read_cartridge(build(b"", banks=8).rom[: 5 * 0x4000 + 7])
+        cartridge = read_cartridge(build(b"", banks=5).rom[: 5 * 0x4000 + 7])
     assert cartridge.rom_banks == 8
     assert cartridge.rom[5 * 0x4000 + 7] == 0xFF
     assert shared_record(cartridge)["rom"].shape == (1, 8 * 0x4000)
