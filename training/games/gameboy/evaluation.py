@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,8 @@ from training.run.options.evaluation import EvaluationConfig
 REACHED, SOLVER = "reached", "solver"
 # Banks of start states by those that are trained on (docs/gameboy.md, 18).
 HELD_OUT = {name: f"{name}_held_out" for name in ("lantern_walk", "lantern_walk_dark")}
-# Episodes of the quest are long enough for all of it, however long those of the training are.
-QUEST_STEPS = {"max_steps": 512}
+# Episodes are long enough for all there is to do, however long those of the training are.
+LENGTH = {"max_steps": 512}
 # Where Lantern Walk begins, and how much of its quest an episode has done by its end: share, column
 # of the info, and what it must be at least.
 BEGINNING = {"states": "lantern_walk", "start_state": 0}
@@ -57,12 +56,12 @@ class GameBoyProtocol(EpisodeProtocol):
     ) -> Evaluated:
         """See :meth:`EpisodeProtocol.evaluate`; a bank that was trained on is exchanged."""
         states = held_out(trained.config)
-        play = partial(super().evaluate, console)
+        starts = {**states, **LENGTH} if states else {}
+        found = super().evaluate(console, title, trained, options, {**asked, "starts": starts})
         if not (states and "items" in self._game.episode_columns):
-            return play(title, trained, options, {**asked, "starts": states})
-        found = play(title, trained, options, {**asked, "starts": {**states, **QUEST_STEPS}})
-        where, starts = f"{title}, from the beginning", {**BEGINNING, **QUEST_STEPS}
-        whole = play(where, trained, options, {**asked, "starts": starts})
+            return found
+        where, starts = f"{title}, from the beginning", {**BEGINNING, **LENGTH}
+        whole = super().evaluate(console, where, trained, options, {**asked, "starts": starts})
         return replace(found, record={**found.record, "beginning": whole.record["episodes"]})
 
     def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:

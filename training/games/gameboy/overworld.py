@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from training.games.gameboy import GameBoy
-from training.games.gameboy.quest import less_way
 from training.run.engine import Engine
 from training.run.games import ObservationParts
 
@@ -20,8 +19,6 @@ class Overworld(GameBoy):
         "events": "measure",
         "cells": "measure",
     }
-
-    potentials: ClassVar = {"quest": less_way}
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """See :class:`GameBoy`; senses have a bin for each row and column of a map."""
