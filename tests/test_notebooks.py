@@ -108,6 +108,20 @@ def test_gameboy_reaches_its_goal_and_measures_memory(
     assert pictures(notebook) == 3
 
 
+@needs_core
+@pytest.mark.slow
+def test_replay_measures_and_shows_where_trackers_lead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = run("06_replay.ipynb", tmp_path, monkeypatch)
+    text = text_of(notebook)
+    assert re.search(r"^the same, four pixels a byte +1,440 +1,550 +23,061$", text, re.MULTILINE)
+    assert re.search(r"^written +[\d.]+ M decisions a CPU second$", text, re.MULTILINE)
+    found = dict(re.findall(r"^(random|DQN|with trackers) +(\d+) cells;", text, re.MULTILINE))
+    assert int(found["with trackers"]) > max(int(found["random"]), int(found["DQN"])) > 100
+    assert pictures(notebook) == 3
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
@@ -121,8 +135,9 @@ def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     assert counts == list(range(1, len(counts) + 1)), "run once, from top to bottom"
 
 
-def test_there_are_five_notebooks() -> None:
+def test_there_are_six_notebooks() -> None:
     names = [path.stem for path in NOTEBOOKS]
     assert names == [
         *("01_quickstart", "02_explore_runs", "03_prospector", "04_drmario", "05_gameboy"),
+        "06_replay",
     ]
