@@ -15,11 +15,23 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from training.dqn.sumtree import SumTree, set_many
+from training.dqn.sumtree import SumTree, find_many, set_many
 from training.run.finite import TrainingError
 
 Array = npt.NDArray[Any]
 LEAST_ERROR = 1e-6  # so that everything is drawn some time
+
+
+@numba.njit(cache=True, nogil=True)
+def _draw_many(
+    tree,  # IN float64 (2 * leaves,)
+    unit,  # IN float64 (k,), in [0, 1)
+    row_out,  # OUT int64 (k,)
+):
+    point = np.empty(len(unit))
+    for k in range(len(unit)):
+        point[k] = (k + unit[k]) / len(unit)
+    find_many(tree, point, row_out)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -104,8 +116,9 @@ class Priorities:
 
     def draw(self, count: int, generator: torch.Generator) -> Array:
         """Return rows, int64 (count,), one from each of ``count`` equal parts of the sum."""
-        points = torch.rand(count, dtype=torch.float64, generator=generator).numpy()
-        rows: Array = self._tree.draw((np.arange(count) + points) / count)
+        unit = torch.rand(count, dtype=torch.float64, generator=generator).numpy()
+        rows = np.empty(count, np.int64)
+        _draw_many(self._tree.nodes, unit, rows)
         return rows
 
     def weights(self, rows: Array, size: int, beta: float) -> Tensor:

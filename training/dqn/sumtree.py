@@ -12,8 +12,12 @@ from typing import Any
 import numba
 import numpy as np
 import numpy.typing as npt
+import torch
+
+from training.nets.memory import zeros_in_large_pages
 
 Array = npt.NDArray[Any]
+ONE = np.uint64(1)  # nodes without a sign need no check for one that counts from the end
 
 
 @numba.njit(cache=True, nogil=True)
@@ -23,20 +27,20 @@ def set_many(
     priority,  # IN float64 (k,)
 ):
     """Set leaves, of which the last one holds, and every sum above them."""
-    first = len(tree) // 2
-    nodes = first + leaf
-    for k in range(len(leaf)):
+    width, count = len(tree) // 2, len(leaf)
+    nodes = np.empty(count, np.uint64)
+    for k in range(count):
+        nodes[k] = width + leaf[k]
         tree[nodes[k]] = priority[k]
     # Level by level, so that the loads of a level wait side by side; where neighbours have the same
     # parent, as those of draws soon do, it is computed once.
-    count, width = len(nodes), first
     while width > 1:
         width //= 2
-        parents, last = 0, 0
+        parents, last = 0, np.uint64(0)
         for k in range(count):
-            node = nodes[k] // 2
+            node = nodes[k] >> ONE
             if node != last:
-                tree[node] = tree[2 * node] + tree[2 * node + 1]
+                tree[node] = tree[node << ONE] + tree[(node << ONE) + ONE]
                 nodes[parents] = last = node
                 parents += 1
         count = parents
@@ -66,24 +70,39 @@ def _set_all(
 
 
 @numba.njit(cache=True, nogil=True)
-def _find_many(
+def find_many(
     tree,  # IN float64 (2 * leaves,)
     point,  # IN float64 (k,), in [0, 1)
     leaf_out,  # OUT int64 (k,)
 ):
+    """Write the leaves at points of the cumulative distribution."""
     first, width = len(tree) // 2, 1
-    left = point * tree[1]
-    leaf_out[:] = 1
+    left, nodes = point * tree[1], np.full(len(point), ONE)
     while width < first:  # level by level, so that the loads of a level wait side by side
         width *= 2
         for k in range(len(left)):
-            node = 2 * leaf_out[k]
+            node = nodes[k] << ONE
             below = tree[node]
-            # Rounding can point behind the last leaf; there is nothing to find where a sum is 0.
-            right = (left[k] >= below) & (tree[node + 1] > 0.0)
+            right = left[k] >= below
             left[k] -= below if right else 0.0
-            leaf_out[k] = node + right
-    leaf_out -= first
+            nodes[k] = node + np.uint64(right)
+    for k in range(len(left)):
+        if tree[nodes[k]] == 0.0:
+            nodes[k] = _find(tree, point[k] * tree[1])
+        leaf_out[k] = nodes[k] - np.uint64(first)
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(tree, left):
+    """Return the last leaf with a priority up to a sum; rounding can point behind it."""
+    node = ONE
+    while node < len(tree) // 2:
+        node <<= ONE
+        below = tree[node]
+        if left >= below and tree[node + ONE] > 0.0:
+            left -= below
+            node += ONE
+    return node
 
 
 class SumTree:
@@ -98,7 +117,7 @@ class SumTree:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._leaves = 1 << max(0, capacity - 1).bit_length()
-        self._tree = np.zeros(2 * self._leaves)
+        self._tree = zeros_in_large_pages((2 * self._leaves,), torch.float64).numpy()
 
     @property
     def nodes(self) -> Array:
@@ -137,5 +156,5 @@ class SumTree:
             In [0, 1); the sum of all priorities must be above 0.
         """
         rows = np.empty(len(points), np.int64)
-        _find_many(self._tree, points, rows)
+        find_many(self._tree, points, rows)
         return rows

@@ -83,8 +83,7 @@ class PlainDQN:
         drawn = torch.randint(stored * lanes, (batch,), generator=self.draw).tolist()
         loss = 0.0
         for number in drawn:
-            age, lane = self.config.n_step + number // lanes, number % lanes
-            found = self.replay.sample(lane, len(self.replay.lanes[lane]) - age)
+            found = self.replay.sample(number % lanes, number // lanes)
             behind = found["next_obs"]
             best = masked_argmax(self.quantiles(self.net, behind).mean(1).tolist(), [1, 1])
             far = self.quantiles(self.target, behind)[best]
