@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training.dqn.direct_kernel import loss_rows
@@ -27,6 +28,7 @@ from training.nets.q_network import QNetwork
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 # Of which the sides of rounded matrices are multiples: 11 outputs take oneDNN twice as long as 16.
 _SIDE = 16
+_FEW = 8  # rows in float32 for which oneDNN is not worth its call
 
 
 def fits(net: QNetwork, device: torch.device) -> bool:
@@ -57,7 +59,7 @@ class Products:
     def __init__(self, net: QNetwork, dtype: torch.dtype) -> None:
         self._encoder, self._head, self._dtype = net.encoder, net.head, dtype
         pairs = list(net.layers.pairs())
-        self._activations = [str(fused_name(activation)) for _, activation in pairs]
+        self._activations = [activation for _, activation in pairs]
         # The parts of a matrix, one below the other: one of each hidden layer, those of the head.
         self._parts: list[list[nn.Linear]] = [[linear] for linear, _ in pairs]
         self._parts.append([part for part in net.head.children() if isinstance(part, nn.Linear)])
@@ -90,6 +92,8 @@ class Products:
 
     def features(self, *obs: Tensor) -> Tensor:
         """Return observations, one batch below the other, as the first product takes them."""
+        if len(obs) == 1 and self._dtype == torch.float32:
+            return self._encoder(obs[0])
         x = torch.zeros(sum(map(len, obs)), self._weights[0].shape[1], dtype=self._dtype)
         first = 0
         for part in obs:
@@ -102,7 +106,7 @@ class Products:
         found = [x]
         matrices = zip(self._weights[:-1], self._biases[:-1], self._activations, strict=True)
         for weight, bias, activation in matrices:
-            found.append(layer(found[-1], weight, bias, activation))
+            found.append(self._product(found[-1], weight, bias, activation))
         return found
 
     def outputs(self, last: Tensor) -> Tensor:
@@ -110,7 +114,7 @@ class Products:
 
         Behind those of :meth:`QuantileHead.children` there may be columns without a meaning.
         """
-        return layer(last, self._weights[-1], self._biases[-1], "none").float()
+        return self._product(last, self._weights[-1], self._biases[-1]).float()
 
     def means(self, last: Tensor) -> Tensor:
         """Return the values of actions, float32, shape (n, A)."""
@@ -121,7 +125,15 @@ class Products:
             both[0][: len(bias), : weight.shape[1]] = weight
             both[1][: len(bias)] = bias
             self._mean = both[0].to(self._dtype), both[1].to(self._dtype)
-        return layer(last, *self._mean, "none")[:, : self._head.num_actions].float()
+        return self._product(last, *self._mean)[:, : self._head.num_actions].float()
+
+    def _product(
+        self, x: Tensor, weight: Tensor, bias: Tensor, activation: nn.Module | None = None
+    ) -> Tensor:
+        if self._dtype == torch.float32 and len(x) <= _FEW:
+            y = F.linear(x, weight, bias)
+            return y if activation is None else activation(y)
+        return layer(x, weight, bias, fused_name(activation) if activation else "none")
 
     def backward(self, found: list[Tensor], grad: Tensor) -> None:
         """Set the gradients of the parameters.
@@ -140,9 +152,8 @@ class Products:
                 part.weight.grad = by_weight[rows, : part.in_features].float()
                 part.bias.grad = by_bias[rows].float()
             if k:
-                grad = before_activation(
-                    grad @ self._weights[k], found[k], self._activations[k - 1]
-                )
+                by_output, name = grad @ self._weights[k], fused_name(self._activations[k - 1])
+                grad = before_activation(by_output, found[k], name)
 
 
 def _rows(parts: list[nn.Linear]) -> Iterator[tuple[nn.Linear, slice]]:

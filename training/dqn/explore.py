@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 import torch
 from torch import Tensor
@@ -18,6 +19,48 @@ def best_legal(values: Tensor, mask: Tensor) -> Tensor:
     mask : Tensor of bool, shape (n, A)
     """
     return torch.where(mask, values.float(), -torch.inf).argmax(1)
+
+
+@numba.njit(cache=True, nogil=True)
+def choose_rows(
+    values,  # IN float32 (n, A)
+    mask,  # IN bool (n, A)
+    drawn,  # IN float64 (n, 2), in [0, 1)
+    epsilon,  # IN float64
+    action_out,  # OUT int64 (n,)
+):
+    """Write the actions of :func:`choose_torch`, one row after the other."""
+    for i in range(len(values)):
+        best, most, legal = 0, -np.inf, 0
+        for a in range(mask.shape[1]):
+            if mask[i, a]:
+                legal += 1
+                if values[i, a] > most:
+                    best, most = a, values[i, a]
+        if drawn[i, 0] < epsilon:
+            wanted = int(drawn[i, 1] * legal) + 1
+            best = -1
+            while wanted > 0:
+                best += 1
+                wanted -= mask[i, best]
+        action_out[i] = best
+
+
+def choose_torch(values: Tensor, mask: Tensor, drawn: Tensor, epsilon: float) -> Tensor:
+    """Return actions (n,), int64, from numbers that were drawn; see :class:`EpsilonGreedy`.
+
+    Parameters
+    ----------
+    values : Tensor of any float, shape (n, A)
+    mask : Tensor of bool, shape (n, A)
+    drawn : Tensor of float64, shape (n, 2), in [0, 1)
+        Whether it is any action, below epsilon; and which of the legal ones.
+    epsilon : float
+    """
+    legal = mask.cumsum(1)
+    wanted = (drawn[:, 1:] * legal[:, -1:]).long() + 1  # of the legal actions, from 1 on
+    anyone = (legal < wanted).sum(1)
+    return torch.where(drawn[:, 0] < epsilon, anyone, best_legal(values, mask))
 
 
 class EpsilonGreedy:
@@ -44,11 +87,13 @@ class EpsilonGreedy:
         epsilon : float
             Probability of any legal action in place of the best.
         """
-        drawn = torch.from_numpy(self._rng.random((len(values), 2))).to(values.device)
-        legal = mask.cumsum(1)
-        wanted = (drawn[:, 1:] * legal[:, -1:]).long() + 1  # of the legal actions, from 1 on
-        anyone = (legal < wanted).sum(1)
-        return torch.where(drawn[:, 0] < epsilon, anyone, best_legal(values, mask))
+        drawn = self._rng.random((len(values), 2))
+        if values.device.type == "cpu":
+            action = torch.empty(len(values), dtype=torch.int64)
+            given = values.float().numpy(), mask.numpy(), drawn, epsilon
+            choose_rows(*given, action.numpy())
+            return action
+        return choose_torch(values, mask, torch.from_numpy(drawn).to(values.device), epsilon)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the generator, as JSON values."""

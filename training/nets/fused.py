@@ -41,9 +41,9 @@ def before_activation(grad: Tensor, y: Tensor, activation: str) -> Tensor:
     return torch.ops.aten.threshold_backward(grad, y, 0)
 
 
-def fused_name(activation: nn.Module) -> str | None:
-    """Return what oneDNN calls an activation; None if it has none such."""
-    return _FUSED.get(type(activation))
+def fused_name(activation: nn.Module) -> str:
+    """Return what oneDNN calls an activation; empty if it has none such."""
+    return _FUSED.get(type(activation), "")
 
 
 class _Layer(torch.autograd.Function):
@@ -81,7 +81,7 @@ class Layers(nn.Sequential):
         x = x.to(torch.bfloat16)
         for linear, activation in self.pairs():
             name = fused_name(activation)
-            if name is None:
+            if not name:
                 x = activation(linear(x))
             else:
                 weight, bias = linear.weight.to(x.dtype), linear.bias.to(x.dtype)

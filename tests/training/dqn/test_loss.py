@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.training.dqn.twins import masked_argmax, quantile_huber
 from training.dqn import loss
-from training.dqn.explore import EpsilonGreedy, best_legal
+from training.dqn.explore import EpsilonGreedy, best_legal, choose_rows, choose_torch
 
 
 @pytest.mark.parametrize("way", [loss.quantile_huber, loss.quantile_huber_torch])
@@ -39,6 +39,18 @@ def test_best_action_is_legal_however_good_the_others_are(seed, rows, actions):
     mask[np.arange(rows), rng.integers(actions, size=rows)] = True
     found = best_legal(torch.from_numpy(values), torch.from_numpy(mask))
     assert found.tolist() == [masked_argmax(v, m) for v, m in zip(values, mask, strict=True)]
+
+
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(1, 20), actions=st.integers(1, 9))
+def test_actions_are_chosen_alike_on_any_device(seed, rows, actions):
+    rng = np.random.default_rng(seed)
+    values = torch.from_numpy(rng.integers(-3, 4, size=(rows, actions)).astype(np.float32))
+    mask = rng.random((rows, actions)) < 0.5
+    mask[np.arange(rows), rng.integers(actions, size=rows)] = True
+    drawn, found = rng.random((rows, 2)), torch.empty(rows, dtype=torch.int64)
+    choose_rows(values.numpy(), mask, drawn, 0.5, found.numpy())
+    expected = choose_torch(values, torch.from_numpy(mask), torch.from_numpy(drawn), 0.5)
+    assert torch.equal(found, expected)
 
 
 def test_random_actions_are_legal_and_equally_likely():
