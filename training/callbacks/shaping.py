@@ -161,8 +161,7 @@ def potential_of(config: RunConfig, engine: BatchEngine) -> Potential:
     ConfigError
         If the game has no such potential.
     """
-    options, offered = config.shaping, games.of(config.env).potentials
+    options = config.shaping
     assert options is not None
-    allowed = "one of " + ", ".join(offered) if offered else "left out: this game has no potential"
-    require(options.phi in offered, "shaping.phi", options.phi, allowed)
-    return Potential(engine, offered[options.phi], options.kappa, config.gamma)
+    phi = games.of(config.env).potential(options.phi)
+    return Potential(engine, phi, options.kappa, config.gamma)

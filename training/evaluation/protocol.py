@@ -343,7 +343,10 @@ class EpisodeProtocol(Protocol):
         """Return scripted players by name; default all, reference lines first."""
         names = names or (*self.reference_lines, *self._game.bots) or (RANDOM,)
         by_chance: Player = lambda first_seed, lanes: RandomLegal(first_seed)  # noqa: E731
-        return {name: by_chance if name == RANDOM else bot(name) for name in names}
+        found: dict[str, Player] = {}
+        for name in names:
+            found[name] = by_chance if name == RANDOM else self._game.player(name) or bot(name)
+        return found
 
     def kind(self, name: str) -> str:
         """Return what a contender is: ``policy``, ``bot`` or ``reference_line``."""

@@ -19,6 +19,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.run.engine import Engine
+from training.run.values import require
 
 _MODULES = {
     "SkullKingFlat-v0": "training.games.skullking",
@@ -268,6 +269,34 @@ class GameTraining:
         ConfigError
             Names option, value and what is allowed.
         """
+
+    def potential(self, name: str) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a potential by name, a function of rows (k,) that returns a value each.
+
+        Raises
+        ------
+        ConfigError
+            If the game has no such potential.
+        """
+        offered = self.potentials
+        allowed = "one of " + ", ".join(offered) if offered else "left out: this game has none"
+        require(name in offered, "shaping.phi", name, allowed)
+        return offered[name]
+
+    def player(self, name: str) -> Any:
+        """Return who plays under a name that is no bot's, such as one with a file.
+
+        Returns
+        -------
+        callable or None
+            See :data:`training.evaluation.episodes.Player`; None for a name that says nothing.
+
+        Raises
+        ------
+        ConfigError
+            If there is nothing where it points to.
+        """
+        return None
 
     def records(self, path: Path, config: Any, run: str = "") -> Records:
         """Return the file of the fastest episodes, for a run of that config and name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -61,6 +62,7 @@ class DrMario(GameTraining):
     protocol = "training.games.drmario.evaluation"
     commands: ClassVar = {
         "evaluate_seeds": "training.games.drmario.evaluate_seeds",
+        "evaluator": "training.games.drmario.evaluator.command",
         "viewer": "training.games.drmario.viewer.command",
         "reader": "training.games.drmario.reader.command",
     }
@@ -74,6 +76,20 @@ class DrMario(GameTraining):
         from training.games.drmario.records import StoreOfRun
 
         return StoreOfRun(path, config, run)
+
+    def potential(self, name: str) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a potential by name; ``evaluator:FILE`` is minus the frames it expects."""
+        if not name.startswith("evaluator:"):
+            return super().potential(name)
+        from training.games.drmario.evaluator.potential import frames_left
+
+        return frames_left(Path(name.removeprefix("evaluator:")))
+
+    def player(self, name: str) -> Any:
+        """Return the look-ahead by an evaluator, ``lookahead:FILE``."""
+        from training.games.drmario.evaluator import players
+
+        return players.lookahead(name) if players.is_lookahead(name) else None
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return what fields of planes and costs are, and where placements lie."""

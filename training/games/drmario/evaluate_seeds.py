@@ -19,8 +19,11 @@ from rich.table import Table
 import fastenv
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from training.evaluation.episodes import Player
 from training.games.drmario import seed_evaluation as seeds
 from training.games.drmario.best_times import BestTimes
+from training.games.drmario.evaluator.players import is_lookahead, lookahead
+from training.games.drmario.evaluator.risk import Measure
 from training.run import files, machine
 from training.run.envs import with_defaults
 from training.run.values import require
@@ -36,6 +39,7 @@ PLANNED = {
 COLUMNS = {
     "seed_id": "game",
     "speed": "speed",
+    "risk_tau": "quantile",
     "success_rate": "clear",
     "frames_mean": "frames",
     "timeout_rate": "timeout",
@@ -51,7 +55,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     plan = seeds.Plan()
     parse = argparse.ArgumentParser(prog="python -m training.evaluate_seeds", description=__doc__)
-    parse.add_argument("who", help="a bot, a run folder, or the name of one under runs/")
+    about = "a bot, lookahead:FILE, a run folder, or the name of one under runs/"
+    parse.add_argument("who", help=about)
     parse.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
     several: Any = {"nargs": "+", "action": "extend"}
     about = f"different ones; default {plan.levels[0]}"
@@ -69,6 +74,8 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--traces", type=int, default=plan.traces, help=about)
     parse.add_argument("--seed", type=int, default=plan.seed, help="of who plays")
     parse.add_argument("--deterministic", action="store_true", help="the agent draws nothing")
+    about = "with lookahead:FILE: quantiles to judge placements by, all one after the other"
+    parse.add_argument("--risk-taus", type=float, metavar="Q", help=about, **several)
     about = "option of the game with a bot, such as extended_inputs=True"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--best-times", type=Path, metavar="FILE", help="store for the clears")
@@ -88,7 +95,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
         files.prepare("--best-times", args.best_times)
         BestTimes(args.best_times).close()
-    played = seeds.play(env, options, seeds.player_of(who, args.deterministic), plan)
+    players = _players(args, who)
+    played = {tau: seeds.play(env, options, each, plan) for tau, each in players.items()}
     found = seeds.write(args.out, env, options, plan, played)
     head = {
         "who": args.who,
@@ -105,15 +113,27 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.print(f"{args.out}: {len(found.rows)} games, {len(found.odd)} anomalies")
     if args.best_times is not None:
         with BestTimes(args.best_times) as store:
-            cleared = seeds.clears(plan, played)
+            cleared = [clear for each in played.values() for clear in seeds.clears(plan, each)]
             count = store.add(cleared, args.who)
         console.print(f"{args.best_times}: {count} new of {len(cleared)} different clears")
+
+
+def _players(args: argparse.Namespace, who: Any) -> dict[float | None, Player]:
+    """Return who plays, by the quantile to go by; None stands for a player who goes by none."""
+    if not (isinstance(who, str) and is_lookahead(who)):
+        require(args.risk_taus is None, "--risk-taus", args.risk_taus, "left out without lookahead")
+        return {None: seeds.player_of(who, args.deterministic)}
+    if args.risk_taus is None:
+        return {None: lookahead(who)}
+    different = len(args.risk_taus) == len(set(args.risk_taus))
+    require(different, "--risk-taus", args.risk_taus, "different from each other")
+    return {tau: lookahead(f"{who}:{Measure('quantile', tau)}") for tau in args.risk_taus}
 
 
 def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
     """Return environment, options and player of a command line."""
     bots = fastenv.make_game(ENV).bot_names
-    if args.who in bots:
+    if args.who in bots or is_lookahead(args.who):
         for name, value in args.set:
             flag = PLANNED.get(name)
             require(flag is None, f"--set {name}", value, f"left out: use {flag}")
@@ -150,7 +170,8 @@ def _text(value: Any, name: str) -> str:
         return ""
     if isinstance(value, str):
         return value
-    return f"{value:.2f}" if "rate" in name or name == "return_mean" else f"{value:,.0f}"
+    small = "rate" in name or name in ("return_mean", "risk_tau")
+    return f"{value:.2f}" if small else f"{value:,.0f}"
 
 
 def main(argv: list[str] | None = None) -> int:

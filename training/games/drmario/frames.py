@@ -16,6 +16,7 @@ class DrMarioFrames(DrMario):
 
     budgets: ClassVar = {}
     records = GameTraining.records
+    potential, player = GameTraining.potential, GameTraining.player
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return nothing: what learns where a decision is a frame was not looked for."""

@@ -30,12 +30,14 @@ from training.run.values import require
 
 LANES = 256  # episodes that are played at once
 TAILS = (5, 25)  # percent of the worst episodes that a CVaR is the mean of
+NAMED = ("level", "speed", "seed", "seed_id", "risk_tau")  # what tells rows apart
 SLOW = 3.0  # standard deviations above the mean, from which a clear is an anomaly
 TYPES = {
     "level": "int8",
     "speed": "string",
     "seed": "int32",
     "seed_id": "string",
+    "risk_tau": "float64",  # quantile that placements were judged by
     "episodes": "int32",
     "success_rate": "float64",
     "frames_mean": "float64",  # over successes, as the next
@@ -322,7 +324,7 @@ def write(
     env: str,
     options: Mapping[str, Any],
     plan: Plan,
-    played: Sequence[Sequence[Episode]],
+    played: Mapping[float | None, Sequence[Sequence[Episode]]],
 ) -> Written:
     """Write ``seeds.csv``, ``seeds.parquet``, ``anomalies.csv`` and recordings of anomalies.
 
@@ -332,8 +334,9 @@ def write(
     env, options
         Where it was played.
     plan : Plan
-    played : sequence of sequence of Episode
-        What :func:`play` returned.
+    played : mapping of float or None to sequence of sequence of Episode
+        What :func:`play` returned, by the quantile that the player went by; None for one that goes
+        by none.
 
     Raises
     ------
@@ -341,10 +344,15 @@ def write(
         Without pyarrow.
     """
     found = Written([])
-    for game, episodes in zip(plan.games(), played, strict=True):
-        row = row_of(game, episodes, plan)
+    every = [
+        (risk_tau, *each)
+        for risk_tau, games in played.items()
+        for each in zip(plan.games(), games, strict=True)
+    ]
+    for risk_tau, game, episodes in every:
+        row = row_of(game, episodes, plan) | {"risk_tau": risk_tau}
         found.rows.append(row)
-        named = {name: row[name] for name in ("level", "speed", "seed", "seed_id")}
+        named = {name: row[name] for name in NAMED}
         kept = {name: row[name] for name in ("level", "speed")} | {"game_seed": row["seed"]}
         for number, what in anomalies(episodes)[: plan.traces]:
             episode = episodes[number]
@@ -354,7 +362,7 @@ def write(
             found.odd.append({**named, **about, "file": str(path.relative_to(folder))})
     files.write_bytes(folder / "seeds.csv", as_csv(found.rows, list(TYPES)))
     files.write_bytes(folder / "seeds.parquet", as_parquet(found.rows))
-    names = ["level", "speed", "seed", "seed_id", "episode", "what", "frames", "file"]
+    names = [*NAMED, "episode", "what", "frames", "file"]
     files.write_bytes(folder / "anomalies.csv", as_csv(found.odd, names))
     return found
 

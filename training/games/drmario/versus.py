@@ -17,6 +17,7 @@ class DrMarioMatches(DrMario):
 
     budgets: ClassVar = {}
     records = GameTraining.records
+    potential, player = GameTraining.potential, GameTraining.player
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return nothing: what learns to win matches was not looked for."""

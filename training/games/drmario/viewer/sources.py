@@ -21,6 +21,7 @@ from training.evaluation.episodes import Player
 from training.evaluation.policies import Bot
 from training.evaluation.trained import AGENT
 from training.policies.load import find
+from training.run import games
 from training.run.envs import with_defaults
 from training.run.values import require
 
@@ -106,11 +107,14 @@ def of_bot(env: str, options: Mapping[str, Any], name: str) -> Source:
     Raises
     ------
     ConfigError
-        If there is no such environment of Dr. Mario, option or bot.
+        If there is no such environment of Dr. Mario, option, bot or evaluator.
     """
     _check_env(env)
-    fastenv.make_game(env, **options).bot(name)
-    return Source(env, options, name, lambda seed, lanes: Bot(name, lanes, seed))
+    game, player = fastenv.make_game(env, **options), games.of(env).player(name)
+    if player is None:
+        game.bot(name)
+        player = lambda seed, lanes: Bot(name, lanes, seed)  # noqa: E731
+    return Source(env, options, name, player)
 
 
 def of_policy(path: Path, changes: Mapping[str, Any]) -> Source:
