@@ -10,7 +10,7 @@ RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
 
-.PHONY: train test slow-test rllib rllib-test bench lint build again debug-test sanitize-test versions clean
+.PHONY: train test slow-test rllib rllib-test bench gpu-check lint build again debug-test sanitize-test versions clean
 
 train: $(EXTENSION)
 	$(PY) -m training.train --config training/configs/main.yaml
@@ -29,6 +29,10 @@ rllib-test: rllib
 
 bench: $(EXTENSION)
 	$(PY) -m training.benchmark_v9 --short
+
+# Without a CUDA device it says so, and that is all.
+gpu-check: $(EXTENSION)
+	$(PY) -m training.gpu_check
 
 # cython-lint starts pycodestyle by name, hence PATH.
 lint: $(VENV)

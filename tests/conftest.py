@@ -57,6 +57,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         params = item.callspec.params if hasattr(item, "callspec") else {}
         if params.get("backend") in ("cython", "fast"):
             item.add_marker(needs_core)
+    _skip_without_gpu(items)
+
+
+def _skip_without_gpu(items: list[pytest.Item]) -> None:
+    """Skip the tests of a CUDA device where there is none; torch is imported only for them."""
+    wanted = [item for item in items if item.get_closest_marker("gpu")]
+    if wanted:
+        import torch
+
+        if not torch.cuda.is_available():
+            for item in wanted:
+                item.add_marker(pytest.mark.skip(reason="no CUDA device"))
 
 
 def _keep_those_of(env: str, config: pytest.Config, items: list[pytest.Item]) -> None:

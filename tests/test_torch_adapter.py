@@ -24,7 +24,7 @@ GAMES = {
     "two agents, a dict": (RaceGame(), {"agents": "all"}),
     "one of them": (RaceGame(), {"opponent": "random"}),
 }
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+needs_gpu = pytest.mark.gpu
 DEVICES = ["cpu", pytest.param("cuda", marks=needs_gpu)]
 
 
@@ -131,6 +131,19 @@ def test_a_block_holds_everything_a_step_writes(game):
             for field, tensor in tensors.items():
                 assert torch.equal(tensor, expected[field])
                 assert tensor.dtype == expected[field].dtype
+
+
+@needs_gpu
+def test_memory_of_a_gpu_does_not_grow_with_steps():
+    vec = fastenv.make_vec("GameBoyPixels-v0", 32, autoreset_mode="same_step")
+    env, peaks = TorchVecEnv(vec, "cuda"), []
+    env.reset(seed=1)
+    for _ in range(3):
+        torch.cuda.reset_peak_memory_stats()
+        for step in range(100):
+            env.step(fastenv.sample_legal(vec.engine.mask, step))
+        peaks.append(torch.cuda.max_memory_allocated())
+    assert len(set(peaks)) == 1
 
 
 @needs_gpu

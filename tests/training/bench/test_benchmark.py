@@ -281,7 +281,7 @@ def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
     assert set(seen.values) == {40.0}
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.gpu
 def test_gpu_rows_say_where_a_step_goes():
     for row in cuda.rows(repeats=1, seconds=1e-9, lanes=512):
         assert row["precision"] in ("bf16", "fp16")

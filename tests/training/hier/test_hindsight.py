@@ -285,7 +285,7 @@ def test_a_saved_training_goes_on_as_if_it_had_not_stopped(mode):
     assert all(torch.equal(ours[name], x) for name, x in theirs.items())
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.gpu
 @pytest.mark.parametrize("obs_device", ["auto", "cpu"])
 @pytest.mark.parametrize("mode", MODES)
 def test_modes_train_on_cuda(mode, obs_device):

@@ -10,9 +10,7 @@ from training.run.options.ppo import NativeConfig, PPOConfig
 
 DEVICES = [
     "cpu",
-    pytest.param(
-        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-    ),
+    pytest.param("cuda", marks=pytest.mark.gpu),
 ]
 SMALL = {
     "n_steps": 16,

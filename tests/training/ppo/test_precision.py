@@ -137,7 +137,7 @@ def test_auto_measures_a_real_minibatch(make_trainer, monkeypatch):
     assert trainer.iterate()["precision"] in ("fp32", "bf16")
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.gpu
 @pytest.mark.parametrize("name", ["bf16", "fp16"])
 def test_cuda_learns_the_bandit(make_trainer, name):
     trainer = make_trainer(
@@ -152,7 +152,7 @@ def test_cuda_learns_the_bandit(make_trainer, name):
     assert float(trainer.rollout.reward.mean()) > 0.7
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.gpu
 @pytest.mark.parametrize("obs_device", ["auto", "cpu"])
 def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
     """With the actions of the CPU's rollout, values and parameters agree to rounding."""

@@ -14,9 +14,7 @@ from training.sb3.buffer import FastMaskableRolloutBuffer
 
 DEVICES = [
     "cpu",
-    pytest.param(
-        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-    ),
+    pytest.param("cuda", marks=pytest.mark.gpu),
 ]
 
 
