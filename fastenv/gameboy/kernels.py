@@ -23,7 +23,7 @@ from fastenv.pointers import reader
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
 
-OVERWORLD = 2  # Kind
+GOAL, OVERWORLD = 1, 2  # Kind
 TERMINATED = 1
 MAP, X, Y, FACING, DIALOGUE, ITEMS, STEPS_LOW, STEPS_HIGH = range(8)  # Place
 STATE = state_dtype(0).itemsize
@@ -123,9 +123,11 @@ def _goal_term(episode, rules, k):
 # -- info ------------------------------------------------------------------------------------------
 
 
-@njit(**_HELPER)
-def _info_pixels(row, rules, out):
-    """Write nothing beside what all kinds have."""
+@njit(inline="always", **_HELPER)  # for a record of each kind: Numba takes one for another
+def _info(row, out):
+    """Write what all kinds have."""
+    out.cpu_locked = _read_machine(row, 0).locked
+    out.start_state = _read_episode(row, STATE).start
 
 
 @njit(**_HELPER)
@@ -169,62 +171,52 @@ def _observe_cfunc():
     return observe
 
 
-def _reward_cfunc(term, count):
-    """Return the function that writes so many terms and their sum, in their order."""
+@lru_cache
+def _reward_cfunc():
     float_out = types.CPointer(types.float32)
 
     @nb.cfunc(types.int32(_bytes, _bytes, _shared, float_out, _bytes), **_OPTIONS)
     def reward(row, derived, shared, reward_out, terms_out):
+        """Write the terms of the kind and their sum, in their order."""
         rules = nb.carray(shared, (1,))[0].rules
         episode, terms, paid = _read_episode(row, STATE), _read_doubles(terms_out, 0), 0.0
-        for k in range(count):
-            terms.at[k] = term(episode, rules, k)
-            paid += terms.at[k]
+        if rules.kind == GOAL:
+            for k in range(3):
+                terms.at[k] = _goal_term(episode, rules, k)
+                paid += terms.at[k]
+        elif rules.kind == OVERWORLD:
+            for k in range(5):
+                terms.at[k] = _world_term(episode, rules, k)
+                paid += terms.at[k]
         nb.carray(reward_out, (1,))[0] = np.float32(paid)
         return 1
 
     return reward
 
 
-def _no_reward_cfunc():
-    float_out = types.CPointer(types.float32)
-
-    @nb.cfunc(types.int32(_bytes, _bytes, _shared, float_out, _bytes), **_OPTIONS)
-    def reward(row, derived, shared, reward_out, terms_out):
-        nb.carray(reward_out, (1,))[0] = np.float32(0.0)
-        return 1
-
-    return reward
-
-
-def _info_cfunc(write, dtype):
+@lru_cache
+def _info_cfunc(kind):
     """Return the function that writes the columns of a state.
 
-    Numba has no arrays of booleans within a record: they are bytes.
+    Numba has no arrays of booleans within a record: they are bytes. A function that closes over
+    another compiled one would be compiled in every process again: each names its own.
     """
-    fields = [(name, kind.replace("|b1", "|u1")) for name, kind in dtype.descr if name]
+    fields = [(name, of.replace("|b1", "|u1")) for name, of in layout.INFO[kind].descr if name]
     record = types.CPointer(nb.from_dtype(np.dtype(fields, align=True)))
+    compiled = nb.cfunc(types.void(_bytes, _bytes, _shared, record), **_OPTIONS)
 
-    @nb.cfunc(types.void(_bytes, _bytes, _shared, record), **_OPTIONS)
-    def info(row, derived, shared, info_out):
-        out = nb.carray(info_out, (1,))[0]
-        out.cpu_locked = _read_machine(row, 0).locked
-        out.start_state = _read_episode(row, STATE).start
-        write(row, nb.carray(shared, (1,))[0].rules, out)
+    def info_pixels(row, derived, shared, info_out):
+        _info(row, nb.carray(info_out, (1,))[0])
 
-    return info
+    def info_goal(row, derived, shared, info_out):
+        _info(row, nb.carray(info_out, (1,))[0])
+        _info_goal(row, nb.carray(shared, (1,))[0].rules, nb.carray(info_out, (1,))[0])
 
+    def info_overworld(row, derived, shared, info_out):
+        _info(row, nb.carray(info_out, (1,))[0])
+        _info_overworld(row, nb.carray(shared, (1,))[0].rules, nb.carray(info_out, (1,))[0])
 
-@lru_cache
-def _cfuncs(kind):
-    """Return reward and info of a kind as C functions, compiled or from the cache."""
-    if kind == "goal":
-        reward, write = _reward_cfunc(_goal_term, 3), _info_goal
-    elif kind == "overworld":
-        reward, write = _reward_cfunc(_world_term, 5), _info_overworld
-    else:
-        reward, write = _no_reward_cfunc(), _info_pixels
-    return reward, _info_cfunc(write, layout.INFO[kind])
+    return compiled({"goal": info_goal, "overworld": info_overworld}.get(kind, info_pixels))
 
 
 def functions(kind: str) -> Compiled:
@@ -234,11 +226,10 @@ def functions(kind: str) -> Compiled:
     ----------
     kind : {"pixels", "goal", "overworld"}
     """
-    reward, info = _cfuncs(kind)
     return Compiled(
         observe=_observe_cfunc().address,
-        reward=reward.address,
-        info=info.address,
+        reward=_reward_cfunc().address,
+        info=_info_cfunc(kind).address,
         state_size=STRUCT,
         knobs_size=KNOBS_DTYPE.itemsize,
         info_size=layout.INFO[kind].itemsize,

@@ -146,10 +146,17 @@ def test_a_core_of_other_rules_is_refused(monkeypatch):
         BatchEngine(make_game(), 1, "fast")
 
 
+@pytest.mark.parametrize("kind", ["pixels", "goal", "overworld"])
+def test_kernels_are_found_in_the_cache_by_another_process(kind):
+    """The key of one that closes over a compiled function is another one in every process."""
+    compiled = kernels._observe_cfunc(), kernels._reward_cfunc(), kernels._info_cfunc(kind)
+    assert [each.__wrapped__.__closure__ for each in compiled] == [None] * 3
+
+
 def test_kernels_repeat_constants_of_the_state():
     for place in (*state.Place,)[:8]:
         assert getattr(kernels, place.name) == place
-    assert state.Kind.OVERWORLD == kernels.OVERWORLD
+    assert (state.Kind.GOAL, state.Kind.OVERWORLD) == (kernels.GOAL, kernels.OVERWORLD)
     assert environment.TERMINATED == kernels.TERMINATED
     fields = state.lane_dtype(0, (1, 4), 0).fields
     assert fields["rng"][1] == kernels.STATE
