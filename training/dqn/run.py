@@ -6,6 +6,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.of_run import conduct
@@ -16,7 +18,7 @@ from training.nets.layout import obs_layout, storage
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.nets.q_network import QNetwork
-from training.run import checkpoint, envs
+from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -154,6 +156,10 @@ def check(config: RunConfig, engine: Engine) -> None:
     """
     obs_layout(engine).check_encoder(config.dqn.encoder, "dqn.encoder")
     device = choose_device(config.device)
+    if device.type == "cuda" and config.dqn.replay_device == "auto":
+        there = torch.cuda.get_device_properties(device).total_memory
+        given = config, engine.obs[0].nbytes, engine.num_actions, there
+        sizes.check_replay(*given, copied=False, where="the GPU (dqn.replay_device=auto)")
     if config.precision != "auto":
         check_precision(config.precision, device, "dqn.precision")
     if config.dqn.warm_start is not None:

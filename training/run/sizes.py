@@ -61,13 +61,7 @@ def check_memory(config: RunConfig, obs_bytes: int, num_actions: int) -> None:
     """
     there = psutil.virtual_memory().total
     if config.trainer == "dqn":
-        asked, saved = replay_bytes(config, obs_bytes, num_actions), config.dqn.save_replay
-        twice = ", twice that while it is saved (not with dqn.save_replay=false)" if saved else ""
-        allowed = (
-            f"less: a replay of {config.dqn.capacity:,} decisions would take "
-            f"{asked / 2**30:,.1f} GiB{twice}, and this machine has {there / 2**30:,.1f}"
-        )
-        require(asked * (1 + saved) < there, "dqn.capacity", config.dqn.capacity, allowed)
+        check_replay(config, obs_bytes, num_actions, there, copied=config.dqn.save_replay)
         return
     asked = rollout_bytes(config, obs_bytes, num_actions)
     allowed = (
@@ -75,6 +69,34 @@ def check_memory(config: RunConfig, obs_bytes: int, num_actions: int) -> None:
         f"and this machine has {there / 2**30:,.0f}"
     )
     require(asked < there, "ppo.n_steps", config.ppo.n_steps, allowed)
+
+
+def check_replay(
+    config: RunConfig,
+    obs_bytes: int,
+    num_actions: int,
+    there: int,
+    *,
+    copied: bool,
+    where: str = "this machine",
+) -> None:
+    """Refuse a replay that does not fit into so many bytes; see :func:`check_memory`.
+
+    Parameters
+    ----------
+    config : RunConfig
+    obs_bytes, num_actions, there : int
+    copied : bool
+        A checkpoint takes a copy there.
+    where : str
+    """
+    asked = replay_bytes(config, obs_bytes, num_actions)
+    twice = ", twice that while it is saved (not with dqn.save_replay=false)" if copied else ""
+    allowed = (
+        f"less: a replay of {config.dqn.capacity:,} decisions would take "
+        f"{asked / 2**30:,.1f} GiB{twice}, and {where} has {there / 2**30:,.1f}"
+    )
+    require(asked * (1 + copied) < there, "dqn.capacity", config.dqn.capacity, allowed)
 
 
 def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:

@@ -267,6 +267,8 @@ def test_gate_opens_the_next_stage_and_cuts_the_episodes_off(train, runs):
     ],
 )
 def test_what_cannot_be_is_refused_with_nothing_written(train, runs, capsys, options, says):
+    make_engine(TINY["env"], 1)  # says that it compiles something, once
+    capsys.readouterr()
     assert train("bad", **options) == 2
     error = capsys.readouterr().err
     assert says in error
@@ -323,6 +325,17 @@ def test_memory_for_the_copy_of_a_checkpoint_is_asked_for(monkeypatch):
     memory.total = once
     with pytest.raises(ConfigError, match=r"GiB, and this machine has"):
         sizes.check_memory(unsaved, 812, 74)
+
+
+def test_replay_on_a_gpu_is_measured_by_its_memory(monkeypatch):
+    engine, memory = make_engine(TINY["env"], 1), type("Memory", (), {"total_memory": 2**18})
+    monkeypatch.setattr(dqn.run, "choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
+    config = RunConfig.from_mapping(merge(TINY, {"dqn": {"precision": "auto"}}))
+    with pytest.raises(ConfigError, match=r"dqn.capacity must be less: .* and the GPU .* has 0.0"):
+        dqn.run.check(config, engine)
+    memory.total_memory = 2**30
+    dqn.run.check(config, engine)
 
 
 @pytest.mark.parametrize("recurrent", ["none", "gru", "lstm", "ssm", "ssm_gru_lstm"])
