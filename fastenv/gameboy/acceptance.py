@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
+from fastenv.errors import ConfigError
 from fastenv.gameboy.cartridge import UnsupportedCartridgeError, load_cartridge
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import power_up_row
@@ -38,7 +39,7 @@ def run_rom(path: Path, frames: int = FRAMES) -> str:
     Returns
     -------
     str
-        ``passed``, ``failed``, ``timeout``, ``locked`` or ``unsupported``.
+        ``passed``, ``failed``, ``timeout``, ``locked``, ``unsupported`` or ``unreadable``.
     """
     try:
         with warnings.catch_warnings():
@@ -46,6 +47,8 @@ def run_rom(path: Path, frames: int = FRAMES) -> str:
             cartridge = load_cartridge(path)
     except UnsupportedCartridgeError:
         return "unsupported"
+    except (OSError, ConfigError):  # the others are worth running all the same
+        return "unreadable"
     console, text = Console(cartridge, power_up_row(cartridge)), b""
     while console.row["cyc"][0] < frames * FRAME:
         console.run_frame(draw=False)
@@ -76,9 +79,19 @@ def _verdict(console: Console, text: bytes) -> str:
 
 
 def read_expected(path: Path | None) -> list[str]:
-    """Return the paths of a list of ROMs that are expected to fail; None: of mooneye's."""
+    """Return the paths of a list of ROMs that are expected to fail; None: of mooneye's.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read.
+    """
     file = resources.files("fastenv.gameboy") / "mooneye.txt" if path is None else path
-    lines = (line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").splitlines())
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"--expected {path}: cannot be read: {error}") from error
+    lines = (line.split("#")[0].strip() for line in text.splitlines())
     return [line for line in lines if line]
 
 
@@ -100,14 +113,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse.parse_args(argv)
     if args.frames < 1:
         parse.error(f"--frames {args.frames}: must be at least 1")
-    roms = sorted(args.folder.rglob("*.gb"))
+    files = args.folder.rglob("*")
+    roms = sorted(path for path in files if path.suffix.lower() == ".gb" and not path.is_dir())
     if not roms:
         print(f"error: {args.folder}: no .gb file in this folder", file=sys.stderr)
         return 2
     try:
         expected = read_expected(args.expected)
         results = {path: run_rom(path, args.frames) for path in roms}
-    except (OSError, ValueError) as error:
+    except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return _report(args.folder, results, expected)

@@ -68,6 +68,19 @@ def test_table_of_a_folder(folder, capsys):
     assert rows[-1] == ["3", "of", "8", "passed,", "5", "failed", "unexpectedly"]
 
 
+def test_files_that_are_none_do_not_keep_the_others_from_running(tmp_path, capsys):
+    (tmp_path / "folder.gb").mkdir()
+    (tmp_path / "folder.gb" / "LOUD.GB").write_bytes(build(PASSED).rom)
+    (tmp_path / "gone.gb").symlink_to("nowhere")
+    (tmp_path / "short.gb").write_bytes(b"short")
+    assert acceptance(tmp_path, "--frames", 5) == 1
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[:-1]] == [
+        ["passed", "folder.gb/LOUD.GB"],
+        ["unreadable", "gone.gb"],
+        ["unreadable", "short.gb"],
+    ]
+
+
 def test_expected_failures_are_no_error(folder, tmp_path, capsys):
     listed = tmp_path / "list.txt"
     names = ("bad.gb", "camera.gb  # a camera", "", "deep/failed.gb", "endless.gb", "illegal.gb")
@@ -92,8 +105,10 @@ def test_a_folder_without_roms_and_a_list_that_is_not_there(folder, tmp_path, ca
     (tmp_path / "empty").mkdir()
     assert acceptance(tmp_path / "empty") == 2
     assert "no .gb file in this folder" in capsys.readouterr().err
-    assert acceptance(folder, "--expected", tmp_path / "none.txt") == 2
-    assert "none.txt" in capsys.readouterr().err
+    (tmp_path / "bytes.txt").write_bytes(b"\xff")
+    for name in ("none.txt", "bytes.txt"):
+        assert acceptance(folder, "--expected", tmp_path / name) == 2
+        assert f"{name}: cannot be read" in capsys.readouterr().err
 
 
 # -- compare ---------------------------------------------------------------------------------------
