@@ -108,6 +108,7 @@ class Build(build_ext):
                 ("FASTENV_DEBUG" if DEBUG else "CYTHON_WITHOUT_ASSERTIONS", None)
             )
         self.failure = None
+        self.parallel = self.parallel or True  # one compiler a core, unless a number was asked for
         super().build_extensions()
         if self.failure is None:
             return
