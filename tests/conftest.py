@@ -1,5 +1,6 @@
 """The environment of every test; set before anything that reads it is imported."""
 
+import gc
 import hashlib
 import os
 import sys
@@ -69,6 +70,12 @@ def _skip_without_gpu(items: list[pytest.Item]) -> None:
         if not torch.cuda.is_available():
             for item in wanted:
                 item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def pytest_collection_finish() -> None:
+    """Let no garbage collection look again at what stays to the end: modules and all the tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def _keep_those_of(env: str, config: pytest.Config, items: list[pytest.Item]) -> None:

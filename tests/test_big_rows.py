@@ -53,10 +53,10 @@ def calls_on(engine, row):
 # backend -> lanes, size of the board, rows that may be alive for one that is named: a game in plain
 # Python holds its board as a list of objects, eight bytes and more for one
 SIZES = {
-    "reference": (200, 4_000, 30),
-    "numba": (200, 4_000, 30),
-    "cython": (4_000, 40_000, 30),
-    "fast": (4_000, 40_000, 3),
+    "reference": (200, 2_000, 30),
+    "numba": (200, 2_000, 30),
+    "cython": (1_000, 40_000, 30),
+    "fast": (1_000, 40_000, 3),
 }
 
 

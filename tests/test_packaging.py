@@ -16,6 +16,7 @@ import pytest
 from tests.needs import needs_compiler, needs_core
 
 ROOT = Path(__file__).resolve().parents[1]
+MAKES_THE_ENVIRONMENT = ("setup.py", "pyproject.toml", "requirements-dev.txt")
 NO_COMPILER = {"CC": shutil.which("false"), "CXX": shutil.which("false")}
 
 
@@ -34,13 +35,18 @@ def run(*command, cwd, **env):
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """A copy of the sources without anything built, so that building leaves the checkout alone."""
+    """A copy of the sources without anything built, so that building leaves the checkout alone.
+
+    What is C already is copied too, or every build here would first take seconds to translate it.
+    """
     copy = tmp_path_factory.mktemp("sources")
     built = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")
     for folder in ("fastenv", "tests"):
         shutil.copytree(ROOT / folder, copy / folder, ignore=built)
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
+    if (ROOT / "build" / "cython").exists():
+        shutil.copytree(ROOT / "build" / "cython", copy / "build" / "cython")
+    for name in (*MAKES_THE_ENVIRONMENT, "README.md", "LICENSE", "Makefile"):
+        shutil.copy2(ROOT / name, copy)
     return copy
 
 
@@ -132,14 +138,16 @@ def test_missing_compiler_is_an_error_where_the_extension_is_required(sources):
 
 @pytest.fixture
 def checkout(sources):
-    """The copy as ``make`` finds it when its environment is installed: this one."""
+    """The copy as ``make`` finds it when its environment is installed, and built in: this one."""
     python = sources / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True, exist_ok=True)
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
-    shutil.copy(ROOT / "Makefile", sources)
-    shutil.copy(ROOT / "requirements-dev.txt", sources)
-    (sources / ".venv" / "installed").touch()
+    then = max((sources / name).stat().st_mtime_ns for name in MAKES_THE_ENVIRONMENT)
+    for path in (sources / ".venv" / "installed", sources / "build" / "extension"):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, ns=(then, then))
     return sources
 
 
@@ -159,6 +167,7 @@ def make_build(checkout, **env):
 def test_make_goes_on_without_a_compiler_and_tries_again(checkout):
     old = checkout / "fastenv" / "skullking" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     old.touch()  # of older sources, when there was a compiler
+    old.with_name("_core.pyx").touch()
     for _ in range(2):
         built = make_build(checkout, **NO_COMPILER)
         assert built.returncode == 0, built.stderr
@@ -169,16 +178,18 @@ def test_make_goes_on_without_a_compiler_and_tries_again(checkout):
 @needs_compiler
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_make_fails_where_a_compiler_refuses_our_code(checkout):
-    headers = {path: path.read_text() for path in (checkout / "fastenv").rglob("*.h")}
+    code = {path: path.read_text() for path in checkout.rglob("*.[ch]")}
     try:
-        for path, text in headers.items():
-            path.write_text(f"#error broken\n{text}")
+        for path, text in code.items():
+            before = path.stat()
+            path.write_text(f'{text}\n#include "nowhere.h"\n')  # whatever else is right
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # no reason to translate
         built = make_build(checkout)
     finally:
-        for path, text in headers.items():
+        for path, text in code.items():
             path.write_text(text)
     assert built.returncode != 0
-    assert "#error broken" in built.stderr
+    assert "nowhere.h" in built.stderr
     assert "were not built" not in built.stderr
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fastenv import backend
+from training.nets import precision
 from training.train import main
 
 TINY = {
@@ -23,6 +24,14 @@ TINY = {
         "bootstrap": 100,
     },
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def precision_is_chosen_at_once():
+    """Where a processor has bf16, a run first measures for a second which precision is faster."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(precision, "TURN_S", 0.005)
+        yield
 
 
 @pytest.fixture(scope="session")

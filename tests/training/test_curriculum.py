@@ -78,7 +78,7 @@ def test_stage_follows_once_its_gate_is_passed_and_no_rollout_has_two(train, tmp
     assert min(lengths[2:]) >= 8
 
 
-@pytest.mark.parametrize("who", ["native", "sb3"])
+@pytest.mark.parametrize("who", ["native", pytest.param("sb3", marks=pytest.mark.slow)])
 def test_run_is_the_same_if_it_goes_on_where_the_stage_changes(train, tmp_path, who):
     """The checkpoint lies before the test: it is made again, and comes to the same."""
     assert train(tmp_path, "straight", "--trainer", who, *flags()) == 0

@@ -57,8 +57,13 @@ def warnings(run):
     return [e["text"] for e in lines(run, "events") if e["event"] == "warning"]
 
 
-@pytest.mark.parametrize("who", ["native", "sb3"])
-@pytest.mark.parametrize("mode", ["inline", "process"])
+@pytest.mark.parametrize(
+    ("mode", "who"),
+    [
+        *(("inline", "native"), ("inline", "sb3"), ("process", "native")),
+        pytest.param("process", "sb3", marks=pytest.mark.slow),
+    ],
+)
 def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
     """T19."""
     assert train(tmp_path, "without", "--trainer", who) == 0
@@ -233,7 +238,11 @@ def test_evaluator_that_crashes_is_started_once_more(train, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("how", "says"), [(crash, "exit status 3"), (fail, "ValueError: no such table")]
+    ("how", "says"),
+    [
+        pytest.param(crash, "exit status 3", marks=pytest.mark.slow),
+        (fail, "ValueError: no such table"),
+    ],
 )
 def test_evaluator_that_crashes_twice_is_given_up_and_training_goes_on(
     train, tmp_path, monkeypatch, how, says

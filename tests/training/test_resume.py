@@ -79,15 +79,34 @@ def metrics(run, name="metrics"):
     return [{k: v for k, v in line.items() if k not in CLOCK} for line in lines]
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize("kind", ["sb3-worker", "native-prospector"])
+def test_run_that_goes_on_equals_one_that_was_never_ended(train, tmp_path, kind):
+    halves_equal_the_whole(train, tmp_path, kind, go_on_here)
+
+
+@pytest.mark.parametrize(
+    "kind", ["native-worker", *(pytest.param(k, marks=pytest.mark.slow) for k in list(RUNS)[1:])]
+)
 def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, tmp_path, kind):
+    halves_equal_the_whole(train, tmp_path, kind, go_on_elsewhere)
+
+
+def go_on_here(train, runs):
+    assert train(runs, "halves", "--resume", "--total-steps", 512, config=None) == 0
+
+
+def go_on_elsewhere(_train, runs):
+    resume = command(runs, "halves", "--resume", "--total-steps", "512", "--no-evaluation")
+    subprocess.run(resume, cwd=ROOT, env=environment(), check=True, stderr=subprocess.DEVNULL)
+
+
+def halves_equal_the_whole(train, tmp_path, kind, go_on):
     trainer, options = RUNS[kind]
     flags = ["--trainer", trainer]
     flags += [f for k, v in options.items() for f in ("--set", f"{k}={json.dumps(v)}")]
     assert train(tmp_path, "straight", *flags) == 0
     assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
-    resume = command(tmp_path, "halves", "--resume", "--total-steps", "512", "--no-evaluation")
-    subprocess.run(resume, cwd=ROOT, env=environment(), check=True, stderr=subprocess.DEVNULL)
+    go_on(train, tmp_path)
     straight, halves = tmp_path / "straight", tmp_path / "halves"
     ours, theirs = saved(halves), saved(straight)
     for part in theirs:

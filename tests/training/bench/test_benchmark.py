@@ -3,6 +3,7 @@ import runpy
 import shutil
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -33,7 +34,6 @@ from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
-from training.nets import precision
 from training.ppo import PPOTrainer
 from training.run import machine
 from training.run.config import RunConfig
@@ -158,7 +158,6 @@ def updates(patch):
 
 def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
     seen = updates(monkeypatch)
-    monkeypatch.setattr(precision, "TURN_S", 0.0)
     small = trainers.setting(8)
     monkeypatch.setattr(trainers, "setting", lambda _lanes: small)
     out = tmp_path / "rows.jsonl"
@@ -191,12 +190,39 @@ def test_ratios_are_medians_of_pairs():
 # -- the bars of training --------------------------------------------------------------------------
 
 
+class Here:
+    """A pool of processes that is this one: another takes seconds to import torch."""
+
+    def __init__(self, *_):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def submit(self, call, *args):
+        found = call(*args)
+        return SimpleNamespace(result=lambda: found)
+
+
+SMALL = replace(trainers.setting(64), ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
+
+
 @pytest.fixture(scope="module")
 def training_rows():
-    small = replace(trainers.setting(64), ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(precision, "TURN_S", 0.0)  # a dozen trainers choose
-        return bars_training.all_rows(repeats=1, seconds=1e-9, config=small)
+        patch.setattr(bars_training, "ProcessPoolExecutor", Here)
+        return bars_training.all_rows(repeats=1, seconds=1e-9, config=SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(machine.physical_cores() < 2, reason="needs two cores")
+def test_threads_are_measured_in_processes_of_their_own():
+    rows = bars_training.thread_rows(SMALL, repeats=1, seconds=1e-9)
+    ways = [(row["waiting"], row["torch_threads"]) for row in rows]
+    assert ways == [(way, threads) for way in bars_training.WAITING for threads in (1, 2)]
 
 
 @needs_core

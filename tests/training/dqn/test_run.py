@@ -86,7 +86,9 @@ def saved(run, steps=512):
     return found
 
 
-@pytest.mark.parametrize("recurrent", ["none", "ssm_gru_lstm"])
+@pytest.mark.parametrize(
+    "recurrent", [pytest.param("none", marks=pytest.mark.slow), "ssm_gru_lstm"]
+)
 def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, runs, recurrent):
     """T16, with priorities, noise, states, trackers and a ring that has wrapped around."""
     trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}

@@ -194,12 +194,16 @@ def test_lost_last_observations_are_not_learnt_from():
     assert float(batch.weight.sum()) == 400 - len(lost)
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm", "ssm", "ssm_gru_lstm"])
+ALONE = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("gru", "lstm", "ssm")]
+
+
+@pytest.mark.parametrize("kind", [*ALONE, "ssm_gru_lstm"])
 def test_what_was_seen_before_is_recalled(kind):
     """The answer is due three decisions behind the cue: a network without memory gets 0.5."""
     options = {"recurrent": kind, "recurrent_size": 16, "seq_len": 8, "burn_in": 4}
     options |= {"n_step": 3, "learning_rate": 5e-3, "batch_size": 64, "epsilon_end": 0.0}
-    trainer = make(Recall(32), total_steps=8_000, prioritized=kind == "gru", **options)
+    prioritized = kind in ("gru", "ssm_gru_lstm")
+    trainer = make(Recall(32), total_steps=8_000, prioritized=prioritized, **options)
     for _ in range(14):
         trainer.iterate()
         stored = trainer.replay.reward[max(0, trainer.replay.head - 32) : trainer.replay.head]

@@ -31,7 +31,7 @@ def model_of(run):
     "options",
     [
         ("hier.mode=round",),
-        ("hier.mode=game",),
+        pytest.param(("hier.mode=game",), marks=pytest.mark.slow),
         ("hier.manager.hindsight=tricks", "hier.worker.hindsight=sil"),
     ],
 )

@@ -34,7 +34,9 @@ def chosen_alike(actions, found, logits):
     return (actions == found) | (gap < 1e-5)
 
 
-@pytest.mark.parametrize("kind", SINGLE)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind == "ssm" else ()) for kind in SINGLE]
+)
 def test_same_actions_along_games(onnx, trained, tmp_path, kind, capsys):
     folder = tmp_path / "files"
     assert export.main([str(trained(kind)), str(folder), "--onnx"]) == 0
