@@ -46,6 +46,7 @@ PRESETS = {
             "learning_starts": 5_000,
             "activation": "tanh",
             "replay_ratio": 4.0,
+            "target_sync": 200,  # of 3,000 updates
         },
         "evaluation": {"seed": 7},
     },
