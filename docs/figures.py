@@ -452,6 +452,25 @@ def _trained_at(record: Record, runs: Iterable[Row]) -> str:
     return f"`benchmarks/{record.path.name}`, trained at {' and '.join(commits)}"
 
 
+def frames_read() -> str:
+    """Return what the reader of Dr. Mario's frames reads right."""
+    record = newest("drmario-reader-frames.json")
+    made = []
+    for name, part in record.head["read"].items():
+        right = interval(part["share"], 3 if name == "cells" else 1, 100, " %")
+        made.append([_READ[name], f"{part['of']:,}", right])
+    return f"{table(('what', 'of', 'read right'), made)}\n\n{record.source}."
+
+
+_READ = {
+    "cells": "cells of the bottle",
+    "boards": "whole bottles",
+    "previews": "previews",
+    "pills": "falling pills that do not rest",
+    "states": "bottle, pill and preview of these frames",
+}
+
+
 def game_boy_agents(runs: str, where: str = "") -> str:
     """Return how far agents come on the Game Boy and who plays beside them, of runs so named.
 
@@ -564,7 +583,10 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         },
         "docs/benchmarks.md": {"vectorised": vectorised},
         "docs/training.md": {"choice": dqn_beside_ppo},
-        "docs/drmario.md": {"speeds": lambda: bars("*-bars.jsonl", "DrMario")},
+        "docs/drmario.md": {
+            "speeds": lambda: bars("*-bars.jsonl", "DrMario"),
+            "reader": frames_read,
+        },
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
         "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-2")},

@@ -1,6 +1,8 @@
 """Frames of Dr. Mario are read: what is seen is the state, and what is read is played."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,17 +10,20 @@ import torch
 from safetensors.torch import save_file
 
 from fastenv.drmario import tables as t
+from fastenv.drmario.render import render_rgb
 from fastenv.drmario.tables import Tile
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from training import reader as command
 from training.evaluation.policies import Bot
-from training.games.drmario.reader import camera, fitting, measure, network, positions, seen
+from training.games.drmario.reader import camera, fitting, measure, network, play, positions, seen
 from training.games.drmario.reader.network import UNITS, Reader, ReaderError
 from training.games.drmario.reader.player import Seen
 from training.games.drmario.reader.seen import BOARD, CLASS_OF, NO_PILL
 from training.run.envs import make_engine
 
+ROOT = Path(__file__).resolve().parents[3]
+PRETRAINED = ROOT / "pretrained/drmario-reader/reader.safetensors"
 pytestmark = needs_core
 STILL = camera.Ranges(
     **{"scale": (1, 1), "aspect": 0, "shift": 0, "rotation": 0, "blur": (0, 0), "noise": (0, 0)},
@@ -297,3 +302,52 @@ def test_commands_refuse_what_makes_no_sense(tmp_path, capsys):
     ):
         assert command.main(args) == 2
         assert named in capsys.readouterr().err
+
+
+# -- the network of the repository -----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pretrained():
+    return network.load_reader(PRETRAINED)
+
+
+def test_the_network_of_the_repository_is_small_and_of_a_clean_commit(pretrained):
+    assert PRETRAINED.stat().st_size < 3_000_000
+    trained = json.loads(pretrained[1])
+    assert trained["dirty"] is False
+    records = [*(ROOT / "benchmarks").glob("drmario-reader-*.json")]
+    assert records
+    for path in records:
+        record = json.loads(path.read_text())
+        assert (record["dirty"], record["trained"]) == (False, trained), path.name
+
+
+def test_it_reads_frames_that_no_training_has_seen(pretrained):
+    found = measure.measure(pretrained[0], 40, seed=77)
+    assert found["cells"]["share"][0] > 0.998
+    assert found["boards"]["share"][0] > 0.9
+
+
+def test_it_reads_what_the_game_draws(pretrained, rows, shown):
+    pictures = np.stack([render_rgb(row) for row in rows[:8]])
+    assert (pretrained[0].read_classes(pictures) == shown[1][:8]).all()
+
+
+@pytest.mark.slow
+def test_a_bot_plays_through_it(pretrained):
+    plan = play.Plan(episodes=8, max_steps=200, level=3)
+    found = play.compare("greedy", pretrained[0], plan)
+    assert found["players"]["rows"]["clear"][0] == 1.0
+    assert found["players"]["pixels"]["clear"][0] >= 0.875
+    assert found["players"]["pixels"]["refused"] < 0.02
+
+
+@pytest.mark.slow
+def test_a_short_training_learns(tmp_path, capsys):
+    path = tmp_path / "reader.safetensors"
+    assert command.main(["train", "--out", str(path), "--frames", "1600"]) == 0
+    assert "MB" in capsys.readouterr().out
+    reader, trained = network.load_reader(path)
+    assert json.loads(trained)["frames"] == 1600
+    assert measure.measure(reader, 40)["cells"]["share"][0] > 0.7

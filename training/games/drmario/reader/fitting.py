@@ -38,7 +38,7 @@ class Plan:
     seed : int
     """
 
-    frames: int = 20_000
+    frames: int = 14_000
     batch: int = 16
     cells: int = 96
     learning_rate: float = 2e-3
