@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from fastenv.drmario.greedy import weigh_bottle
 from fastenv.drmario.tables import GREEDY
 from fastenv.errors import ConfigError
+from training.callbacks.shaping import Potential
 from training.evaluation.policies import Bot
 from training.games.drmario.evaluator import model, samples
 from training.games.drmario.evaluator.calibration import calibration
@@ -30,6 +31,8 @@ from training.games.drmario.evaluator.samples import (
 )
 from training.games.drmario.evaluator.situations import SITUATION, situations
 from training.games.drmario.seed_evaluation import cvar
+from training.run import games
+from training.run.config import RunConfig
 from training.run.envs import make_engine
 
 SEED = 31_415
@@ -224,8 +227,8 @@ def test_quantiles_of_outcomes_are_learnt():
 
 
 def test_frames_are_those_to_the_end_of_the_same_game():
-    games = Games(6, (0, 1), explore=0.0, seed=SEED, lanes=4, most=300)
-    found = samples.play(greedy, games)
+    plan = Games(6, (0, 1), explore=0.0, seed=SEED, lanes=4, most=300)
+    found = samples.play(greedy, plan)
     assert set(found.outcome) == {CLEARED}
     seeds = game_seeds(6, np.random.default_rng(SEED), odd=False)
     assert (seeds % 2 == 0).all()
@@ -247,15 +250,15 @@ def test_frames_are_those_to_the_end_of_the_same_game():
 
 def test_samples_begin_behind_the_last_decision_by_chance():
     plain = Games(8, (0, 0), explore=0.0, seed=SEED, most=300)
-    for games in (plain, replace(plain, explore=1.0, by_chance=1.0, until=9)):
-        found = samples.play(greedy, games)
+    for plan in (plain, replace(plain, explore=1.0, by_chance=1.0, until=9)):
+        found = samples.play(greedy, plan)
         of_game = np.split(np.arange(len(found)), np.flatnonzero(found.left == 0)[:-1] + 1)
         for part in of_game:
             assert found.left[part].tolist() == list(range(len(part)))[::-1]
             assert (np.diff(found.frames[part]) < 0).all()
         empty = (found.seen["board"] == 0xFF) | (found.seen["board"] >= 0xD0)
         fresh = [bool(empty[part[0]].all()) for part in of_game]
-        assert all(fresh) == (games is plain)
+        assert all(fresh) == (plan is plain)
 
 
 def test_games_that_are_given_up_are_censored():
@@ -322,3 +325,46 @@ def test_potential_is_minus_the_mean(saved, rows):
     evaluator = model.load(saved)
     wanted = -evaluator.quantiles(situations(rows)).mean(1)
     np.testing.assert_allclose(frames_left(saved)(rows), wanted, rtol=1e-5)
+
+
+def test_shaping_by_an_evaluator_is_refused_where_it_says_nothing(saved):
+    placements, matches = games.of("DrMarioPlacement-v0"), games.of("DrMarioVersus-v0")
+    assert placements.potential("viruses") is placements.potentials["viruses"]
+    with pytest.raises(ConfigError, match="evaluator="):
+        placements.potential("evaluator:missing")
+    with pytest.raises(ConfigError, match=r"shaping\.phi='evaluator:.*one of viruses"):
+        matches.potential(f"evaluator:{saved}")
+    with pytest.raises(ConfigError, match=r"shaping\.gamma"):
+        RunConfig.from_mapping(
+            {
+                "env": "DrMarioPlacement-v0",
+                "ppo": {"gamma": 0.9997},
+                "shaping": {"phi": f"evaluator:{saved}", "gamma": 0.99},
+            }
+        )
+
+
+def test_shaping_by_an_evaluator_telescopes(tmp_path):
+    """With gamma**tau the terms of an episode sum to minus the first potential."""
+    evaluator, saved = model.new(SMALL, SEED), tmp_path / "around_5000.safetensors"
+    evaluator.net.out.bias += 5.0
+    evaluator.save(saved)
+    engine = make_engine(samples.ENV, 4, {"level": 0})
+    engine.reset_many(seeds=SEED)
+    potential = Potential(engine, frames_left(saved), kappa=250.0, gamma=0.9997)
+    potential.begin()
+    first, total, discount = potential.values.copy(), np.zeros(4), np.ones(4)
+    bot, running = greedy(SEED, 4), np.ones(4, np.bool_)
+    while running.any():
+        added = potential.step(_stepped(engine, bot))
+        total += np.where(running, discount * added, 0.0)
+        discount *= 0.9997 ** engine.tau.astype(float)
+        running &= (engine.terminated | engine.truncated) == 0
+    np.testing.assert_allclose(total, -first, rtol=1e-3)
+    assert (first < -10).all()
+
+
+def _stepped(engine, bot):
+    actions = bot.act(engine)
+    engine.step_many(actions)
+    return actions

@@ -9,7 +9,7 @@ import pytest
 from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
 from training import evaluate_seeds
-from training.games.drmario.evaluator import command, model, samples
+from training.games.drmario.evaluator import command, comparison, model, samples
 from training.games.drmario.evaluator.lookahead import LookAhead
 from training.games.drmario.evaluator.model import Head
 from training.games.drmario.evaluator.players import player_of
@@ -192,7 +192,8 @@ def test_names_of_players(file):
     assert games.of("DrMarioVersus-v0").player(f"lookahead:{file}") is None
 
 
-def test_calibrate_and_compare_write_records(file, tmp_path, capsys):
+def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(comparison, "decisions_a_second", lambda player, level, batch: 1.0)
     out = tmp_path / "found.json"
     flags = ["--games", "3", "--out", str(out)]
     assert command.main(["calibrate", str(file), "--player", "greedy", *flags]) == 0
@@ -201,7 +202,7 @@ def test_calibrate_and_compare_write_records(file, tmp_path, capsys):
     assert len(found["shares"]) == 9
     who = ["greedy", f"lookahead:{file}"]
     assert command.main(["compare", *who, "--levels", "0", "--games", "2", "--out", str(out)]) == 0
-    found = json.loads(out.read_text())["compare"]["0"]
+    found = json.loads(out.read_text())["compare"]["levels"]["0"]
     assert found["greedy"]["clear"][0] == 1
     assert len(found[who[1]]["less_first"]["tail"]) == 3
     assert command.main(["compare", *who, "--levels", "9", "--games", "2"]) == 2

@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     about = "how far outcomes keep to its quantiles, in games that it was not trained on"
     calibrated = commands.add_parser("calibrate", help=about, description=about)
     calibrated.add_argument("file", type=Path)
-    calibrated.add_argument("--player", help="who plays; default the look-ahead by this file")
+    calibrated.add_argument("--player", help="who plays; default who ended its games")
     calibrated.add_argument("--games", type=int, default=500)
     about = "let players play the same games, which no evaluator was trained on"
     compared = commands.add_parser("compare", help=about, description=about)
@@ -76,7 +76,8 @@ def run_calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Compare quantiles and outcomes; print and return it."""
     evaluator = model.load(args.file)
     head = evaluator.head
-    player = player_of(args.player or f"{LOOKAHEAD}{args.file}")
+    own = head.about.get("own_rounds", 1) > 0
+    player = player_of(args.player or (f"{LOOKAHEAD}{args.file}" if own else head.about["bot"]))
     seed = HELD_BACK + args.seed
     games = Games(args.games, head.levels, head.speeds, odd=True, seed=seed, explore=0.0)
     found = calibration(evaluator, samples.play(player, games))
@@ -97,12 +98,14 @@ def run_compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     shown = Table(title=f"{args.games} games a level, {args.speed} speed")
     for heading in ("level", "who", "cleared %", "frames to clear", "CVaR 25"):
         shown.add_column(heading)
-    for level, played in found.items():
+    for level, played in found["levels"].items():
         for name, record in played.items():
             clear = [100 * x for x in record["clear"]]
             cells = (clear, record["frames_to_clear"], record[f"cvar_{comparison.TAIL:g}"])
             shown.add_row(level, name, *map(_interval, cells))
     console.print(shown)
+    for name, decisions in found["decisions_per_cpu_s"].items():
+        console.print(f"{name}: {decisions:,.0f} decisions a CPU second")
     return found
 
 

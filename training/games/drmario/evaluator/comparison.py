@@ -25,6 +25,7 @@ from training.run.values import require
 TAIL = 0.25  # of the outcomes, the largest
 LOST = 36_000  # frames that a game without a clear counts in the tail, as over the registry
 RESAMPLES = 2000
+BATCH, SECONDS = 64, 3.0  # lanes and CPU seconds of a measurement of speed
 MOST = 2000  # decisions after which a game counts as not cleared
 
 
@@ -118,7 +119,7 @@ def play(
     return Outcomes(found.outcome[first] == CLEARED, found.frames[first])
 
 
-def decisions_a_second(player: Player, level: int, batch: int, seconds: float = 5.0) -> float:
+def decisions_a_second(player: Player, level: int, batch: int, seconds: float = SECONDS) -> float:
     """Return how many decisions a player makes in a CPU second, the engine's steps included."""
     engine = make_engine(ENV, batch, {**BARE, "level": level})
     engine.reset_many(seeds=0)
@@ -136,7 +137,10 @@ def decisions_a_second(player: Player, level: int, batch: int, seconds: float = 
 def compare(
     who: Sequence[str], runs: Path, levels: Sequence[int], speed: str, count: int, seed: int
 ) -> dict[str, Any]:
-    """Return a record of players on the same games, and of how each differs from the first."""
+    """Return a record of players on the same games, and of how each differs from the first.
+
+    Of look-aheads also the decisions of a CPU second at the highest level.
+    """
     players = {name: invited(name, runs) for name in who}
     found: dict[str, Any] = {}
     for level in levels:
@@ -146,4 +150,7 @@ def compare(
             name: each.record() | ({} if each is base else {"less_first": difference(each, base)})
             for name, each in played.items()
         }
-    return found
+    looking = filter(is_lookahead, who)
+    speeds = {name: decisions_a_second(players[name][0], max(levels), BATCH) for name in looking}
+    about = {"speed": speed, "games": count, "seed": seed, "lost_counts": LOST, "batch": BATCH}
+    return {**about, "levels": found, "decisions_per_cpu_s": speeds}
