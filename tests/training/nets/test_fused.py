@@ -106,7 +106,7 @@ for activation, largest in ERROR.items():
 """
 
 
-@pytest.mark.parametrize("isa", ["AVX2", "AVX512_CORE"])
+@pytest.mark.parametrize("isa", ["AVX2", pytest.param("AVX512_CORE", marks=pytest.mark.slow)])
 def test_processors_without_bfloat16_get_the_same(isa):
     """oneDNN and torch can be told to leave out instructions: first any of 512 bits, then these."""
     limits = {"ONEDNN_MAX_CPU_ISA": isa, "ATEN_CPU_CAPABILITY": isa.partition("_")[0].lower()}
