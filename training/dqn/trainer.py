@@ -476,5 +476,7 @@ class DQNTrainer:
 
 def on_device(batch: Any, device: torch.device) -> Any:
     """Return a batch with its tensors on a device."""
+    if batch.obs.device == device:
+        return batch
     there = {k: x.to(device) for k, x in vars(batch).items() if isinstance(x, Tensor)}
     return replace(batch, **there)
