@@ -471,6 +471,25 @@ _READ = {
 }
 
 
+def through_frames() -> str:
+    """Return how players clear bottles of Dr. Mario through a camera, and on rows."""
+    made, sources = [], []
+    for path in sorted(RECORDS.glob("drmario-reader-play-*.json")):
+        record = Record(path)
+        sources.append(record.source)
+        name = [
+            f"`{record.head['who']}`, level {record.head['level']}",
+            f"{record.head['episodes']:,}",
+        ]
+        for sees, found in record.head["players"].items():
+            clear = interval(found["clear"], 1, 100, " %")
+            frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*found["frames_to_clear"])
+            made.append([*name, sees, clear, frames, f"{100 * found['refused']:.2f} %"])
+            name = ["", ""]
+    heads = ("who plays", "episodes", "sees", "cleared", "frames to clear", "refused")
+    return f"{table(heads, made)}\n\n{', '.join(sources)}."
+
+
 def game_boy_agents(runs: str, where: str = "") -> str:
     """Return how far agents come on the Game Boy and who plays beside them, of runs so named.
 
@@ -586,6 +605,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/drmario.md": {
             "speeds": lambda: bars("*-bars.jsonl", "DrMario"),
             "reader": frames_read,
+            "through": through_frames,
         },
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
