@@ -609,7 +609,11 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         },
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
-        "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-2")},
+        "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-1")},
+        "pretrained/lantern_walk/README.md": {
+            "walk": lambda: game_boy_agents("walk-memory-1"),
+            "beginning": lambda: game_boy_agents("walk-memory-1", "beginning"),
+        },
         "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5-1")},
     }
 

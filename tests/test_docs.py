@@ -29,7 +29,8 @@ GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
 }
-PRETRAINED = [f"pretrained/{name}/README.md" for name in ("skullking", "drmario", "gameboy")]
+AGENTS = ("skullking", "drmario", "gameboy", "lantern_walk")
+PRETRAINED = [f"pretrained/{name}/README.md" for name in AGENTS]
 ENVS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
 SKULL_KING = GAMES["skullking.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
