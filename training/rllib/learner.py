@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -260,11 +261,19 @@ def start_ray(config: RunConfig) -> None:
             "include_dashboard": False,
         }
     try:
+        _answering(given.address)
         ray.init(log_to_driver=False, logging_level="warning", **how)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         reason = " ".join(str(error).split())
         where = "on this machine" if given.address is None else f"at {given.address}"
         raise RunError(f"no Ray cluster {where}: {reason[:300]}") from error
+
+
+def _answering(address: str | None) -> None:
+    """Raise OSError if nobody listens at ``host:port``, where Ray would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if port.isdecimal() and "/" not in host:
+        socket.create_connection((host, int(port)), timeout=10.0).close()
 
 
 def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
@@ -308,7 +317,7 @@ def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
         .fault_tolerance(
             restart_failed_env_runners=True,
             delay_between_env_runner_restarts_s=1.0,
-            env_runner_health_probe_timeout_s=10.0,
+            env_runner_health_probe_timeout_s=1.0,  # at every iteration while one is lost
             env_runner_restore_timeout_s=60.0,
         )
         .debugging(seed=envs.stream_seed(config.seed, "env", bits=31))

@@ -49,6 +49,7 @@ MAY_CHANGE = (
     "checkpoints",
     "evaluation",
     "wandb",
+    "rllib",
     "name",
 )
 

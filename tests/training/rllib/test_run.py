@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("ray", reason="needs Ray RLlib: make rllib-test")
 
 import torch
+from ray.cluster_utils import Cluster
 
 from training import load_policy
 from training.run.jsonl import read_lines
@@ -87,10 +88,14 @@ def test_every_game(env, tmp_path):
     assert infos["action_mask"][np.arange(2), actions].all()
 
 
+def wait_for(metrics, iterations):
+    while not metrics.is_file() or len(read_lines(metrics)) < iterations:
+        time.sleep(0.1)
+
+
 def kill_a_runner(metrics, killed):
     """End an env runner by SIGKILL, once two iterations are done."""
-    while not metrics.is_file() or len(read_lines(metrics)) < 2:
-        time.sleep(0.1)
+    wait_for(metrics, 2)
     for process in psutil.process_iter(["name", "cmdline"]):
         if any("SingleAgentEnvRunner" in part for part in process.info["cmdline"] or ()):
             process.kill()
@@ -101,9 +106,11 @@ def kill_a_runner(metrics, killed):
 def test_goes_on_when_a_runner_is_lost(tmp_path):
     """Nothing is lost but what that runner was sampling; another takes its place."""
     run, killed = tmp_path / "run", []
-    watch = threading.Thread(target=kill_a_runner, args=(run / "metrics.jsonl", killed))
+    watch = threading.Thread(
+        daemon=True, target=kill_a_runner, args=(run / "metrics.jsonl", killed)
+    )
     watch.start()
-    steps, rllib = 128 * 40, {"env_runners": 2}
+    steps, rllib = 128 * 150, {"env_runners": 2}
     env = "SkullKingWorker-v0"
     assert train(tmp_path, "run", env, "--no-evaluation", total_steps=steps, rllib=rllib) == 0
     watch.join()
@@ -114,3 +121,35 @@ def test_goes_on_when_a_runner_is_lost(tmp_path):
     following = min(record["time"] for record in records if record["time"] > killed[0])
     assert following - killed[0] < 60
     assert records[-1]["step"] >= steps
+
+
+def test_goes_on_when_a_machine_is_lost_and_after_all_are(tmp_path):
+    """Two nodes of Ray on this machine, an env runner on each."""
+    run = tmp_path / "run"
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    node = cluster.add_node(num_cpus=1)
+
+    def lose():
+        wait_for(run / "metrics.jsonl", 2)
+        cluster.remove_node(node, allow_graceful=False)
+
+    watch = threading.Thread(target=lose, daemon=True)
+    watch.start()
+    env, rllib = "SkullKingWorker-v0", {"env_runners": 2, "address": cluster.address}
+    try:
+        assert train(tmp_path, "run", env, "--no-evaluation", total_steps=1280, rllib=rllib) == 0
+        watch.join()
+    finally:
+        cluster.shutdown()
+    records, events = read_lines(run / "metrics.jsonl"), read_lines(run / "events.jsonl")
+    lost = [event for event in events if event["event"] == "env runners lost"]
+    assert len(lost) == 1
+    assert len(lost[0]["runners"]) == 1
+    assert records[-1]["env_runners"] == 1
+    flags = ("--resume", "--no-evaluation", "--total-steps", str(records[-1]["step"] + 128))
+    assert train(tmp_path, "run", env, *flags, rllib=rllib) == 2  # there is no such cluster now
+    rllib = {"env_runners": 2, "address": None}
+    assert train(tmp_path, "run", env, *flags, rllib=rllib) == 0
+    after = read_lines(run / "metrics.jsonl")
+    assert [record["iter"] for record in after] == list(range(1, len(after) + 1))
+    assert after[-1]["step"] > records[-1]["step"]
