@@ -59,7 +59,7 @@ class FitConfig:
 
     steps: int = 500
     batch_size: int = 1024
-    learning_rate: float = 2e-3
+    learning_rate: float = 1e-3
     ahead: int = 0
     kappa: float = 50.0
     targets: int = 8

@@ -77,16 +77,10 @@ class Evaluator:
     net : EvaluatorNet
     name : str
         What errors call it.
-
-    Attributes
-    ----------
-    calls : int
-        Situations that were judged.
     """
 
     def __init__(self, head: Head, net: EvaluatorNet, name: str = "evaluator") -> None:
         self.head, self.net, self.name = head, net, name
-        self.calls = 0
         net.eval().requires_grad_(False)
 
     def quantiles(self, seen: np.ndarray) -> np.ndarray:
@@ -96,7 +90,6 @@ class Evaluator:
         ----------
         seen : ndarray of SITUATION, shape (n,)
         """
-        self.calls += len(seen)
         with torch.inference_mode():
             said = self.net(torch.from_numpy(counted(seen))).sort(1).values
         found: np.ndarray = said.mul(UNIT).clamp(0.0, self.head.t_max).numpy()

@@ -50,9 +50,9 @@ class TrainConfig:
     quantiles: int = 51
     hidden: int = 96
     bot: str = "greedy"
-    bot_games: int = 2500
-    bot_steps: int = 800
-    rounds: int = 3
+    bot_games: int = 8000
+    bot_steps: int = 1200
+    rounds: int = 0
     games: int = 500
     own_rounds: int = 0
     own_games: int = 768
