@@ -92,7 +92,7 @@ def test_the_scripted_player_gets_there_from_all_states(env, most, held_out):
 def test_a_run_trains_and_is_evaluated_from_other_states(env, tmp_path):
     small = {"num_envs": 4, "ppo.n_steps": 8, "ppo.batch_size": 16, "torch_threads": 1}
     small |= {"ppo.n_epochs": 1, "ppo.net_arch": "[8]", "env_options.max_steps": 4}
-    small |= {"evaluation.episodes": 3, "evaluation.after_training": "true"}
+    small |= {"evaluation.episodes": 3, "evaluation.after_training": "true", "native.seq_len": 8}
     words = ["--env", env, "--total-steps", "64", "--name", "small", "--runs", str(tmp_path)]
     for name, value in small.items():
         words += ["--set", f"{name}={value}"]
