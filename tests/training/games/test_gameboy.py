@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from torch import nn
 
+from fastenv.gameboy.lantern_walk import load_world
+from fastenv.gameboy.ram_map import load_ram_map
 from tests.needs import needs_core
 from training import train
 from training.evaluation.episodes import Episodes, play
@@ -48,6 +50,16 @@ def test_frames_go_through_convolutions_and_starts_differ(env):
     assert first.in_channels == FILES[env]["env_options"]["stack_k"]
     numbers = 0 if env == "GameBoyGoal-v0" else 4 * 16 + 3  # senses, by bins, and events
     assert encoder.size_out == images.size_out + numbers
+
+
+def test_the_map_of_flags_shows_candles_and_rewards_the_same_events():
+    flags, ours = load_ram_map(CONFIGS / "lantern_walk_flags.json"), load_ram_map("lantern_walk")
+    assert (flags.places, flags.size) == (ours.places, ours.size)
+    rewarded = [[8 * m.events + bit for bit in m.rewarded] for m in (flags, ours)]
+    assert rewarded[0] == rewarded[1]
+    world = load_world()
+    addresses = [world.flag(candle)[0] for candle in world.candles()]
+    assert flags.events <= min(addresses) <= max(addresses) < flags.events + flags.event_bytes
 
 
 def test_states_that_were_trained_on_are_not_those_of_the_evaluation():
