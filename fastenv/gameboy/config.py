@@ -123,7 +123,8 @@ class GameBoyConfig:
         Distance below which a step is at the goal, and how many such steps in a row reach it; by
         default those of the template.
     ram_map : str or Path, optional
-        File of a RAM map (docs/gameboy.md, 20); with Lantern Walk by default its own.
+        File of a RAM map (docs/gameboy.md, 20); with Lantern Walk by default its own, which
+        ``"lantern_walk_flags"`` extends by all flags of the game.
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.

@@ -15,7 +15,7 @@ from fastenv.errors import ConfigError
 from fastenv.gameboy.state import MAX_EVENT_BYTES, Place, state_dtype
 from fastenv.gameboy.tables import ECHO, HRAM, WRAM
 
-OURS = ("lantern_walk",)
+OURS = ("lantern_walk", "lantern_walk_flags")
 NOWHERE = -1
 _NEEDED = ("map", "x", "y")
 # Name in a RAM map -> its bytes.
@@ -83,7 +83,7 @@ def load_ram_map(path: str | Path) -> RamMap:
     Parameters
     ----------
     path : str or Path
-        A file, or ``"lantern_walk"``.
+        A file, ``"lantern_walk"``, or ``"lantern_walk_flags"``: the same and all flags of the game.
 
     Raises
     ------
