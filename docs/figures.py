@@ -490,6 +490,45 @@ def through_frames() -> str:
     return f"{table(heads, made)}\n\n{', '.join(sources)}."
 
 
+def look_ahead() -> str:
+    """Return how fast players clear bottles of Dr. Mario, look-aheads among them."""
+    record, made = newest("drmario-lookahead.json"), []
+    compared = record.head["compare"]
+    for level, players in compared["levels"].items():
+        name = f"{level}, {compared['games']:,} games"
+        for who, found in players.items():
+            less = found.get("less_first", {}).get("mean")
+            means = (found["frames_to_clear"], found[_TAIL], less)
+            frames = ["{:,.0f} [{:,.0f}, {:,.0f}]".format(*x) if x else "" for x in means]
+            made.append([name, _asked(who), interval(found["clear"], 1, 100, " %"), *frames])
+            name = ""
+    heads = ("level", "who plays", "cleared", "frames to clear", _WORST, "mean, less `greedy`'s")
+    speeds = compared["decisions_per_cpu_s"].items()
+    rates = ", ".join(f"{_asked(who)} {speed:,.0f}" for who, speed in speeds)
+    batch = f"Decisions a CPU second at the highest level, {compared['batch']} lanes: {rates}."
+    return f"{table(heads, made)}\n\n{batch}\n\n{record.source}."
+
+
+_TAIL, _WORST = "cvar_0.25", "mean of the worst quarter"
+
+
+def _asked(who: str) -> str:
+    """Return a player's name without the evaluator's file."""
+    kind, _, rest = who.partition(":")
+    _, _, options = rest.partition(":")
+    return f"`{':'.join(filter(None, (kind, options)))}`"
+
+
+def calibrated() -> str:
+    """Return the shares of outcomes below the deciles of an evaluator of Dr. Mario."""
+    record = newest("drmario-calibration.json")
+    found = record.head["calibrate"]
+    shares = zip(found["deciles"], found["shares"], found["intervals"], strict=True)
+    made = [[f"{d:.1f}", interval((share, *ends), 3)] for d, share, ends in shares]
+    what = f"{found['decisions']:,} decisions of {found['games']:,} games"
+    return f"{table(('decile', 'outcomes below'), made)}\n\n{what}; {record.source}."
+
+
 def game_boy_agents(runs: str, where: str = "") -> str:
     """Return how far agents come on the Game Boy and who plays beside them, of runs so named.
 
@@ -606,6 +645,8 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "speeds": lambda: bars("*-bars.jsonl", "DrMario"),
             "reader": frames_read,
             "through": through_frames,
+            "lookahead": look_ahead,
+            "calibration": calibrated,
         },
         "docs/gameboy.md": {"speeds": game_boy},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
