@@ -38,7 +38,7 @@ def run(folder: Path, *words: str) -> str:
     ours = ("PYTEST", "PYTHONPATH", "FASTENV", "NUMBA_CACHE_DIR")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(
-        words, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=500
+        words, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=1500
     )
     assert done.returncode == 0, f"{words}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
@@ -139,6 +139,7 @@ def test_a_second_game_is_entered_below_the_first(checkout: Path) -> None:
 
 @needs_compiler
 @pytest.mark.slow
+@pytest.mark.timeout(3000)  # it builds, tests and trains: minutes, and many more beside other work
 @pytest.mark.parametrize("game", GAMES)
 def test_the_page_followed_to_the_letter(game: str, tmp_path: Path) -> None:
     """Every listing and every command, from the scaffold to an agent that is evaluated."""
