@@ -31,12 +31,12 @@ def choose_rows(
 ):
     """Write the actions of :func:`choose_torch`, one row after the other."""
     for i in range(len(values)):
-        best, most, legal = 0, -np.inf, 0
+        best, legal = -1, 0
         for a in range(mask.shape[1]):
             if mask[i, a]:
                 legal += 1
-                if values[i, a] > most:
-                    best, most = a, values[i, a]
+                if best < 0 or values[i, a] > values[i, best]:
+                    best = a
         if drawn[i, 0] < epsilon:
             wanted = int(drawn[i, 1] * legal) + 1
             best = -1

@@ -53,6 +53,13 @@ def test_actions_are_chosen_alike_on_any_device(seed, rows, actions):
     assert torch.equal(found, expected)
 
 
+def test_values_that_are_no_numbers_choose_a_legal_action():
+    values = np.array([[0, np.nan, np.nan], [0, -np.inf, -np.inf]], np.float32)
+    mask, found = np.array([[False, True, True]] * 2), np.empty(2, np.int64)
+    choose_rows(values, mask, np.ones((2, 2)), 0.0, found)
+    assert found.tolist() == [1, 1]
+
+
 def test_random_actions_are_legal_and_equally_likely():
     print("seed", seed := 12)
     rows = 30_000
