@@ -246,7 +246,7 @@ class SemiMarkovAdvantages(GeneralAdvantageEstimation):
         """Add advantages and value targets to the batch of each module."""
         every = list(self.single_agent_episode_iterator(episodes, agents_that_stepped_only=False))
         for module_id, part in batch.items():
-            module = rl_module[module_id]
+            module = rl_module[module_id].unwrapped()  # of several learners each has a wrapped one
             if module.is_stateful():
                 raise ConfigError("SemiMarkovAdvantages is for modules without a state")
             own = [each for each in every if each.module_id in (None, module_id)]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 import ray
 from gymnasium import VectorizeMode
+from ray.exceptions import RayError
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
@@ -48,6 +50,12 @@ _TRAIN_VALUES = {
     "vf_explained_var": "explained_variance",
     "default_optimizer_learning_rate": "lr",
     "gradients_default_optimizer_global_norm": "grad_norm",
+}
+# Phases in metrics.jsonl, and RLlib's timers of them.
+_TIMERS = {
+    "sample": "env_runner_sampling_timer",
+    "update": "learner_update_timer",
+    "sync": "synch_weights",
 }
 
 
@@ -123,7 +131,8 @@ class RLlibLearner:
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
-        self._begin(loop.steps)
+        with _nothing_lost():
+            self._begin(loop.steps)
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration(self._send_knobs):
                 return
@@ -141,6 +150,8 @@ class RLlibLearner:
         backend = self.impl.backend
         self._algorithm = algorithm_config(self._config, steps, backend).build_algo()
         self._algorithm.knobs, self._algorithm.decisions = self._lane.knobs, steps
+        for timer in _TIMERS.values():  # by itself RLlib shows a moving average over iterations
+            self._algorithm.metrics.log_value(("timers", timer), 0.0, reduce="sum")
         if self._optimizer is not None:
             state = {"policy": self._net.state_dict(), "optimizer": self._optimizer}
             group = self._algorithm.learner_group
@@ -164,7 +175,8 @@ class RLlibLearner:
         self._algorithm.decisions = loop.steps
         while True:
             up = set(group.healthy_env_runner_ids())
-            result = self._algorithm.train()
+            with _nothing_lost():
+                result = self._algorithm.train()
             now = set(group.healthy_env_runner_ids())
             if lost := sorted(up - now):
                 loop.log.event("env runners lost", step=loop.steps, runners=lost)
@@ -241,6 +253,19 @@ class RLlibLearner:
             ray.shutdown()
 
 
+@contextmanager
+def _nothing_lost() -> Iterator[None]:
+    """Say in one sentence what Ray cannot do without, such as a learner out of memory."""
+    try:
+        yield
+    except RayError as error:
+        reason = " ".join(str(getattr(error, "cause", None) or error).split())
+        raise TrainingError(
+            "Ray has lost what the training cannot go on without: the newest checkpoint is whole; "
+            f"see to the cluster, and go on with --resume ({type(error).__name__}: {reason[:200]})."
+        ) from error
+
+
 def start_ray(config: RunConfig) -> None:
     """Join a cluster, or start one on this machine.
 
@@ -263,7 +288,7 @@ def start_ray(config: RunConfig) -> None:
     try:
         _answering(given.address)
         ray.init(log_to_driver=False, logging_level="warning", **how)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except Exception as error:  # Ray raises just this if its processes do not come up in time
         reason = " ".join(str(error).split())
         where = "on this machine" if given.address is None else f"at {given.address}"
         raise RunError(f"no Ray cluster {where}: {reason[:300]}") from error
@@ -354,12 +379,7 @@ def _answers(results: Any) -> list[Any]:
 
 def _phases(result: Mapping[str, Any]) -> dict[str, float]:
     timers = result.get("timers", {})
-    names = {
-        "sample": "env_runner_sampling_timer",
-        "update": "learner_update_timer",
-        "sync": "synch_weights",
-    }
-    return {ours: float(timers[name]) for ours, name in names.items() if name in timers}
+    return {ours: float(timers[name]) for ours, name in _TIMERS.items() if name in timers}
 
 
 def _episodes(result: Mapping[str, Any]) -> dict[str, Any]:

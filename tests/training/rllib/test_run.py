@@ -3,6 +3,8 @@
 import json
 import threading
 import time
+from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -10,10 +12,18 @@ import pytest
 
 pytest.importorskip("ray", reason="needs Ray RLlib: make rllib-test")
 
+import ray
 import torch
 from ray.cluster_utils import Cluster
+from ray.exceptions import OutOfMemoryError
 
 from training import load_policy
+from training.rllib import run
+from training.rllib.learner import RLlibLearner, start_ray
+from training.rllib.module import state_of
+from training.run.config import RunConfig
+from training.run.finite import TrainingError
+from training.run.folder import RunError
 from training.run.jsonl import read_lines
 from training.train import main
 
@@ -51,6 +61,8 @@ def test_trains_evaluates_and_goes_on(tmp_path):
         assert {"loss", "policy_loss", "value_loss", "entropy", "lr"} <= record["train"].keys()
         assert {"sample", "update", "sync"} <= record["phases"].keys()
         assert record["episode"]["n"] > 0
+    for before, record in pairwise([{"step": 0}, *records]):  # phases are of the iteration alone
+        assert sum(record["phases"].values()) <= (record["step"] - before["step"]) / record["sps"]
     assert records[-1]["train"]["lr"] < records[0]["train"]["lr"]
     assert json.loads((run / "evaluation.json").read_text())
     policy = load_policy(run)
@@ -75,6 +87,31 @@ def policy_parameters(run):
     return torch.load(newest, weights_only=True)["policy"]
 
 
+# Ray Data, which comes with several learners, warns of options of its own, one after the other.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data", "ignore::UserWarning:ray.data")
+def test_several_learners_average_their_gradients(tmp_path, monkeypatch):
+    """Each learns from a share of the samples, and all have the same parameters after it."""
+    found, take_over = [], RLlibLearner._take_over
+
+    def look(learner):
+        results = learner._algorithm.learner_group.foreach_learner(state_of)
+        found[:] = [each.get()["policy"] for each in results.result_or_errors]
+        take_over(learner)
+
+    monkeypatch.setattr(RLlibLearner, "_take_over", look)
+    env, rllib = "SkullKingWorker-v0", {"env_runners": 1, "learners": 2}
+    assert train(tmp_path, "run", env, "--no-evaluation", rllib=rllib) == 0
+    one, other = found
+    saved = policy_parameters(tmp_path / "run")
+    assert one.keys() == other.keys() == saved.keys()
+    for name in one:
+        assert torch.equal(one[name], other[name]), name
+        assert torch.equal(one[name], saved[name]), name
+    records = read_lines(tmp_path / "run" / "metrics.jsonl")
+    assert records[-1]["step"] >= 256
+    assert all({"loss", "entropy"} <= record["train"].keys() for record in records)
+
+
 @pytest.mark.parametrize("env", ["Prospector-v0", "DrMarioVersus-v0", "GameBoyOverworld-v0"])
 def test_every_game(env, tmp_path):
     """Images, structured observations, decisions that last, and a game of two in its one view."""
@@ -86,6 +123,29 @@ def test_every_game(env, tmp_path):
     obs, infos = vec.reset(seed=0)
     actions, _ = policy.act(obs, infos["action_mask"])
     assert infos["action_mask"][np.arange(2), actions].all()
+
+
+def test_a_node_out_of_memory_is_said_in_one_sentence():
+    def train():
+        raise OutOfMemoryError("Task was killed due to the node running low on memory.\nMemory")
+
+    config = RunConfig.from_mapping(TINY | {"env": "SkullKingWorker-v0"})
+    learner = RLlibLearner(config, run.lanes(config))
+    group = SimpleNamespace(healthy_env_runner_ids=lambda: [1])
+    learner._algorithm = SimpleNamespace(train=train, env_runner_group=group, stop=lambda: None)
+    with pytest.raises(TrainingError, match=r"^Ray has lost .* --resume \(OutOfMemoryError: Task"):
+        learner._iterate(SimpleNamespace(steps=0))
+    learner.close()
+
+
+def test_ray_that_does_not_start_is_said_in_one_sentence(monkeypatch):
+    def init(**options):
+        raise Exception("The current node timed out during startup.\nThis could happen")
+
+    monkeypatch.setattr(ray, "init", init)
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    with pytest.raises(RunError, match=r"^no Ray cluster on this machine: .*startup. This"):
+        start_ray(RunConfig.from_mapping(TINY))
 
 
 def wait_for(metrics, iterations):
