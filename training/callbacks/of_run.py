@@ -25,6 +25,7 @@ from training.run.engine import Engine
 from training.run.folder import RunFolder
 from training.run.loop import Loop
 from training.run.session import Learner, Outcome
+from training.run.values import require
 
 
 def check(config: RunConfig, engine: Any) -> None:
@@ -39,7 +40,11 @@ def check(config: RunConfig, engine: Any) -> None:
     sizes.check_memory(config, engine.obs[0].nbytes, engine.num_actions)
     envs.Knobs([engine], config.schedules)
     late_actions.check(engine, config.mask_schedule)
-    options.build(engine, config.trackers, seed=0)
+    trackers = options.build(engine, config.trackers, seed=0)
+    coef = config.native.intrinsic_coef
+    pays = coef is None or (trackers is not None and bool(trackers.intrinsic))
+    allowed = "null with trackers none of which pays for what is new"
+    require(pays, "native.intrinsic_coef", coef, allowed)
     curriculum.check(config)
     if config.shaping is not None:
         shaping_of(config, [engine])
@@ -78,6 +83,7 @@ def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
         found.append(EpisodeEvents(config.env))
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
+        trackers.paid = getattr(learner, "paid", None)  # few have a place for them alone
         found.append(Tracking(trackers))
     if config.shaping is not None:
         found.append(shaping_of(config, learner.engines))  # behind an archive, which moves lanes

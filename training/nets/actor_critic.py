@@ -3,7 +3,7 @@
 ::
 
     obs -> encoder [-> attention] -> tower: hidden layers [-> cell] -> policy head(s)
-                                  -> tower (or the same one)       -> value head
+                                  -> tower (or the same one)       -> value head(s)
 """
 
 from __future__ import annotations
@@ -142,6 +142,11 @@ class ActorCritic(nn.Module):
             if self.aux_head is not None:
                 nn.init.orthogonal_(self.aux_head.weight, POLICY_GAIN)
                 nn.init.zeros_(self.aux_head.bias)
+            self.value_intrinsic = None
+            if native.intrinsic_coef is not None:
+                self.value_intrinsic = nn.Linear(width, 1)
+                nn.init.orthogonal_(self.value_intrinsic.weight, VALUE_GAIN)
+                nn.init.zeros_(self.value_intrinsic.bias)
         towers = 1 if self.value_tower is None else 2
         self.state_size = towers * self.policy_tower.state_size
 
@@ -166,11 +171,14 @@ class ActorCritic(nn.Module):
     # -- forward ---------------------------------------------------------------------------------
 
     def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits (n, A) and values (n,) of a network without a state."""
+        """Return logits (n, A) and values (n,) of a network without a state.
+
+        With a head for intrinsic rewards values are (n, 2) here and below, those of the game first.
+        """
         x = self._features(obs)
         latent = self.policy_tower.layers(x)
         other = latent if self.value_tower is None else self.value_tower.layers(x)
-        return self._logits(latent, x), self.value_head(other).squeeze(-1)
+        return self._logits(latent, x), self._values(other)
 
     def logits(self, obs: Tensor) -> Tensor:
         """Return the logits (n, A) of a network without a state, without its values."""
@@ -182,7 +190,7 @@ class ActorCritic(nn.Module):
         if self.is_recurrent or self.value_tower is None:
             return self.step(obs, state=state)[1]
         latent = self.value_tower.layers(self._features(obs))
-        return self.value_head(latent).squeeze(-1)
+        return self._values(latent)
 
     def auxiliary(self, obs: Tensor) -> Tensor:
         """Return what the auxiliary head, of a network without a state, reads off the policy tower.
@@ -239,12 +247,18 @@ class ActorCritic(nn.Module):
             latents.append(y.flatten(0, 1))
             states.append(end)
         logits = self._logits(latents[0], x).unflatten(0, (length, lanes))
-        values = self.value_head(latents[-1]).unflatten(0, (length, lanes)).squeeze(-1)
+        values = self._values(latents[-1]).unflatten(0, (length, lanes))
         return logits, values, torch.cat(states, -1)
 
     def _features(self, obs: Tensor) -> Tensor:
         x: Tensor = self.encoder(obs)
         return x if self.attention is None else self.attention(x)
+
+    def _values(self, latent: Tensor) -> Tensor:
+        values: Tensor = self.value_head(latent)
+        if self.value_intrinsic is None:
+            return values.squeeze(-1)
+        return torch.cat((values, self.value_intrinsic(latent)), 1)
 
     def _logits(self, latent: Tensor, features: Tensor) -> Tensor:
         if not isinstance(self.policy_head, nn.Linear):

@@ -15,7 +15,7 @@ from training.run import checkpoint, files, trainers
 from training.run.folder import RunError, RunFolder
 
 # Parts of a native network that do not decide what is played.
-_VALUE = ("value_tower.", "value_head.")
+_VALUE = ("value_tower.", "value_head.", "value_intrinsic.")
 
 
 def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool = False) -> Path:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from training.nets.layout import storage
+from training.ppo.intrinsic import IntrinsicRollout
 from training.ppo.loss import Samples
 from training.run.engine import Engine
 
@@ -44,6 +45,8 @@ class Rollout:
         ``gamma**tau`` of each decision.
     states : Tensor of float32, shape (T / chunk, N, state_size)
         At the start of each chunk.
+    intrinsic : IntrinsicRollout or None
+        What intrinsic rewards have for themselves, where they do.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Rollout:
         self.done = zeros(steps, lanes, dtype=torch.bool)
         self.gamma = zeros(steps, lanes) if varying_tau else None
         self.states = zeros(steps // chunk, lanes, state_size)
+        self.intrinsic: IntrinsicRollout | None = None
         self._rounded: Tensor | None = None
         self._room = torch.empty(0, dtype=torch.bfloat16)  # for them
 
@@ -91,7 +95,20 @@ class Rollout:
         """Return all tensors of the rollout."""
         parts = (self.obs, self.mask, self.action, self.value, self.logp, self.reward, self.boot)
         rest = (self.adv, self.ret, self.done, self.states)
-        return [*parts, *rest, *([] if self.gamma is None else [self.gamma])]
+        own = [] if self.intrinsic is None else self.intrinsic.tensors()
+        return [*parts, *rest, *([] if self.gamma is None else [self.gamma]), *own]
+
+    def store_values(self, t: int, here: slice, value: Tensor) -> None:
+        """Store the values of observations t in some lanes: (n,), or (n, 2) with intrinsic ones."""
+        if self.intrinsic is None:
+            self.value[t, here] = value
+        else:
+            self.value[t, here], self.intrinsic.value[t, here] = value.unbind(1)
+
+    def boots(self) -> list[Tensor]:
+        """Return where values of last observations go, each (T, N), in the order of the values."""
+        own = self.intrinsic
+        return [self.boot] if own is None or not own.episodic else [self.boot, own.boot]
 
     def describe(self) -> str:
         """Return one line on how much memory it takes."""
@@ -126,7 +143,11 @@ class Rollout:
         """
         fields = (self.mask, self.action, self.logp, self.ret, self.value)
         mask, action, logp, ret, value = (x.flatten(0, 1).index_select(0, idx) for x in fields)
-        return Samples(mask, action, logp, adv, ret, value)
+        if self.intrinsic is None:
+            return Samples(mask, action, logp, adv, ret, value)
+        both = ((ret, self.intrinsic.ret), (value, self.intrinsic.value))
+        pairs = (torch.stack((x, own.flatten(0, 1).index_select(0, idx)), 1) for x, own in both)
+        return Samples(mask, action, logp, adv, *pairs)
 
     def observations(self, batches: Sequence[Tensor]) -> Iterator[Tensor]:
         """Yield the observations of each batch of indices, on the device.

@@ -93,6 +93,25 @@ def gae_many(
         _gae_constant(reward, value, done, boot, np.float32(gamma), trace, adv_out, ret_out)
 
 
+def write_advantages(
+    reward: torch.Tensor,
+    value: torch.Tensor,
+    done: torch.Tensor,
+    boot: torch.Tensor,
+    gamma: float | torch.Tensor,
+    lam: float,
+    adv_out: torch.Tensor,
+    ret_out: torch.Tensor,
+) -> None:
+    """Write the same as :func:`gae_many`, wherever the tensors are."""
+    if reward.device.type != "cpu":
+        gae_torch(reward, value, done, boot, gamma, lam, adv_out, ret_out)
+        return
+    discount = gamma if isinstance(gamma, float) else gamma.numpy()
+    out = adv_out.numpy(), ret_out.numpy()
+    gae_many(reward.numpy(), value.numpy(), done.numpy(), boot.numpy(), discount, lam, *out)
+
+
 def gae_torch(
     reward: torch.Tensor,
     value: torch.Tensor,

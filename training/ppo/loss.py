@@ -30,7 +30,8 @@ class Samples(NamedTuple):
     """What the loss of k samples needs beside logits and values; float32 unless it says otherwise.
 
     ``mask`` is bool (k, A), ``action`` int64 (k,), ``logp`` and ``value`` are those of the rollout,
-    ``adv`` is already normalised.
+    ``adv`` is already normalised. Where intrinsic rewards have values of their own, ``ret`` and
+    ``value`` are (k, 2), and so are the values that are learnt.
     """
 
     mask: Tensor
@@ -94,7 +95,7 @@ class Objective:
         Parameters
         ----------
         logits : Tensor, shape (k, A)
-        value : Tensor, shape (k,)
+        value : Tensor, shape (k,) or (k, 2)
         samples : Samples
         """
         log_probs = masked_log_probs(logits, samples.mask)
@@ -102,7 +103,7 @@ class Objective:
         ratio = change.exp()
         clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
         policy_loss = -torch.min(samples.adv * ratio, samples.adv * clipped).mean()
-        value_loss = self._value_loss(value.float(), samples)
+        value_loss = self._value_losses(value.float(), samples)
         mean_entropy = entropy(log_probs, samples.mask).mean()
         loss = policy_loss - self.ent_coef * mean_entropy + self.vf_coef * value_loss
         with torch.no_grad():
@@ -111,15 +112,22 @@ class Objective:
             terms = torch.stack((loss, policy_loss, value_loss, mean_entropy, kl, outside))
         return loss, terms
 
-    def _value_loss(self, value: Tensor, samples: Samples) -> Tensor:
+    def _value_losses(self, value: Tensor, samples: Samples) -> Tensor:
+        tensors = value, samples.ret, samples.value
+        if value.ndim == 1:
+            return self._value_loss(*tensors)
+        heads = zip(*(x.unbind(1) for x in tensors), strict=True)
+        return torch.stack([self._value_loss(*head) for head in heads]).sum()
+
+    def _value_loss(self, value: Tensor, ret: Tensor, old: Tensor) -> Tensor:
         error = F.huber_loss if self.huber else F.mse_loss
         if self.clip_vf is None:
-            return error(value, samples.ret)
-        moved = samples.value + (value - samples.value).clamp(-self.clip_vf, self.clip_vf)
+            return error(value, ret)
+        moved = old + (value - old).clamp(-self.clip_vf, self.clip_vf)
         if self.value_clip == "sb3":
-            return error(moved, samples.ret)
-        free = error(value, samples.ret, reduction="none")
-        return 0.5 * torch.max(free, error(moved, samples.ret, reduction="none")).mean()
+            return error(moved, ret)
+        free = error(value, ret, reduction="none")
+        return 0.5 * torch.max(free, error(moved, ret, reduction="none")).mean()
 
     def gradients(
         self, logits: Tensor, value: Tensor, samples: Samples, total: int, sums: np.ndarray
@@ -128,7 +136,7 @@ class Objective:
 
         Parameters
         ----------
-        logits, value : Tensor of float32, shapes (k, A) and (k,), C-contiguous
+        logits, value : Tensor of float32, shapes (k, A) and (k,) or (k, 2), C-contiguous
         samples : Samples
         total : int
             Samples of the minibatch that these k are a part of: what means are taken over.
@@ -136,12 +144,14 @@ class Objective:
             What these samples contribute to the means is added.
         """
         grad_logits, grad_value = torch.empty_like(logits), torch.empty_like(value)
+        *others, ret, old = samples
+        by_head = (x.view(len(x), -1) for x in (ret, old, value.detach()))
         loss_rows(  # type: ignore[call-arg]
-            *(x.detach().numpy() for x in (logits, value, *samples)),
+            *(x.detach().numpy() for x in (logits, *others, *by_head)),
             *self._numbers(),
             1.0 / total,
             grad_logits.numpy(),
-            grad_value.numpy(),
+            grad_value.view(len(value), -1).numpy(),
             sums,
         )
         return grad_logits, grad_value

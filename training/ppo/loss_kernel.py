@@ -18,13 +18,13 @@ import numpy as np
 @numba.njit(cache=True, nogil=True)
 def loss_rows(
     logits,  # IN float32 (k, A)
-    value,  # IN float32 (k,)
     mask,  # IN bool (k, A)
     action,  # IN int64 (k,)
     old_logp,  # IN float32 (k,)
     adv,  # IN float32 (k,)
-    ret,  # IN float32 (k,)
-    old_value,  # IN float32 (k,)
+    ret,  # IN float32 (k, heads)
+    old_value,  # IN float32 (k, heads)
+    value,  # IN float32 (k, heads)
     clip,  # from here on scalars, as in Objective
     clip_vf,  # negative for none
     ent_coef,
@@ -33,7 +33,7 @@ def loss_rows(
     huber,
     share,  # weight of a row: one over the samples of the minibatch
     grad_logits_out,  # OUT float32 (k, A)
-    grad_value_out,  # OUT float32 (k,)
+    grad_value_out,  # OUT float32 (k, heads)
     sums,  # OUT float64 (6,), added to
 ):
     """Write the gradients by logits and values, and add up the terms of the loss.
@@ -56,9 +56,13 @@ def loss_rows(
                 chosen = 1.0 if j == action[i] else 0.0
                 slope = pull * (chosen - p) + ent_coef * p * (log_prob[j] + disorder)
             grad_logits_out[i, j] = slope * share
-        v, target, old = np.float64(value[i]), np.float64(ret[i]), np.float64(old_value[i])
-        error, slope = _value_error(v, target, old, clip_vf, value_max, huber)
-        grad_value_out[i] = vf_coef * slope * share
+        error = 0.0  # of all values
+        for h in range(value.shape[1]):
+            v, target = np.float64(value[i, h]), np.float64(ret[i, h])
+            old = np.float64(old_value[i, h])
+            part, slope = _value_error(v, target, old, clip_vf, value_max, huber)
+            grad_value_out[i, h] = vf_coef * slope * share
+            error += part
 
         lost = -min(free, held)
         sums[0] += (lost - ent_coef * disorder + vf_coef * error) * share

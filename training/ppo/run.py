@@ -92,6 +92,16 @@ class NativeLearner(TrainerLearner):
             self.engines = [self.league.engine]
         self.trainer = self.build(config, self._follower)
 
+    def facts(self) -> dict[str, Any]:
+        """Return what the summary says of network, lanes and ranks."""
+        return {**super().facts(), "ranks": self.ranks.size}
+
+    @property
+    def paid(self) -> np.ndarray | None:
+        """Where intrinsic rewards are to be written if they have a value of their own."""
+        own = self.trainer.rollout.intrinsic
+        return None if own is None else own.paid
+
     def build(self, config: RunConfig, on_step: OnStep) -> PPOTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
         return build(config.share_of(self.ranks.size), self.engines, on_step, self.ranks)
@@ -298,6 +308,8 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     for name, usual in (("hindsight", "off"), ("encoder", "auto")):
         if (chosen := getattr(config.native, name)) != usual:  # checkpoints are older than both
             network[name] = chosen
+    if config.native.intrinsic_coef is not None:
+        network["intrinsic_head"] = True
     return network
 
 

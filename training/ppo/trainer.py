@@ -28,7 +28,8 @@ from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
-from training.ppo.gae import gae_many, gae_torch
+from training.ppo.gae import write_advantages
+from training.ppo.intrinsic import IntrinsicRollout
 from training.ppo.lanes import CutOff, Lanes, lanes_of
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
 from training.ppo.minibatch import Minibatches
@@ -169,6 +170,10 @@ class PPOTrainer:
             state_size=self.net.state_size,
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
         )
+        if self.native.intrinsic_coef is not None:
+            tau = engines[0].spec.has_tau
+            size = ppo.n_steps, self.num_envs
+            self.rollout.intrinsic = IntrinsicRollout(*size, self.native, device, tau)
         firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
         self._lanes = [
             lanes_of(self.rollout, first, engine, ppo.gamma)
@@ -322,7 +327,7 @@ class PPOTrainer:
         # overwritten what it had returned.
         self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
         action, logp = self._sampler.draw(logits, mask)
-        rollout.value[t, here] = value
+        rollout.store_values(t, here, value)
         rollout.logp[t, here] = logp
         rollout.action[t, here] = action
         sent = self._actions[group]
@@ -343,6 +348,8 @@ class PPOTrainer:
         if self._auxiliary is not None:
             self._auxiliary.observe(t, lanes.first, lanes.engine)
         lanes.store(t)
+        if rollout.intrinsic is not None:
+            rollout.intrinsic.store(t, lanes.slice, lanes.engine)
         state = self._next_states[group]
         self._cut_off.add(t, lanes, state)
         if state.shape[1]:
@@ -356,14 +363,18 @@ class PPOTrainer:
         rollout, cut = self.rollout, self._cut_off
         with torch.inference_mode(), self.precision.autocast():
             last = rollout.obs[-1].to(self.device)
-            rollout.value[-1] = self.net.value(last, state=self._state)
-            rollout.boot.zero_()
+            rollout.store_values(-1, slice(None), self.net.value(last, state=self._state))
+            boots = rollout.boots()
+            for boot in boots:
+                boot.zero_()
             if cut.count:  # cells of a memory may refuse a batch of nothing
-                cut.write(self._values_of(cut), rollout.boot)
+                values = self._values_of(cut).view(cut.count, -1).unbind(1)
+                for boot, value in zip(boots, values, strict=False):
+                    cut.write(value, boot)
         self.phases.mark("forward")
 
     def _values_of(self, cut: CutOff) -> Tensor:
-        """Return the values (k,) of the last observations of episodes that were cut off."""
+        """Return the values (k, ...) of the last observations of episodes that were cut off."""
         states = cut.states(self.net.state_size, self.device)
         parts = zip(cut.obs().split(8192), states.split(8192), strict=True)
         values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
@@ -376,12 +387,9 @@ class PPOTrainer:
         r, ppo = self.rollout, self.ppo
         gamma = ppo.gamma if r.gamma is None else r.gamma
         inputs = (r.reward, r.value, r.done, r.boot)
-        if self.device.type == "cpu":
-            discount = gamma if isinstance(gamma, float) else gamma.numpy()
-            reward, value, done, boot, adv, ret = (x.numpy() for x in (*inputs, r.adv, r.ret))
-            gae_many(reward, value, done, boot, discount, ppo.gae_lambda, adv, ret)
-        else:
-            gae_torch(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
+        write_advantages(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
+        if r.intrinsic is not None:
+            r.intrinsic.add_advantages(r.done, ppo.gae_lambda, r.adv)
         self.phases.mark("gae")
 
     # -- update ----------------------------------------------------------------------------------
@@ -438,6 +446,7 @@ class PPOTrainer:
         self.phases.mark("other")
         return {
             **dict(zip(TERMS, means, strict=True)),
+            **({} if rollout.intrinsic is None else rollout.intrinsic.metrics()),
             "grad_norm": norm,
             "explained_variance": float(seen),
             "minibatches": minibatches,
@@ -508,7 +517,7 @@ class PPOTrainer:
         return objective.loss(logits, value, piece.samples)
 
     def _evaluate(self, piece: Any) -> tuple[Tensor, Tensor]:
-        """Return logits (k, A) and values (k,) of the decisions of a piece."""
+        """Return logits (k, A) and values (k, ...) of the decisions of a piece."""
         if piece.states is None:
             return self.net(piece.obs)
         burn_in = self.native.burn_in

@@ -241,6 +241,9 @@ class RunConfig:
         groups = self.native.env_groups
         even = self.num_envs % groups == 0
         require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
+        coef = self.native.intrinsic_coef
+        allowed = "null without trackers, which pay for what is new"
+        require(coef is None or bool(self.trackers), "native.intrinsic_coef", coef, allowed)
         for name in ("window_ticks", "trackers"):
             one = groups == 1 or not getattr(self, name)
             require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from fastenv.skullking.state import STATE_DTYPE
 from tests.training.conftest import TINY
 from tests.training.ppo.conftest import SMALL, sections
 from tests.training.ppo.engines import Corridor
@@ -206,6 +207,29 @@ def test_a_run_goes_on_exactly_with_as_many_ranks(tmp_path):
         assert all(torch.equal(a[name], b[name]) for name in a)
     records = read_lines(tmp_path / "whole" / "metrics.jsonl")
     assert [record["step"] for record in records] == [128, 256, 384, 512]
+
+
+@pytest.mark.slow
+def test_a_gate_is_decided_for_all_ranks(tmp_path):
+    """T23: the first tests the policy; the lanes of both go on in the stage that follows."""
+    stages = {"early": ["early"], "late": ["late"]}  # of 3 cards at most, of 7 at least
+    gate = {
+        "stages": [{"name": n, "knobs": {"allowed_phases": p}} for n, p in stages.items()],
+        "success": {"info": "ended_round", "at_least": 1},  # every episode
+        **{"target": 0.6, "n_max": 200, "tests": 3, "gate_every": 2, "lanes": 8},
+    }
+    codes, said = finish(start(tmp_path, "--name", "run", gate=gate))
+    assert codes == [0, 0], said
+    run = tmp_path / "run"
+    events = read_lines(run / "events.jsonl")
+    decided = [(e["event"], e["step"]) for e in events if e["event"] in ("gate", "stage")]
+    assert decided == [("gate", 256), ("stage", 256)]
+    assert len(list((run / "certificates").iterdir())) == 1
+    for steps, fits in ((256, lambda cards: cards <= 3), (512, lambda cards: cards >= 7)):
+        saved = checkpoint.load(run / f"checkpoints/ckpt_{steps:012d}", {})
+        cards = saved.rows.view(STATE_DTYPE)["cards"].reshape(-1)
+        assert len(cards) == TINY["num_envs"]
+        assert fits(cards).all(), (steps, cards)
 
 
 @pytest.mark.slow

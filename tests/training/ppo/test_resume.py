@@ -33,7 +33,8 @@ def trainer_of(kind, device="cpu"):
     options = {
         "plain": {}, "groups": {}, "shared": {"trunk": "shared", "attention": 8},
         "gru": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
-        "race": {}, "board": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
+        "intrinsic": {"intrinsic_coef": 0.5}, "race": {},
+        "board": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
     }[kind]
     lanes = [8, 8] if kind == "groups" else [16]
     if kind == "race":
@@ -42,10 +43,15 @@ def trainer_of(kind, device="cpu"):
         engines = [Seek(16)]
     else:
         engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
-    return PPOTrainer(
+    def pay(engine, actions, obs, mask):
+        if trainer.rollout.intrinsic is not None:
+            trainer.rollout.intrinsic.paid[:] = obs[:, :8].sum(1)
+
+    trainer = PPOTrainer(
         engines, ppo, NativeConfig(**options), total_steps=1024,
-        device=device, deterministic=True,
+        device=device, deterministic=True, on_step=pay,
     )
+    return trainer
 
 def save(trainer, stem):
     state = trainer.state_dict()
@@ -73,7 +79,7 @@ def go(kind, iterations, start, end, device="cpu"):
     save(trainer, end)
     trainer.close()
 """
-KINDS = ("plain", "groups", "shared", "gru", "race", "board")
+KINDS = ("plain", "groups", "shared", "gru", "intrinsic", "race", "board")
 
 
 def straight_and_resumed(folder, kinds, device):

@@ -122,6 +122,28 @@ def test_bonuses_are_in_the_stored_reward():
     assert likelihood.hits == positive  # trackers see the game's reward
 
 
+def test_what_is_paid_for_the_new_goes_elsewhere_if_there_is_a_place():
+    engine = Trace(7)
+    quests = QuestReward(engine, [Stage("a", {"room": 1}, 0.3), Stage("b", {"x": 2}, 0.1)])
+    visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
+    again = VisitCounter(engine, "x", 5, inverse_bonus=0.4)
+    named = {"v": visits, "q": quests, "w": again, "silent": VisitCounter(engine, "x", 5)}
+    trackers = Trackers(engine, named)
+    assert trackers.intrinsic == ["v", "w"]
+    trackers.paid = np.full(7, 99, np.float32)
+    trackers(engine, None, engine.obs, engine.mask)
+    wanted = 0.0
+    for _ in range(30):
+        engine.step()
+        game = engine.reward.copy()
+        trackers(engine, np.zeros(7, np.int64), engine.obs, engine.mask)
+        assert np.array_equal(trackers.paid, (visits.bonus + again.bonus).astype(np.float32))
+        assert np.array_equal(engine.reward, (game + quests.bonus).astype(np.float32))
+        assert trackers.paid.min() > 0
+        wanted += quests.bonus.sum()
+    assert wanted > 0
+
+
 def test_foreign_engines_and_states_are_refused():
     engine = Trace(2)
     trackers = Trackers(engine, {"v": VisitCounter(engine, "x", 5)})

@@ -119,6 +119,7 @@ class Tracker(ABC):
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
+    intrinsic: ClassVar[bool] = True  # what it pays is for what is new, not for what is wanted
     note: str = ""  # what a run says of it when it begins
 
     def __init__(self, engine: Engine) -> None:
@@ -220,6 +221,11 @@ class Trackers:
         Names, for state and metrics, in the order in which they observe.
     archive : StateArchive, optional
         Observes last and resets first, so that the others see the states it has put into lanes.
+
+    Attributes
+    ----------
+    paid : ndarray of float32, shape (n,), or None
+        Where the bonuses of those that are ``intrinsic`` are written instead.
     """
 
     def __init__(
@@ -234,6 +240,7 @@ class Trackers:
             *([] if archive is None else [archive]),
             *trackers.values(),
         ]
+        self.paid: Array | None = None
         self.begin()
 
     def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
@@ -257,7 +264,10 @@ class Trackers:
             for name, bonus in paid.items():
                 self._paid[name] = self._paid.get(name, 0.0) + float(bonus.sum())
             self._decisions += engine.num_envs
-            bonuses = list(paid.values())
+            own = [] if self.paid is None else self.intrinsic
+            if self.paid is not None:
+                self.paid[:] = sum(paid[name] for name in own)
+            bonuses = [bonus for name, bonus in paid.items() if name not in own]
             if bonuses:  # in double precision, then one rounding
                 np.add(engine.reward, sum(bonuses), out=engine.reward, casting="same_kind")
             done = ended_lanes(engine)
@@ -268,6 +278,12 @@ class Trackers:
             if tracker is self._archive:
                 moved = done[self._archive.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
+
+    @property
+    def intrinsic(self) -> list[str]:
+        """Names of those that pay for what is new, and so may have a value of their own."""
+        every = self._named.items()
+        return [name for name, t in every if t.intrinsic and t.bonus is not None]
 
     def begin(self) -> None:
         """Begin anew to add up what each of them pays, for :meth:`metrics`."""

@@ -69,6 +69,7 @@ class QuestReward(Tracker):
     """
 
     kept = ("progress", "completed", "finished", "bonus")
+    intrinsic = False
 
     def __init__(
         self,

@@ -177,6 +177,14 @@ class NativeConfig:
     diagnostics : int
         Iterations from one look at the layers to the next, see :mod:`training.ppo.diagnostics`; 0
         for none.
+    intrinsic_coef : float or None
+        Weight of the advantages of intrinsic rewards, which then have a value head and a discount
+        of their own (:mod:`training.ppo.intrinsic`); None adds what trackers pay to the rewards of
+        the game.
+    intrinsic_gamma : float
+        Their discount of a primitive step.
+    intrinsic_episodic : bool
+        Whether their returns end with an episode, or go on in the next one.
     hindsight : str
         A further loss that the game offers, ``off`` for none; see
         :attr:`training.run.games.GameTraining.auxiliaries`.
@@ -205,6 +213,9 @@ class NativeConfig:
     obs_device: str = "auto"
     timers: bool = False
     diagnostics: int = 10
+    intrinsic_coef: float | None = None
+    intrinsic_gamma: float = 0.99
+    intrinsic_episodic: bool = True
     hindsight: str = "off"
 
     def __post_init__(self) -> None:
@@ -212,12 +223,17 @@ class NativeConfig:
         for name in ("recurrent_size", "seq_len"):
             value = getattr(self, name)
             require(value >= 1, f"native.{name}", value, "at least 1")
-        triples = bool(self.convs) and all(len(c) == 3 and min(c) >= 1 for c in self.convs)
-        shown = "one or more of [channels, side, stride], each at least 1"
-        require(triples, "native.convs", self.convs, shown)
+        check_convs(self.convs, "native.convs")
         for name in ("attention", "burn_in", "micro_batch", "diagnostics"):
             value = getattr(self, name)
             require(value >= 0, f"native.{name}", value, "at least 0")
+        gamma, coef = self.intrinsic_gamma, self.intrinsic_coef
+        require(0 <= gamma <= 1, "native.intrinsic_gamma", gamma, "from 0 to 1")
+        weight = coef is None or 0 <= coef < math.inf
+        require(weight, "native.intrinsic_coef", coef, "at least 0, or null for one value of both")
+        alone = coef is None or self.hindsight == "off"
+        off = "'off' with native.intrinsic_coef, whose values it knows nothing of"
+        require(alone, "native.hindsight", self.hindsight, off)
         require(self.adam_eps > 0, "native.adam_eps", self.adam_eps, "above 0")
         positive = self.clip_range_vf is None or self.clip_range_vf > 0
         require(positive, "native.clip_range_vf", self.clip_range_vf, "above 0, or null for none")
@@ -266,6 +282,12 @@ def state_numbers(recurrent: str, size: int) -> int:
     both = size // 2 + size // 2 * 2
     sizes = {"none": 0, "gru": size, "lstm": 2 * size, "ssm": 64}
     return {**sizes, "gru_lstm": both, "ssm_gru_lstm": 64 + both}[recurrent]
+
+
+def check_convs(convs: tuple[tuple[int, ...], ...], option: str) -> None:
+    """Refuse what are no convolutions, by the name of their option."""
+    triples = bool(convs) and all(len(c) == 3 and min(c) >= 1 for c in convs)
+    require(triples, option, convs, "one or more of [channels, side, stride], each at least 1")
 
 
 def check_cell(recurrent: str, size: int, option: str) -> None:
