@@ -45,6 +45,8 @@ class Encoder(nn.Module):
         checked that there are some.
     convs : sequence of (int, int, int)
         Convolutions over an image: channels, side of the kernel and stride of each.
+    option : str
+        What they are called where they are refused.
 
     Raises
     ------
@@ -64,7 +66,11 @@ class Encoder(nn.Module):
     """
 
     def __init__(
-        self, layout: ObsLayout, kind: str = "auto", convs: Sequence[Sequence[int]] = NATURE
+        self,
+        layout: ObsLayout,
+        kind: str = "auto",
+        convs: Sequence[Sequence[int]] = NATURE,
+        option: str = "native.convs",
     ) -> None:
         super().__init__()
         plain = Field("", (layout.obs_size,))
@@ -77,7 +83,7 @@ class Encoder(nn.Module):
         self._fields = self._recolouring.fields if self._recolouring else shown
         self._images = [f for f in self._fields if kind != "flat" and f.is_image]
         self._flat = [f for f in self._fields if f not in self._images]
-        made = [Convolutions(field, convs) for field in self._images]
+        made = [Convolutions(field, convs, option) for field in self._images]
         self.convs = nn.ModuleList(made)
         numbers = self._fields[0].dtype == "float32" and not self._images
         self._as_is = numbers and not self._is_record
@@ -206,6 +212,8 @@ class Convolutions(nn.Module):
     field : Field
     images : sequence of (int, int, int)
         What an image goes through; see :class:`Encoder`.
+    option : str
+        Likewise.
 
     Attributes
     ----------
@@ -214,7 +222,12 @@ class Convolutions(nn.Module):
     size_out : int
     """
 
-    def __init__(self, field: Field, images: Sequence[Sequence[int]] = NATURE) -> None:
+    def __init__(
+        self,
+        field: Field,
+        images: Sequence[Sequence[int]] = NATURE,
+        option: str = "native.convs",
+    ) -> None:
         super().__init__()
         self.field = field
         self._last = field.channels_last
@@ -239,7 +252,7 @@ class Convolutions(nn.Module):
             sides = tuple((side + 2 * padding - kernel) // stride + 1 for side in sides)
             channels = width
         shown = tuple(map(tuple, images))
-        require(min(sides) >= 1, "native.convs", shown, f"smaller than an image of {field.sides}")
+        require(min(sides) >= 1, option, shown, f"smaller than an image of {field.sides}")
         self.layers = nn.Sequential(*layers)
         self.num_cells = sides[0] * sides[1]
         self.size_out = channels * self.num_cells

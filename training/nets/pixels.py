@@ -174,6 +174,11 @@ class SideFeatures(nn.Module):
         return x * (1 + torch.tanh(scale)) + shift
 
 
-def encoder_of(layout: ObsLayout, kind: str, convs: Sequence[Sequence[int]] = NATURE) -> Encoder:
-    """Return the encoder that an option ``encoder`` names; ``convs`` as in :class:`Encoder`."""
-    return PixelEncoder(layout) if kind == "pixels" else Encoder(layout, kind, convs)
+def encoder_of(
+    layout: ObsLayout,
+    kind: str,
+    convs: Sequence[Sequence[int]] = NATURE,
+    option: str = "native.convs",
+) -> Encoder:
+    """Return the encoder that an option ``encoder`` names; the others as in :class:`Encoder`."""
+    return PixelEncoder(layout) if kind == "pixels" else Encoder(layout, kind, convs, option)

@@ -120,7 +120,7 @@ class QNetwork(nn.Module):
         self._weights = config.side_weight, config.goal_weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = encoder_of(layout, config.encoder)
+            self.encoder = encoder_of(layout, config.encoder, config.convs, "dqn.convs")
             widths = config.net_arch
             self.layers = hidden_layers(self.encoder.size_out, widths, config.activation)
             size = widths[-1] if widths else self.encoder.size_out

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from training.nets.actor_critic import ActorCritic
 from training.nets.encoders import Convolutions, Encoder, Patches, _numbers
 from training.nets.layout import (
     Field,
@@ -17,7 +18,9 @@ from training.nets.layout import (
     storage,
     without_padding,
 )
-from training.run.options.ppo import NativeConfig
+from training.nets.q_network import QNetwork
+from training.run.options.dqn import DQNConfig
+from training.run.options.ppo import NATURE, NativeConfig, PPOConfig
 
 KINDS = ("uint8", "int8", "bool", "int16", "uint16", "int32", "uint32", "int64", "f4", "f8", "f2")
 RECORD = np.dtype([("a", "u1", (5,)), ("b", "f8"), ("c", "f4", (2, 3)), ("d", "i2")], align=True)
@@ -112,9 +115,25 @@ def test_convolutions_are_those_that_were_asked_for():
     too_deep = NativeConfig(convs=((16, 8, 8), (16, 8, 8), (8, 2, 1)))
     with pytest.raises(ConfigError, match=r"native.convs=.*smaller than an image of \(72, 80\)"):
         Encoder(layout, convs=too_deep.convs)
-    for wrong in ((), ((16, 8),), ((16, 8, 0),)):
-        with pytest.raises(ConfigError, match=r"native.convs=.*\[channels, side, stride\]"):
-            NativeConfig(convs=wrong)
+    with pytest.raises(ConfigError, match=r"dqn.convs=.*smaller than an image of \(72, 80\)"):
+        QNetwork(layout, DQNConfig(convs=too_deep.convs))
+    for name, config in (("native", NativeConfig), ("dqn", DQNConfig)):
+        for wrong in ((), ((16, 8),), ((16, 8, 0),)):
+            with pytest.raises(ConfigError, match=rf"{name}.convs=.*\[channels, side, stride\]"):
+                config(convs=wrong)
+
+
+def test_both_trainers_make_the_convolutions_that_their_section_asks_for():
+    layout, plan = layout_of("u1", (2, 72, 80), (0, 3)), ((16, 8, 8), (24, 3, 2))
+    for asked in (plan, NATURE):
+        theirs = ActorCritic(layout, PPOConfig(), NativeConfig(convs=asked)).encoder
+        ours = QNetwork(layout, DQNConfig(convs=asked)).encoder
+        (found,) = ours.convs
+        made = [(c.out_channels, c.kernel_size[0], c.stride[0]) for c in found.layers[::2]]
+        assert made == [*asked]
+        obs = torch.randint(0, 4, (3, 2, 72, 80), dtype=torch.uint8)
+        ours.load_state_dict(theirs.state_dict())
+        assert torch.equal(ours(obs), theirs(obs))
 
 
 @pytest.mark.parametrize(("channels", "side", "sides"), [(1, 8, (72, 80)), (3, 5, (38, 44))])

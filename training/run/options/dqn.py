@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from training.run.options.ppo import ENCODERS, RECURRENT, SCHEDULES, check_cell
+from training.run.options.ppo import (
+    ENCODERS,
+    NATURE,
+    RECURRENT,
+    SCHEDULES,
+    check_cell,
+    check_convs,
+)
 from training.run.values import require
 
 
@@ -56,7 +63,7 @@ class DQNConfig:
         Power of the errors; power of the weights that make up for it, at first: at the end it is 1.
     learning_rate, lr_schedule, adam_eps, max_grad_norm
         As in the sections ``ppo`` and ``native``.
-    net_arch, activation, encoder, precision
+    net_arch, activation, encoder, convs, precision
         Likewise.
         ``net_arch`` may be empty here.
     stack_k : int
@@ -117,6 +124,7 @@ class DQNConfig:
     net_arch: tuple[int, ...] = (256, 256)
     activation: str = "relu"
     encoder: str = "auto"
+    convs: tuple[tuple[int, ...], ...] = NATURE
     precision: str | None = None
     stack_k: int = 1
     head_width: int = 0
@@ -155,6 +163,7 @@ class DQNConfig:
         require(share, "dqn.polyak", self.polyak, "above 0 and at most 1, or null for copies")
         wide = min(self.net_arch, default=1) >= 1
         require(wide, "dqn.net_arch", self.net_arch, "layer widths of at least 1")
+        check_convs(self.convs, "dqn.convs")
         for name in ("burn_in", "head_width", "side_weight", "goal_weight"):
             value = getattr(self, name)
             require(value >= 0, f"dqn.{name}", value, "at least 0")
