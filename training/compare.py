@@ -6,7 +6,8 @@ says how much other trainings could differ, which an interval over games does no
 
 Every training is an ordinary run folder, ``RUNS/NAME-VARIANT-SEED``. The same command, with more
 seeds or variants if need be, goes on where it was: what has ended is not trained again.
-``--onto`` sets further variants beside those of a report, whose runs may be gone.
+``--onto`` sets further variants beside those of a report, whose runs may be gone. With
+``--core-seconds`` variants are compared at equal time instead of equal decisions.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from training.callbacks.of_run import check_environment
 from training.evaluation import paired, tables
 from training.evaluation.command import add_flags, evaluation_of, exit_status, train_flags
 from training.evaluation.comparison import Earlier, Training, run_comparison, settings
+from training.evaluation.equal_time import of_equal_time
 from training.evaluation.over_seeds import parse_seeds
 from training.run import games
 from training.run.config import parse_assignments
@@ -76,6 +78,9 @@ def plan(args: argparse.Namespace, onto: Earlier | None = None) -> list[Training
         require(own, "--variant", name, "a name of its own")
     least, words = (2, "at least twice") if onto is None else (1, "at least once")
     require(len(names) >= least, "--variant", ", ".join(names), f"given {words}")
+    equal_time = args.core_seconds is not None
+    alone = args.total_steps is None or not equal_time
+    require(alone, "--total-steps", args.total_steps, "left out with --core-seconds")
     seeds = parse_seeds(args.seeds, at_least=2)
     trainings = [_training(args, variant, seed) for seed in seeds for variant in args.variants]
     if onto is not None:
@@ -146,6 +151,12 @@ def parser() -> argparse.ArgumentParser:
         help="an earlier comparison with these seeds, whose baseline is that of the variants too",
     )
     parse.add_argument("--seeds", required=True, help="training seeds, such as 1,2,3")
+    parse.add_argument(
+        "--core-seconds",
+        type=float,
+        metavar="S",
+        help="as many decisions as a variant makes in them; its speed is measured first",
+    )
     group = parse.add_argument_group(
         "variants", "the first one is the baseline; what follows a --variant is its own"
     )
@@ -169,7 +180,10 @@ def _compare(words: list[str]) -> None:
     config = trainings[0].config
     target = args.runs / f"{args.name}.json"
     command = shlex.join(["python", "-m", "training.compare", *words])
-    about = {"name": args.name, "command": command}
+    about: dict[str, Any] = {"name": args.name, "command": command}
+    if args.core_seconds is not None:
+        trainings = of_equal_time(trainings, args.core_seconds, args.runs)
+        about["core_seconds"] = args.core_seconds
     options = evaluation_of(args, config)
     report = run_comparison(trainings, options, args.runs, target, about, onto)
     console = tables.console()

@@ -11,10 +11,11 @@ import torch
 import yaml
 
 from tests.bits import equal
+from tests.training.conftest import TINY
 from training import compare as compare_module
 from training import train as train_module
 from training.compare import main
-from training.evaluation import comparison, paired, tables
+from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
 from training.evaluation.trained import AGENT, load
 from training.games.skullking.evaluation import PAIRED_MEASURES
@@ -129,6 +130,40 @@ def test_a_run_that_was_begun_otherwise_is_refused_before_anything_is_trained(
     assert compare(tmp_path, "--total-steps", 256, variants=variants) == 2
     assert "begun with another ppo.learning_rate" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["t-slow-5"]
+
+
+def test_variants_of_equal_time_have_the_decisions_their_speed_makes(
+    compare, tmp_path, monkeypatch
+):
+    speeds = {"base": 1000.0, "slow": 410.0}
+    monkeypatch.setattr(equal_time, "_speed", lambda each, _: speeds[each.variant])
+    assert compare(tmp_path, "--core-seconds", 0.5) == 0
+    report = json.loads((tmp_path / "t.json").read_text())
+    assert report["decisions"] == {"base": [512, 512], "slow": [256, 256]}  # rollouts of 128
+    assert report["core_seconds"] == 0.5
+    for run in report["runs"]:
+        assert f"--total-steps={run['steps']}" in shlex.split(run["command"])
+        config = RunFolder.open(tmp_path / run["run"]).config
+        assert (config.total_steps, run["core_s"] > 0) == (run["steps"], True)
+    took = [run["core_s"] for run in report["runs"] if run["variant"] == "slow"]
+    assert report["core_s"]["slow"] == over_seeds(took, least=0.0).to_list()
+
+
+def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
+    config = tmp_path / "tiny.json"
+    config.write_text(json.dumps(TINY))
+    flags = ["--config", str(config), "--seeds", "3,5", "--runs", str(tmp_path), *VARIANTS]
+    trainings = compare_module.plan(compare_module.parser().parse_args(flags))
+    found = equal_time.of_equal_time(trainings, 0.2, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("compare-base-speed", "compare-slow-speed", "tiny.json")
+    }
+    assert [each.config.seed for each in found] == [3, 3, 5, 5]
+    lengths = [each.config.total_steps for each in found]
+    assert lengths[:2] == lengths[2:]
+    assert all(steps % 128 == 0 for steps in lengths)
+    again = equal_time.of_equal_time(trainings, 0.2, tmp_path)
+    assert [each.config for each in again] == [each.config for each in found]
 
 
 def test_the_report_has_every_whole_seed_of_an_interrupted_comparison(
@@ -269,6 +304,14 @@ def test_differences_are_paired_by_seed():
     assert found["more"]["points"]["mean"] == over_seeds([103.0, 505.0, 904.0]).to_list()
 
 
+def test_a_measure_that_a_run_lacks_has_no_mean():
+    runs = [run("base", None), run("more", 2.0), run("base", 1.0), run("more", 5.0)]
+    found = paired.statistics(runs, "base")["rule_hard"]
+    assert found["base"]["points"] == {"by_seed": [None, 1.0], "mean": [None, None, None]}
+    assert found["more"]["points"]["minus_baseline"] == [None, None, None]
+    assert found["more"]["points"]["mean"][0] == 3.5
+
+
 def test_an_interval_of_a_share_ends_where_shares_do():
     runs = []
     for rates in ((0.1, 0.9), (0.9, 0.2)):
@@ -329,6 +372,9 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
         (VARIANTS, ["--games", "0"], "evaluation.games=0"),
         (VARIANTS, ["--opponents", "martians"], "martians"),
         (VARIANTS, ["--total-steps", "0"], "total_steps=0"),
+        (VARIANTS, ["--core-seconds", "0"], "--core-seconds=0.0 is not possible"),
+        (VARIANTS, ["--core-seconds", "9", "--total-steps", "9"], "left out with --core-seconds"),
+        ([*VARIANTS, "--set", "trainer=hier"], ["--core-seconds", "9"], "'native' or 'sb3'"),
         (VARIANTS, ["--name", "../x"], "name='../x-base-3' is not possible"),
     ],
 )

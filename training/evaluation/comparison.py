@@ -211,9 +211,11 @@ def _found(
         "created": machine.now(),
         "seeds": list(dict.fromkeys(run["seed"] for run in runs)),
         "decisions": {name: [run["steps"] for run in of[name]] for name in variants},
-        "training_s": {
-            name: over_seeds([run["wall_s"] for run in of[name]], least=0.0).to_list()
+        "training_s": {name: _seconds(of[name], "wall_s") for name in variants},
+        "core_s": {
+            name: _seconds(of[name], "core_s")
             for name in variants
+            if all("core_s" in run for run in of[name])  # older reports are without
         },
         "compared": paired.statistics(runs, variants[0], shares),
         "runs": list(runs),
@@ -221,3 +223,7 @@ def _found(
         "host": machine.host(),
         "versions": machine.versions(),
     }
+
+
+def _seconds(runs: Sequence[Mapping[str, Any]], which: str) -> list[float | None]:
+    return over_seeds([run[which] for run in runs], least=0.0).to_list()

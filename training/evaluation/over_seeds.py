@@ -12,6 +12,7 @@ from training.evaluation.bootstrap import LEVEL, Interval
 from training.evaluation.trained import Trained, load
 from training.run import beta, trainers
 from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
 from training.run.values import require
 
 
@@ -45,7 +46,8 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
     trained : Trained
         Its newest checkpoint.
     record : dict
-        Seed, run, checkpoint, decisions and seconds of training, for a report.
+        Seed, run, checkpoint, decisions and seconds of training, by the clock and of all cores
+        together, for a report.
 
     Raises
     ------
@@ -64,13 +66,30 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
         "checkpoint": trained.path.name,
         "steps": trained.steps,
         "wall_s": outcome.wall_s,
+        "core_s": list(seconds_of(run).values())[-1]["cpu_s"],
     }
+
+
+def seconds_of(run: RunFolder) -> dict[int, dict[str, float]]:
+    """Return the seconds of training at the end of each iteration, by decisions.
+
+    ``cpu_s`` are those of all cores together, without what lies between two iterations.
+    """
+    found: dict[int, dict[str, float]] = {}
+    steps, cpu = 0, 0.0
+    for record in read_lines(run.metrics):
+        cpu += (record["step"] - steps) / (record["sps_cpu"] or math.inf)
+        steps = record["step"]
+        found[steps] = {"wall_s": record["wall_s"], "cpu_s": cpu}
+    return found
 
 
 def over_seeds(
     values: Sequence[float], least: float = -math.inf, most: float = math.inf
 ) -> Interval:
     """Return the mean over training seeds with its 95 % t interval; NaN bounds for one seed.
+
+    NaN, if it is among the values, is what all of them come to.
 
     Parameters
     ----------
@@ -81,7 +100,7 @@ def over_seeds(
     """
     x = np.asarray(values, np.float64)
     mean, n = float(x.mean()), len(x)
-    if n == 1:
+    if n == 1 or math.isnan(mean):
         return Interval(mean, np.nan, np.nan)
     half = _student(n - 1) * float(x.std(ddof=1)) / n**0.5
     return Interval(mean, max(least, mean - half), min(most, mean + half))

@@ -44,7 +44,8 @@ def statistics(
         for row, measures in rows.items():
             for measure, each in measures.items():
                 least, most = (0.0, 1.0) if measure in shares else (-math.inf, math.inf)
-                found = {"by_seed": each, "mean": over_seeds(each, least, most).to_list()}
+                known = [None if math.isnan(x) else x for x in each]
+                found = {"by_seed": known, "mean": over_seeds(each, least, most).to_list()}
                 if row != baseline:
                     gaps = np.subtract(each, rows[baseline][measure]).tolist()
                     found["minus_baseline"] = over_seeds(gaps, least - most, most - least).to_list()
@@ -55,7 +56,7 @@ def statistics(
 def _by_seed(
     runs: Sequence[Mapping[str, Any]],
 ) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Return what is played to row of a table to measure to its value with each seed."""
+    """Return what is played to row of a table to measure to its values, NaN if one is missing."""
     values: dict[str, dict[str, dict[str, list[float]]]] = {}
     for run in runs:
         for opponents, players in run["results"].items():
@@ -63,7 +64,8 @@ def _by_seed(
                 row = run["variant"] if player == AGENT else f"{run['variant']}, {player}"
                 of_row = values.setdefault(opponents, {}).setdefault(row, {})
                 for measure, interval in found.items():
-                    of_row.setdefault(measure, []).append(interval[0])
+                    value = math.nan if interval[0] is None else interval[0]
+                    of_row.setdefault(measure, []).append(value)
     return values
 
 
@@ -88,7 +90,11 @@ def show(console: Console, report: Mapping[str, Any], protocol: Protocol) -> Non
 def _table(
     report: Mapping[str, Any], played: str, rows: Mapping[str, Any], columns: Sequence[Column]
 ) -> Table:
-    decisions = ", ".join(f"{k} {np.mean(steps):,.0f}" for k, steps in report["decisions"].items())
+    core = {name: f" in {s[0]:.0f} s of a core" for name, s in report.get("core_s", {}).items()}
+    decisions = ", ".join(
+        f"{name} {np.mean(steps):,.0f}{core.get(name, '')}"
+        for name, steps in report["decisions"].items()
+    )
     table = Table(
         title=f"{report['name']}: {len(report['seeds'])} seeds, {played} a run",
         caption="Means over training seeds with 95 % t intervals. Below the line: the mean of a "

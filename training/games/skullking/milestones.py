@@ -11,7 +11,6 @@ new checkpoints play, so a run can be followed while it removes its old ones.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,12 +21,12 @@ from rich.table import Table
 
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
+from training.evaluation.over_seeds import seconds_of
 from training.evaluation.protocol import MILESTONES as FILE
 from training.evaluation.trained import AGENT, Trained, load, provenance
 from training.games.skullking.playing import play_matches, players_of
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
-from training.run.jsonl import read_lines
 from training.run.options.evaluation import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
 from training.run.values import require
@@ -147,7 +146,7 @@ def measure(
     asked = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
     asked["member"] = member
     record = _head(run, asked)
-    known, times = _played_before(run, asked), _seconds(run)
+    known, times = _played_before(run, asked), seconds_of(run)
     entries = []
     for path in paths:
         sha256 = files.sha256(path / "MANIFEST.json")
@@ -205,20 +204,6 @@ def _played_before(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, dict[s
         return {entry["checkpoint"]: entry for entry in entries}
     except (OSError, ValueError, KeyError, TypeError):  # none, or of another version: play anew
         return {}
-
-
-def _seconds(run: RunFolder) -> dict[int, dict[str, float]]:
-    """Return the seconds of training at the end of each iteration, by decisions.
-
-    ``cpu_s`` are those of all cores together, without what lies between two iterations.
-    """
-    found: dict[int, dict[str, float]] = {}
-    steps, cpu = 0, 0.0
-    for record in read_lines(run.metrics):
-        cpu += (record["step"] - steps) / (record["sps_cpu"] or math.inf)
-        steps = record["step"]
-        found[steps] = {"wall_s": record["wall_s"], "cpu_s": cpu}
-    return found
 
 
 # -- printing --------------------------------------------------------------------------------------
