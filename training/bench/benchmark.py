@@ -9,7 +9,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from training.bench import (
     bars_gameboy,
     bars_prospector,
     bars_replay,
+    bars_scale,
     bars_training,
     flags,
     replay_steps,
@@ -41,7 +42,10 @@ STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
 SHORT_STEPS = 8 * 256
 # With bars; the last only when it is named.
 GAMES = ("skullking", "prospector", "drmario", "gameboy")
-PARTS = ("configs", "trainers", "bars", "training", "flags", "views", "replay", "replay_steps")
+PARTS = (
+    *("configs", "trainers", "bars"),
+    *("training", "flags", "views", "replay", "replay_steps", "scale"),
+)
 
 
 def with_flags(given: Flags, assignments: list[str]) -> Flags:
@@ -121,20 +125,10 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     rows = [head()]
     console.print(tables.machine_line(rows[0]))
     # Without --config the bars belong to the run; --config asks for configurations.
-    if args.only == "bars" or (args.only is None and args.config is None):
-        rows += _bars(args, console)
-    if args.only == "trainers" or (args.only is None and args.config is None):
-        rows += _trainers(args, console)
-    if args.only == "training":
-        rows += _training(args, console)
-    if args.only == "flags":
-        rows += _flags(args, console)
-    if args.only == "views":
-        rows += _views(args, console)
-    if args.only == "replay":
-        rows += _replay(args, console)
-    if args.only == "replay_steps":
-        rows += _replay_steps(args, console)
+    usual = ("bars", "trainers") if args.config is None else ()
+    for part, measured in _MEASURED.items():
+        if args.only == part or (args.only is None and part in usual):
+            rows += measured(args, console)
     for milestone in reached:
         console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
     rows += reached
@@ -207,6 +201,30 @@ def _replay_steps(args: argparse.Namespace, console: Console) -> list[dict[str, 
     found = replay_steps.rows(args.repeats, args.seconds or (0.5 if args.short else 2.0))
     console.print(tables.step_table(found))
     return found
+
+
+def _scale(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
+    if not bars_scale.RLLIB_PYTHON.is_file():
+        console.print(f"{bars_scale.NO_RLLIB}, and the runs of RLlib are left out")
+    iterations = None if args.steps is None else max(1, args.steps // bars_scale.ROLLOUT)
+    found = bars_scale.all_rows(args.repeats, iterations)
+    judged = bars_scale.bars(found)
+    console.print(tables.scale_table(found))
+    console.print(tables.bar_table(judged, "Bars of several processes; wall, paired turns"))
+    return found + judged
+
+
+# What each part measures; that of configurations stands alone.
+_MEASURED: dict[str, Callable[[argparse.Namespace, Console], list[dict[str, Any]]]] = {
+    "bars": _bars,
+    "trainers": _trainers,
+    "training": _training,
+    "flags": _flags,
+    "views": _views,
+    "replay": _replay,
+    "replay_steps": _replay_steps,
+    "scale": _scale,
+}
 
 
 def _configs(

@@ -139,6 +139,24 @@ def step_table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+def scale_table(rows: list[dict[str, Any]]) -> Table:
+    """Return whole runs by what they were spread over, and what ranks exchange."""
+    heads = "what ran, backend, steps/s, min..max, per CPU-s, cores, us a step by phase"
+    table = _table("Whole runs, in turns; end to end; medians", heads, left=2)
+    for r in rows:
+        if r["kind"] == "exchange":
+            table.add_row(r["name"], "", "", "", "", "", f"{r['bytes']:,} bytes {r['us']:,.0f} us")
+            continue
+        every = r["steps_per_s_all"]
+        table.add_row(
+            *(r["name"] + (", noisy" if r["noisy"] else ""), r["backend"]),
+            *(f"{r['steps_per_s']:,.0f}", f"{min(every):,.0f}..{max(every):,.0f}"),
+            *(f"{r['steps_per_cpu_s']:,.0f}", f"{r['cores_used']:.2f}"),
+            ", ".join(f"{name} {us:.1f}" for name, us in r["us_per_step"].items()),
+        )
+    return table
+
+
 def split_line(row: dict[str, Any]) -> str:
     """Return where the time of a step went, in a line."""
     parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
