@@ -182,6 +182,15 @@ class DrMarioGame(Game):
     def describe(self, row: np.void) -> str:
         return "PLACEMENT" if self.config.placement else "FRAME"
 
+    def action_name(self, action: int, row: np.void | None = None) -> str:
+        """Return the cells of a placement (docs/drmario.md, 11.3); buttons keep their number."""
+        if not self.config.placement:
+            return str(action)
+        orientation, cell = divmod(action, t.CELLS)
+        r, c = divmod(cell, t.COLUMNS)
+        side = ("right", "below", "left", "above")[orientation]
+        return f"row {r}, column {c}, second half {side}"
+
     def render(self, row: np.void, mode: str) -> Any:
         return render.render_ansi(row) if mode == "ansi" else render.render_rgb(row)
 

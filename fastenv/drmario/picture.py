@@ -45,6 +45,16 @@ def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(size=size)
 
 
+@lru_cache(maxsize=2048)
+def _letters(text: str, size: int, anchor: str) -> tuple[Image.Image, int, int]:
+    """Return a text as a mask, and where that begins from the point the text is anchored at."""
+    width, height = BLOCK // 2, 2 * size  # room enough on both sides of the point
+    mask = Image.new("L", (2 * width, 2 * height))
+    ImageDraw.Draw(mask).text((width, height), text, 255, font(size), anchor)
+    left, top, right, bottom = mask.getbbox() or (width, height, width, height)
+    return mask.crop((left, top, right, bottom)), left - width, top - height
+
+
 def mix(a: Color, b: Color, share: float) -> Color:
     """Return the color ``share`` of the way from ``a`` to ``b``."""
     red, green, blue = (round(x + (y - x) * share) for x, y in zip(a, b, strict=True))
@@ -53,10 +63,15 @@ def mix(a: Color, b: Color, share: float) -> Color:
 
 def draw(views: Sequence[BottleView]) -> np.ndarray:
     """Return a picture of the views side by side, uint8, shape (HEIGHT, BLOCK * len(views), 3)."""
+    return np.array(image_of(views))
+
+
+def image_of(views: Sequence[BottleView]) -> Image.Image:
+    """Return the same as an image."""
     image = Image.new("RGB", (BLOCK * len(views), HEIGHT))
     for number, view in enumerate(views):
         image.paste(_block(view), (BLOCK * number, 0))
-    return np.array(image)
+    return image
 
 
 # -- what lies in a cell ---------------------------------------------------------------------------
@@ -288,20 +303,27 @@ def _block(view: BottleView) -> Image.Image:
         for half in halves:
             sprite = half_sprite(half.tile, half.color, ghost)
             _put(image, sprite, LEFT + CELL * half.col, TOP + CELL * half.row)
-    pen = ImageDraw.Draw(image)
     middle = (PANEL + END) // 2
-    pen.text((middle, 64), "next", PALE, font(15), "mm")
+    _write(image, (middle, 64), "next", PALE, 15, "mm")
     for side, (tile, color) in enumerate(zip((Tile.LEFT, Tile.RIGHT), view.preview, strict=True)):
         _put(image, half_sprite(tile, color), middle + CELL * (side - 1), 84)
     for line, (name, value) in enumerate(view.counters):
         y = 176 + 34 * line
-        pen.text((PANEL + 12, y), name, PALE, font(15), "lm")
-        pen.text((END - 12, y), value, PAPER, font(18), "rm")
+        _write(image, (PANEL + 12, y), name, PALE, 15, "lm")
+        _write(image, (END - 12, y), value, PAPER, 18, "rm")
     for line, text in enumerate(view.news):
-        pen.text((middle, 436 + 24 * line), text, AMBER, font(16), "mm")
+        _write(image, (middle, 436 + 24 * line), text, AMBER, 16, "mm")
     if view.ending:
         _banner(image, view)
     return image
+
+
+def _write(
+    image: Image.Image, at: tuple[int, int], text: str, color: Color, size: int, anchor: str
+) -> None:
+    """Write a text; most of them come again, and drawing letters takes longest."""
+    mask, right, down = _letters(text, size, anchor)
+    image.paste(color, (at[0] + right, at[1] + down), mask)
 
 
 def _put(image: Image.Image, sprite: Image.Image, x: int, y: int) -> None:
@@ -314,4 +336,4 @@ def _banner(image: Image.Image, view: BottleView) -> None:
     x, y = LEFT + CELL * t.COLUMNS // 2, TOP + CELL * 5
     box = (LEFT + 8, y - 34, LEFT + CELL * t.COLUMNS - 8, y + 34)
     pen.rounded_rectangle(box, 12, NIGHT, color, 3)
-    pen.text((x, y), view.ending, color, font(32), "mm")
+    _write(image, (x, y), view.ending, color, 32, "mm")

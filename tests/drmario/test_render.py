@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from fastenv.drmario import position, state
+from fastenv.drmario import DrMarioGame, position, state
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.picture import BLOCK, CELL, HEIGHT, LEFT, TOP, sprite_of
@@ -245,3 +245,10 @@ def test_pillow_is_not_needed_for_text():
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "viruses" in shown.stdout
     assert "need Pillow: pip install" in shown.stdout
+
+
+def test_placements_have_names_and_buttons_their_numbers():
+    placements = DrMarioGame(DrMarioConfig(placement=True))
+    assert placements.action_name(313) == "row 7, column 1, second half left"
+    assert placements.action_name(8) == "row 1, column 0, second half right"
+    assert DrMarioGame(DrMarioConfig(placement=False)).action_name(65) == "65"

@@ -3,10 +3,13 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from safetensors.torch import save_file
 
 from fastenv.drmario import tables as t
@@ -134,6 +137,54 @@ def test_equal_seeds_film_alike_and_greys_have_no_hue():
     assert (abs(frames[:, 60:-60, 60:-60].astype(int) - 90) <= 1).all()
 
 
+def between(images, points):
+    """Return what is at points (n, k, 2) from the middle of images (n, 3, H, W), by torch."""
+    half = torch.tensor([images.shape[3], images.shape[2]]) / 2
+    return F.grid_sample(images, (points / half)[:, None], align_corners=False)[:, :, 0]
+
+
+def test_what_lies_between_pixels_is_what_torch_finds_there():
+    rng = np.random.default_rng(4)
+    images = rng.normal(size=(2, 20, 30, 3)).astype("f4")
+    points = torch.from_numpy(rng.uniform(-18, 18, (2, 500, 2)).astype("f4"))  # some outside
+    cameras = camera.draw(2, rng)
+    found = camera.sampled(images, points, cameras.matrix, cameras.shift / 8)
+    at = points @ cameras.matrix.mT + cameras.shift[:, None] / 8
+    expected = between(torch.from_numpy(images).permute(0, 3, 1, 2), at)
+    torch.testing.assert_close(found.mT, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_frames_are_those_of_a_camera_written_with_torch(shown):
+    pictures, rng = shown[0][:4], np.random.default_rng(5)
+    cameras = camera.draw(4, rng, replace(camera.Ranges(), noise=(0, 0)))
+    frames = camera.shoot(pictures, cameras, rng).astype(int)
+    x = torch.einsum("nij,nhwj->nihw", cameras.colours, torch.from_numpy(pictures).float() / 255)
+    at = (camera.points_of(*camera.FRAME) - cameras.shift[:, None]) @ cameras.matrix.inverse().mT
+    inside = between(torch.ones_like(x), at).unflatten(2, camera.FRAME)
+    ground = cameras.ground[:, :, None, None]
+    x = between(x, at).unflatten(2, camera.FRAME) + (1 - inside) * ground
+    reach = torch.arange(-3, 4)
+    for k in range(4):
+        weights = torch.exp(-0.5 * (reach / cameras.blur[k].clamp(min=1e-3)) ** 2)
+        weights = (weights / weights.sum()).repeat(3, 1, 1, 1)
+        y = F.conv2d(F.pad(x[k], [3] * 4, "replicate")[None], weights, groups=3)
+        y = F.conv2d(y, weights.mT, groups=3)[0]
+        down, right = (torch.linspace(-1, 1, side) for side in camera.FRAME)
+        y *= 1 + cameras.light[k, 0] * right + cameras.light[k, 1] * down[:, None]
+        y = (y - 0.5) * cameras.contrast[k] + 0.5 + cameras.brightness[k]
+        y = y.clamp(0, 1) ** cameras.gamma[k] * 255
+        assert abs(y.permute(1, 2, 0).numpy() - frames[k]).max() <= 0.6  # they are rounded
+
+
+def test_noise_has_its_deviation_and_is_new_in_every_frame():
+    pictures, rng = np.full((2, *camera.PICTURE, 3), 128, np.uint8), np.random.default_rng(6)
+    cameras = camera.draw(2, rng, replace(STILL, noise=(0.04, 0.04)))
+    frames = camera.shoot(pictures, cameras, rng)[:, 60:-60, 60:-60] / 255 - 128 / 255
+    assert np.allclose(frames.std((1, 2, 3)), 0.04, atol=2e-3)
+    for one, other in ((frames[0], frames[1]), (frames[0, 1:], frames[0, :-1])):
+        assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 0.03
+
+
 # -- the network -----------------------------------------------------------------------------------
 
 
@@ -186,13 +237,13 @@ def test_cells_are_read_one_by_one_or_together(shown):
 
 def test_a_patch_lies_around_its_cell(shown):
     reader = Reader()
-    frames = torch.from_numpy(network.fitted(shown[0][:1])).permute(0, 3, 1, 2).float()
-    at = reader.points.flatten(0, 1)[None]
-    patches = camera.sampled(frames, at).unflatten(2, (-1, network.SIDE**2))[0]
+    frames = network.fitted(shown[0][:1]).astype(np.float32)
+    points, still = reader.points.flatten(0, 1)[None], (torch.eye(2)[None], torch.zeros(1, 2))
+    patches = camera.sampled(frames, points, *still).view(-1, network.SIDE, network.SIDE, 3)
     for cell, (x, y) in enumerate((seen.MIDDLES / 2).tolist()):
         x, y = round(x), round(y)
         middle = shown[0][0][y - 4 : y + 4, x - 4 : x + 4].astype(float).mean((0, 1))
-        inner = patches[:, cell].view(3, 16, 16)[:, 5:11, 5:11].mean((1, 2)).numpy()
+        inner = patches[cell, 5:11, 5:11].mean((0, 1)).numpy()
         assert abs(inner - middle).max() < 25
 
 
@@ -227,6 +278,13 @@ def test_other_files_are_refused(tmp_path, capsys):
     save_file({"x": torch.zeros(1)}, path, dict(network.FORMAT))
     with pytest.raises(ReaderError, match="cannot be read as a network"):
         network.load_reader(path)
+    broken = Reader()
+    torch.nn.init.constant_(broken.locate[-1].bias, float("nan"))
+    network.save_reader(broken, path)
+    with pytest.raises(ReaderError, match="not all finite"):
+        network.load_reader(path)
+    with pytest.raises(ReaderError, match="no file"):
+        network.load_reader(tmp_path)
     path.write_bytes(b"no tensors")
     for args in (["evaluate", str(path)], ["play", str(tmp_path / "none")]):
         assert command.main(args) == 2
@@ -289,6 +347,13 @@ def test_levels_that_count_matches_are_refused():
     player = Exact(Bot("first", 1, 0), None, {"level": -5}, 1, seed=0)
     with pytest.raises(ConfigError, match="level=-5"):
         player.act(engine)
+
+
+def test_other_environments_are_refused():
+    player = Exact(Bot("first", 1, 0), None, {}, 1, seed=0)
+    versus: Any = SimpleNamespace(game=SimpleNamespace(env_id="DrMarioVersus-v0"))
+    with pytest.raises(ConfigError, match=r"DrMarioVersus-v0.* must be DrMarioPlacement-v0"):
+        player.act(versus)
 
 
 def test_commands_refuse_what_makes_no_sense(tmp_path, capsys):

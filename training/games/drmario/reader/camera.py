@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from fastenv.drmario.picture import BLOCK, HEIGHT
+from training.games.drmario.reader import kernels
 
 PICTURE = (HEIGHT // 2, BLOCK // 2)  # rows and columns of a picture, halved
 FRAME = (400, 300)  # of a camera's frame
 BLUR_SIDE = 7  # of the kernel
+STEPS = 4096  # of the curve of a gamma
+NOISE = 1 << 20  # numbers of a store of noise
 LUMA = (0.299, 0.587, 0.114)
 
 
@@ -157,37 +160,42 @@ def shoot(pictures: np.ndarray, cameras: Cameras, rng: np.random.Generator) -> n
     cameras : Cameras
         As many.
     rng : Generator
-        Of the noise.
+        Where in the store of noise that of each row begins.
 
     Returns
     -------
     ndarray of uint8, shape (n, 400, 300, 3)
     """
-    drawn = torch.Generator().manual_seed(int(rng.integers(2**62)))
-    x = torch.from_numpy(pictures).float().div_(255)
-    x = torch.einsum("nij,nhwj->nihw", cameras.colours, x)
-    x = _blurred(_placed(x, cameras), cameras.blur)
-    down, right = (torch.linspace(-1, 1, side) for side in FRAME)
-    light = 1 + cameras.light[:, 1, None, None] * down[:, None]
-    light = light + cameras.light[:, 0, None, None] * right
-    contrast, brightness = (_wide(v) for v in (cameras.contrast, cameras.brightness))
-    x.mul_(light.unsqueeze(1)).sub_(0.5).mul_(contrast).add_(brightness + 0.5)
-    x.clamp_(0, 1).pow_(_wide(cameras.gamma))
-    x.add_(torch.randn(x.shape, generator=drawn).mul_(_wide(cameras.noise)))
-    return x.clamp_(0, 1).mul_(255).round_().byte().permute(0, 2, 3, 1).contiguous().numpy()
+    rows, columns = FRAME
+    back = torch.linalg.inv(cameras.matrix).numpy()
+    m = {field.name: getattr(cameras, field.name).numpy() for field in fields(cameras)}
+    weights = _weights(m["blur"])
+    tone = np.stack([m["contrast"], m["brightness"] + np.float32(0.5)], 1)
+    steps = np.arange(STEPS + 2, dtype=np.float32) / STEPS
+    curves = np.minimum(steps, 1) ** m["gamma"][:, None]
+    noise = _noise()
+    begins = rng.integers(len(noise) - 3 * columns, size=(len(pictures), rows))
+    placed = np.empty((rows, 3 * columns), np.float32)
+    frames = np.empty((len(pictures), rows, columns, 3), np.uint8)
+    for k, frame in enumerate(frames.reshape(len(frames), rows, -1)):
+        ground = m["ground"][k]
+        kernels.place(pictures[k], back[k], m["shift"][k], m["colours"][k], ground, placed)
+        own = m["light"][k], tone[k], curves[k], noise, begins[k], m["noise"][k]
+        kernels.develop(placed, weights[k], *own, frame)
+    return frames
 
 
-def _wide(values: Tensor) -> Tensor:
-    return values.view(-1, 1, 1, 1)
+@lru_cache(maxsize=1)
+def _noise() -> np.ndarray:
+    """Return normal numbers, of which each row of a frame takes a stretch of its own."""
+    return np.random.default_rng(0).standard_normal(NOISE, np.float32)
 
 
-def _placed(pictures: Tensor, cameras: Cameras) -> Tensor:
-    """Return frames with the pictures in their places."""
-    back = torch.linalg.inv(cameras.matrix)
-    where = (points_of(*FRAME) - cameras.shift[:, None]) @ back.mT
-    solid = torch.ones_like(pictures[:, :1])
-    found = sampled(torch.cat((pictures, solid), 1), where).unflatten(2, FRAME)
-    return found[:, :3] + (1 - found[:, 3:]) * cameras.ground[:, :, None, None]
+def _weights(deviations: np.ndarray) -> np.ndarray:
+    """Return weights of blurs, (n, BLUR_SIDE)."""
+    at = np.arange(BLUR_SIDE) - BLUR_SIDE // 2
+    found = np.exp(-0.5 * (at / np.maximum(deviations, 1e-3)[:, None]) ** 2)
+    return (found / found.sum(1, keepdims=True)).astype(np.float32)
 
 
 def points_of(rows: int, columns: int) -> Tensor:
@@ -197,31 +205,22 @@ def points_of(rows: int, columns: int) -> Tensor:
     return torch.stack(torch.meshgrid(down, right, indexing="ij")[::-1], -1).flatten(0, 1)
 
 
-def sampled(images: Tensor, points: Tensor) -> Tensor:
-    """Return what is at points of images, between their pixels; 0 outside.
+def sampled(images: np.ndarray, points: Tensor, matrix: Tensor, shift: Tensor) -> Tensor:
+    """Return what is at points of images, between their pixels; 0 outside. Has no gradient.
 
     Parameters
     ----------
-    images : Tensor, shape (n, C, H, W)
-    points : Tensor, shape (n, k, 2)
-        Right and down from the middle, in pixels.
+    images : ndarray of float32, shape (n, H, W, 3)
+    points : Tensor, shape (1, k, 2) or (n, k, 2)
+        Right and down, in pixels.
+    matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
+        A point at ``p`` is at ``matrix @ p + shift`` from the middle of the image.
 
     Returns
     -------
-    Tensor, shape (n, C, k)
+    Tensor, shape (n, k, 3)
     """
-    half = torch.tensor([images.shape[3], images.shape[2]]) / 2
-    grid = (points / half).unsqueeze(1)
-    return F.grid_sample(images, grid, align_corners=False).squeeze(2)
-
-
-def _blurred(x: Tensor, deviations: Tensor) -> Tensor:
-    """Return frames blurred, each by its own deviation."""
-    n, channels = x.shape[:2]
-    at = torch.arange(BLUR_SIDE) - BLUR_SIDE // 2
-    weights = torch.exp(-0.5 * (at / deviations.clamp(min=1e-3)[:, None]) ** 2)
-    weights = (weights / weights.sum(1, keepdim=True)).repeat_interleave(channels, 0)
-    x = F.pad(x, [BLUR_SIDE // 2] * 4, "replicate").flatten(0, 1).unsqueeze(0)
-    x = F.conv2d(x, weights[:, None, None, :], groups=n * channels)
-    x = F.conv2d(x, weights[:, None, :, None], groups=n * channels)
-    return x.view(n, channels, *FRAME)
+    found = np.empty((len(images), points.shape[1], 3), np.float32)
+    at, m, s = (given.detach().numpy() for given in (points, matrix, shift))
+    kernels.sample(images, at, m, s, found)
+    return torch.from_numpy(found)

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from training.games.drmario.reader import camera, positions, seen
-from training.games.drmario.reader.network import UNITS, Reader, as_input, moved
+from training.games.drmario.reader.network import UNITS, Reader, as_input, half_as_large, moved
 from training.games.drmario.reader.seen import EMPTY
 from training.run.seeds import TRAINING_BIT
 from training.run.values import require
@@ -111,10 +111,10 @@ def _losses(
 
 
 def _location(
-    reader: Reader, frames: Tensor, cameras: camera.Cameras
+    reader: Reader, frames: np.ndarray, cameras: camera.Cameras
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return how far corners are from where they are found, in units, and the last place."""
-    halved = F.avg_pool2d(frames, 2)
+    halved = half_as_large(frames)
     matrix = torch.eye(2).repeat(len(frames), 1, 1)
     shift = torch.zeros(len(frames), 2)
     wanted = _corners(reader, cameras.matrix, cameras.shift)

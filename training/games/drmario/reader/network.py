@@ -16,13 +16,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from fastenv.errors import FastEnvError
-from training.games.drmario.reader import camera, seen
+from training.games.drmario.reader import camera, kernels, seen
 from training.games.drmario.reader.seen import CELLS, CLASSES, MIDDLES, Reading
 from training.run import files
 from training.run.values import require
@@ -35,7 +34,7 @@ COARSE = 4  # pixels of a frame a pixel of what that is seen in
 UNITS = 16.0  # pixels of a frame that count as 1 in what is off
 SIDE, STEP = 16, 1.25  # of a patch: points, and pixels of the picture between them
 WIDTHS = (16, 32, 48, 64)
-CHUNK = 16  # frames that are read at once
+CHUNK = 4  # frames that are read at once
 
 
 class ReaderError(FastEnvError, ValueError):
@@ -57,7 +56,7 @@ class Reader(nn.Module):
             torch.manual_seed(seed)
             layers: list[nn.Module] = []
             for before, after in zip((3, *WIDTHS), WIDTHS, strict=False):
-                layers += [nn.Conv2d(before, after, 3, 2, 1), nn.ReLU()]
+                layers += [nn.Conv2d(before, after, 3, 2, 1), nn.ReLU(inplace=True)]
             rows, columns = (-(-side // COARSE) for side in camera.FRAME)
             for _ in WIDTHS:
                 rows, columns = -(-rows // 2), -(-columns // 2)
@@ -65,7 +64,8 @@ class Reader(nn.Module):
             layers += [nn.Flatten(), nn.Linear(size, 64), nn.ReLU(), nn.Linear(64, 6)]
             self.locate = nn.Sequential(*layers)
             self.classify = nn.Sequential(
-                *(nn.Conv2d(3, 24, 5, 2, 2), nn.ReLU(), nn.Conv2d(24, 48, 3, 2, 1), nn.ReLU()),
+                *(nn.Conv2d(3, 24, 5, 2, 2), nn.ReLU(inplace=True)),
+                *(nn.Conv2d(24, 48, 3, 2, 1), nn.ReLU(inplace=True)),
                 *(nn.Flatten(), nn.Linear(48 * (SIDE // 4) ** 2, 96), nn.ReLU()),
                 nn.Linear(96, len(CLASSES)),
             )
@@ -85,24 +85,24 @@ class Reader(nn.Module):
         rows, columns = (side // COARSE for side in camera.FRAME)
         self.register_buffer("coarse", camera.points_of(rows, columns) * COARSE, False)
 
-    def off(self, halved: Tensor, matrix: Tensor, shift: Tensor) -> Tensor:
+    def off(self, halved: np.ndarray, matrix: Tensor, shift: Tensor) -> Tensor:
         """Return what is off where the picture is thought to lie, shape (n, 6).
 
         Parameters
         ----------
-        halved : Tensor, shape (n, 3, 200, 150)
-            Frames from -1 to 1.
+        halved : ndarray of float32, shape (n, 200, 150, 3)
+            Frames at half their size.
         matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
             See :class:`training.games.drmario.reader.camera.Cameras`.
         """
-        at = (self.coarse @ matrix.mT + shift[:, None]) / 2
-        seen_so = camera.sampled(halved, at).unflatten(2, [s // COARSE for s in camera.FRAME])
-        found: Tensor = self.locate(seen_so)
+        seen_so = camera.sampled(halved, self.coarse[None] / 2, matrix, shift / 2)
+        of = seen_so.unflatten(1, [side // COARSE for side in camera.FRAME])
+        found: Tensor = self.locate(of.permute(0, 3, 1, 2))
         return found
 
-    def place(self, frames: Tensor) -> tuple[Tensor, Tensor]:
-        """Return where the pictures lie in frames (n, 3, 400, 300): matrices and shifts."""
-        halved = F.avg_pool2d(frames, 2)
+    def place(self, frames: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return where the pictures lie in frames, as :meth:`classes` takes them."""
+        halved = half_as_large(frames)
         matrix = torch.eye(2).repeat(len(frames), 1, 1)
         shift = torch.zeros(len(frames), 2)
         for _ in range(ROUNDS):
@@ -110,24 +110,22 @@ class Reader(nn.Module):
         return matrix, shift
 
     def classes(
-        self, frames: Tensor, matrix: Tensor, shift: Tensor, cells: Tensor | None = None
+        self, frames: np.ndarray, matrix: Tensor, shift: Tensor, cells: Tensor | None = None
     ) -> Tensor:
         """Return the logits of the classes of cells, shape (n, k, 25).
 
         Parameters
         ----------
-        frames : Tensor, shape (n, 3, 400, 300)
+        frames : ndarray of float32, shape (n, 400, 300, 3)
         matrix, shift : Tensor
             Where the pictures lie.
         cells : Tensor of int, shape (n, k), optional
             Which; default all 138.
         """
-        points = (
-            self.points.expand(len(frames), -1, -1, -1) if cells is None else self.points[cells]
-        )
-        at = points.flatten(1, 2) @ matrix.mT + shift[:, None]
-        patches = camera.sampled(frames, at).unflatten(2, (-1, SIDE, SIDE))
-        logits: Tensor = self.classify(patches.transpose(1, 2).flatten(0, 1))
+        points = self.points[None] if cells is None else self.points[cells]
+        found = camera.sampled(frames, points.flatten(1, 2), matrix, shift)
+        patches = found.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2)
+        logits: Tensor = self.classify(patches)
         return logits.unflatten(0, (len(frames), -1))
 
     @torch.inference_mode()
@@ -187,12 +185,23 @@ def fitted(frames: np.ndarray) -> np.ndarray:
     return np.pad(frames, [(0, 0), *((m, m) for m in margins), (0, 0)], "edge")
 
 
-def as_input(frames: np.ndarray) -> Tensor:
-    """Return frames (n, 400, 300, 3) as numbers of mean 0 and deviation 1, each by itself."""
-    x = torch.from_numpy(frames).permute(0, 3, 1, 2).float()
-    coarse = x[:, :, ::COARSE, ::COARSE]
-    mean, deviation = coarse.mean((1, 2, 3), keepdim=True), coarse.std((1, 2, 3), keepdim=True)
-    return (x - mean).div_(deviation + 1)
+def as_input(frames: np.ndarray) -> np.ndarray:
+    """Return frames (n, 400, 300, 3) as float32 of mean 0 and deviation 1, each by itself."""
+    coarse = frames[:, ::COARSE, ::COARSE].reshape(len(frames), -1)
+    mean, deviation = coarse.mean(1), coarse.std(1, ddof=1)
+    found = np.empty(frames.shape, np.float32)
+    for frame, own, its_mean, its in zip(found, frames, mean, deviation, strict=True):
+        np.subtract(own, np.float32(its_mean), out=frame)
+        frame *= np.float32(1 / (its + 1))
+    return found
+
+
+def half_as_large(frames: np.ndarray) -> np.ndarray:
+    """Return frames at half their size."""
+    n, rows, columns, _ = frames.shape
+    found = np.empty((n, rows // 2, columns // 2, 3), np.float32)
+    kernels.halve(frames, found)
+    return found
 
 
 def save_reader(reader: Reader, path: Path, trained: str = "{}") -> None:
@@ -218,6 +227,8 @@ def load_reader(path: str | Path) -> tuple[Reader, str]:
         It is no such file, or of another network.
     """
     reader = Reader()
+    if not Path(path).is_file():
+        raise ReaderError(f"{path} cannot be read as a network: it is no file.")
     try:
         with safe_open(path, "pt") as file:
             about = file.metadata() or {}
@@ -228,4 +239,6 @@ def load_reader(path: str | Path) -> tuple[Reader, str]:
     except (SafetensorError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())
         raise ReaderError(f"{path} cannot be read as a network: {reason}") from error
+    if not all(bool(value.isfinite().all()) for value in reader.state_dict().values()):
+        raise ReaderError(f"{path} cannot be read as a network: its numbers are not all finite.")
     return reader.eval(), about.get("trained", "{}")

@@ -67,7 +67,14 @@ class Seen:
         self._begun: Any = None
 
     def act(self, engine: BatchEngine) -> np.ndarray:
-        """See :class:`training.evaluation.policies.Policy`."""
+        """See :class:`training.evaluation.policies.Policy`.
+
+        Raises
+        ------
+        ConfigError
+            For another environment than ``DrMarioPlacement-v0``, or levels where matches count.
+        """
+        require(engine.game.env_id == ENV, "env", engine.game.env_id, f"{ENV} through a camera")
         rows = engine.get_states()
         if self._begun is None:
             self._begin(rows)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from fastenv.drmario import picture
 from fastenv.drmario import tables as t
@@ -95,8 +94,7 @@ def shown(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Classes of their cells.
     """
     views = [game_views(row)[0] for row in rows]
-    whole = (Image.fromarray(picture.draw([view])) for view in views)
-    pictures = np.stack([np.asarray(each.reduce(2)) for each in whole])
+    pictures = np.stack([np.asarray(picture.image_of([view]).reduce(2)) for view in views])
     return pictures, np.stack([classes_of(view) for view in views])
 
 
