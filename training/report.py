@@ -1,6 +1,7 @@
 """Compare runs on one page: ``python -m training.report RUN... [--out report.html]``.
 
-The page holds everything it shows, pictures included; it needs no network and runs no scripts.
+Folders of ``training.evaluate_seeds`` are compared by level on the same page. It holds everything
+it shows, pictures included; it needs no network and runs no scripts.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from pathlib import Path
 from fastenv.errors import FastEnvError
 from training.logs import report
 from training.logs.run_data import read_runs
+from training.logs.seeds_data import is_seeds, read_seeds
 from training.run import files
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.report", description=__doc__)
-    parse.add_argument("run", nargs="+", help="run folders, or names of some under --runs")
+    about = "run folders, names of some under --runs, or folders of training.evaluate_seeds"
+    parse.add_argument("run", nargs="+", help=about)
     parse.add_argument("--out", type=Path, default=Path("report.html"), help="the page to write")
     parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
-    parse.add_argument("--title", default="Runs compared")
+    parse.add_argument("--title", help="default what is compared")
     return parse
 
 
@@ -30,13 +33,16 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         paths = [Path(run) if Path(run).is_dir() else args.runs / run for run in args.run]
-        runs = read_runs(paths)
+        runs = read_runs([path for path in paths if not is_seeds(path)])
+        seeds = read_seeds([path for path in paths if is_seeds(path)])
         files.prepare("--out", args.out)
-        files.write_text(args.out, report.page(runs, args.title))
+        title = args.title or ("Runs compared" if runs else "Players compared")
+        files.write_text(args.out, report.page(runs, title, seeds))
     except (FastEnvError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"{args.out}: {len(runs)} run{'s' * (len(runs) != 1)}")
+    more = f", {len(seeds)} over seeds" if seeds else ""
+    print(f"{args.out}: {len(runs)} run{'s' * (len(runs) != 1)}{more}")
     return 0
 
 

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from training.logs.run_data import Interval, RunData, compared, is_interval, mapping, run_of, smooth
+from training.logs.seeds_data import SeedsData
 
 # Told apart by people with any kind of colour vision (Okabe and Ito); black is for bots.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A000")
@@ -357,6 +358,57 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
     legend = _legend(runs, {name for found in points.values() for name in found})
     across = 2 if len(points) % 2 == 0 else min(3, len(points))
     return _figure(len(points), across, 2.0, draw, legend=legend)
+
+
+# -- over seeds ------------------------------------------------------------------------------------
+
+# Measure of a level, heading, factor and decimals.
+BY_LEVEL = (
+    ("clear", "cleared %", 100, 1),
+    ("frames_to_clear", "frames to clear", 1, 0),
+    ("cost", "frames of all games", 1, 0),
+    ("cvar_25", "worst 25 %", 1, 0),
+    ("cvar_5", "worst 5 %", 1, 0),
+)
+_DRAWN = ("clear", "frames_to_clear", "cvar_25")
+
+
+def levels_of(seeds: Sequence[SeedsData]) -> list[tuple[int, str]]:
+    """Return level and speed of all records, each once, levels rising."""
+    found = dict.fromkeys((r["level"], r["speed"]) for each in seeds for r in each.levels)
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def by_level(seeds: Sequence[SeedsData]) -> Figure | None:
+    """Draw how players do at each level: a line of panels a level, a row a player."""
+    records = [(each.player(r), r) for each in seeds for r in each.levels]
+    if not records:
+        return None
+    players = list(dict.fromkeys(player for player, _ in records))
+    colour = dict(zip(players, colours(len(players)), strict=True))
+    levels, columns = levels_of(seeds), [c for c in BY_LEVEL if c[0] in _DRAWN]
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for k, axis in enumerate(axes):
+            (level, speed), (name, heading, factor, _) = (
+                levels[k // len(columns)],
+                columns[k % len(columns)],
+            )
+            for player, record in records:
+                value: Any = record.get(name)
+                if (record["level"], record["speed"]) == (level, speed) and is_interval(value):
+                    shown = [factor * x for x in value]
+                    _dot(axis, players.index(player), shown, colour[player])
+            beside = k % len(columns) > 0
+            names = ["" if beside else _shortened(player) for player in players]
+            axis.set_yticks(range(len(players)), names)
+            axis.set_ylim(len(players) - 0.5, -0.5)
+            axis.margins(x=0.08)
+            axis.xaxis.set_major_locator(MaxNLocator(4))
+            axis.set_title(heading if beside else f"level {level}, {speed}: {heading}", loc="left")
+
+    count = len(levels) * len(columns)
+    return _figure(count, len(columns), 0.75 + 0.22 * len(players), draw)
 
 
 # -- figures ---------------------------------------------------------------------------------------

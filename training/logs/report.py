@@ -24,6 +24,7 @@ try:
 except ImportError as error:
     raise ImportError("A report needs matplotlib: pip install 'fastenv[notebooks]'.") from error
 from training.logs.run_data import SMOOTHED, SMOOTHED_LEAST, Interval, RunData, compared, mapping
+from training.logs.seeds_data import SeedsData
 from training.logs.status import duration
 
 # Measure, heading, decimals, factor; measures that are not named here follow as they are.
@@ -71,18 +72,39 @@ class Markup(str):
     """HTML; every other string is text."""
 
 
-def page(runs: Sequence[RunData], title: str = "Runs compared") -> str:
+def page(
+    runs: Sequence[RunData], title: str = "Runs compared", seeds: Sequence[SeedsData] = ()
+) -> str:
     """Return the page.
 
     Parameters
     ----------
     runs : sequence of RunData
     title : str
-        Of the page, unless there is only one run, whose name it bears then.
+        Of the page, unless there is only one run and nothing else, whose name it bears then.
+    seeds : sequence of SeedsData
+        Evaluations over seeds, compared by level.
     """
-    heading = runs[0].name if len(runs) == 1 else title
+    heading = runs[0].name if len(runs) == 1 and not seeds else title
     parts = [
         f"<h1>{html.escape(heading)}</h1>",
+        *(_of_runs(runs) if runs else ()),
+        *_section("Over seeds, by level", *_over_seeds(seeds)),
+    ]
+    body = "\n".join(part for part in parts if part)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(heading)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+# -- sections --------------------------------------------------------------------------------------
+
+
+def _of_runs(runs: Sequence[RunData]) -> list[str]:
+    return [
         _introduction(runs),
         _summary(runs),
         _notes(runs),
@@ -102,16 +124,6 @@ def page(runs: Sequence[RunData], title: str = "Runs compared") -> str:
         *_section("Options", *_options(runs)),
         *_section("Machine and versions", _machines(runs)),
     ]
-    body = "\n".join(part for part in parts if part)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(heading)}</title>\n<style>{_STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
-    )
-
-
-# -- sections --------------------------------------------------------------------------------------
 
 
 def _introduction(runs: Sequence[RunData]) -> str:
@@ -223,6 +235,62 @@ def _round_table(players: Players, names: Sequence[str]) -> str:
     return _table(columns, rows, numbers=range(1, len(columns)))
 
 
+_BY_LEVEL = ("level", "speed", "who plays", "games", *(h for _, h, _, _ in plots.BY_LEVEL))
+
+
+def _over_seeds(seeds: Sequence[SeedsData]) -> Iterable[str]:
+    """Yield a picture and a table of evaluations over seeds, level by level."""
+    if not seeds:
+        return
+    yield from (f'<p class="dim">{html.escape(_played(each))}</p>' for each in seeds)
+    yield (
+        '<p class="dim">95 % intervals over games. Frames are a cost: the mean of the worst share '
+        "is that of the longest, and a game without a clear counts as many as there may be. Small "
+        "differences are to the first player of the same evaluation, games paired.</p>"
+    )
+    yield _image(plots.by_level(seeds), "Players by level")
+    yield _table(_BY_LEVEL, _level_rows(seeds), numbers=(0, *range(3, len(_BY_LEVEL))))
+
+
+def _played(each: SeedsData) -> str:
+    """Return in a line who an evaluation is of, and what was played."""
+    plan = mapping(each.head, "plan")
+    told = [
+        f"{plan[key]:,} {word}" for key, word in _PLAN.items() if isinstance(plan.get(key), int)
+    ]
+    return f"{each.name}: {each.head.get('who', 'somebody')}; {', '.join(told)}"
+
+
+_PLAN = {
+    "seeds": "games of a level",
+    "episodes": "episodes of a game",
+    "t_max": "frames at most",
+}
+
+
+def _level_rows(seeds: Sequence[SeedsData]) -> list[list[Any]]:
+    rows = []
+    for level, speed in plots.levels_of(seeds):
+        for each in seeds:
+            for record in each.levels:
+                if (record["level"], record["speed"]) == (level, speed):
+                    cells = [_with_difference(record, *column) for column in plots.BY_LEVEL]
+                    rows.append([level, speed, each.player(record), record["games"], *cells])
+    return rows
+
+
+def _with_difference(
+    record: Mapping[str, Any], name: str, _: str, factor: float, decimals: int
+) -> str | Markup:
+    """Return a figure, and below it the difference to the first player if there is one."""
+    shown = _interval(record.get(name), decimals, factor)
+    less = mapping(record, "less_first").get(name)
+    if less is None:
+        return shown
+    gap = _interval(less, decimals, factor, "+")
+    return Markup(f'{shown}<br><small class="range">{gap}</small>')
+
+
 def _options(runs: Sequence[RunData]) -> Iterable[str]:
     known = [run for run in runs if run.config]
     if not known:
@@ -322,11 +390,11 @@ def _named(run: RunData, runs: Sequence[RunData]) -> Markup:
     return Markup(dot + html.escape(run.name))
 
 
-def _interval(found: Any, decimals: int, factor: float) -> str | Markup:
-    """Return a value with its interval; a dash if it is not known."""
+def _interval(found: Any, decimals: int, factor: float, sign: str = "") -> str | Markup:
+    """Return a value with its interval, signs as told; a dash if it is not known."""
     if not isinstance(found, list | tuple) or not found or not isinstance(found[0], int | float):
         return "-"
-    numbers = [f"{x * factor:z.{decimals}f}" for x in found if isinstance(x, int | float)]
+    numbers = [f"{x * factor:{sign}z,.{decimals}f}" for x in found if isinstance(x, int | float)]
     if len(numbers) != 3:
         return numbers[0]
     value, low, high = numbers

@@ -13,7 +13,7 @@ from training import evaluate_seeds as command
 from training import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.policies import Bot
-from training.games.drmario import evaluate_seeds, seed_evaluation
+from training.games.drmario import evaluate_seeds, seed_evaluation, seed_levels
 from training.games.drmario.best_times import BestTimes
 from training.games.drmario.seed_evaluation import Episode, Plan
 
@@ -53,6 +53,36 @@ def test_figures_of_a_game():
     assert row["cvar_25"] == pytest.approx(9000)
     assert row["return_mean"] == pytest.approx(2 / 6)
     assert row["spawns_mean"] == pytest.approx((20 + 40 + 60 + 120 + 10 + 181) / 6)
+
+
+def test_figures_of_a_level_and_differences_game_by_game():
+    """Slower by 100 frames in each game, whose lengths differ by far more."""
+    plan = Plan(levels=(5, 7), seeds=4, episodes=1, t_max=9000)
+    times = [[1000, 2000, 3000, 8000], [500, 600, 700, 800]]
+    usual = [[episode(n)] for level in times for n in level]
+    slower = [[episode(n + 100)] for level in times for n in level]
+    slower[3] = [episode(9050, False, True)]
+    found = seed_levels.by_level(plan, {0.25: usual, 0.75: slower})
+    assert [(r["level"], r["risk_tau"]) for r in found] == [
+        (5, 0.25),
+        (5, 0.75),
+        (7, 0.25),
+        (7, 0.75),
+    ]
+    assert found[0]["clear"][0] == 1
+    assert found[0]["clear"][1] < 0.6  # four games say little, even if all are cleared
+    assert (found[0]["cost"][0], found[0]["cvar_25"][0]) == (3500, 8000)
+    assert found[1]["frames_to_clear"][0] == 2100  # of the three that are cleared
+    assert found[1]["less_first"]["cvar_25"][0] == 1000  # one that is not counts t_max
+    assert found[3]["less_first"]["cost"] == pytest.approx([100] * 3)
+
+
+def test_episodes_of_a_game_are_drawn_together():
+    plan = Plan(seeds=2, episodes=50)
+    games = [[episode(1000)] * 50, [episode(500, False)] * 50]
+    (found,) = seed_levels.by_level(plan, {None: games})
+    assert found["clear"] == [0.5, 0.0, 1.0]
+    assert found["frames_to_clear"][0] == 1000
 
 
 def test_a_game_that_is_never_cleared_has_no_mean():

@@ -2,7 +2,8 @@
 
 Every game of Dr. Mario, by level, speed and seed, is played many times by a bot or by a trained
 agent, which draws its choices; a row of ``seeds.csv`` and ``seeds.parquet`` tells how. Episodes
-unlike the others of their game are recorded, for training.replay and training.viewer.
+unlike the others of their game are recorded, for training.replay and training.viewer. What they
+come to by level is in ``seeds.json``, and on a page that ``training.report DIR`` writes.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from fastenv.errors import FastEnvError
 from training.evaluation.episodes import Player
 from training.games.drmario import seed_evaluation as seeds
 from training.games.drmario.best_times import BestTimes
-from training.games.drmario.evaluator.players import is_lookahead, lookahead
+from training.games.drmario.evaluator.players import DEPTH, is_lookahead, lookahead
 from training.games.drmario.evaluator.risk import Measure
+from training.games.drmario.seed_levels import by_level
 from training.run import files, machine
 from training.run.envs import with_defaults
 from training.run.values import require
@@ -48,6 +50,12 @@ COLUMNS = {
     "cvar_5": "CVaR 5",
     "spawns_mean": "pills",
     "return_mean": "return",
+}
+LEVEL_COLUMNS = {
+    "clear": "clear %",
+    "frames_to_clear": "frames to clear",
+    "cvar_25": "CVaR 25",
+    "cvar_5": "CVaR 5",
 }
 
 
@@ -98,18 +106,23 @@ def run(args: argparse.Namespace, console: Console) -> None:
     players = _players(args, who)
     played = {tau: seeds.play(env, options, each, plan) for tau, each in players.items()}
     found = seeds.write(args.out, env, options, plan, played)
+    levels = by_level(plan, played)
     head = {
         "who": args.who,
         "deterministic": args.deterministic,
         "env": env,
         "options": options,
         "plan": asdict(plan),
+        "levels": levels,
+        "command": machine.command(),
         "created": machine.now(),
         **machine.revision(),
+        "host": machine.host(),
         "versions": machine.versions(),
     }
     files.write_json(args.out / "seeds.json", head)
     console.print(_table(f"{args.who}, {plan.episodes:,} episodes a game", found.rows))
+    console.print(_levels_table(levels))
     console.print(f"{args.out}: {len(found.rows)} games, {len(found.odd)} anomalies")
     if args.best_times is not None:
         with BestTimes(args.best_times) as store:
@@ -127,7 +140,8 @@ def _players(args: argparse.Namespace, who: Any) -> dict[float | None, Player]:
         return {None: lookahead(who)}
     different = len(args.risk_taus) == len(set(args.risk_taus))
     require(different, "--risk-taus", args.risk_taus, "different from each other")
-    return {tau: lookahead(f"{who}:{Measure('quantile', tau)}") for tau in args.risk_taus}
+    file, depth = who.removesuffix(DEPTH), DEPTH if who.endswith(DEPTH) else ""
+    return {tau: lookahead(f"{file}:{Measure('quantile', tau)}{depth}") for tau in args.risk_taus}
 
 
 def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
@@ -162,6 +176,23 @@ def _table(title: str, rows: list[dict[str, Any]]) -> Table:
         shown.add_column(heading, justify=justify, no_wrap=True)
     for row in rows:
         shown.add_row(*(_text(row[name], name) for name in COLUMNS))
+    return shown
+
+
+def _levels_table(levels: list[dict[str, Any]]) -> Table:
+    """Return what the games of a level come to, for people."""
+    shown = Table(title="by level, 95 % intervals over games", title_justify="left")
+    for heading in ("level", "speed", "quantile", *LEVEL_COLUMNS.values()):
+        shown.add_column(heading, justify="left" if heading == "speed" else "right")
+    for record in levels:
+        cells = [_text(record[name], name) for name in ("level", "speed", "risk_tau")]
+        for name in LEVEL_COLUMNS:
+            scale, decimals = (100, 1) if name == "clear" else (1, 0)
+            value, *ends = (
+                "-" if x is None else f"{scale * x:,.{decimals}f}" for x in record[name]
+            )
+            cells.append(f"{value} [{', '.join(ends)}]")
+        shown.add_row(*cells)
     return shown
 
 

@@ -1,0 +1,66 @@
+"""Evaluations over seeds read from the folders of ``training.evaluate_seeds``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.logs.run_data import RunDataError
+
+FILE = "seeds.json"
+
+
+@dataclass(frozen=True)
+class SeedsData:
+    """What players came to at some levels.
+
+    Parameters
+    ----------
+    name : str
+    head : dict
+        Who played what, and when.
+    levels : list of dict
+        A record for each level, speed and quantile.
+    """
+
+    name: str
+    head: dict[str, Any]
+    levels: list[dict[str, Any]]
+
+    def player(self, record: dict[str, Any]) -> str:
+        """Return who played a record, by the quantile if placements were judged by one."""
+        risk_tau = record.get("risk_tau")
+        return self.name if risk_tau is None else f"{self.name}, quantile {risk_tau:g}"
+
+
+def is_seeds(path: Path) -> bool:
+    """Tell whether a folder is that of an evaluation over seeds."""
+    return (path / FILE).is_file()
+
+
+def read_seeds(paths: Sequence[Path]) -> list[SeedsData]:
+    """Read folders of evaluations over seeds.
+
+    Raises
+    ------
+    RunDataError
+        If one holds no figures by level.
+    """
+    return [_read(path.resolve()) for path in dict.fromkeys(paths)]
+
+
+def _read(path: Path) -> SeedsData:
+    try:
+        head = json.loads((path / FILE).read_text(encoding="utf-8"))
+        levels = head.pop("levels")
+        known = all({"level", "speed", "games", "clear"} <= record.keys() for record in levels)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        known = False
+    if not known:
+        raise RunDataError(
+            f"{path / FILE} has no figures by level: training.evaluate_seeds writes them."
+        )
+    return SeedsData(path.name, head, levels)
