@@ -122,6 +122,24 @@ def test_replay_measures_and_shows_where_trackers_lead(
     assert pictures(notebook) == 3
 
 
+@needs_core
+@pytest.mark.slow
+def test_evaluator_tells_how_long_and_reader_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = run("07_drmario_evaluator.ipynb", tmp_path, monkeypatch)
+    text = text_of(notebook)
+    assert len(re.findall(r"pills, +[\d,]+ frames; at first +[\d,]+ were told", text)) == 2
+    costs = re.search(r"placements; least cost ([\d,]+) frames, largest ([\d,]+)", text)
+    assert costs
+    assert int(costs[1].replace(",", "")) < int(costs[2].replace(",", ""))
+    wrong = re.search(r"48 frames, 6,624 cells: (\d+) misread", text)
+    assert wrong
+    assert int(wrong[1]) < 20
+    assert re.search(r"^pixels: frames of the two games [\d,]+ and [\d,]+$", text, re.MULTILINE)
+    assert pictures(notebook) == 6
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
@@ -135,9 +153,9 @@ def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     assert counts == list(range(1, len(counts) + 1)), "run once, from top to bottom"
 
 
-def test_there_are_six_notebooks() -> None:
+def test_there_are_seven_notebooks() -> None:
     names = [path.stem for path in NOTEBOOKS]
     assert names == [
         *("01_quickstart", "02_explore_runs", "03_prospector", "04_drmario", "05_gameboy"),
-        "06_replay",
+        *("06_replay", "07_drmario_evaluator"),
     ]

@@ -1,7 +1,8 @@
-"""Watch a trained agent play: ``python -m training.watch PATH``, or ``--out game.gif``.
+"""Watch who plays: ``python -m training.watch PATH``, or ``--out game.gif``.
 
-It plays an episode of the environment it was trained for. In the terminal every decision is shown
-with what it chose; a GIF or an MP4 has a picture of each.
+A trained agent plays an episode of the environment it was trained for, a scripted player one of
+``--env``. In the terminal every decision is shown with what was chosen; a GIF or an MP4 has a
+picture of each.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +21,100 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+import fastenv
+from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.run import games
 from training.run.values import require
 
+# Chooses an action in an environment, of what it shows.
+Choose = Callable[[Any, Any], int]
 
-def episode(policy: Any, env: Any, seed: int, max_steps: int) -> Iterator[str | None]:
+
+@dataclass(frozen=True)
+class Watched:
+    """Who plays.
+
+    Parameters
+    ----------
+    name : str
+    make : callable
+        Returns an environment, given its ``render_mode``.
+    begin : callable
+        Returns what chooses in the episode of a seed.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    begin: Callable[[int], Choose]
+
+
+def trained(path: str, runs: str, options: Mapping[str, Any]) -> Watched:
+    """Return a trained agent in the environment it was trained for.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If there is none.
+    """
+    from training.policies.load import load_policy
+
+    named = Path(path) if Path(path).exists() else Path(runs) / path
+    allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
+    require(named.exists(), "who", path, allowed)
+    policy = load_policy(named)
+
+    def begin(seed: int) -> Choose:
+        best, rng = not games.of(policy.env).draws, np.random.default_rng(seed)
+        state = None
+
+        def choose(env: Any, obs: Any) -> int:
+            nonlocal state
+            mask = env.action_masks()
+            action, state = policy.act(obs, mask, state, deterministic=best, rng=rng)
+            return int(action)
+
+        return choose
+
+    return Watched(policy.path.parents[1].name, partial(policy.make, **options), begin)
+
+
+def scripted(name: str, env: str, options: Mapping[str, Any]) -> Watched:
+    """Return a scripted player, or one that looks ahead by a file, in an environment.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such player, environment or option.
+    """
+    game, player = fastenv.make_game(env, **options), games.of(env).player(name)
+    if player is None:
+        game.bot(name)
+        player = partial(bot, name)
+
+    def begin(seed: int) -> Choose:
+        policy = player(seed, 1)
+        return lambda env, obs: int(policy.act(env.unwrapped.engine)[0])
+
+    kind, *behind = name.split(":")
+    short = ":".join((kind, *behind[1:]))  # without the file
+    return Watched(short, partial(fastenv.make, env, **options), begin)
+
+
+def bot(name: str, seed: int, lanes: int) -> Any:
+    """Return a scripted player for an engine's lanes."""
+    from training.evaluation.policies import Bot
+
+    return Bot(name, lanes, seed)
+
+
+def episode(choose: Choose, env: Any, seed: int, max_steps: int) -> Iterator[str | None]:
     """Play an episode, and stop before each decision and at the end.
 
     Parameters
     ----------
-    policy : Policy
+    choose : callable
     env : gymnasium.Env
-        Of ``policy.make``.
     seed : int
     max_steps : int
         Decisions after which the rest is left out.
@@ -38,13 +122,11 @@ def episode(policy: Any, env: Any, seed: int, max_steps: int) -> Iterator[str | 
     Yields
     ------
     str or None
-        What the policy is about to do; None at the end.
+        What is about to be done; None at the end.
     """
     obs, _ = env.reset(seed=seed)
-    state, best = None, not games.of(policy.env).draws
-    rng = np.random.default_rng(seed)
     for _ in range(max_steps):
-        action, state = policy.act(obs, env.action_masks(), state, deterministic=best, rng=rng)
+        action = choose(env, obs)
         yield env.unwrapped.game.action_name(action, env.unwrapped.get_state())
         obs, _, terminated, truncated, _ = env.step(action)
         if terminated or truncated:
@@ -52,29 +134,30 @@ def episode(policy: Any, env: Any, seed: int, max_steps: int) -> Iterator[str | 
     yield None
 
 
-def show(console: Console, policy: Any, args: argparse.Namespace) -> None:
+def show(console: Console, who: Watched, args: argparse.Namespace) -> None:
     """Show an episode in the terminal."""
-    env, delay = policy.make(render_mode="ansi", **args.options), args.delay
+    env, delay = who.make(render_mode="ansi"), args.delay
     if delay is None:
         delay = 1.0 if console.is_terminal else 0.0
-    for step, choice in enumerate(episode(policy, env, args.seed, args.max_steps)):
+    for step, choice in enumerate(episode(who.begin(args.seed), env, args.seed, args.max_steps)):
         over = "the end" if env.unwrapped.engine.ended[0] else f"cut off after {step} decisions"
         console.rule(f"decision {step + 1}" if choice is not None else over, style="dim")
         console.print(Text.from_ansi(env.render()), no_wrap=True, overflow="crop")
         if choice is not None:
-            console.print(Text(f"\n{args.name} chooses {choice}", "bold cyan"))
+            console.print(Text(f"\n{who.name} chooses {choice}", "bold cyan"))
             time.sleep(delay)
     if env.unwrapped.engine.ended[0]:
         console.print(f"return {env.unwrapped.engine.ep_return[0]:.2f}, seed {args.seed}")
 
 
-def film(policy: Any, args: argparse.Namespace) -> int:
+def film(who: Watched, args: argparse.Namespace) -> int:
     """Write an episode as a film; return its decisions."""
     from training.logs import film as films
 
     films.check(args.out)
-    env = policy.make(render_mode="rgb_array", **args.options)
-    pictures = [env.render() for _ in episode(policy, env, args.seed, args.max_steps)]
+    env = who.make(render_mode="rgb_array")
+    steps = episode(who.begin(args.seed), env, args.seed, args.max_steps)
+    pictures = [env.render() for _ in steps]
     films.write(args.out, [*pictures, pictures[-1]], args.fps)
     return len(pictures) - 1
 
@@ -82,7 +165,11 @@ def film(policy: Any, args: argparse.Namespace) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.watch", description=__doc__)
-    parse.add_argument("path", help="of a trained agent, or the name of a run")
+    about = "path of a trained agent, or the name of a run; with --env a scripted player"
+    parse.add_argument("path", metavar="who", help=about)
+    parse.add_argument("--env", help="id of the environment that a scripted player plays in")
+    about = "option of the environment: level=5"
+    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--opponents", help="bots to play with; default those of the training")
     parse.add_argument("--seed", type=int, default=0, help="of the episode")
     parse.add_argument("--max-steps", type=int, default=300, help="decisions to show; default 300")
@@ -94,22 +181,23 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _watch(args: argparse.Namespace) -> None:
-    from training.policies.load import load_policy
-
     require(0 <= args.seed < 2**40, "--seed", args.seed, "from 0 to 2**40 - 1")
     require(args.max_steps >= 1, "--max-steps", args.max_steps, "at least 1")
     for name in ("delay", "fps"):
         value = getattr(args, name)
         possible = value is None or (0 if name == "delay" else 0.01) <= value < math.inf
         require(possible, f"--{name}", value, "a finite number above 0")
-    named = Path(args.runs) / args.path
-    policy = load_policy(named if not Path(args.path).exists() and named.exists() else args.path)
-    args.options = {} if args.opponents is None else {"opponents": args.opponents}
-    args.name = policy.path.parents[1].name
+    options = dict(args.set)
+    if args.opponents is not None:
+        options["opponents"] = args.opponents
+    if args.env is None:
+        who = trained(args.path, args.runs, options)
+    else:
+        who = scripted(args.path, args.env, options)
     if args.out is None:
-        show(Console(highlight=False), policy, args)
+        show(Console(highlight=False), who, args)
         return
-    count = film(policy, args)
+    count = film(who, args)
     print(f"{args.out}: {count} decisions, {args.out.stat().st_size / 1e6:.1f} MB")
 
 

@@ -302,6 +302,7 @@ def written(path, **changed):
 
 
 def test_evaluators_for_something_else_are_refused_by_name(saved, rows, tmp_path):
+    broken = model.load(saved)
     players = rows["players"][:, 0]
     evaluator = model.load(written(saved, levels=[5, 10]))
     with pytest.raises(ConfigError, match=r"level=3 .*small\.safetensors.*levels 5 to 10"):
@@ -313,6 +314,10 @@ def test_evaluators_for_something_else_are_refused_by_name(saved, rows, tmp_path
         model.load(written(saved, observation="pixels"))
     with pytest.raises(ConfigError, match="holds another network"):
         model.load(written(saved, hidden=17))
+    next(broken.net.parameters()).data.fill_(float("nan"))
+    broken.save(tmp_path / "broken.safetensors")
+    with pytest.raises(ConfigError, match="finite numbers"):
+        model.load(tmp_path / "broken.safetensors")
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(saved.read_bytes()[:100])
     with pytest.raises(ConfigError, match="is no evaluator"):

@@ -9,7 +9,8 @@ import pytest
 from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
 from training import evaluate_seeds
-from training.games.drmario.evaluator import command, comparison, model, samples
+from training.games.drmario.evaluator import command, comparison, model, samples, train
+from training.games.drmario.evaluator.fit import FitConfig
 from training.games.drmario.evaluator.lookahead import LookAhead
 from training.games.drmario.evaluator.model import Head
 from training.games.drmario.evaluator.players import player_of
@@ -173,6 +174,26 @@ def test_training_writes_what_it_was(file):
     assert head.about["fit"]["batch_size"] == 16
 
 
+def test_own_rounds_look_as_far_ahead_as_they_are_told(monkeypatch):
+    depths = []
+
+    class Watched(LookAhead):
+        def __init__(self, evaluator, measure=None, depth=1, beam=4):
+            depths.append(depth)
+            super().__init__(evaluator, measure, depth, beam)
+
+    monkeypatch.setattr(train, "LookAhead", Watched)
+    small = {"levels": (0, 0), "hidden": 8, "quantiles": 3, "most": 20}
+    small |= {"bot_games": 2, "bot_steps": 1, "rounds": 1, "games": 2, "fit": FitConfig(steps=1)}
+    small |= {"own_rounds": 1, "own_games": 2, "own_steps": 1, "own_depth": 2}
+    played = train.train(train.TrainConfig(**small))
+    assert depths[-1] == 2
+    assert set(depths[:-1]) == {1}  # rounds that the bot ends
+    assert played.head.about["own_depth"] == 2
+    with pytest.raises(ConfigError, match="own_depth=3 is not possible"):
+        train.TrainConfig(own_depth=3)
+
+
 def test_names_of_players(file):
     engine = engine_at(1, level=1)
     for name in (
@@ -221,6 +242,29 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
         ("L00_S000", 0.25),
         ("L00_S000", 0.75),
     ]
+    levels = json.loads((tmp_path / "sweep" / "seeds.json").read_text())["levels"]
+    assert [(found["level"], found["risk_tau"]) for found in levels] == [(0, 0.25), (0, 0.75)]
+    assert "less_first" not in levels[0]
+    gap = levels[1]["cvar_25"][0] - levels[0]["cvar_25"][0]
+    assert levels[1]["less_first"]["cvar_25"][0] == pytest.approx(gap)
+    further = [f"{name}:depth2", "--out", str(tmp_path / "two"), *flags, "--risk-taus", "0.5"]
+    assert evaluate_seeds.main(further) == 0
+    page = tmp_path / "report.html"
+    report = pytest.importorskip("training.report", exc_type=ImportError)
+    folders = [str(tmp_path / "sweep"), str(tmp_path / "two")]
+    assert report.main([*folders, "--out", str(page)]) == 0
+    shown = page.read_text()
+    for words in (
+        "Over seeds, by level",
+        "sweep, quantile 0.75",
+        "two, quantile 0.5",
+        "worst 25 %",
+    ):
+        assert words in shown
+    assert "Learning curves" not in shown
+    (tmp_path / "two" / "seeds.json").write_text("{}")
+    assert report.main([*folders, "--out", str(page)]) == 2
+    assert "seeds.json has no figures by level" in capsys.readouterr().err
     assert evaluate_seeds.main([name, *out, *flags, "--risk-taus", "2"]) == 2
     assert "risk=" in capsys.readouterr().err
     assert evaluate_seeds.main(["greedy", *out, *flags, "--risk-taus", "0.5"]) == 2

@@ -4,10 +4,13 @@ import re
 
 import pytest
 
+from tests.needs import needs_core
 from training.logs import film
 from training.watch import main
 
 AGENT = "pretrained/skullking"
+JUDGE = "lookahead:pretrained/drmario-evaluator/evaluator.safetensors"
+BOTTLE = ("--env", "DrMarioPlacement-v0")
 
 
 def test_in_the_terminal(capsys, monkeypatch):
@@ -24,6 +27,29 @@ def test_in_the_terminal(capsys, monkeypatch):
 def test_every_kind(trained, kind, capsys):
     assert main([str(trained(kind)), "--max-steps", "3"]) == 0
     assert f"{kind} chooses" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "name", "decisions"),
+    [
+        (["rule_hard", "--env", "SkullKingFlat-v0", "--opponents", "random"], "rule_hard", 65),
+        (["greedy_miner", "--env", "Prospector-v0", "--max-steps", "4"], "greedy_miner", 4),
+        (["greedy", *BOTTLE, "--set", "level=-3"], "greedy", None),
+        ([JUDGE, *BOTTLE, "--set", "level=0", "--max-steps", "2"], "lookahead", 2),
+        ([f"{JUDGE}:cvar0.25:depth2", *BOTTLE, "--max-steps", "2"], "lookahead:cvar0.25:depth2", 2),
+    ],
+    ids=["cards", "ship", "bottle", "ahead", "two-ahead"],
+)
+@needs_core
+def test_scripted_players(flags, name, decisions, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(flags) == 0
+    shown = capsys.readouterr().out
+    chosen = shown.count(f"{name} chooses ")
+    assert chosen == decisions or (decisions is None and chosen > 0 and "the end" in shown)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert main(flags) == 0
+    assert capsys.readouterr().out == shown  # a seed is an episode
 
 
 def test_a_gif_has_a_picture_of_every_decision(tmp_path, capsys):
@@ -48,12 +74,22 @@ def test_an_mp4_needs_ffmpeg(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("flags", "refused"),
     [
-        (["nothing"], "must be a run folder"),
+        (["tests"], "must be a run folder"),
         ([AGENT, "--out", "x.png"], "must end in .gif or .mp4"),
         ([AGENT, "--max-steps", "0"], "--max-steps must be at least 1"),
         ([AGENT, "--opponents", "nobody"], "nobody"),
         ([AGENT, "--fps", "0"], "--fps must be a finite number"),
         ([AGENT, "--seed", "-3"], "--seed must be from 0"),
+        (["greedy"], "with --env"),
+        (["nobody", *BOTTLE], "nobody"),
+        (["greedy", "--env", "Nothing-v0"], "Nothing-v0"),
+        (["greedy", *BOTTLE, "--set", "level=99"], "level"),
+        ([JUDGE, "--env", "Prospector-v0"], "lookahead"),
+        ([JUDGE, "--env", "DrMarioFrame-v0"], "where decisions are frames"),
+        ([JUDGE, *BOTTLE, "--set", "level=15"], "trained for levels 0 to 10"),
+        ([JUDGE, *BOTTLE, "--set", "speed=high"], "trained for speed medium"),
+        ([f"{JUDGE}:cvar2", *BOTTLE], "cvar"),
+        (["lookahead:none.safetensors", *BOTTLE], "none.safetensors"),
     ],
 )
 def test_what_cannot_be_is_refused(capsys, flags, refused):

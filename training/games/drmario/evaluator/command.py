@@ -21,7 +21,7 @@ from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.games.drmario.evaluator import comparison, model, samples
 from training.games.drmario.evaluator.calibration import DECILES, calibration
-from training.games.drmario.evaluator.players import LOOKAHEAD, player_of
+from training.games.drmario.evaluator.players import DEPTH, LOOKAHEAD, player_of
 from training.games.drmario.evaluator.samples import Games
 from training.games.drmario.evaluator.train import TrainConfig, train
 from training.run import files, machine
@@ -77,7 +77,9 @@ def run_calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     evaluator = model.load(args.file)
     head = evaluator.head
     own = head.about.get("own_rounds", 1) > 0
-    player = player_of(args.player or (f"{LOOKAHEAD}{args.file}" if own else head.about["bot"]))
+    depth = DEPTH if head.about.get("own_depth") == 2 else ""
+    ended = f"{LOOKAHEAD}{args.file}{depth}" if own else head.about["bot"]
+    player = player_of(args.player or ended)
     seed = HELD_BACK + args.seed
     games = Games(args.games, head.levels, head.speeds, odd=True, seed=seed, explore=0.0)
     found = calibration(evaluator, samples.play(player, games))

@@ -166,6 +166,8 @@ def load(path: Path) -> Evaluator:
     except RuntimeError as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path} holds another network: {reason}") from error
+    finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
+    require(finite, "evaluator", str(path), "a network of finite numbers")
     return Evaluator(head, net, str(path))
 
 

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from training.evaluation.policies import Bot
@@ -21,6 +20,7 @@ from training.games.drmario.evaluator.samples import Player
 from training.run.values import require
 
 LOOKAHEAD = "lookahead:"
+DEPTH = ":depth2"
 ALLOWED = "lookahead:FILE, and behind it :RISK such as :cvar0.25, :depth2, or both"
 
 
@@ -38,12 +38,13 @@ def lookahead(name: str) -> Player:
         If it asks for something else, or there is no such evaluator.
     """
     require(is_lookahead(name), "player", name, ALLOWED)
-    rest, depth = re.subn(r":depth2$", "", name.removeprefix(LOOKAHEAD))
+    rest = name.removeprefix(LOOKAHEAD).removesuffix(DEPTH)
+    depth = 2 if name.endswith(DEPTH) else 1
     file, colon, risk = rest.rpartition(":")
     if not colon or risk.endswith(".safetensors"):
         file, risk = rest, "mean"
     measure, evaluator = Measure.parse(risk), model.load(Path(file))
-    return lambda seed, lanes: LookAhead(evaluator, measure, 1 + depth)
+    return lambda seed, lanes: LookAhead(evaluator, measure, depth)
 
 
 def player_of(name: str) -> Player:

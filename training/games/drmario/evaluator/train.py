@@ -38,6 +38,8 @@ class TrainConfig:
         Of games that the look-ahead begins and the bot ends; all of the bot's games are kept.
     own_rounds, own_games, own_steps : int
         Of games of the look-ahead alone; only those of the last round are trained on.
+    own_depth : {1, 2}
+        Placements that it looks ahead in them.
     most : int
         Decisions after which a game is given up.
     seed : int
@@ -57,6 +59,7 @@ class TrainConfig:
     own_rounds: int = 0
     own_games: int = 768
     own_steps: int = 800
+    own_depth: int = 1
     most: int = 250
     seed: int = 0
     fit: FitConfig = field(default_factory=FitConfig)
@@ -67,6 +70,7 @@ class TrainConfig:
         for name in ("rounds", "own_rounds"):
             value = getattr(self, name)
             require(0 <= value <= 1000, name, value, "from 0 to 1000")
+        require(self.own_depth in (1, 2), "own_depth", self.own_depth, "1 or 2")
         require(0 <= self.seed < 2**31, "seed", self.seed, "from 0 to 2**31 - 1")
 
     def head(self) -> Head:
@@ -117,7 +121,8 @@ def train(
     found: list[Samples] = []
     last = config.rounds + config.own_rounds
     for number in range(last + 1):
-        look, own = LookAhead(evaluator), number > config.rounds
+        own = number > config.rounds
+        look = LookAhead(evaluator, depth=config.own_depth if own else 1)
         player: Player = by_bot(config.bot)
         if own:
             player = lambda seed, lanes: look  # noqa: B023, E731
