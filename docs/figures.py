@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -381,6 +382,37 @@ def vectorised() -> str:
 _SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
 
 
+_NOT_MEASURED = "Not on record yet: `python -m training.benchmark_v9 --only scale` measures it."
+
+
+def scale() -> str:
+    """Return how fast trainings are that are spread over processes, and what was asked of them."""
+    if not list(RECORDS.glob("*-scale.jsonl")):
+        return _NOT_MEASURED
+    record, made = newest("*-scale.jsonl"), []
+    for row in (r for r in record.rows if r["kind"] == "trainer"):
+        speeds = (row[key] for key in ("steps_per_s", "steps_per_cpu_s"))
+        every = (row[f"{key}_all"] for key in ("steps_per_s", "steps_per_cpu_s"))
+        cells = [spread(*of, lambda x: f"{x:,.0f}") for of in zip(speeds, every, strict=True)]
+        parts = ", ".join(f"{name} {us:.1f}" for name, us in row["us_per_step"].items())
+        made.append([row["name"], f"`{row['backend']}`", *cells, parts])
+    heads = ("what ran", "environment", "decisions a second", "a CPU second", "us of a decision")
+    host = record.head["host"]
+    machine = f"{host['cpu_model']}, {host['physical_cores']} cores"
+    return f"{table(heads, made)}\n\n{bars('*-scale.jsonl')} {machine}."
+
+
+def scale_model() -> str:
+    """Return what more cores and GPUs would do, by the costs of the newest record."""
+    if not list(RECORDS.glob("*-scale.jsonl")):
+        return _NOT_MEASURED
+    from training.bench import scale_model as model
+
+    record, assumed = newest("*-scale.jsonl"), model.Assumed()
+    lines = model.table(model.costs_of(record.rows), assumed)
+    return f"{table(model.HEADS, lines)}\n\n{model.sentence(assumed)} Costs: {record.source}."
+
+
 def _measured(row: Row) -> str:
     def cell(x: float) -> str:
         return f"{x:,.0f}" if x >= 1000 else f"{x:.3f}" if 0.1 <= x < 100 else f"{x:.3g}"
@@ -450,6 +482,28 @@ def _over(values: Sequence[float]) -> tuple[float, float, float]:
 def _trained_at(record: Record, runs: Iterable[Row]) -> str:
     commits = dict.fromkeys(run["git_rev"][:7] for run in runs)
     return f"`benchmarks/{record.path.name}`, trained at {' and '.join(commits)}"
+
+
+def risk_by_level() -> str:
+    """Return how the look-ahead clears the same bottles of Dr. Mario, judged by some quantiles."""
+    record, made = newest("drmario-risk.json"), []
+    for row in record.head["levels"]:
+        kept = [found for found in made if found[0] == f"{row['level']}"]
+        cells = ["{:,.0f} [{:,.0f}, {:,.0f}]".format(*row[key]) for key in ("cost", "cvar_25")]
+        gap = row.get("less_first", {}).get("cvar_25")
+        made.append(
+            [
+                "" if kept else f"{row['level']}",
+                f"{row['risk_tau']:g}",
+                f"{row['games']:,}",
+                interval(row["clear"], 1, 100, " %"),
+                *cells,
+                "" if gap is None else "{:,.0f} [{:,.0f}, {:,.0f}]".format(*gap),
+            ]
+        )
+    first = f"{record.head['levels'][0]['risk_tau']:g}"
+    heads = ("level", "quantile", "games", "cleared", "frames", "mean of the worst quarter")
+    return f"{table((*heads, f'that, less {first}'), made)}\n\n{record.source}."
 
 
 def frames_read() -> str:
@@ -559,6 +613,20 @@ def game_boy_agents(runs: str, where: str = "") -> str:
     return f"{table((*heads, *more, 'steps'), made)}\n\n{source}."
 
 
+def game_boy_over_seeds(runs: Sequence[str]) -> str:
+    """Return how far agents come that differ in their seed alone, with the interval over seeds."""
+    record = newest("gameboy-learning.json")
+    every = [record.head["runs"][name] for name in runs]
+    made = []
+    for share, name in _SHARES.items():
+        found = [run["evaluation"]["policies"]["trained"][share][0] for run in every]
+        ends = [min(1.0, max(0.0, x)) for x in _over(found)]
+        least = f"{100 * min(found):.1f} to {100 * max(found):.1f} %"
+        made.append([name, interval(ends, 1, 100, " %"), least])
+    heads = ("", "mean over seeds", "least to largest")
+    return f"{table(heads, made)}\n\n{_trained_at(record, every)}."
+
+
 _SHARES = {"four_items": "four candles", "first_event": "first event", "reached": "reached"}
 
 
@@ -631,6 +699,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "goal": lambda: game_boy_agents("goal"),
             "walk": lambda: game_boy_agents("walk"),
             "beginning": lambda: game_boy_agents("walk", "beginning"),
+            "walks": lambda: game_boy_over_seeds(["walk-1", "walk-2", "walk-3"]),
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),
             "training": lambda: bars("*-training.jsonl"),
@@ -647,13 +716,15 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "through": through_frames,
             "lookahead": look_ahead,
             "calibration": calibrated,
+            "risk": risk_by_level,
         },
         "docs/gameboy.md": {"speeds": game_boy},
+        "docs/scale.md": {"measured": scale, "model": scale_model},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
         "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-1")},
         "pretrained/lantern_walk/README.md": {
-            "walk": lambda: game_boy_agents("walk-memory-1"),
-            "beginning": lambda: game_boy_agents("walk-memory-1", "beginning"),
+            "walk": lambda: game_boy_agents("walk-2"),
+            "beginning": lambda: game_boy_agents("walk-2", "beginning"),
         },
         "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5-1")},
     }
@@ -672,5 +743,6 @@ def with_tables(page: str) -> str:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))  # for the model of training.bench
     for page in pages():
         (ROOT / page).write_text(with_tables(page), encoding="utf-8")
