@@ -250,7 +250,7 @@ class SemiMarkovAdvantages(GeneralAdvantageEstimation):
             if module.is_stateful():
                 raise ConfigError("SemiMarkovAdvantages is for modules without a state")
             own = [each for each in every if each.module_id in (None, module_id)]
-            tau = np.concatenate([_durations(each) for each in own])
+            tau = np.concatenate([durations(each) for each in own])
             with torch.no_grad():
                 predicted = module.compute_values(part)
             values = predicted.cpu().numpy().astype(np.float64)
@@ -267,8 +267,8 @@ class SemiMarkovAdvantages(GeneralAdvantageEstimation):
         return batch
 
 
-def _durations(episode: Any) -> Array:
-    """Return the tau of each step of an episode, that of the row more included."""
+def durations(episode: Any) -> Array:
+    """Return the tau of each step of an episode, float64, shape (n,); 1 where none is told."""
     return np.array([info.get("tau", 1) for info in episode.get_infos()[1:]], np.float64)
 
 

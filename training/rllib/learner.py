@@ -19,6 +19,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.tune.registry import register_env
 
+from training.rllib.connectors import EpisodesToBatch, LanesToModule, ModuleToLanes
 from training.rllib.module import (
     ActorCriticLearner,
     ActorCriticModule,
@@ -278,6 +279,7 @@ def start_ray(config: RunConfig) -> None:
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else whatever runs beside it starves it
     how: dict[str, Any] = {"address": given.address}
     if given.address is None:
         how = {
@@ -320,6 +322,8 @@ def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
         "num_threads": config.env_threads,
         "began": steps,
     }
+    size = config.rollout // max(1, given.learners)
+    batches = EpisodesToBatch(gamma=ppo.gamma, lambda_=ppo.gae_lambda, size=size)
     module = RLModuleSpec(module_class=ActorCriticModule, model_config={"run": config.to_dict()})
     return (
         PPOConfig()
@@ -329,11 +333,17 @@ def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
             num_envs_per_env_runner=config.num_envs // max(1, given.env_runners),
             gym_env_vectorize_mode=VectorizeMode.VECTOR_ENTRY_POINT,
             rollout_fragment_length=ppo.n_steps,
+            env_to_module_connector=lambda env, spaces, device: LanesToModule(),
+            module_to_env_connector=lambda env, spaces: ModuleToLanes(),
+            add_default_connectors_to_env_to_module_pipeline=False,
+            add_default_connectors_to_module_to_env_pipeline=False,
         )
         .learners(
             num_learners=given.learners,
             num_gpus_per_learner=given.gpus_per_learner,
             learner_class=ActorCriticLearner,
+            learner_connector=lambda observations, actions: batches,
+            add_default_connectors_to_learner_pipeline=False,
             learner_config_dict={"adam_eps": config.native.adam_eps},
         )
         .rl_module(rl_module_spec=module)

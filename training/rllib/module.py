@@ -8,19 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
-from fastenv.adapters.rllib import (
-    MASK,
-    OBSERVATIONS,
-    RLlibVectorEnv,
-    SemiMarkovPPOLearner,
-    masked_logits,
-)
+from fastenv.adapters.rllib import MASK, OBSERVATIONS, RLlibVectorEnv, masked_logits
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.run.config import RunConfig
@@ -95,7 +90,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         return self.net.value(obs, state=self.net.initial_state(len(obs)))
 
 
-class ActorCriticLearner(SemiMarkovPPOLearner):
+class ActorCriticLearner(PPOTorchLearner):
     """RLlib's PPO with the optimizer of the native trainer."""
 
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
