@@ -459,10 +459,14 @@ class EpisodeProtocol(Protocol):
     ) -> dict[str, dict[str, dict[str, list[float | None]]]]:
         """See :meth:`Protocol.paired`; the episodes are those of the baseline's environment."""
         plan = self.plan(options, {})
-        engine = plan.engine(reference.env, reference.env_options)
+        engine = plan.engine(reference.env, {**reference.env_options, **self.unseen(reference)})
         played = plan.play(engine, {AGENT: trained.players()[AGENT]})
         means = self.compare(played, plan).means[AGENT]
         return {"episodes": {AGENT: {name: mean.to_list() for name, mean in means.items()}}}
+
+    def unseen(self, config: RunConfig) -> dict[str, Any]:
+        """Return the options by which episodes of an evaluation differ from those of a training."""
+        return {}
 
     def columns(self, what: str) -> Sequence[Column]:
         """See :meth:`Protocol.columns`."""

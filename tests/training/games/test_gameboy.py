@@ -73,6 +73,22 @@ def test_states_that_were_trained_on_are_not_those_of_the_evaluation():
     assert held_out(other) == {}
 
 
+def test_comparisons_play_states_that_no_training_has_seen(monkeypatch):
+    config = RunConfig.from_mapping({**FILES[IDS[1]], "env": IDS[1]})
+    asked = {}
+
+    def engine(plan, env, options):
+        asked.update({**options, **plan.env_options}, env=env)
+        raise InterruptedError
+
+    monkeypatch.setattr(Plan, "engine", engine)
+    with pytest.raises(InterruptedError):
+        protocol_of(IDS[1]).paired(None, config.evaluation, config)
+    assert asked["env"] == IDS[1]
+    assert (asked["states"], asked["max_steps"]) == ("lantern_walk_held_out", 512)
+    assert asked["sticky"] == 0.25
+
+
 def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():
     ends = np.array([True, False, True, True])
     columns = {"seed": np.arange(4), "terminated": ends, "return_total": np.zeros(4)}

@@ -15,6 +15,7 @@ from training.evaluation.shares import share
 from training.evaluation.tables import Column
 from training.evaluation.trained import Trained
 from training.games.gameboy.players import Scripted
+from training.run.config import RunConfig
 from training.run.envs import with_defaults
 from training.run.games import GameTraining
 from training.run.options.evaluation import EvaluationConfig
@@ -55,10 +56,9 @@ class GameBoyProtocol(EpisodeProtocol):
         asked: Mapping[str, Any],
     ) -> Evaluated:
         """See :meth:`EpisodeProtocol.evaluate`; a bank that was trained on is exchanged."""
-        states = held_out(trained.config)
-        starts = {**states, **LENGTH} if states else {}
+        starts = self.unseen(trained.config)
         found = super().evaluate(console, title, trained, options, {**asked, "starts": starts})
-        if not (states and "items" in self._game.episode_columns):
+        if not (starts and "items" in self._game.episode_columns):
             return found
         where, starts = f"{title}, from the beginning", {**BEGINNING, **LENGTH}
         whole = super().evaluate(console, where, trained, options, {**asked, "starts": starts})
@@ -78,6 +78,11 @@ class GameBoyProtocol(EpisodeProtocol):
         """Return the start states of an evaluation, if they are others."""
         return dict(asked.get("starts", {}))
 
+    def unseen(self, config: RunConfig) -> dict[str, Any]:
+        """See :meth:`EpisodeProtocol.unseen`: other start states, if these are known, and time."""
+        states = held_out(config)
+        return {**states, **LENGTH} if states else {}
+
     def compare(self, played: dict[str, Episodes], plan: Plan) -> Comparison:
         """See :meth:`EpisodeProtocol.compare`; with the share that reached the goal."""
         compared = super().compare(played, plan)
@@ -93,7 +98,7 @@ class GameBoyProtocol(EpisodeProtocol):
         return [self._column(name) for name in (REACHED, *own)] + [*super().columns(what)]
 
 
-def held_out(config: Any) -> dict[str, str]:
+def held_out(config: RunConfig) -> dict[str, str]:
     """Return the option that names the start states of an evaluation, if it differs."""
     states = with_defaults(config.env, config.env_options).get("states")
     return {"states": HELD_OUT[states]} if states in HELD_OUT else {}
