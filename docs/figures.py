@@ -544,19 +544,27 @@ def through_frames() -> str:
     return f"{table(heads, made)}\n\n{', '.join(sources)}."
 
 
-def look_ahead() -> str:
-    """Return how fast players clear bottles of Dr. Mario, look-aheads among them."""
-    record, made = newest("drmario-lookahead.json"), []
+def look_ahead(name: str = "drmario-lookahead.json") -> str:
+    """Return how fast players clear bottles of Dr. Mario, look-aheads among them.
+
+    Parameters
+    ----------
+    name : str
+        Of the record.
+    """
+    record, made = newest(name), []
     compared = record.head["compare"]
+    first = next(iter(next(iter(compared["levels"].values()))))
     for level, players in compared["levels"].items():
         name = f"{level}, {compared['games']:,} games"
         for who, found in players.items():
-            less = found.get("less_first", {}).get("mean")
-            means = (found["frames_to_clear"], found[_TAIL], less)
+            less = [found.get("less_first", {}).get(kind) for kind in ("mean", "tail")]
+            means = (found["frames_to_clear"], found[_TAIL], *less)
             frames = ["{:,.0f} [{:,.0f}, {:,.0f}]".format(*x) if x else "" for x in means]
             made.append([name, _asked(who), interval(found["clear"], 1, 100, " %"), *frames])
             name = ""
-    heads = ("level", "who plays", "cleared", "frames to clear", _WORST, "mean, less `greedy`'s")
+    heads = ("level", "who plays", "cleared", "frames to clear", _WORST)
+    heads = (*heads, f"mean, less that of {_asked(first)}", "worst quarter likewise")
     speeds = compared["decisions_per_cpu_s"].items()
     rates = ", ".join(f"{_asked(who)} {speed:,.0f}" for who, speed in speeds)
     batch = f"Decisions a CPU second at the highest level, {compared['batch']} lanes: {rates}."
@@ -627,6 +635,7 @@ def game_boy_over_seeds(runs: Sequence[str]) -> str:
     return f"{table(heads, made)}\n\n{_trained_at(record, every)}."
 
 
+_QUEST = {"reached": "quest", "first_event": "first event", "four_items": "four candles"}
 _SHARES = {"four_items": "four candles", "first_event": "first event", "reached": "reached"}
 
 
@@ -674,6 +683,32 @@ def defaults() -> str:
     return f"{table(_COMPARED, made)}\n\n{record.source}, seeds {_listed(record.head)}."
 
 
+def trained_variants(pattern: str, shares: dict[str, str]) -> str:
+    """Return what trainings that differ in one option come to, over seeds.
+
+    Parameters
+    ----------
+    pattern : str
+        Of the record's name, a report of ``training.compare`` about episodes.
+    shares : dict
+        Measure to what it is called; of the first the difference to the baseline is shown.
+    """
+    record, made = newest(pattern), []
+    decisive = next(iter(shares))
+    for row, found in record.head["compared"]["episodes"].items():
+        steps = statistics.mean(record.head["decisions"][row])
+        core, *_ = record.head["core_s"][row]
+        cells = [interval(found[name]["mean"], 1, 100, " %") for name in shares]
+        of_seeds = ", ".join(f"{100 * x:.1f}" for x in found[decisive]["by_seed"])
+        gap = found[decisive].get("minus_baseline")
+        less = "" if gap is None else interval(gap, 1, 100)
+        made.append([row, f"{steps:,.0f}", clock(core), *cells, of_seeds, less])
+    first = f"{shares[decisive]} of each seed"
+    heads = ("", "decisions", "of a core", *shares.values(), first)
+    less = f"that, less {record.head['baseline']}'s"
+    return f"{table((*heads, less), made)}\n\n{record.source}, seeds {_listed(record.head)}."
+
+
 def _measures(found: Row, kind: str) -> list[str]:
     least = 0 if kind == "mean" else 1  # decimals of differences, which are small
     return [interval(found[name][kind], max(d, least), factor) for name, d, factor in MEASURES]
@@ -699,6 +734,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "goal": lambda: game_boy_agents("goal"),
             "walk": lambda: game_boy_agents("walk"),
             "beginning": lambda: game_boy_agents("walk", "beginning"),
+            "parts": lambda: trained_variants("lantern-walk-parts.json", _QUEST),
             "walks": lambda: game_boy_over_seeds(["walk-1", "walk-2", "walk-3"]),
             "hindsight": lambda: comparison("hindsight-*-seeds.json", "less_baseline"),
             "trainers": lambda: bars("*-trainers.jsonl"),
@@ -715,8 +751,11 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "reader": frames_read,
             "through": through_frames,
             "lookahead": look_ahead,
+            "averse": lambda: look_ahead("drmario-averse.json"),
+            "deeper": lambda: look_ahead("drmario-averse-depth2.json"),
             "calibration": calibrated,
             "risk": risk_by_level,
+            "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
         },
         "docs/gameboy.md": {"speeds": game_boy},
         "docs/scale.md": {"measured": scale, "model": scale_model},
