@@ -395,8 +395,15 @@ def scale() -> str:
         every = (row[f"{key}_all"] for key in ("steps_per_s", "steps_per_cpu_s"))
         cells = [spread(*of, lambda x: f"{x:,.0f}") for of in zip(speeds, every, strict=True)]
         parts = ", ".join(f"{name} {us:.1f}" for name, us in row["us_per_step"].items())
-        made.append([row["name"], f"`{row['backend']}`", *cells, parts])
-    heads = ("what ran", "environment", "decisions a second", "a CPU second", "us of a decision")
+        made.append([row["name"], f"{row['num_envs']}", f"`{row['backend']}`", *cells, parts])
+    heads = (
+        "what ran",
+        "lanes",
+        "environment",
+        "decisions a second",
+        "a CPU second",
+        "us of a decision",
+    )
     host = record.head["host"]
     machine = f"{host['cpu_model']}, {host['physical_cores']} cores"
     return f"{table(heads, made)}\n\n{bars('*-scale.jsonl')} {machine}."

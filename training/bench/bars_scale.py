@@ -86,10 +86,14 @@ def _rllib(iterations: int, runners: int, **options: Any) -> Way:
     return Way(iterations, {"trainer": "rllib", "rllib": {"env_runners": runners}, **options})
 
 
+# As many as in the native trainer's other bars, with the decisions of an iteration as they are.
+MORE_LANES: dict[str, Any] = {"num_envs": 512, "ppo": {"n_steps": 16}}
 WAYS = {
     "native": Way(32),
     "native, 2 threads": Way(32, {"torch_threads": 2}),
     "torchrun": Way(32, ranks=2),
+    "native, more lanes": Way(32, MORE_LANES),
+    "torchrun, more lanes": Way(32, MORE_LANES, ranks=2),
     "rllib": _rllib(10, 1),
     "rllib, 2 runners": _rllib(10, 2),
     "rllib, reference": _rllib(8, 1, env_impl="reference"),
@@ -275,6 +279,7 @@ def bars(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         _over(by, "rllib, 2 runners", "rllib", RUNNERS, f"sampling, {cores}", "sampled_per_s"),
         _over(by, "rllib", "rllib, reference", OVER_REFERENCE, f"end to end, {cores}"),
         _over(by, "torchrun", "native", RANKS, f"end to end, {cores}"),
+        _over(by, "torchrun, more lanes", "native, more lanes", RANKS, f"end to end, {cores}"),
     ]
 
 

@@ -21,6 +21,8 @@ PHASES = {
     "native": {"env": 1.0, "collect": 4.0, "update": 45.0},
     "native, 2 threads": {"env": 1.0, "collect": 4.0, "update": 35.0},
     "torchrun": {"env": 0.5, "collect": 2.0, "update": 27.5},
+    "native, more lanes": {"env": 1.0, "collect": 3.0, "update": 45.0},
+    "torchrun, more lanes": {"env": 0.5, "collect": 1.5, "update": 26.0},
     "rllib": {"sample": 60.0, "update": 50.0, "sync": 1.0},
     "rllib, 2 runners": {"sample": 35.0, "update": 50.0, "sync": 1.0},
     "rllib, reference": {"sample": 210.0, "update": 50.0, "sync": 1.0},
@@ -54,6 +56,8 @@ def test_a_row_says_what_ran():
         "native": "native, 1 process, 1 torch thread",
         "native, 2 threads": "native, 1 process, 2 torch threads",
         "torchrun": "native, 2 ranks of torchrun, 1 torch thread each",
+        "native, more lanes": "native, 1 process, 1 torch thread",
+        "torchrun, more lanes": "native, 2 ranks of torchrun, 1 torch thread each",
         "rllib": "RLlib 2.60.0, 1 env runner, learns in its driver",
         "rllib, 2 runners": "RLlib 2.60.0, 2 env runners, learns in its driver",
         "rllib, reference": "RLlib 2.60.0, 1 env runner, learns in its driver",
@@ -65,23 +69,27 @@ def test_a_row_says_what_ran():
         "SkullKingWorker-v0, 64 lanes, 128 steps, minibatches of 4,096, 4 epochs, 256x256 relu, "
         "fp32"
     )
-    same = {bars_scale.setting_of(row) for row in found.values()}
-    assert len(same) == 1  # what is compared differs in the way alone
+    of = {key: bars_scale.setting_of(row) for key, row in found.items()}
+    more = {setting for key, setting in of.items() if "more lanes" in key}
+    same = {setting for key, setting in of.items() if "more lanes" not in key}
+    assert (len(same), len(more)) == (1, 1)  # what is compared differs in the way alone
+    assert more == {same.pop().replace("64 lanes, 128 steps", "512 lanes, 16 steps")}
     assert found["rllib"]["us_per_step"] == pytest.approx(PHASES["rllib"])
     assert found["rllib"]["sampled_per_s"] == pytest.approx(1e6 / 60)
 
 
 def test_rows_become_verdicts():
     found = bars_scale.bars(rows())
-    assert [b["measured"] for b in found] == pytest.approx([60 / 35, 263 / 113, 52 / 32])
-    assert [b["pass"] for b in found] == [True, False, True]
-    assert [b["noisy"] for b in found] == [False] * 3
+    assert [b["measured"] for b in found] == pytest.approx([60 / 35, 263 / 113, 52 / 32, 51 / 30])
+    assert [b["pass"] for b in found] == [True, False, True, True]
+    assert [b["noisy"] for b in found] == [False] * 4
     assert found[1]["what"].startswith(
         "RLlib 2.60.0, 1 env runner, learns in its driver, fast over "
         "RLlib 2.60.0, 1 env runner, learns in its driver, reference; end to end"
     )
-    for bar in found:
+    for bar in found[:3]:
         assert "64 lanes" in bar["what"]
+    assert "512 lanes" in found[3]["what"]
     assert found[2]["all"] == pytest.approx([52 / 32] * 3)
 
 
@@ -99,10 +107,10 @@ def test_without_ray_the_runs_of_rllib_are_left_out(tmp_path, monkeypatch, capsy
     out = tmp_path / "rows.jsonl"
     flags = ["--only", "scale", "--repeats", "2", "--steps", "8192", "--out", str(out)]
     assert benchmark_v9.main(flags) == 0
-    assert ran == [("native", 1), ("native, 2 threads", 1), ("torchrun", 1)] * 2
+    assert ran == [(key, 1) for key, way in WAYS.items() if not way.rllib] * 2
     _, *found = [json.loads(line) for line in out.read_text().splitlines()]
     judged = [row for row in found if row["kind"] == "bar"]
-    assert [bar["pass"] for bar in judged] == [None, None, True]
+    assert [bar["pass"] for bar in judged] == [None, None, True, True]
     assert "make rllib" in judged[0]["reason"]
     assert "make rllib" in capsys.readouterr().out
     with pytest.raises(ConfigError, match=r"no row of 'rllib': make rllib"):
@@ -221,7 +229,7 @@ def test_the_page_has_the_table_of_the_newest_record(tmp_path):
     every = [head, *rows(), *bars_scale.bars(rows())]
     (tmp_path / "a-scale.jsonl").write_text("\n".join(map(json.dumps, every)))
     text = measured()
-    assert "| native, 2 ranks of torchrun, 1 torch thread each | `fast` | 31,250" in text
+    assert "| native, 2 ranks of torchrun, 1 torch thread each | 64 | `fast` | 31,250" in text
     assert "`benchmarks/a-scale.jsonl` at aaaaaaa" in text
     costs = scale_model.costs_of(rows())
     for line in scale_model.table(costs, Assumed()):
