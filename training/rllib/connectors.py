@@ -61,9 +61,11 @@ class EpisodesToBatch(ConnectorV2):
     Parameters
     ----------
     gamma, lambda_ : float
-    size : int
-        Decisions of a batch. Env runners sample up to one a lane more: with these a further
-        minibatch would repeat what is learnt already, so they are left out.
+    minibatch : int
+    spare : int
+        Env runners sample up to one decision a lane more than they are asked for, and for these few
+        a whole minibatch more would repeat what is learnt already. So as many that are beyond whole
+        minibatches are left out, drawn by chance; more, as behind a lost runner, are learnt from.
     """
 
     def __init__(
@@ -73,13 +75,18 @@ class EpisodesToBatch(ConnectorV2):
         *,
         gamma: float,
         lambda_: float,
-        size: int,
+        minibatch: int,
+        spare: int,
     ) -> None:
         super().__init__(input_observation_space, input_action_space)
-        self.gamma, self.lambda_, self.size = gamma, lambda_, size
+        self.gamma, self.lambda_ = gamma, lambda_
+        self.minibatch, self.spare = minibatch, spare
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
-        """Return the batch of the one module; advantages have mean 0 and deviation 1 over it."""
+        """Return the batch of the one module.
+
+        Advantages have mean 0 and deviation 1 over all decisions.
+        """
         module = rl_module[DEFAULT_MODULE_ID].unwrapped()  # wrapped where learners are several
         device = next(module.parameters()).device
         shown = [episode.get_observations() for episode in episodes]
@@ -106,9 +113,17 @@ class EpisodesToBatch(ConnectorV2):
         }
         for name in KEPT:
             columns[name] = np.concatenate([e.get_extra_model_outputs(name) for e in episodes])
-        rows = torch.from_numpy(np.flatnonzero(real)[: self.size]).to(device)
+        kept = self._kept(len(targets))
+        rows = torch.from_numpy(np.flatnonzero(real)[kept]).to(device)
         batch: dict[str, Any] = {Columns.OBS: {name: each[rows] for name, each in obs.items()}}
         for name, column in columns.items():
-            tensor = torch.from_numpy(column[: self.size]).to(device)
+            tensor = torch.from_numpy(column[kept]).to(device)
             batch[name] = tensor.float() if tensor.is_floating_point() else tensor
         return {DEFAULT_MODULE_ID: batch}
+
+    def _kept(self, decisions: int) -> Any:
+        """Return which decisions are learnt from, in their order."""
+        whole = decisions - decisions % self.minibatch
+        if whole == 0 or decisions - whole > self.spare:
+            return slice(None)
+        return torch.randperm(decisions)[:whole].sort().values.numpy()

@@ -322,8 +322,9 @@ def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
         "num_threads": config.env_threads,
         "began": steps,
     }
-    size = config.rollout // max(1, given.learners)
-    batches = EpisodesToBatch(gamma=ppo.gamma, lambda_=ppo.gae_lambda, size=size)
+    learners = max(1, given.learners)
+    sizes = {"minibatch": ppo.batch_size // learners, "spare": -(-config.num_envs // learners)}
+    batches = EpisodesToBatch(gamma=ppo.gamma, lambda_=ppo.gae_lambda, **sizes)
     module = RLModuleSpec(module_class=ActorCriticModule, model_config={"run": config.to_dict()})
     return (
         PPOConfig()
@@ -344,7 +345,7 @@ def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
             learner_class=ActorCriticLearner,
             learner_connector=lambda observations, actions: batches,
             add_default_connectors_to_learner_pipeline=False,
-            learner_config_dict={"adam_eps": config.native.adam_eps},
+            learner_config_dict={"adam_eps": config.native.adam_eps, "spare": sizes["spare"]},
         )
         .rl_module(rl_module_spec=module)
         .training(**_hyper_parameters(config, steps))

@@ -93,6 +93,19 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
 class ActorCriticLearner(PPOTorchLearner):
     """RLlib's PPO with the optimizer of the native trainer."""
 
+    def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
+        """Learn from what was sampled; see RLlib's learner.
+
+        Several learners are told how many minibatches all of them take, which counts decisions
+        that :class:`training.rllib.connectors.EpisodesToBatch` leaves out: those get none.
+        """
+        epochs, minibatch = kwargs.get("num_epochs", 1), kwargs.get("minibatch_size") or 0
+        more = num_total_minibatches % epochs
+        spare = epochs * self.config.learner_config_dict["spare"]
+        if more < num_total_minibatches and more * minibatch <= spare:
+            num_total_minibatches -= more
+        return super().update(*args, num_total_minibatches=num_total_minibatches, **kwargs)
+
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
         """Make the optimizer of the network."""
         parameters = self.get_parameters(self._module[module_id])
