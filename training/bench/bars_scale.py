@@ -86,8 +86,10 @@ def _rllib(iterations: int, runners: int, **options: Any) -> Way:
     return Way(iterations, {"trainer": "rllib", "rllib": {"env_runners": runners}, **options})
 
 
-# As many as in the native trainer's other bars, with the decisions of an iteration as they are.
+# As many as in the native trainer's other bars; and as a cluster grows, with 64 an env runner. The
+# decisions of an iteration are the same.
 MORE_LANES: dict[str, Any] = {"num_envs": 512, "ppo": {"n_steps": 16}}
+TWICE_LANES: dict[str, Any] = {"num_envs": 128, "ppo": {"n_steps": 64}}
 WAYS = {
     "native": Way(32),
     "native, 2 threads": Way(32, {"torch_threads": 2}),
@@ -95,7 +97,7 @@ WAYS = {
     "native, more lanes": Way(32, MORE_LANES),
     "torchrun, more lanes": Way(32, MORE_LANES, ranks=2),
     "rllib": _rllib(10, 1),
-    "rllib, 2 runners": _rllib(10, 2),
+    "rllib, 2 runners": _rllib(10, 2, **TWICE_LANES),
     "rllib, reference": _rllib(8, 1, env_impl="reference"),
 }
 

@@ -70,10 +70,12 @@ def test_a_row_says_what_ran():
         "fp32"
     )
     of = {key: bars_scale.setting_of(row) for key, row in found.items()}
-    more = {setting for key, setting in of.items() if "more lanes" in key}
-    same = {setting for key, setting in of.items() if "more lanes" not in key}
-    assert (len(same), len(more)) == (1, 1)  # what is compared differs in the way alone
-    assert more == {same.pop().replace("64 lanes, 128 steps", "512 lanes, 16 steps")}
+    lanes = {"rllib, 2 runners": "128 lanes, 64 steps"}  # 64 an env runner, as with one
+    lanes |= {f"{way}, more lanes": "512 lanes, 16 steps" for way in ("native", "torchrun")}
+    for key, setting in of.items():  # what is compared differs in the way alone
+        assert setting == of["native"].replace(
+            "64 lanes, 128 steps", lanes.get(key, "64 lanes, 128 steps")
+        )
     assert found["rllib"]["us_per_step"] == pytest.approx(PHASES["rllib"])
     assert found["rllib"]["sampled_per_s"] == pytest.approx(1e6 / 60)
 
@@ -87,9 +89,8 @@ def test_rows_become_verdicts():
         "RLlib 2.60.0, 1 env runner, learns in its driver, fast over "
         "RLlib 2.60.0, 1 env runner, learns in its driver, reference; end to end"
     )
-    for bar in found[:3]:
-        assert "64 lanes" in bar["what"]
-    assert "512 lanes" in found[3]["what"]
+    for bar, lanes in zip(found, (128, 64, 64, 512), strict=True):
+        assert f" {lanes} lanes" in bar["what"]
     assert found[2]["all"] == pytest.approx([52 / 32] * 3)
 
 
