@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import time
@@ -158,6 +159,7 @@ class RLlibLearner:
             group = self._algorithm.learner_group
             _answers(group.foreach_learner(partial(set_state_of, state=state)))
             self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=group)
+        gc.freeze()  # see Episodes.on_environment_created
 
     def _send_knobs(self) -> None:
         group = self._algorithm.env_runner_group
@@ -250,6 +252,7 @@ class RLlibLearner:
         """End the processes."""
         if self._algorithm is not None:
             self._algorithm.stop()
+            gc.unfreeze()
         if ray.is_initialized():
             ray.shutdown()
 

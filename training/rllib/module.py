@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 from typing import Any
 
@@ -146,6 +147,14 @@ class Episodes(RLlibCallback):
 
     The algorithm has the attributes ``knobs`` and ``decisions``, kept up to date by the run.
     """
+
+    def on_environment_created(self, **kwargs: Any) -> None:
+        """Leave all there is out of garbage collection.
+
+        Episodes are so many small objects that Python goes through all of Ray and torch for every
+        few thousand decisions, which takes as long as sampling thousands.
+        """
+        gc.freeze()
 
     def on_episode_end(
         self, *, episode: Any, prev_episode_chunks: Any = (), metrics_logger: Any, **kwargs: Any
