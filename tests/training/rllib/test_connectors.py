@@ -127,8 +127,10 @@ def test_batches_are_the_same_without_the_rows_that_nothing_is_learnt_from(env, 
             assert torch.equal(found[Columns.OBS][name], other[Columns.OBS][name][real])
         for name in (Columns.ACTIONS, Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS):
             assert torch.equal(found[name], other[name][real]), name
+        # Equal, but that RLlib rounds rewards to float32 first, which Prospector's are not.
+        by = 1e-5 if env == "Prospector-v0" else 0.0
         for name in (Postprocessing.ADVANTAGES, Postprocessing.VALUE_TARGETS):
-            assert torch.allclose(found[name], other[name][real], rtol=1e-4, atol=1e-5), name
+            assert torch.allclose(found[name], other[name][real], rtol=by, atol=by), name
 
 
 def module_of(runner):
