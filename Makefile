@@ -43,11 +43,19 @@ lint: $(VENV)
 
 build: $(EXTENSION)
 
+# What says nothing for minutes is heard of once a second. $(call quietly,WHAT IT DOES,COMMAND)
+define quietly
+	@printf '%s ' '$(1)'; (while sleep 1; do printf .; done) & ticker=$$!; \
+	    trap "kill $$ticker" EXIT; $(2) && echo
+endef
+
 # The package is installed without its extensions: they are built in place below, where a change is noticed.
 $(VENV): requirements-dev.txt pyproject.toml setup.py
-	test -x "$(PY)" || "$(PYTHON)" -m venv .venv
-	$(PY) -m pip install --quiet --requirement requirements-dev.txt
-	FASTENV_NO_EXTENSION=1 $(PY) -m pip install --quiet --no-build-isolation --editable .
+	$(call quietly,making .venv,(test -x "$(PY)" || "$(PYTHON)" -m venv .venv))
+	$(call quietly,installing what requirements-dev.txt lists (minutes),$(PY) -m pip install --quiet \
+	    --requirement requirements-dev.txt)
+	$(call quietly,installing fastenv,FASTENV_NO_EXTENSION=1 $(PY) -m pip install --quiet \
+	    --no-build-isolation --editable .)
 	touch $@
 
 $(RLLIB_VENV): requirements-rllib.txt
@@ -60,7 +68,7 @@ $(RLLIB_VENV): requirements-rllib.txt
 $(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -name '*.h') \
     $(if $(shell find fastenv -name '*.so'),,again)
 	$(if $(filter $(VENV),$?),rm -rf build/cython build/temp.* build/lib.*)
-	FASTENV_REQUIRE_IF_ABLE=1 $(PY) setup.py -q build_ext --inplace
+	$(call quietly,building extensions,FASTENV_REQUIRE_IF_ABLE=1 $(PY) setup.py -q build_ext --inplace)
 	mkdir -p $(@D)
 	touch $@
 

@@ -12,26 +12,32 @@ uses them is made.
 
 from __future__ import annotations
 
+import fastenv.startup  # noqa: F401  before what takes long to import
+
+# isort: split
+
 from collections.abc import Sequence
 from typing import Any
 
 import gymnasium
 
 from fastenv._version import __version__
-from fastenv.backend import Backend
+from fastenv.backend import Backend, BackendName
 from fastenv.engine import BatchEngine
 from fastenv.env import FastEnv
 from fastenv.errors import (
     BackendUnavailableError,
     ConfigError,
     FastEnvError,
+    FileError,
     InvalidActionError,
     ResetNeededError,
     StateError,
+    UnknownOptionError,
 )
 from fastenv.game import Compiled, Game, GameSpec
 from fastenv.registry import NAMESPACE, list_envs, make_game, register_envs, short_id
-from fastenv.vector import FastVectorEnv, StepBuffers, sample_legal
+from fastenv.vector import AutoresetName, FastVectorEnv, StepBuffers, sample_legal
 
 __all__ = [
     "Backend",
@@ -42,12 +48,14 @@ __all__ = [
     "FastEnv",
     "FastEnvError",
     "FastVectorEnv",
+    "FileError",
     "Game",
     "GameSpec",
     "InvalidActionError",
     "ResetNeededError",
     "StateError",
     "StepBuffers",
+    "UnknownOptionError",
     "__version__",
     "list_envs",
     "make",
@@ -63,7 +71,7 @@ register_envs()
 def make(
     env_id: str,
     *,
-    backend: str | Backend = "auto",
+    backend: BackendName | Backend = "auto",
     use_numba: bool | None = None,
     use_cython: bool | None = None,
     render_mode: str | None = None,
@@ -92,7 +100,9 @@ def make(
     Raises
     ------
     ConfigError
-        An unknown id or option, or a value that is not allowed; the message names the field.
+        An unknown id, or a value that is not allowed; the message names the field.
+    UnknownOptionError
+        A keyword that is no option: a ``ConfigError`` that is a ``TypeError`` too.
     BackendUnavailableError
         The backend cannot run here; the message says what to install.
     """
@@ -108,11 +118,11 @@ def make_vec(
     env_id: str,
     num_envs: int,
     *,
-    backend: str | Backend = "auto",
+    backend: BackendName | Backend = "auto",
     use_numba: bool | None = None,
     use_cython: bool | None = None,
     num_threads: int | None = None,
-    autoreset_mode: str | gymnasium.vector.AutoresetMode = "next_step",
+    autoreset_mode: AutoresetName | gymnasium.vector.AutoresetMode = "next_step",
     copy: bool = True,
     render_mode: str | None = None,
     info_columns: Sequence[str] | None = None,
@@ -132,7 +142,7 @@ def make_vec(
     num_threads, autoreset_mode, copy, info_columns, info_mode, agents, opponent
         See :class:`FastVectorEnv`.
     """
-    options = {
+    options: dict[str, Any] = {
         "backend": backend,
         "use_numba": use_numba,
         "use_cython": use_cython,

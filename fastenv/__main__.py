@@ -18,11 +18,12 @@ import numpy as np
 
 import fastenv
 from fastenv.engine import BatchEngine, rng_streams
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError, FastEnvError, show
 from fastenv.game import Game, Steering
 from fastenv.keys import Keys
 from fastenv.registry import make_game, short_id
 from fastenv.scaffold import new_game
+from fastenv.startup import take_interrupts
 from fastenv.vector import sample_legal
 from fastenv.verify import BACKENDS, Tally, available, verify
 
@@ -178,16 +179,24 @@ def _play(env: Any, args: argparse.Namespace, keys: Keys | None) -> int:
             action = chosen
         _, reward, terminated, truncated, _ = env.step(action)
         total, done = total + reward, terminated or truncated
-    print(f"\n{env.render()}\n\nreturn {total:.2f}")
+    steering = None if keys is None else env.game.steering(env.get_state())
+    shown = env.render() if steering is None else steering.text()
+    print(f"{_over(shown, keys)}\n\nreturn {total:.2f}")
     return 0
+
+
+def _over(text: str, keys: Keys | None) -> str:
+    """Return text as it is written over what the terminal shows; of lines, below it."""
+    if keys is None or not keys.single:
+        return f"\n{text}"
+    return "\x1b[H" + text.replace("\n", "\x1b[K\n") + "\x1b[J"
 
 
 def _steer(steering: Steering, keys: Keys) -> int | None:
     """Return the action that somebody steers to, or None to leave."""
     due = time.monotonic() + steering.frame_time
-    home = "\x1b[H\x1b[J" if keys.single else "\n"
     while True:
-        print(f"{home}{steering.text()}\n\n{steering.keys}", flush=True)
+        print(_over(f"{steering.text()}\n\n{steering.keys}", keys), flush=True)
         key = keys.read(None if steering.idle is None else max(0.0, due - time.monotonic()))
         if key == "q":
             return None
@@ -282,7 +291,7 @@ def option(text: str) -> tuple[str, Any]:
     """Return name and value of an option of a game; the value is a Python literal or a word."""
     name, equals, value = text.partition("=")
     if not (name.isidentifier() and equals):
-        raise argparse.ArgumentTypeError(f"{text!r}: must be NAME=VALUE, such as level=5")
+        raise argparse.ArgumentTypeError(f"{show(text)}: must be NAME=VALUE, such as level=5")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -356,8 +365,9 @@ def check(args: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status."""
-    args = parser().parse_args(argv)
     try:
+        take_interrupts()
+        args = parser().parse_args(argv)
         check(args)
         status: int = args.run(args)
     except FastEnvError as error:

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from fastenv.errors import BackendUnavailableError, ConfigError
+import numpy as np
+
+from fastenv.errors import BackendUnavailableError, ConfigError, show
 
 BackendName = Literal["auto", "reference", "numba", "cython", "fast"]
 
@@ -22,7 +24,7 @@ _FLAGS = {
     "cython": (False, True),
     "fast": (True, True),
 }
-_FASTEST_FIRST = ("fast", "numba", "cython", "reference")
+FASTEST_FIRST = ("fast", "numba", "cython", "reference")
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,38 @@ def missing(backend: Backend, kernel_module: str | None, core_module: str | None
     return None
 
 
+def named(
+    backend: str | Backend = "auto",
+    use_numba: bool | None = None,
+    use_cython: bool | None = None,
+) -> Backend | None:
+    """Return the backend that a user named, None for ``"auto"``; see :func:`resolve`.
+
+    Raises
+    ------
+    ConfigError
+        An unknown name, a name that contradicts the flags, or flags that are none.
+    """
+    for flag, value in (("use_numba", use_numba), ("use_cython", use_cython)):
+        if value is not None and not isinstance(value, (bool, np.bool_)):
+            raise ConfigError(f"{flag} must be True, False or None, got {type(value).__name__}")
+    name = backend.name if isinstance(backend, Backend) else backend
+    flags_given = use_numba is not None or use_cython is not None
+    if not isinstance(name, str) or name not in ("auto", *_FLAGS):
+        allowed = ", ".join(map(repr, ("auto", *_FLAGS)))
+        raise ConfigError(f"backend={show(name)}: must be one of {allowed}")
+    if name == "auto":
+        return Backend(bool(use_numba), bool(use_cython)) if flags_given else None
+    wanted = Backend(*_FLAGS[name])
+    for flag, value in (("use_numba", use_numba), ("use_cython", use_cython)):
+        if value is not None and bool(value) != getattr(wanted, flag):
+            raise ConfigError(
+                f"backend={show(name)} contradicts {flag}={show(value)}: name the backend or give "
+                "the flags, not both"
+            )
+    return wanted
+
+
 def resolve(
     backend: str | Backend = "auto",
     use_numba: bool | None = None,
@@ -116,24 +150,10 @@ def resolve(
     BackendUnavailableError
         An explicit request that cannot be met here; the message says what to install.
     """
-    name = backend.name if isinstance(backend, Backend) else backend
-    flags_given = use_numba is not None or use_cython is not None
-    if name == "auto" and not flags_given:
-        chosen = (Backend(*_FLAGS[candidate]) for candidate in _FASTEST_FIRST)
+    wanted = named(backend, use_numba, use_cython)
+    if wanted is None:
+        chosen = (Backend(*_FLAGS[candidate]) for candidate in FASTEST_FIRST)
         return next(b for b in chosen if missing(b, kernel_module, core_module) is None)
-    if name == "auto":
-        wanted = Backend(bool(use_numba), bool(use_cython))
-    elif name in _FLAGS:
-        wanted = Backend(*_FLAGS[name])
-        for flag, value in (("use_numba", use_numba), ("use_cython", use_cython)):
-            if value is not None and bool(value) != getattr(wanted, flag):
-                raise ConfigError(
-                    f"backend={name!r} contradicts {flag}={value!r}: name the backend or give "
-                    "the flags, not both"
-                )
-    else:
-        allowed = ", ".join(map(repr, ("auto", *_FLAGS)))
-        raise ConfigError(f"backend={name!r}: must be one of {allowed}")
     reason = missing(wanted, kernel_module, core_module)
     if reason is not None:
         raise BackendUnavailableError(f"backend {wanted.name!r} is not available: {reason}")

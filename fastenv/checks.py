@@ -3,21 +3,48 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from fastenv.errors import ConfigError, StateError
-from fastenv.game import NOTHING, Game
+from fastenv.errors import ConfigError, StateError, show, show_reason
+from fastenv.game import NOTHING, Game, GameSpec
+
+Array = npt.NDArray[Any]
 
 MAX_THREADS = 256  # more cost more than they bring on any machine, and their stacks take memory
+
+
+_Make = TypeVar("_Make", bound=Callable[..., None])
+
+
+def refuse_too_many(make: _Make) -> _Make:
+    """Decorate the ``__init__`` of a batch, whose second argument is ``num_envs``.
+
+    That there is no memory for as many lanes is then one sentence.
+    """
+
+    @wraps(make)
+    def checked(self: Any, *args: Any, **options: Any) -> None:
+        try:
+            make(self, *args, **options)
+        except MemoryError as error:
+            asked = args[1] if len(args) > 1 else options.get("num_envs")
+            raise ConfigError(
+                f"num_envs={show(asked)}: must be fewer: there is not as much memory here"
+            ) from error
+
+    return cast(_Make, checked)
 
 
 def count(field: str, value: object) -> int:
     """Return a number of at least 1, or raise :class:`ConfigError`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ConfigError(f"{field}={value!r}: must be an integer of at least 1")
+        raise ConfigError(f"{field}={show(value)}: must be an integer of at least 1")
     return int(value)
 
 
@@ -27,7 +54,7 @@ def default_threads(num_envs: int) -> int:
     digits = text.lstrip("0")
     if not (text.isdecimal() and text.isascii() and 1 <= int(digits[:9] or 0) <= MAX_THREADS):
         raise ConfigError(
-            f"FASTENV_NUM_THREADS={text!r}: must be an integer from 1 to {MAX_THREADS}"
+            f"FASTENV_NUM_THREADS={show(text)}: must be an integer from 1 to {MAX_THREADS}"
         )
     return min(int(digits), num_envs)
 
@@ -39,8 +66,8 @@ def threads(num_threads: object, num_envs: int) -> int:
     most = min(num_envs, MAX_THREADS)
     if count("num_threads", num_threads) > most:
         raise ConfigError(
-            f"num_threads={num_threads!r}: must be at most {most}, the smaller of the number of "
-            f"lanes and {MAX_THREADS}"
+            f"num_threads={show(num_threads)}: must be at most {most}, the smaller of the number "
+            f"of lanes and {MAX_THREADS}"
         )
     return int(num_threads)  # type: ignore[call-overload, no-any-return]
 
@@ -53,12 +80,12 @@ def columns(game: Game, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], 
         wanted = known if spec.default_info is None else spec.default_info
     is_names = isinstance(wanted, Sequence) and all(isinstance(name, str) for name in wanted)
     if isinstance(wanted, str) or not is_names:
-        raise ConfigError(f"info_columns={wanted!r}: must be a sequence of names")
+        raise ConfigError(f"info_columns={show(wanted)}: must be a sequence of names")
     for name in wanted:
         if name not in known:
-            raise ConfigError(f"info_columns: {name!r} must be one of {', '.join(known)}")
+            raise ConfigError(f"info_columns: {show(name)} must be one of {', '.join(known)}")
         if list(wanted).count(name) > 1:
-            raise ConfigError(f"info_columns: {name!r} is named twice")
+            raise ConfigError(f"info_columns: {show(name)} is named twice")
     terms = tuple(name for name in wanted if name in spec.term_columns)
     return tuple(name for name in wanted if name in spec.info_columns), terms
 
@@ -70,41 +97,124 @@ def only(dtype: np.dtype[Any], names: tuple[str, ...]) -> np.dtype[Any]:
     return np.dtype([(name, dtype[name]) for name in names], align=True) if names else NOTHING
 
 
+def same_spec(spec: GameSpec, other: GameSpec) -> None:
+    """Refuse a game that says something else of itself, by which buffers and views were made."""
+    for each in fields(GameSpec):
+        if getattr(spec, each.name) != getattr(other, each.name):
+            raise ConfigError(f"shared: {each.name} of the game would become another")
+
+
 def where(lane: Any, agent: Any = None) -> str:
     """Say of whom an error speaks."""
     return f"lane {lane}" if agent is None else f"lane {lane}, agent {agent}"
 
 
-def check_array(name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Refuse anything but an array of this shape and dtype."""
+def flag(name: str, value: object) -> bool:
+    """Return True or False, or raise :class:`ConfigError`: of an array neither can be said."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ConfigError(f"{name} must be True or False, got {type(value).__name__}")
+    return bool(value)
+
+
+def name(what: str, value: object) -> None:
+    """Refuse what is no name, before it is looked up among those that are there."""
+    if not isinstance(value, str):
+        raise ConfigError(f"{what} must be a name, got {type(value).__name__}")
+
+
+def plain(name: str, value: object, error: type[ValueError] = ValueError) -> Array:
+    """Return what was given as an array of NumPy's own class, which is what the checks are for.
+
+    A subclass answers as it likes: the ``min`` of a masked array leaves out numbers that a copy
+    takes. Of a subclass the result is a view of the same memory; what is no array is made one.
+
+    Raises
+    ------
+    error
+        A masked array, or what cannot be made an array; names the argument.
+    """
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise error(f"{name} must be a plain array, got a masked one: see numpy.ma.filled")
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, OverflowError, RuntimeError) as reason:
+        raise error(f"{name} must be an array: {show_reason(reason)}") from None
+
+
+def check_dtype(
+    name: str, given: np.dtype[Any], dtype: np.dtype[Any], error: type[ValueError] = ValueError
+) -> None:
+    """Refuse another dtype; of a record the message names the first field that differs."""
+    if given == dtype:
+        return
+    fields: Any = given.fields or {}
+    for field, part in (dtype.fields or {}).items() if fields else ():
+        if field not in fields:
+            raise error(f"{name} has no field {field!r}, must be {_short(dtype)}")
+        if fields[field][:2] != part[:2]:
+            if part[0].names and fields[field][1] == part[1]:
+                check_dtype(f"{name}: {field}", fields[field][0], part[0], error)
+            raise error(
+                f"{name}: field {field!r} must be {_short(part[0])} at byte {part[1]}, "
+                f"got {_short(fields[field][0])} at byte {fields[field][1]}"
+            )
+    raise error(f"{name} must be {_short(dtype)}, got {_short(given)}")
+
+
+def _short(dtype: np.dtype[Any]) -> str:
+    if dtype.names is None:
+        return str(dtype)
+    return f"a record of {len(dtype.names)} fields in {dtype.itemsize} bytes"
+
+
+def rows_of(rows: object, dtype: np.dtype[Any]) -> Array:
+    """Return state rows as compiled code reads them, one axis, or raise :class:`StateError`."""
+    given = np.atleast_1d(plain("rows", rows, StateError))
+    check_dtype("rows", given.dtype, dtype, StateError)
+    if given.ndim != 1:
+        raise StateError(f"rows must have one axis, got shape {given.shape}")
+    # viewed first: an equal dtype may not say that it is aligned
+    return np.require(np.ascontiguousarray(given).view(dtype), requirements=["C", "A"])
+
+
+def check_array(name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return an array of this shape and dtype as a plain one, or raise ValueError."""
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name} must be a NumPy array, got {type(array).__name__}")
+    array = plain(name, array)
     if array.dtype != dtype and dtype.names is not None:
-        given = array.dtype.fields or {}
-        for field, part in (dtype.fields or {}).items():
-            if field not in given:
-                raise ValueError(f"{name} has no field {field!r}, must have the dtype {dtype}")
-            if given[field][:2] != part[:2]:
-                raise ValueError(
-                    f"{name}: field {field!r} must be {part[0]} at byte {part[1]}, "
-                    f"got {given[field][0]} at byte {given[field][1]}"
-                )
+        check_dtype(name, array.dtype, dtype)
     if array.shape != shape or array.dtype != dtype:
         raise ValueError(
-            f"{name} must be {dtype} of shape {shape}, got {array.dtype} of shape {array.shape}"
+            f"{name} must be {_short(dtype)} of shape {shape}, "
+            f"got {_short(array.dtype)} of shape {array.shape}"
         )
+    return array
 
 
-def check_out(name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Refuse a destination that cannot be written as it stands."""
-    check_array(name, array, shape, dtype)
-    if not array.flags.c_contiguous:
+def check_out(name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return a destination that can be written as it stands, or raise ValueError."""
+    # Each step passes here for each destination: what is right at a glance is let through at once.
+    if (
+        type(array) is np.ndarray
+        and array.dtype is dtype
+        and array.shape == shape
+        and array.flags.carray
+    ):
+        return array
+    checked = check_array(name, array, shape, dtype)
+    if not checked.flags.c_contiguous:
         raise ValueError(f"{name} must be C-contiguous")
-    if not array.flags.writeable:
+    if not checked.flags.writeable:
         raise ValueError(f"{name} is read-only")
+    if not checked.view(dtype).flags.aligned:  # an equal dtype may not say that it is aligned
+        raise ValueError(f"{name} must begin at a multiple of {dtype.alignment} bytes")
+    return checked
 
 
-def generators(name: str, words: np.ndarray[Any, Any]) -> None:
+def generators(name: str, words: Array) -> None:
     """Refuse states of xoshiro256**, shape (n, 4), that never leave zero: draws would not end."""
     stuck = ~words.any(axis=1)
     if stuck.any():

@@ -10,10 +10,10 @@ for.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from fastenv import checks
 from fastenv.backend import Backend, resolve
-from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, StateError
+from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, StateError, show
 from fastenv.game import Game
 from fastenv.one_seat import OneSeat
 from fastenv.paths import Batch, Buffers, Composed, Fused, make_path
@@ -44,8 +44,8 @@ def aligned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         block = np.zeros(size + 64, np.uint8)
     except (MemoryError, ValueError, OverflowError) as error:
         raise ConfigError(
-            f"num_envs={shape[0]}: must be fewer: {size >> 30:,} GiB for one of the buffers "
-            "cannot be had here"
+            f"num_envs={show(shape[0])}: must be fewer: {show(size >> 20)} MiB for one of the "
+            "buffers cannot be had here"
         ) from error
     start = -block.ctypes.data % 64
     return block[start : start + size].view(dtype).reshape(shape)
@@ -67,7 +67,7 @@ def rng_streams(seed: int, n: int) -> npt.NDArray[np.uint64]:
     """
     n = checks.count("n", n)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise ConfigError(f"seed={seed!r}: must be an integer")
+        raise ConfigError(f"seed={show(seed)}: must be an integer")
     seed = int(seed)  # NumPy's integers do not reach beyond 64 bits
     words = [
         [splitmix64((seed + i + (k + 1) * GOLDEN_GAMMA) & _MASK64) for k in range(4)]
@@ -140,6 +140,7 @@ class BatchEngine:
     leaves ``obs`` and ``mask`` behind; :meth:`refresh` brings them up to date.
     """
 
+    @checks.refuse_too_many
     def __init__(
         self,
         game: Game,
@@ -156,8 +157,10 @@ class BatchEngine:
         self.info_columns, self.term_columns = checks.columns(game, info_columns)
         self.num_envs = n = checks.count("num_envs", num_envs)
         self.num_threads = checks.threads(num_threads, n)
+        if opponent is not None:
+            checks.name("opponent", opponent)
         if opponent is not None and spec.num_agents == 1:
-            raise ConfigError(f"opponent={opponent!r}: this game has one agent")
+            raise ConfigError(f"opponent={show(opponent)}: this game has one agent")
         self.opponent = opponent
         self._backend = resolve(
             backend, kernel_module=spec.kernel_module, core_module=spec.core_module
@@ -263,6 +266,8 @@ class BatchEngine:
             Return at once where no lane is selected, instead of going through all of them; the
             results are the same.
         """
+        if skip_reset_if_empty is not True:
+            skip_reset_if_empty = checks.flag("skip_reset_if_empty", skip_reset_if_empty)
         select = self._all if mask is None else self._as_select("mask", mask)
         obs = self.obs if obs_out is None else self.check_out("obs_out", obs_out, self.obs)
         legal = self.mask if mask_out is None else self.check_out("mask_out", mask_out, self.mask)
@@ -328,6 +333,8 @@ class BatchEngine:
         ValueError
             An unusable ``obs_out`` or ``mask_out``. Nothing has moved.
         """
+        if autoreset is not True:
+            autoreset = checks.flag("autoreset", autoreset)
         chosen = self._all if select is None else self._as_select("select", select)
         obs = self.obs if obs_out is None else self.check_out("obs_out", obs_out, self.obs)
         legal = self.mask if mask_out is None else self.check_out("mask_out", mask_out, self.mask)
@@ -430,10 +437,9 @@ class BatchEngine:
         StateError
             Wrong dtype or count, or a row that no game can be in. Nothing has changed.
         """
+        trusted = checks.flag("trusted", trusted)
         lanes = self._as_lanes(idx)
-        rows = np.ascontiguousarray(np.atleast_1d(rows))
-        if rows.dtype != self.spec.state_dtype:
-            raise StateError(f"rows have dtype {rows.dtype}, need the state dtype of this game")
+        rows = checks.rows_of(rows, self.spec.state_dtype)
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
         if not trusted:
@@ -464,13 +470,14 @@ class BatchEngine:
 
     def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
         """Load rows that :meth:`get_state` returned, shape (k, S). See :meth:`set_states`."""
-        blob = np.ascontiguousarray(np.atleast_2d(blob))
-        if blob.dtype != np.uint8 or blob.shape[1] != self._bytes.shape[1]:
+        blob = np.atleast_2d(checks.plain("blob", blob, StateError))
+        if blob.dtype != np.uint8 or blob.ndim != 2 or blob.shape[1] != self._bytes.shape[1]:
             raise StateError(
-                f"blob has dtype {blob.dtype} and rows of {blob.shape[1]}, "
-                f"need uint8 and {self._bytes.shape[1]}"
+                f"blob has dtype {blob.dtype} and shape {blob.shape}, "
+                f"need uint8 and rows of {self._bytes.shape[1]}"
             )
-        self.set_states(blob.view(self.spec.state_dtype).reshape(-1), idx)
+        rows = np.ascontiguousarray(blob).view(self.spec.state_dtype)
+        self.set_states(rows.reshape(-1), idx)
 
     def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
         """Set a knob of the game; each lane takes it at its next reset.
@@ -484,28 +491,54 @@ class BatchEngine:
         idx : int, sequence of int or bool mask, optional
             Which lanes; default all.
         """
+        checks.name("knob", name)
         lanes = self._as_lanes(idx)
+        if isinstance(value, np.ndarray):  # games take numbers, names and sequences of them
+            value = checks.plain("value", value, ConfigError).tolist()
         rows = self._knobs[lanes]
         self.game.set_knob(rows, name, value)
         self._knobs[lanes] = rows
 
     def get_knob(self, name: str, idx: npt.ArrayLike | None = None) -> list[Any]:
         """Return what :meth:`configure` would have to be given, one value a lane."""
+        checks.name("knob", name)
         return [self.game.get_knob(self._knobs[i], name) for i in self._as_lanes(idx)]
 
-    def set_shared(self, shared: Array) -> None:
-        """Replace what all lanes read (rules, tables, a bank of start states) as a whole.
+    def set_shared(self, shared: Array, *, trusted: bool = False) -> None:
+        """Replace what all lanes read (rules, a bank of start states) as a whole.
+
+        All backends play and pay by it from now on, and pickles and copies of the engine have it.
+        Rows, knobs and spaces stay as they are.
 
         Parameters
         ----------
         shared : ndarray, shape (1,)
             Of the dtype of ``game.shared``; copied. The engine's ``game`` becomes one that has it;
             other engines of the old one are not touched.
+        trusted : bool
+            Leave the checks of the record, and of the lanes' rows against it, out: only for
+            records that a game like this one was made with. Others can crash the process, and
+            backends may differ.
+
+        Raises
+        ------
+        ValueError
+            No such record. Nothing has changed.
+        ConfigError
+            A field that this game cannot play by, or not with these spaces; the message names it.
+            Nothing has changed.
+        StateError
+            A lane's row that is not possible by the new record: load another one first, or reset.
+            Nothing has changed.
         """
-        checks.check_array("shared", shared, (1,), self.game.shared.dtype)
+        trusted = checks.flag("trusted", trusted)
+        shared = checks.check_array("shared", shared, (1,), self.game.shared.dtype)
+        game = self.game.with_shared(shared, trusted)
+        checks.same_spec(self.spec, game.spec)
         rows = self.get_states(self._seeded)
-        decisions, game = self.get_decisions(), copy.copy(self.game)
-        game.shared = shared.copy()
+        if rows.size and not trusted:
+            game.validate(rows)
+        decisions = self.get_decisions()
         game.shared.flags.writeable = False
         self.game = game
         self._take_path()
@@ -525,6 +558,9 @@ class BatchEngine:
 
     def set_decisions(self, decisions: Array | None) -> None:
         """Put back what :meth:`get_decisions` returned, behind :meth:`set_states`."""
+        if decisions is not None:
+            shape, dtype = (self.num_envs,), np.dtype(np.int32)
+            decisions = checks.check_array("decisions", decisions, shape, dtype)
         if isinstance(self._path, OneSeat) and decisions is not None:
             self._path.decisions[:] = decisions
 
@@ -578,18 +614,19 @@ class BatchEngine:
         params = self.game.bot(kind)
         whole = isinstance(agent, (int, np.integer)) and not isinstance(agent, bool)
         if not (whole and 0 <= agent < self.spec.num_agents):
-            raise ValueError(f"agent={agent}: must be 0..{self.spec.num_agents - 1}")
+            raise ValueError(f"agent={show(agent)}: must be 0..{self.spec.num_agents - 1}")
         if rng_states is not None:
-            checks.check_out("rng_states", rng_states, (self.num_envs, 4), np.dtype(np.uint64))
+            shape = self.num_envs, 4
+            rng_states = checks.check_out("rng_states", rng_states, shape, np.dtype(np.uint64))
             checks.generators("rng_states", rng_states)
         elif self.spec.num_agents == 1:
             raise ValueError("rng_states: must be given, rows of this game have none for bots")
         if out is None:
             out = np.zeros(self.num_envs, np.int32)
         else:
-            checks.check_out("out", out, (self.num_envs,), np.dtype(np.int32))
-            out.fill(0)
+            out = checks.check_out("out", out, (self.num_envs,), np.dtype(np.int32))
         self._check_seeded()
+        out.fill(0)
         self.refresh()
         running = (~self.ended).view(np.uint8)
         self._path.bot_actions(params, agent, self.obs, self.mask, running, rng_states, out)
@@ -605,18 +642,14 @@ class BatchEngine:
     def _encode(
         self, rows: Array, obs: Array | None, mask: Array | None, trusted: bool = False
     ) -> tuple[Array, Array]:
-        rows = np.ascontiguousarray(np.atleast_1d(rows))
-        if rows.dtype != self.spec.state_dtype:
-            raise StateError(f"rows have dtype {rows.dtype}, need the state dtype of this game")
-        if rows.ndim != 1:
-            raise StateError(f"rows must have one axis, got shape {rows.shape}")
-        if not trusted:
+        rows = checks.rows_of(rows, self.spec.state_dtype)
+        if not checks.flag("trusted", trusted):
             self.game.validate(rows)
         shapes = [(len(rows), *array.shape[1:]) for array in (self.obs, self.mask)]
         obs = np.zeros(shapes[0], self.obs_dtype) if obs is None else obs
         mask = np.zeros(shapes[1], np.uint8) if mask is None else mask
-        checks.check_out("out", obs, shapes[0], self.obs_dtype)
-        checks.check_out("out", mask, shapes[1], np.dtype(np.uint8))
+        obs = checks.check_out("out", obs, shapes[0], self.obs_dtype)
+        mask = checks.check_out("out", mask, shapes[1], np.dtype(np.uint8))
         self._path.encode_rows(rows, obs, mask)
         mask[rows["done"] != 0] = 1
         return obs, mask
@@ -625,12 +658,14 @@ class BatchEngine:
 
     @staticmethod
     def check_out(name: str, array: Array, like: Array) -> Array:
-        """Return a destination that can be written like ``like``, or raise ValueError."""
-        checks.check_out(name, array, like.shape, like.dtype)
-        return array
+        """Return a destination that can be written like ``like``, or raise ValueError.
+
+        Of a subclass of arrays the result is a plain array over the same memory.
+        """
+        return checks.check_out(name, array, like.shape, like.dtype)
 
     def _as_select(self, name: str, mask: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        select = np.asarray(mask)
+        select = checks.plain(name, mask)
         if select.shape != (self.num_envs,) or select.dtype not in (np.bool_, np.uint8):
             raise ValueError(
                 f"{name} must be bool or uint8 of shape ({self.num_envs},), "
@@ -643,7 +678,7 @@ class BatchEngine:
     def _as_lanes(self, idx: npt.ArrayLike | None) -> npt.NDArray[np.intp]:
         if idx is None:
             return np.arange(self.num_envs)
-        lanes = np.atleast_1d(np.asarray(idx))
+        lanes = np.atleast_1d(checks.plain("idx", idx))
         if lanes.dtype == np.bool_ and lanes.shape == (self.num_envs,):
             return np.flatnonzero(lanes)
         if lanes.ndim != 1 or (lanes.size and lanes.dtype.kind not in "iu"):
@@ -660,22 +695,27 @@ class BatchEngine:
         n = self.num_envs
         if seeds is None:
             return np.zeros(n, np.bool_), np.zeros(n, np.uint64)
-        if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
-            values = np.arange(n, dtype=np.uint64) + np.uint64(int(seeds) & _MASK64)
+        listed: object = seeds
+        if isinstance(seeds, np.ndarray):
+            array = checks.plain("seeds", seeds)
+            listed = array.tolist() if array.dtype.kind in "iuO" else None
+        if isinstance(listed, (int, np.integer)) and not isinstance(listed, bool):
+            values = np.arange(n, dtype=np.uint64) + np.uint64(int(listed) & _MASK64)
             return np.ones(n, np.bool_), values
-        given = list(seeds) if isinstance(seeds, (Sequence, np.ndarray)) else []
+        given = list(islice(listed, n + 1)) if isinstance(listed, Sequence) else []
         right = (int, np.integer, type(None))
         if len(given) != n or any(isinstance(s, bool) or not isinstance(s, right) for s in given):
-            raise ValueError(f"seeds must be an integer or {n} of them (or None), got {seeds!r}")
+            raise ValueError(
+                f"seeds must be an integer or {n} of them (or None), got {type(seeds).__name__}"
+            )
         values = np.array([0 if s is None else int(s) & _MASK64 for s in given], np.uint64)
         return np.array([s is not None for s in given]), values
 
     def _take_actions(self, actions: npt.ArrayLike, select: npt.NDArray[np.uint8]) -> None:
         """Check shape, dtype and range, and copy into the int32 buffer."""
-        try:
-            given = actions if isinstance(actions, np.ndarray) else np.asarray(actions)
-        except ValueError as error:
-            raise InvalidActionError(f"actions must be an array of integers: {error}") from None
+        given = actions
+        if type(given) is not np.ndarray:  # the check itself makes it sure, a call later
+            given = checks.plain("actions", actions, InvalidActionError)
         codec, shape = self.spec.action_codec, self._actions.shape
         if codec is None and given.dtype.kind not in "iu":
             raise InvalidActionError(f"actions must be integers, got dtype {given.dtype}")
@@ -738,7 +778,7 @@ class BatchEngine:
     # -- pickling --------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what rebuilds the engine: configuration, rows and knobs, no buffers."""
+        """Return what rebuilds the engine: configuration, rows, knobs and what the buffers show."""
         return {
             "game": self.game,
             "num_envs": self.num_envs,
@@ -751,6 +791,8 @@ class BatchEngine:
             "seeded": self._seeded.copy(),
             "ended": self.ended.copy(),
             "decisions": self.get_decisions(),
+            "shown": {name: array.copy() for name, array in vars(self._out).items()},
+            "behind": self._behind,
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -761,7 +803,11 @@ class BatchEngine:
         self._knobs[:] = state["knobs"]
         if state["seeded"].any():
             lanes = np.flatnonzero(state["seeded"])
-            self.set_states(state["rows"][lanes], lanes)
+            # its own: of a trusted shared record the check may know nothing
+            self.set_states(state["rows"][lanes], lanes, trusted=True)
         self.ended[:] = state["ended"]
         self._some_ended = bool(self.ended.any())
         self.set_decisions(state["decisions"])
+        for name, array in state["shown"].items():
+            getattr(self._out, name)[...] = array
+        self._behind = state["behind"]

@@ -12,9 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from fastenv import checks
 from fastenv.backend import Backend, resolve
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, StateError
+from fastenv.errors import (
+    ConfigError,
+    InvalidActionError,
+    ResetNeededError,
+    StateError,
+    UnknownOptionError,
+    show,
+)
 from fastenv.game import Game
 from fastenv.registry import make_game
 
@@ -28,14 +36,18 @@ def as_game(game: str | Game, options: dict[str, Any]) -> Game:
     Raises
     ------
     ConfigError
-        Neither an id nor a game, options beside a game, or what :func:`make_game` refuses.
+        Neither an id nor a game, options beside a game, or what :func:`make_game` refuses; of
+        keywords that are no options it is an :class:`fastenv.UnknownOptionError`.
     """
     if isinstance(game, str):
         return make_game(game, **options)
     if not isinstance(game, Game):
-        raise ConfigError(f"game={game!r}: must be an id or a Game")
+        raise ConfigError(f"game={show(game)}: must be an id or a Game")
     if options:
-        raise ConfigError(f"{next(iter(options))!r}: options go with an id, this game is made")
+        raise UnknownOptionError(
+            f"unexpected keyword argument {show(next(iter(options)))}: options go with an id, this "
+            "game is made"
+        )
     return game
 
 
@@ -48,9 +60,9 @@ def check_render_mode(game: Game, mode: str | None) -> str | None:
         Naming the allowed modes.
     """
     modes = game.spec.render_modes
-    if mode is not None and mode not in modes:
+    if mode is not None and not (isinstance(mode, str) and mode in modes):
         allowed = ", ".join(map(repr, (None, *modes)))
-        raise ConfigError(f"render_mode={mode!r}: must be one of {allowed}")
+        raise ConfigError(f"render_mode={show(mode)}: must be one of {allowed}")
     return mode
 
 
@@ -68,13 +80,13 @@ def check_info_mode(mode: str, info_columns: Sequence[str] | None) -> Sequence[s
     ConfigError
         Another mode, or columns with ``none``.
     """
-    if mode not in INFO_MODES:
+    if not isinstance(mode, str) or mode not in INFO_MODES:
         allowed = ", ".join(map(repr, INFO_MODES))
-        raise ConfigError(f"info_mode={mode!r}: must be one of {allowed}")
+        raise ConfigError(f"info_mode={show(mode)}: must be one of {allowed}")
     if mode != "none":
         return info_columns
-    if info_columns:
-        raise ConfigError(f"info_columns={info_columns!r}: info_mode='none' writes no columns")
+    if info_columns is not None and not (isinstance(info_columns, Sequence) and not info_columns):
+        raise ConfigError(f"info_columns={show(info_columns)}: info_mode='none' writes no columns")
     return ()
 
 
@@ -271,18 +283,24 @@ class FastEnv(gymnasium.Env[Any, int]):
         opponent: str | None = None,
         **options: Any,
     ) -> None:
-        self.game = as_game(game, options)
-        spec = self.game.spec
+        configured = as_game(game, options)
+        spec = configured.spec
         self.metadata = {**self.metadata, "render_modes": list(spec.render_modes)}
-        self.render_mode = check_render_mode(self.game, render_mode)
+        self.render_mode = check_render_mode(configured, render_mode)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
-        opponent = one_seat(self.game, opponent)
+        opponent = one_seat(configured, opponent)
         flags = (backend, use_numba, use_cython)
-        engine = engine_for(self.game, 1, *flags, 1, columns, opponent)
-        self.observation_space = observation_space(self.game)
+        engine = engine_for(configured, 1, *flags, 1, columns, opponent)
+        self.observation_space = observation_space(configured)
         self.action_space: spaces.Space[Any] = spaces.Discrete(spec.num_actions)
+        self._running = self._seeded = False
         self._adopt(engine)
+
+    @property
+    def game(self) -> Game:
+        """The game, with the shared record that its engine plays by."""
+        return self.engine.game
 
     def _adopt(self, engine: BatchEngine) -> None:
         """Bind everything that a step touches once: at one lane, each look-up counts."""
@@ -302,8 +320,6 @@ class FastEnv(gymnasium.Env[Any, int]):
         self._truncated = engine.truncated.data
         self._build_info = _info_builder(engine)
         self._wants_info = self.info_mode == "full"
-        self._running = not engine.ended[0]
-        self._seeded = self._running
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -351,7 +367,7 @@ class FastEnv(gymnasium.Env[Any, int]):
                 action = as_int(action)
             if not 0 <= action < self._num_actions:
                 raise InvalidActionError(
-                    f"lane 0: action {action} is out of range, "
+                    f"lane 0: action {show(action)} is out of range, "
                     f"allowed are 0..{self._num_actions - 1}"
                 )
             if self._raise_illegal and not self._mask[action]:
@@ -384,7 +400,7 @@ class FastEnv(gymnasium.Env[Any, int]):
 
     def set_state(self, row: np.void | Array) -> None:
         """Load a state; it is checked first (:class:`fastenv.StateError`)."""
-        rows = np.asarray(row)
+        rows = checks.plain("row", row, StateError)
         if rows.size != 1:
             raise StateError(f"row: must be one state, got {rows.size}")
         self.engine.set_states(rows.reshape(1))
@@ -411,10 +427,9 @@ class FastEnv(gymnasium.Env[Any, int]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs; bound buffers are bound anew."""
-        names = "game metadata render_mode info_mode observation_space action_space engine"
-        kept = {name: getattr(self, name) for name in names.split()}
-        kept |= {"spec": self.spec, "_np_random": self._np_random}
-        return kept | {"_np_random_seed": self._np_random_seed}
+        names = "metadata render_mode info_mode observation_space action_space engine spec"
+        inner = "_np_random _np_random_seed _running _seeded"
+        return {name: getattr(self, name) for name in (*names.split(), *inner.split())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Go on where the original stood."""
@@ -434,11 +449,11 @@ def as_int(action: Any, who: str = "") -> int:
     if isinstance(action, int) and not isinstance(action, bool):  # NumPy's are not so large
         return int(action)
     try:
-        value = np.asarray(action)
-    except ValueError:  # nested lists that are no array
+        value = checks.plain("action", action)
+    except ValueError:  # nested lists that are no array, or a number under a mask
         value = np.empty(0)
     if value.dtype.kind not in "iu" or value.ndim:
         raise InvalidActionError(
-            f"{who}action must be an integer, got {action!r} ({type(action).__name__})"
+            f"{who}action must be an integer, got {show(action)} ({type(action).__name__})"
         )
     return int(value)

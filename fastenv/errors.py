@@ -1,8 +1,17 @@
-"""Every error a user can meet, one class each.
+"""Every error a user can meet, one class each, and how a value stands in its message.
 
 All of them derive from :class:`FastEnvError` and from the built-in class a caller would expect,
 so ``except ValueError`` keeps working for those who never heard of fastenv.
 """
+
+from __future__ import annotations
+
+import builtins
+import reprlib
+from collections.abc import Iterable
+from typing import Any
+
+MAX_SHOWN = 120  # characters of a value in a message
 
 
 class FastEnvError(Exception):
@@ -11,6 +20,14 @@ class FastEnvError(Exception):
 
 class ConfigError(FastEnvError, ValueError):
     """An environment option has a value that is not allowed; the message names the field."""
+
+
+class UnknownOptionError(ConfigError, TypeError):
+    """There is no option of that name: of keywords, Python itself says so by a ``TypeError``."""
+
+
+class FileError(FastEnvError, ValueError):
+    """A file cannot be read or is not what it should be; the message names it and says why."""
 
 
 class InvalidActionError(FastEnvError, ValueError):
@@ -30,3 +47,72 @@ class BackendUnavailableError(FastEnvError, ImportError):
 
 class ResetNeededError(FastEnvError, RuntimeError):
     """``step`` was called on a lane that has no running episode."""
+
+
+def unknown_keyword(name: str, owner: str, known: Iterable[str]) -> UnknownOptionError:
+    """Return the error for a keyword that names no option.
+
+    Its first words are Python's own, by which callers (TorchRL's ``GymEnv``) know the error.
+
+    Parameters
+    ----------
+    name : str
+    owner : str
+        Whose options there are.
+    known : iterable of str
+        Their names.
+    """
+    return UnknownOptionError(
+        f"unexpected keyword argument {show(name)} is not an option of {owner}; options: "
+        f"{', '.join(known) or 'none'}."
+    )
+
+
+class _Repr(reprlib.Repr):
+    """``repr`` that looks no deeper and no further than a reader would."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxtuple = self.maxlist = self.maxdict = self.maxset = self.maxfrozenset = 12
+        self.maxstring = self.maxother = MAX_SHOWN
+
+    def repr_int(self, x: int, level: int) -> str:
+        bits = x.bit_length()  # Python refuses to print thousands of digits
+        return super().repr_int(x, level) if bits < 10_000 else f"<an integer of {bits} bits>"
+
+    def repr_bytes(self, x: bytes, level: int) -> str:
+        if len(x) <= self.maxstring:
+            return builtins.repr(x)
+        return f"{x[: self.maxstring // 8]!r}... of {len(x)} bytes"
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        return " ".join(builtins.repr(x).split())  # arrays have several lines
+
+
+_REPR = _Repr()
+
+
+def show(value: object) -> str:
+    """Return ``repr(value)`` for a message: one line, at most ``MAX_SHOWN`` characters.
+
+    Never raises: of integers of thousands of digits, of lists in lists without end and of objects
+    whose ``repr`` fails it says what they are.
+    """
+    try:
+        text = _REPR.repr(value)
+    except Exception:  # whatever the method of a stranger's class raises
+        text = f"<{type(value).__name__}>"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+
+
+def show_reason(error: BaseException) -> str:
+    """Return what an error says, for a message: one line of at most 160 characters, no full stop.
+
+    Of errors that say nothing it is their class.
+    """
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    text = " ".join(text.encode("utf-8", "backslashreplace").decode().split()).rstrip(".")
+    text = text or type(error).__name__
+    return text if len(text) <= 160 else f"{text[:157]}..."

@@ -8,17 +8,18 @@ else of a game, and a game writes no loop over lanes.
 
 from __future__ import annotations
 
+import copy
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from fastenv.rng import Rng
 
 Array = npt.NDArray[Any]
@@ -156,10 +157,10 @@ class GameSpec:
         for name in ("num_agents", "num_actions"):
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                raise ConfigError(f"{name}={number!r}: must be an integer of at least 1")
+                raise ConfigError(f"{name}={show(number)}: must be an integer of at least 1")
         for name in ("obs_dtype", "reward_dtype"):
             if not isinstance(getattr(self, name), np.dtype):
-                raise ConfigError(f"{name}={getattr(self, name)!r}: must be a NumPy dtype")
+                raise ConfigError(f"{name}={show(getattr(self, name))}: must be a NumPy dtype")
         _check_state(self)
         _check_records(self)
         _check_observation(self)
@@ -168,14 +169,16 @@ class GameSpec:
             for name in used or ():
                 if name not in names:
                     known = ", ".join(names)
-                    raise ConfigError(f"{part}: {name!r} is not a column: there are {known}")
+                    raise ConfigError(f"{part}: {show(name)} is not a column: there are {known}")
         for name in names:
             if name in RESERVED:
-                raise ConfigError(f"info_dtype, terms_dtype: {name!r} is a name of the views")
+                raise ConfigError(f"info_dtype, terms_dtype: {show(name)} is a name of the views")
         if self.reward_dtype not in (np.float32, np.float64):
             raise ConfigError(f"reward_dtype={self.reward_dtype}: must be float32 or float64")
         if self.illegal_actions not in ("play", "raise"):
-            raise ConfigError(f"illegal_actions={self.illegal_actions!r}: must be play or raise")
+            raise ConfigError(
+                f"illegal_actions={show(self.illegal_actions)}: must be play or raise"
+            )
 
 
 def _check_state(spec: GameSpec) -> None:
@@ -189,15 +192,15 @@ def _check_state(spec: GameSpec) -> None:
         wanted |= {"needs_action": ("u1", agents), "bot_rng": ("u8", (4,))}
     for name, (kind, shape) in wanted.items():
         if name not in fields:
-            raise ConfigError(f"state_dtype has no field {name!r}")
+            raise ConfigError(f"state_dtype has no field {show(name)}")
         if fields[name][0] != np.dtype((kind, shape)):
             need = np.dtype((kind, shape))
-            raise ConfigError(f"state_dtype: {name!r} is {fields[name][0]}, must be {need}")
+            raise ConfigError(f"state_dtype: {show(name)} is {fields[name][0]}, must be {need}")
     if spec.tail != (spec.state_dtype.names or ())[len(fields) - len(spec.tail) :]:
         raise ConfigError(f"tail={spec.tail}: must name the last fields of the row")
     for name in spec.tail:
         if fields[name][0].base != np.uint8:
-            raise ConfigError(f"tail: {name!r} is {fields[name][0]}, must be of uint8")
+            raise ConfigError(f"tail: {show(name)} is {fields[name][0]}, must be of uint8")
 
 
 def _check_records(spec: GameSpec) -> None:
@@ -221,9 +224,11 @@ def _check_layout(name: str, dtype: np.dtype[Any], nested: bool = False) -> None
             largest = max(largest, kind.base.alignment)
             continue
         if kind.base.kind not in "biuf":
-            raise ConfigError(f"{name}: {part!r} is {kind}, must be of numbers")
+            raise ConfigError(f"{name}: {show(part)} is {kind}, must be of numbers")
         if offset % kind.base.itemsize:
-            raise ConfigError(f"{name}: {part!r} is not aligned to its {kind.base.itemsize} bytes")
+            raise ConfigError(
+                f"{name}: {show(part)} is not aligned to its {kind.base.itemsize} bytes"
+            )
         largest = max(largest, kind.base.itemsize)
     if dtype.itemsize % largest:
         raise ConfigError(
@@ -393,6 +398,19 @@ class Reference(ABC):
         What the compiled core leaves open until it is needed may be missing in it.
         """
 
+    def unpack_seen(self, row: Any, game: Any = None) -> Any:
+        """Return a game of which only what encoding reads need be filled in; default all is.
+
+        Read are observation, mask, reward, info and what the engine keeps.
+
+        Parameters
+        ----------
+        row : object with the buffer protocol
+        game : object, optional
+            One that this method has returned and nobody looks at any more: it may be filled again.
+        """
+        return self.unpack(row)
+
     @abstractmethod
     def encode_obs(self, game: Any, out: Array) -> None:
         """Write the observation."""
@@ -457,6 +475,20 @@ class StepTimes(Protocol):
         """Return milliseconds a step since the last reading, by part; they are its wall time."""
 
 
+def first_difference(one: Array, other: Array, path: str = "") -> str | None:
+    """Return the dotted name of the first field in which two records of a dtype differ, or None."""
+    if one.dtype.names is None:
+        return None if one.tobytes() == other.tobytes() else path
+    for name in one.dtype.names:
+        found = first_difference(one[name], other[name], f"{path}.{name}" if path else name)
+        if found is not None:
+            return found
+    return None
+
+
+AnyGame = TypeVar("AnyGame", bound="Game")
+
+
 class Game(Reference):
     """A configured game.
 
@@ -485,6 +517,53 @@ class Game(Reference):
     goal: str = ""
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
+    keeps_shared = False  # whether ``shared`` is another than the game is made with
+
+    # -- the shared record -----------------------------------------------------------------------
+
+    def with_shared(self, shared: Array, trusted: bool = False) -> Game:
+        """Return this game with another shared record, by which its reference plays too.
+
+        Rows, knobs and spaces of an engine stay: a record that needs others is refused. A game
+        that can tell which records are possible overrides this; of another every change is
+        refused, unless it is trusted.
+
+        Parameters
+        ----------
+        shared : ndarray, shape (1,)
+            Of the dtype of ``self.shared``.
+        trusted : bool
+            Leave the check out: what is not checked can crash the process.
+
+        Raises
+        ------
+        ConfigError
+            Naming the field that cannot be what it is.
+        """
+        return self.taken(copy.copy(self), shared, trusted)
+
+    def taken(self, made: AnyGame, shared: Array, trusted: bool) -> AnyGame:
+        """Return a game like this one, made for a record, if that is its own; see `with_shared`."""
+        made.env_id = self.env_id
+        changed = first_difference(made.shared, shared)
+        if changed is not None and not trusted:
+            value, kept = (_part(record, changed) for record in (shared, made.shared))
+            raise ConfigError(f"shared: {changed} must stay {show(kept)}, got {show(value)}")
+        if changed is not None:
+            made.keep_shared(shared)
+        return made
+
+    def keep_shared(self, shared: Array) -> None:
+        """Take a record over as it is; a pickle of the game has it from now on."""
+        self.shared, self.keeps_shared = shared.copy(), True
+        self.shared.flags.writeable = False
+
+    def kept(self) -> dict[str, Any]:
+        """Return the attributes that a pickle needs beside what the game is made from."""
+        kept: dict[str, Any] = {"env_id": self.env_id}
+        if self.keeps_shared:
+            kept |= {"shared": self.shared, "keeps_shared": True}
+        return kept
 
     # -- the compiled twins ----------------------------------------------------------------------
 
@@ -507,11 +586,11 @@ class Game(Reference):
 
     def set_knob(self, knobs: Array, name: str, value: Any) -> None:
         """Write a knob into rows of ``knobs_dtype``, or raise :class:`ConfigError`."""
-        raise ConfigError(f"{name!r} is not a knob: this game has none")
+        raise ConfigError(f"{show(name)} is not a knob: this game has none")
 
     def get_knob(self, knobs: np.void, name: str) -> Any:
         """Return the value of a knob, or raise AttributeError."""
-        raise AttributeError(f"this game has no knob {name!r}")
+        raise AttributeError(f"this game has no knob {show(name)}")
 
     @abstractmethod
     def validate(self, rows: Array) -> None:
@@ -547,4 +626,11 @@ class Game(Reference):
 
     def bot(self, name: str) -> Array:
         """Return the parameters of a scripted player, shape (1,), or raise :class:`ConfigError`."""
-        raise ConfigError(f"bot {name!r}: this game has no scripted players")
+        raise ConfigError(f"bot {show(name)}: this game has no scripted players")
+
+
+def _part(record: Array, path: str) -> Any:
+    """Return what a dotted name stands for in a record of shape (1,)."""
+    for name in path.split("."):
+        record = record[name]
+    return record[0].tolist()

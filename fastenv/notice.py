@@ -1,12 +1,124 @@
-"""One line on stderr when kernels are compiled, which takes seconds, once; later runs are quick."""
+"""Kernels are compiled once, which takes seconds, and one line on stderr says so.
+
+Later runs find them in Numba's cache. Where there is none, as in an installation that cannot be
+written to, they are compiled in every process, and the line says that.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
+
+from fastenv.errors import show_reason
+
+_told_of_no_cache = False
+
+
+def _tell(text: str) -> None:
+    """Print a line; in processes started by ``multiprocessing`` nothing: who started them knows."""
+    if multiprocessing.parent_process() is None:
+        print(f"fastenv: {text}", file=sys.stderr, flush=True)
+
+
+def _tell_of_no_cache(error: Exception) -> None:
+    """Print, once in a process, that nothing can be cached, and why."""
+    global _told_of_no_cache
+    if not _told_of_no_cache:
+        _told_of_no_cache = True
+        _tell(
+            "compiling kernels with Numba, some seconds, in every process, because its cache "
+            f"cannot be used ({type(error).__name__}: {show_reason(error)}); NUMBA_CACHE_DIR may "
+            "name a folder that can be written"
+        )
+
+
+def cached_cfunc(*signature: Any, **options: Any) -> Callable[[Any], Any]:
+    """Return ``numba.cfunc(*signature, **options)`` with a cache, or without where none can be had.
+
+    A file of the cache that is damaged is written again.
+    """
+    import numba
+    from numba.core.caching import FunctionCache
+    from numba.core.errors import NumbaError
+
+    make: Any = partial(numba.cfunc, *signature, **options)
+
+    def compile_function(function: Any) -> Any:
+        try:
+            return make(cache=True)(function)
+        except NumbaError:
+            raise
+        except Exception:  # of any class: what is in the cache is a pickle
+            pass
+        try:
+            FunctionCache(function).flush()  # type: ignore[no-untyped-call]
+            return make(cache=True)(function)
+        except Exception as error:
+            _tell_of_no_cache(error)
+        return make(cache=False)(function)
+
+    return compile_function
+
+
+def cached_njit(**options: Any) -> Callable[[Any], Any]:
+    """Return ``numba.njit(**options)`` with a cache, or without where none can be had.
+
+    A file of the cache that is damaged is written again. Functions are compiled when they are first
+    called, as ever, so the cache is read and written then.
+    """
+    import numba
+
+    make: Any = partial(numba.njit, **options)
+
+    def cache_function(function: Any) -> Any:
+        compiled = make()(function)
+        if compiled is function:  # NUMBA_DISABLE_JIT is set
+            return compiled
+        try:
+            compiled.enable_caching()
+        except Exception as error:
+            _tell_of_no_cache(error)
+        else:
+            compiled._cache = _ForgivingCache(compiled._cache)
+        return compiled
+
+    return cache_function
+
+
+class _ForgivingCache:
+    """Numba's cache of one function; where it cannot be read or written, the function is compiled.
+
+    Parameters
+    ----------
+    cache : numba.core.caching.FunctionCache
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return what is cached for a signature, or None."""
+        try:
+            return self._cache.load_overload(signature, context)
+        except Exception:  # of any class: what is in the cache is a pickle
+            pass
+        with suppress(Exception):  # then saving fails too, and that is told of
+            self._cache.flush()
+        return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Write what was compiled for a signature, or tell that it cannot be."""
+        try:
+            self._cache.save_overload(signature, compiled)
+        except Exception as error:
+            _tell_of_no_cache(error)
 
 
 @contextmanager
@@ -26,15 +138,13 @@ def compile_notice(name: str) -> Iterator[None]:
         return
 
     class Teller(event.Listener):
-        told = multiprocessing.parent_process() is not None
+        told = False
 
         def on_start(self, event: Any) -> None:
-            if not self.told:
-                print(
-                    f"fastenv: compiling the kernels of {name} with Numba, some seconds, "
-                    "once: they are cached",
-                    file=sys.stderr,
-                    flush=True,
+            if not (self.told or _told_of_no_cache):
+                _tell(
+                    f"compiling the kernels of {name} with Numba, some seconds, once: they are "
+                    "cached"
                 )
             self.told = True
 

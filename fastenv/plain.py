@@ -5,15 +5,16 @@ A game that says more of itself, or converts rows faster, overrides what it need
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, StateError
+from fastenv.errors import ConfigError, StateError, show
 from fastenv.game import Game, GameSpec
-from fastenv.rng import Rng
 from fastenv.rowformat import RowFormat
 
 Array = npt.NDArray[Any]
@@ -27,6 +28,9 @@ class PlainGame(Game):
     ``legal_actions()``, with several agents ``legal_actions(agent)``: ``[0]`` for one who need not
     act. What remains to be written is ``create``, ``encode_obs`` and ``reward``, ``info`` where
     there are columns, and ``bot_action`` where there are bots.
+
+    With ``__slots__``, ``use_cython`` alone fills one object with row after row, which is faster
+    than to make one a step. Slots beyond those of the fields must then hold what never changes.
 
     Parameters
     ----------
@@ -46,6 +50,10 @@ class PlainGame(Game):
     ) -> None:
         self.spec, self.limits, self.bot_names = spec, limits, tuple(bots)
         self._format = RowFormat(spec.state_dtype)
+        places = [(n, at, spec.state_dtype[n].shape) for n, at in self._format.fields.items()]
+        self._numbers = [(name, at) for name, at, shape in places if not shape]
+        self._arrays = [place for place in places if place[2]]
+        self._parts = [*_parts(spec.state_dtype)]
 
     def reset(self, game: Any, knobs: np.void, seed: int | None) -> None:
         """Start an episode; the knobs are for games that have some."""
@@ -57,17 +65,36 @@ class PlainGame(Game):
 
     def pack(self, game: Any) -> bytes:
         """Return the row of a game."""
-        return self._format.pack(*_flat(getattr(game, name) for name in self._format.fields))
+        values: list[Any] = []
+        for get, axes in self._parts:
+            if axes > 1:
+                values += _flat(get(game))
+            elif axes:
+                values += get(game)
+            else:
+                values.append(get(game))
+        return self._format.pack_as_is(*values)
 
     def unpack(self, row: Any) -> Any:
         """Return the game of a row."""
-        game, values, dtype = self.create(), self._format.unpack(row), self.spec.state_dtype
-        for name, where in self._format.fields.items():
-            value = _nested(values[where], dtype[name].shape)
+        return self._fill(self.create(), row)
+
+    def unpack_seen(self, row: Any, game: Any = None) -> Any:
+        """Return the game of a row, in the object that is given if it has ``__slots__``."""
+        if game is None or hasattr(game, "__dict__"):
+            return self.unpack(row)  # what else an object keeps may be of the row before
+        return self._fill(game, row)
+
+    def _fill(self, game: Any, row: Any) -> Any:
+        """Write the fields of a row into the attributes of a game, and return it."""
+        values = self._format.unpack(row)
+        for name, at in self._numbers:
+            setattr(game, name, values[at])
+        for name, at, shape in self._arrays:
             if name == "rng":
-                game.rng.state = value
+                game.rng.state = [*values[at]]
             else:
-                setattr(game, name, value)
+                setattr(game, name, _nested(values[at], shape))
         return game
 
     def action_mask(self, game: Any, out: Array) -> None:
@@ -90,9 +117,9 @@ class PlainGame(Game):
 
     def bot(self, name: str) -> Array:
         """Return the number of a scripted player, shape (1,), or raise :class:`ConfigError`."""
-        if name not in self.bot_names:
+        if not isinstance(name, str) or name not in self.bot_names:
             raise ConfigError(
-                f"bot {name!r}: must be one of {', '.join(self.bot_names) or '(none)'}"
+                f"bot {show(name)}: must be one of {', '.join(self.bot_names) or '(none)'}"
             )
         return np.array([(self.bot_names.index(name),)], self.spec.bot_dtype)
 
@@ -101,22 +128,30 @@ class PlainGame(Game):
         return "the end" if row["done"] else "a decision"
 
 
-def _flat(values: Iterable[Any]) -> list[Any]:
-    """Return values without nesting, in C order."""
-    flat: list[Any] = []
-    for value in values:
-        if isinstance(value, Rng):
-            flat += value.state
-        elif isinstance(value, list):
-            flat += _flat(value)
+def _parts(dtype: np.dtype[Any]) -> Iterator[tuple[Callable[[Any], Any], int]]:
+    """Return what gets the attributes of the fields of a row, and the axes of what it returns.
+
+    Numbers that follow one another are got together: one call takes as long as five do.
+    """
+    axes = {name: len(dtype[name].shape) for name in dtype.names or ()}
+    for array, together in groupby(axes, key=lambda name: name if axes[name] else ""):
+        names = [*together]
+        if array == "rng":
+            yield attrgetter("rng.state"), 1
+        elif array or len(names) == 1:
+            yield attrgetter(names[0]), axes[names[0]]
         else:
-            flat.append(value)
-    return flat
+            yield attrgetter(*names), 1
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    """Return the numbers of lists of lists, in C order."""
+    return [n for each in values for n in (_flat(each) if isinstance(each, list) else [each])]
 
 
 def _nested(values: Any, shape: tuple[int, ...]) -> Any:
-    """Return the values of a field as lists of lists, one level an axis; of none, the number."""
-    if len(shape) < 2:
-        return list(values) if shape else values
+    """Return the values of a field as lists of lists, one level an axis."""
+    if len(shape) == 1:
+        return [*values]
     size = len(values) // shape[0]
     return [_nested(values[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]

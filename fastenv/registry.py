@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs import registration
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.game import Game
 
 NAMESPACE = "fastenv"
@@ -58,7 +58,7 @@ def short_id(env_id: str) -> str:
     """
     name = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else None
     if name not in ENVS:
-        raise ConfigError(f"id {env_id!r}: must be one of {', '.join(list_envs())}")
+        raise ConfigError(f"id {show(env_id)}: must be one of {', '.join(list_envs())}")
     return name
 
 
@@ -75,19 +75,22 @@ def make_game(env_id: str, /, **options: Any) -> Game:
     Raises
     ------
     ConfigError
-        Unknown id or option, an option the id fixes, or a value that is not allowed.
+        Unknown id, an option the id fixes, or a value that is not allowed.
+    UnknownOptionError
+        An unknown option: a ``ConfigError`` that is a ``TypeError`` too.
     """
     module, fixed = ENVS[short_id(env_id)]
     for name in fixed:
         if name in options:
-            raise ConfigError(f"{name}={options[name]!r}: {name} is fixed by the id {env_id!r}")
+            raise ConfigError(
+                f"{name}={show(options[name])}: {name} is fixed by the id {show(env_id)}"
+            )
     make = importlib.import_module(module).make_game
     taken = inspect.signature(make).parameters
     if not any(each.kind is each.VAR_KEYWORD for each in taken.values()):
         for name in options:
             if name not in taken:
-                known = ", ".join(taken) or "none"
-                raise ConfigError(f"{name!r} is not an option of {env_id!r}: there are {known}")
+                raise unknown_keyword(name, show(env_id), taken)
     game: Game = make(**fixed, **options)
     game.env_id = short_id(env_id)
     return game

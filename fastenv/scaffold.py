@@ -11,7 +11,7 @@ import keyword
 import re
 from pathlib import Path
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 
 ENTER_ABOVE = "        # `python -m fastenv new-game` enters an id above this line.\n"
 
@@ -43,12 +43,14 @@ CONSTANTS = {"TOSSES": TOSSES}
 REFERENCE = '''\
 """@Class@ in plain Python: the oracle."""
 
-from fastenv.@name@.state import TOSSES
+from fastenv.@name@.state import STATE_DTYPE, TOSSES
 from fastenv.rng import Rng
 
 
 class @Class@:
     """One game: one attribute for each field of the row."""
+
+    __slots__ = STATE_DTYPE.names
 
     def __init__(self):
         self.rng = Rng(0)
@@ -244,15 +246,17 @@ def new_game(name: str, root: Path) -> list[Path]:
         Nothing has been written then.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name):
-        raise ConfigError(f"name {name!r}: must be lower-case words joined by _, as connect_four")
+        raise ConfigError(
+            f"name {show(name)}: must be lower-case words joined by _, as connect_four"
+        )
     registry = root / "fastenv" / "registry.py"
     text = registry.read_text(encoding="utf-8") if registry.exists() else ""
     if text.count(ENTER_ABOVE) != 1:
-        raise ConfigError(f"root {str(root)!r}: must be a checkout of fastenv")
+        raise ConfigError(f"root {show(str(root))}: must be a checkout of fastenv")
     folder, tests = root / "fastenv" / name, root / "tests" / name
     for path in (folder, tests, folder.with_suffix(".py")):
         if path.exists():
-            raise ConfigError(f"name {name!r}: {path.relative_to(root)} is there already")
+            raise ConfigError(f"name {show(name)}: {path.relative_to(root)} is there already")
     camel = "".join(word.capitalize() for word in name.split("_"))
     words = {"@name@": name, "@Class@": camel, "@id@": f"{camel}-v0"}
     files = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from fastenv import checks
 from fastenv.backend import Backend
 from fastenv.engine import aligned
 from fastenv.env import (
@@ -23,11 +24,12 @@ from fastenv.env import (
     one_seat,
     shown_obs,
 )
-from fastenv.errors import ConfigError, ResetNeededError
+from fastenv.errors import ConfigError, ResetNeededError, show
 from fastenv.game import Game
 
 Array = npt.NDArray[Any]
 Infos = dict[str, Any]
+AutoresetName = Literal["next_step", "same_step", "disabled", "NextStep", "SameStep", "Disabled"]
 
 
 @dataclass
@@ -73,7 +75,9 @@ def sample_legal(
     ValueError
         Wrong shape, or a lane without a legal action; the message names it.
     """
-    legal = np.asarray(masks)
+    legal = checks.plain("masks", masks)
+    if legal.dtype.kind not in "biuf":
+        raise ValueError(f"masks must be bool or 0 and 1, got {legal.dtype}")
     if legal.ndim == 3:
         n, agents, actions_of_one = legal.shape
         stuck = ~legal.astype(np.bool_, copy=False).any(axis=2)
@@ -135,6 +139,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
 
+    @checks.refuse_too_many
     def __init__(
         self,
         game: str | Game,
@@ -153,35 +158,46 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         opponent: str | None = None,
         **options: Any,
     ) -> None:
-        self.game = as_game(game, options)
+        configured = as_game(game, options)
         self.autoreset_mode = _as_mode(autoreset_mode)
-        spec = self.game.spec
+        spec = configured.spec
         self.metadata = {
             **self.metadata,
             "render_modes": list(spec.render_modes),
             "autoreset_mode": self.autoreset_mode,
         }
-        self.render_mode = check_render_mode(self.game, render_mode)
-        self.copy = copy
+        self.render_mode = check_render_mode(configured, render_mode)
+        self.copy = checks.flag("copy", copy)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
-        if agents not in ("one", "all"):
-            raise ConfigError(f"agents={agents!r}: must be one of 'one', 'all'")
+        if not isinstance(agents, str) or agents not in ("one", "all"):
+            raise ConfigError(f"agents={show(agents)}: must be one of 'one', 'all'")
         if agents == "one":
-            opponent = one_seat(self.game, opponent)
+            opponent = one_seat(configured, opponent)
         elif opponent is not None:
-            raise ConfigError(f"opponent={opponent!r}: nobody is left with agents='all'")
+            raise ConfigError(f"opponent={show(opponent)}: nobody is left with agents='all'")
         flags = (backend, use_numba, use_cython)
-        engine = engine_for(self.game, num_envs, *flags, num_threads, columns, opponent)
+        engine = engine_for(configured, num_envs, *flags, num_threads, columns, opponent)
         self.engine = engine
         self.backend = engine.backend
         self.num_envs = engine.num_envs
         k = engine.num_agents
-        self.single_observation_space = observation_space(self.game, k)
+        self.single_observation_space = observation_space(configured, k)
         several = spaces.MultiDiscrete([spec.num_actions] * k)
         self.single_action_space = several if k > 1 else spaces.Discrete(spec.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._lane_seeds: Sequence[int | None] = [None] * self.num_envs
+
+    @property
+    def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        """The last seed of each lane, as ``SyncVectorEnv`` has it; None before its first reset."""
+        return tuple(self._lane_seeds)
+
+    @property
+    def game(self) -> Game:
+        """The game, with the shared record that its engine plays by."""
+        return self.engine.game
 
     # -- Gymnasium -------------------------------------------------------------------------------
 
@@ -197,15 +213,17 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         ----------
         seed : int or sequence of int, optional
             ``s`` seeds lane ``i`` with ``s + i``; without one the lanes' streams go on.
+            ``np_random_seed`` tells the last seed of each lane.
         options : dict, optional
             ``reset_mask``: bool, shape (n,), which lanes; at least one.
         """
-        if isinstance(seed, (int, np.integer)):
-            super().reset(seed=int(seed))
         chosen = self._reset_mask(options)
+        if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
+            super().reset(seed=int(seed))
         seeds = self._fresh_seeds() if seed is None else seed
         self.engine.refresh()
         self.engine.reset_many(mask=chosen, seeds=seeds)
+        self._keep_seeds(chosen, seeds)
         self.closed = False
         return self._observation(), self._infos(chosen)
 
@@ -266,20 +284,16 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         """
         buffers = _as_buffers(out)
         engine = self.engine
-        small = (
-            (buffers.reward, "reward", engine.reward),
-            (buffers.terminated, "terminated", engine.terminated),
-            (buffers.truncated, "truncated", engine.truncated),
-            (buffers.tau, "tau", engine.tau),
-        )
-        for array, name, source in small:
+        small = []
+        for name in ("reward", "terminated", "truncated", "tau"):
+            array, source = getattr(buffers, name), getattr(engine, name)
             if array is not None:
                 flag = source.dtype == np.uint8 and getattr(array, "dtype", None) == np.bool_
-                engine.check_out(name, array, source.view(np.bool_) if flag else source)
+                like = source.view(np.bool_) if flag else source
+                small.append((engine.check_out(name, array, like), source))
         self._move(actions, buffers.obs, buffers.mask)
-        for array, _, source in small:
-            if array is not None:
-                array[:] = source
+        for array, source in small:
+            array[:] = source
 
     def render(self) -> tuple[Any, ...] | None:
         """Return the states of all lanes as texts (``ansi``) or pictures (``rgb_array``)."""
@@ -295,6 +309,11 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         """Return the legal actions now, shape (n, A)."""
         self.engine.refresh()
         return self.engine.mask.astype(np.bool_)
+
+    def check_open(self) -> None:
+        """Raise :class:`fastenv.ResetNeededError` after ``close``, until the next ``reset``."""
+        if self.closed:
+            raise ResetNeededError("this environment is closed: call reset() before step()")
 
     def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
         """Return a copy of the state rows of the given lanes (default: all)."""
@@ -353,8 +372,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
     ) -> npt.NDArray[np.bool_] | None:
         """Step and reset as the mode asks; return the lanes that now begin an episode."""
         engine, mode = self.engine, self.autoreset_mode
-        if self.closed:
-            raise ResetNeededError("this environment is closed: call reset() before step()")
+        self.check_open()
         if mode == AutoresetMode.SAME_STEP:
             engine.step_many(actions, obs, mask)
             return (engine.terminated | engine.truncated).view(np.bool_)
@@ -453,15 +471,18 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
             infos["_final_info"] = done.copy()
 
     def _reset_mask(self, options: dict[str, Any] | None) -> npt.NDArray[np.bool_] | None:
+        if options is not None and not isinstance(options, Mapping):
+            raise TypeError(f"options must be a dict or None, got {show(options)}")
         if options is None or "reset_mask" not in options:
             return None
         mask = options["reset_mask"]
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-            raise TypeError(f"options['reset_mask'] must be a bool array, got {mask!r}")
+            raise TypeError(f"options['reset_mask'] must be a bool array, got {show(mask)}")
+        mask = checks.plain("options['reset_mask']", mask)
         if mask.shape != (self.num_envs,) or not mask.any():
             raise ValueError(
                 f"options['reset_mask'] must have shape ({self.num_envs},) and a true entry, "
-                f"got {mask!r}"
+                f"got {show(mask)}"
             )
         return mask
 
@@ -472,6 +493,25 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
             return None
         drawn = self.np_random.integers(2**63, size=self.num_envs)
         return [int(s) if lane else None for s, lane in zip(drawn, new, strict=True)]
+
+    def _keep_seeds(
+        self, chosen: npt.NDArray[np.bool_] | None, seeds: int | Sequence[int | None] | None
+    ) -> None:
+        """Remember the seeds that a reset has given to the lanes that it has chosen."""
+        if seeds is None:
+            return
+        if isinstance(seeds, np.ndarray):
+            seeds = checks.plain("seeds", seeds).tolist()
+        if isinstance(seeds, (int, np.integer)):
+            seeds = range(int(seeds), int(seeds) + self.num_envs)
+            if chosen is None:
+                self._lane_seeds = seeds
+                return
+        taken = [True] * self.num_envs if chosen is None else chosen.tolist()
+        self._lane_seeds = [
+            int(new) if take and new is not None else old
+            for take, new, old in zip(taken, seeds, self._lane_seeds, strict=True)
+        ]
 
 
 def _shown(column: Array, labels: tuple[str, ...], rows: npt.NDArray[np.bool_] | None) -> Array:
@@ -492,7 +532,7 @@ def _as_buffers(out: object) -> StepBuffers:
         raise TypeError(f"out must be StepBuffers or a dict of {', '.join(names)}, got {given}")
     for name in out:
         if name not in names:
-            raise TypeError(f"out: {name!r} is not a buffer, must be one of {', '.join(names)}")
+            raise TypeError(f"out: {show(name)} is not a buffer, must be one of {', '.join(names)}")
     return StepBuffers(**out)
 
 
@@ -503,7 +543,7 @@ def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:
         if isinstance(mode, str) and mode.lower() in (member.value.lower(), member.name.lower()):
             return member
     allowed = ", ".join(repr(member.name.lower()) for member in AutoresetMode)
-    raise ConfigError(f"autoreset_mode={mode!r}: must be one of {allowed}")
+    raise ConfigError(f"autoreset_mode={show(mode)}: must be one of {allowed}")
 
 
 def allocate(vec: FastVectorEnv) -> StepBuffers:

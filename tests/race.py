@@ -32,7 +32,7 @@ def everything(engine):
     arrays |= {"info": engine.info_records(), "final_info": engine.info_records(final=True)}
     seeded = ~engine.never_reset()
     arrays |= {"rows": engine.get_states(seeded), "seeded": seeded}
-    arrays["limit"] = np.array(engine.get_knob("limit"))
+    arrays["knobs"] = engine._knobs  # of any game: a name of one is the game's own
     return {
         name + part: (array[part] if part else array).tobytes()
         for name, array in arrays.items()

@@ -61,8 +61,8 @@ class Forgetful(skullking.SkullKingGame):
             ctypes.c_double.from_address(row + place).value = 0.0
             return says
 
-        self.kept = [*getattr(self, "kept", ()), kind(forget)]  # as long as somebody may call it
-        return replace(whole, step=ctypes.cast(self.kept[-1], ctypes.c_void_p).value)
+        self.called = [*getattr(self, "called", ()), kind(forget)]  # as long as somebody may
+        return replace(whole, step=ctypes.cast(self.called[-1], ctypes.c_void_p).value)
 
 
 @needs_core

@@ -40,6 +40,21 @@ def read_only():
     return array
 
 
+def unaligned(dtype):
+    """Return an equal dtype that asks for no alignment."""
+    names, parts = dtype.names, [dtype.fields[name] for name in dtype.names]
+    formats, offsets = zip(*(part[:2] for part in parts), strict=True)
+    packed = {"names": names, "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize}
+    assert np.dtype(packed) == dtype
+    assert np.dtype(packed).alignment == 1
+    return np.dtype(packed)
+
+
+def shifted(dtype):
+    block = np.zeros(2 * N * dtype.itemsize + 1, np.uint8)
+    return block[1:].view(dtype).reshape(N, 2)
+
+
 OBSERVATIONS = {
     "type of a field": (lambda: obs_of(dtype_of(me=("f8", (2, 2)))), "field 'me' must be .*f4"),
     "sign of a field": (lambda: obs_of(dtype_of(clock=("u2",))), "field 'clock' must be int16"),
@@ -47,7 +62,7 @@ OBSERVATIONS = {
     "byte order": (lambda: obs_of(dtype_of(clock=(">i2",))), "field 'clock' must be int16"),
     "a field less": (lambda: obs_of(dtype_of(clock=None)), "has no field 'clock'"),
     "another name": (lambda: obs_of(dtype_of(clock=None, time=("i2",))), "has no field 'clock'"),
-    "a field more": (lambda: obs_of(dtype_of(wind=("f8",))), "must be .* of shape"),
+    "a field more": (lambda: obs_of(dtype_of(wind=("f8",))), "must be a record of 3 fields"),
     "packed": (
         lambda: obs_of(np.dtype([(n, RACE_OBS[n]) for n in RACE_OBS.names])),
         "field 'me' must be .* at byte 8, got .* at byte 6",
@@ -56,8 +71,13 @@ OBSERVATIONS = {
         lambda: obs_of(moved("clock", 26)),
         "field 'clock' must be int16 at byte 24, got int16 at byte 26",
     ),
-    "plain": (lambda: np.zeros((N, 2, 28), np.uint8), "has no field 'ahead'"),
-    "bytes": (lambda: np.zeros((N, 2), "V28"), "has no field 'ahead'"),
+    "plain": (lambda: np.zeros((N, 2, 28), np.uint8), "must be a record of 3 fields.*, got uint8"),
+    "bytes": (lambda: np.zeros((N, 2), "V28"), r"must be a record of 3 fields.*, got \|V28"),
+    "an odd address": (lambda: shifted(RACE_OBS), "must begin at a multiple of 4 bytes"),
+    "an odd address that is none for its dtype": (
+        lambda: shifted(unaligned(RACE_OBS)),
+        "must begin at a multiple of 4 bytes",
+    ),
     "a lane less": (
         lambda: obs_of(shape=(N - 1, 2)),
         r"of shape \(5, 2\), got .* of shape \(4, 2\)",

@@ -1,8 +1,10 @@
 """What the docs say is what the code does: tables, commands, links and listings."""
 
 import json
+import math
 import re
 import runpy
+import shutil
 import statistics
 from pathlib import Path
 
@@ -18,6 +20,11 @@ from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
+from tools.figures import records, speeds
+from tools.figures.headlines import headlines
+from tools.figures.records import newest
+from training.bench import flags
+from training.bench.verdicts import unmeasured_bar
 from training.run.config import RunConfig, load_file
 from training.run.layers import layered, parser
 from training.run.options.hier import HierConfig
@@ -99,6 +106,15 @@ def test_prospector_is_documented() -> None:
         assert f"`{name}`" in text
     for bot in Bot:
         assert bot.name.lower() in section(page, "## 17 Bots")
+
+
+def test_round_weights_are_the_documented_ones() -> None:
+    config = SkullKingConfig(schedule=(1,) * 12)
+    for name, *weights in rows(section(SKULL_KING, "### 11.1 Rounds"))[2:]:
+        knobs = config.default_knobs(1)
+        config.set_knob(knobs, "round_weights", name.strip("`"))
+        shown = [float(weight) for weight in weights]
+        assert knobs["round_weights"][0, :12].tolist() == [*shown, shown[-1], shown[-1]]
 
 
 def test_every_phase_is_documented() -> None:
@@ -189,8 +205,8 @@ def measured(text: str) -> list[str]:
 @pytest.mark.parametrize("page", ["README.md", "RUNS.md", *PRETRAINED])
 def test_no_figure_stands_outside_of_tables_of_records(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8").partition("\n## Speed\n")[0]
-    flags = ["1.2 to 4.3 times"] if page == "README.md" else []  # has a test of its own below
-    assert measured(text) == flags
+    tested = ["1.2 to 4.3 times"] if page == "README.md" else []  # by a test of its own below
+    assert measured(text) == tested
 
 
 def test_figures_outside_of_tables_would_be_found() -> None:
@@ -201,26 +217,41 @@ def test_figures_outside_of_tables_would_be_found() -> None:
 @pytest.mark.parametrize(("variant", "file"), [("pair", "hierarchical"), ("flat", "flat")])
 def test_variants_of_the_record_are_the_configs(variant: str, file: str) -> None:
     """Lengths and what belongs to the machine aside, the files train what the record tells of."""
-    record = FIGURES["newest"]("variants-*-seeds.json").head["configs"][variant]
+    record = newest("variants-*-seeds.json").head["configs"][variant]
     config = RunConfig.from_mapping(load_file(ROOT / f"training/configs/{file}.yaml"))
     theirs = RunConfig.from_mapping(record)
     for name in ("env", "trainer", "num_envs", "env_options", "schedules", "ppo", "native", "hier"):
         assert getattr(config, name) == getattr(theirs, name), name
 
 
-def test_tables_of_figures_follow_the_newest_clean_record(tmp_path: Path) -> None:
-    figures = runpy.run_path(str(ROOT / "docs" / "figures.py"))
-    made = figures["bars"]
-    made.__globals__["RECORDS"] = tmp_path
+def test_tables_of_figures_follow_the_newest_clean_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
     for rev, day, dirty, value in (("a", 1, False, 2.0), ("b", 3, True, 3.0), ("c", 2, False, 4.0)):
         head = {"git_rev": rev * 12, "created": f"2026-01-0{day}", "dirty": dirty, "load": 0.0}
         row = {"kind": "bar", "what": "a ratio", "asked": "at least 3", "pass": value >= 3}
         row |= {"measured": value, "all": [value, value + 2, value + 1]}
         lines = [json.dumps(each) for each in ({**head, "load_after": 0.0}, row)]
         (tmp_path / f"{rev}-bars.jsonl").write_text("\n".join(lines))
-    text = made("*-bars.jsonl")
+    text = speeds.bars("*-bars.jsonl")
     assert "| a ratio | at least 3 | 5.000 (4.000 to 6.000) | yes |" in text  # a median of turns
     assert "`benchmarks/c-bars.jsonl` at ccccccc" in text
+
+
+def test_headlines_say_what_a_machine_could_not_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "benchmarks", tmp_path, dirs_exist_ok=True)
+    head, *rows = map(json.loads, (tmp_path / "trainers.jsonl").read_text("utf-8").splitlines())
+    kept = []
+    for row in rows:
+        bf16 = row["kind"] == "bar" and row["what"].startswith("native auto")
+        kept.append(unmeasured_bar(row["what"], 2.0, "no bf16 here") if bf16 else row)
+    text = "\n".join(map(json.dumps, (head, *kept)))
+    (tmp_path / "trainers.jsonl").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    assert headlines().count("| not measured: no bf16 here |") == 2
 
 
 def test_records_of_the_tables_name_what_they_were_taken_on() -> None:
@@ -237,14 +268,14 @@ def test_records_of_the_tables_name_what_they_were_taken_on() -> None:
 
 def test_figures_of_the_flags_are_those_of_the_record() -> None:
     found = re.search(
-        r"In `(\S+-flags\.jsonl)` one of them is ([\d.]+) to ([\d.]+) times .* with ([\d.]+) or",
+        r"In `(\S+/flags\.jsonl)` one of them is ([\d.]+) to ([\d.]+) times .* with ([\d.]+) or",
         README,
     )
     assert found is not None
     lines = (ROOT / found[1]).read_text(encoding="utf-8").splitlines()
     head, *records = [json.loads(line) for line in lines]
     assert head["dirty"] is False
-    assert found[1] == f"benchmarks/{head['git_rev'][:7]}-flags.jsonl"
+    assert found[1] == "benchmarks/flags.jsonl"
     rows = [record for record in records if record["kind"] == "flag"]
     lanes = {1, 8, 64, 1024}
     envs = [env for env in ENVS if env.startswith(("SkullKing", "Prospector"))]
@@ -254,6 +285,41 @@ def test_figures_of_the_flags_are_those_of_the_record() -> None:
     shown = [f"{min(speeds):.1f}", f"{max(speeds):.1f}"]
     shown.append(f"{min(r['share_of_limit'] for r in rows):.2f}")
     assert shown == [found[2], found[3], found[4]]
+
+
+def flag_record(folder: Path, *over: list[float]) -> None:
+    head = {"kind": "head", "git_rev": "a" * 12, "dirty": False, "load": 0.1, "load_after": 0.2}
+    rows = [
+        {"kind": "flag", "env": "SkullKingFlat-v0", "flag": "use_numba", "num_envs": lanes}
+        | {"over_reference": statistics.median(x), "over_reference_all": x, "share_of_limit": 0.9}
+        for lanes, x in zip((1, 8), over, strict=True)
+    ]
+    text = "\n".join(map(json.dumps, (head, *rows)))
+    (folder / "flags.jsonl").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([[1.0, 0.97, 1.2], [1.5, 1.4, 1.6]], "Each flag alone is at least as fast"),
+        ([[0.99, 0.98, 1.2], [1.5, 1.4, 1.6]], "1 lane: 0.99 (0.98)."),
+        ([[1.0, 1.1, 1.2], [1.5, 0.96, 1.6]], "8 lanes: 1.5 (0.96)."),
+    ],
+)
+def test_sentence_of_the_flags_names_what_is_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: list[list[float]], said: str
+) -> None:
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    flag_record(tmp_path, *cells)
+    verdict, below = speeds.flags_verdict(), speeds.flags_below(newest("flags.jsonl"))
+    assert said in verdict
+    assert ("In 1 of 2 cases" in verdict) == ("Below that: `SkullKingFlat-v0`" in verdict)
+    assert (speeds.FLAGS_CLAIM in verdict) == (not below)
+    assert verdict in speeds.flags_alone()
+
+
+def test_bars_of_the_flags_are_those_of_their_sentence() -> None:
+    assert (speeds.FLAG_MEDIAN, speeds.FLAG_LEAST) == (flags.MEDIAN, flags.LEAST)
 
 
 def test_figures_of_make_train_are_those_of_the_record() -> None:
@@ -267,7 +333,9 @@ def test_figures_of_make_train_are_those_of_the_record() -> None:
     assert len(found) == 5
     assert all(run["trained"][1] > run["heuristic"][2] for run in found)
     rates = [100 * run["trained"][0] for run in found]
-    half = 2.776 * statistics.stdev(rates) / len(rates) ** 0.5  # t, 95 %, 4 degrees of freedom
+    of_seeds = 2.776 * statistics.stdev(rates) / len(rates) ** 0.5  # t, 95 %, 4 degrees of freedom
+    of_deals = [50 * (high - low) for _, low, high in (run["trained"] for run in found)]
+    half = math.hypot(of_seeds, statistics.fmean(x**2 for x in of_deals) ** 0.5)
     mean = statistics.mean(rates)
     trained = [f"{x:.1f}" for x in (mean, mean - half, mean + half)]
     scripted = [[f"{100 * x:.1f}" for x in found[0][who]] for who in ("heuristic", "rule_hard")]
@@ -275,7 +343,7 @@ def test_figures_of_make_train_are_those_of_the_record() -> None:
 
 
 def test_what_is_said_of_an_environment_named_alone_is_what_it_learns_by() -> None:
-    reports = FIGURES["newest"]("defaults-*-seeds.json").head["compared"].values()
+    reports = newest("defaults-*-seeds.json").head["compared"].values()
     for report in reports:
         found, plain = (RunConfig.from_mapping(report["configs"][n]) for n in ("found", "plain"))
         alone = layered(parser().parse_args(["--env", found.env]), {})
@@ -287,7 +355,7 @@ def test_what_is_said_of_an_environment_named_alone_is_what_it_learns_by() -> No
 
 @pytest.mark.parametrize("game", ["drmario", "gameboy"])
 def test_trainings_came_from_clean_commits(game: str) -> None:
-    runs = FIGURES["newest"](f"{game}-learning.json").head["runs"]
+    runs = newest(f"{game}-learning.json").head["runs"]
     assert {run["dirty"] for run in runs.values()} == {False}
     assert {run["evaluation"]["dirty"] for run in runs.values()} == {False}
 

@@ -8,7 +8,7 @@ import pytest
 
 import fastenv
 from fastenv.engine import BatchEngine, rng_streams
-from fastenv.errors import StateError
+from fastenv.errors import StateError, show
 from fastenv.rng import Rng
 from tests.needs import needs_core
 from tests.toy import WalkGame
@@ -323,7 +323,7 @@ def test_rows_from_outside_are_checked():
         engine.set_states(rows)
     with pytest.raises(fastenv.StateError, match="4 rows for 5 lanes"):
         engine.set_states(rows[:4])
-    with pytest.raises(fastenv.StateError, match="dtype"):
+    with pytest.raises(fastenv.StateError, match=r"rows must be a record of .*, got float64"):
         engine.set_states(np.zeros(N))
     with pytest.raises(fastenv.StateError, match="uint8"):
         engine.set_state(None, np.zeros((N, 7), np.uint8))
@@ -349,8 +349,12 @@ def test_buffers_are_aligned_contiguous_and_persistent():
 
 @pytest.mark.parametrize("lanes", [10**13, 10**18, 2**63, 10**400])
 def test_lanes_that_no_memory_holds_are_refused(lanes):
-    with pytest.raises(fastenv.ConfigError, match=f"^num_envs={lanes}: must be fewer: .* GiB"):
+    with pytest.raises(fastenv.ConfigError) as caught:
         BatchEngine(WalkGame(), lanes)
+    said = str(caught.value)
+    assert said.startswith(f"num_envs={show(lanes)}: must be fewer: ")
+    assert said.endswith(" MiB for one of the buffers cannot be had here")
+    assert len(said) < 200
 
 
 def test_impossible_sizes_are_refused(monkeypatch):

@@ -221,11 +221,16 @@ def test_readme_says_what_each_extra_is_for_and_that_training_is_not_installed()
 
 
 def test_sdist_holds_what_its_tests_and_pages_use():
-    grafted = re.findall(r"^graft (\S+)$", (ROOT / "MANIFEST.in").read_text(), re.MULTILINE)
+    manifest = (ROOT / "MANIFEST.in").read_text()
+    grafted = re.findall(r"^graft (\S+)$", manifest, re.MULTILINE)
     used = ("training", "tests", "tools", "notebooks", "docs", "pretrained", "benchmarks", ".ci")
     for folder in used:
         assert folder in grafted
         assert (ROOT / folder).is_dir()
+    templates = [*(ROOT / "training").rglob("*.jinja")]
+    (excluded,) = re.findall(r"^global-exclude (.+)$", manifest, re.MULTILINE)
+    assert templates
+    assert not [path for path in templates for pattern in excluded.split() if path.match(pattern)]
 
 
 @needs_core

@@ -110,7 +110,7 @@ def test_a_game_without_random_options_is_compared_with_what_is_given() -> None:
 @pytest.mark.usefixtures("registered")
 def test_an_option_that_the_game_does_not_take_is_named() -> None:
     assert isinstance(fastenv.make_game("Boards-v0", size=2), Boards)
-    with pytest.raises(ConfigError, match="'sise' is not an option of 'Boards-v0': there are size"):
+    with pytest.raises(ConfigError, match="'sise' is not an option of 'Boards-v0'; options: size"):
         fastenv.make_game("Boards-v0", sise=2)
 
 
@@ -127,3 +127,34 @@ def test_the_opponent_of_a_game_plays_unless_another_is_named() -> None:
     other = fastenv.FastVectorEnv(game, 2, opponent="fast")
     assert other.engine.opponent == "fast"
     assert BatchEngine(game, 2, "reference").num_agents == 2, "the engine shows all"
+
+
+class SlottedBoard:
+    """A game that can have the fields alone."""
+
+    __slots__ = STATE.names
+
+    def __init__(self) -> None:
+        start = Boards().create()
+        for name in STATE.names or ():
+            setattr(self, name, getattr(start, name))
+
+
+class Slotted(Boards):
+    """Boards whose games have ``__slots__``."""
+
+    def create(self):
+        return SlottedBoard()
+
+
+@pytest.mark.parametrize(("kind", "reused"), [(Boards, False), (Slotted, True)])
+def test_an_object_that_was_looked_at_shows_the_next_row_alone(kind: type, reused: bool) -> None:
+    boards = kind()
+    first, second = boards.create(), boards.create()
+    second.board, second.heat, second.flag, second.done = [[0] * 3, [-1] * 3], [2.0, 3.0], False, 1
+    second.rng = Rng(7)
+    shown = boards.unpack_seen(boards.pack(first))
+    again = boards.unpack_seen(boards.pack(second), shown)
+    assert (again is shown) is reused
+    assert boards.pack(again) == boards.pack(second)
+    assert boards.pack(boards.unpack_seen(boards.pack(first), again)) == boards.pack(first)

@@ -88,6 +88,21 @@ def test_what_sb3_keeps_of_a_step_is_not_overwritten_by_the_next():
     assert venv.engine.reward.max() < 100
 
 
+@pytest.mark.parametrize("call", ["step", "reset"])
+def test_a_refused_call_leaves_the_observation_that_is_held(call):
+    """The buffers take turns by what was returned, not by what was tried."""
+    venv = batch()
+    venv.seed(0)
+    venv.reset()
+    kept = venv.step(np.ones(N, np.int64))[0]
+    value = kept.copy()
+    venv.seed(0.5)
+    with pytest.raises(ValueError, match=r"out of range|seeds must be"):
+        venv.step(np.full(N, 3)) if call == "step" else venv.reset()
+    venv.step(np.ones(N, np.int64))
+    assert np.array_equal(kept, value)
+
+
 def test_a_single_buffer_would_be_overwritten():
     venv = batch()
     venv._obs = [venv._obs[0]] * 2

@@ -124,7 +124,7 @@ def packed(kind):
 WRONG = {
     "type of a field": (lambda g: packed("f8"), "shared: field 'bonus' must be float32 at byte 4"),
     "a field less": (lambda g: packed("f4"), "shared has no field 'size'"),
-    "no fields": (lambda g: np.zeros(1, np.uint8), "shared has no field 'goal'"),
+    "no fields": (lambda g: np.zeros(1, np.uint8), "shared must be a record of .*, got uint8"),
     "two records": (lambda g: np.zeros(2, RACE_SHARED), r"shared must be .* of shape \(1,\)"),
     "no axis": (lambda g: g.shared[0], "shared must be a NumPy array, got void"),
     "scalar": (lambda g: g.shared.reshape(()), r"of shape \(1,\)"),

@@ -80,6 +80,19 @@ def test_tensors_are_what_gymnasium_is_shown(game, mode, device):
     assert ended
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_no_step_between_close_and_reset(mode):
+    env = TorchVecEnv(vec_of("skull king", mode))
+    actions = env.reset(seed=1)[1]["action_mask"].int().argmax(dim=1)
+    env.close()
+    rows = env.engine.get_states()
+    with pytest.raises(fastenv.ResetNeededError, match="closed"):
+        env.step(actions)
+    assert np.array_equal(env.engine.get_states(), rows)
+    env.reset(seed=1)
+    env.step(actions)
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_nothing_is_copied_on_a_cpu(game):
     env = TorchVecEnv(vec_of(game))

@@ -153,11 +153,11 @@ def test_rows_that_are_none(backend):
     stuck = rows.copy()
     stuck["bot_rng"][2] = 0
     for wrong, message in (
-        (other, "dtype"),
-        (np.zeros(N), "dtype"),
-        (None, "dtype"),
-        ([1] * N, "dtype"),
-        (rows.tobytes(), "dtype"),
+        (other, "^rows"),
+        (np.zeros(N), "^rows"),
+        (None, "^rows"),
+        ([1] * N, "^rows"),
+        (rows.tobytes(), "^rows"),
         (rows[:4], "4 rows for 5 lanes"),
         (np.concatenate([rows, rows]), "10 rows for 5 lanes"),
         (rows.reshape(N, 1), "rows"),

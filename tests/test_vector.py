@@ -189,6 +189,22 @@ def test_unseeded_lanes_draw_from_np_random():
     assert np.array_equal(a.get_states(), b.get_states())
 
 
+def test_seeds_of_lanes_are_told_as_by_sync_vector_env():
+    ours, theirs = pair(AutoresetMode.NEXT_STEP)
+    assert ours.np_random_seed == (None,) * N
+    ours.reset()
+    drawn = ours.np_random_seed
+    rows = ours.get_states()
+    ours.reset(seed=list(drawn))
+    assert np.array_equal(ours.get_states(), rows)
+    lists = [list(range(5, 5 + 4 * N, 4)), [None, *range(70, 69 + N)]]
+    some = {"reset_mask": np.arange(N) % 2 == 0}
+    for seed, options in ((3, None), *((each, None) for each in lists), (90, some), (None, None)):
+        for vec in (ours, theirs):
+            vec.reset(seed=seed, options=options)
+        assert ours.np_random_seed == theirs.np_random_seed
+
+
 def test_a_pickled_vector_env_goes_on_as_the_original():
     vec, _ = pair(AutoresetMode.NEXT_STEP)
     vec.reset(seed=0)

@@ -646,6 +646,14 @@ class RaceGame(Game):
     def __reduce__(self) -> Any:
         return RaceGame._with_shared, (self._options, self.shared)
 
+    def with_shared(self, shared: Any, trusted: bool = False) -> "RaceGame":
+        """Return the race to another goal or with another bonus."""
+        mine = self.shared.copy()
+        if not 1 <= shared["goal"][0] <= 10**6:
+            raise ConfigError(f"shared: goal={shared['goal'][0]} must be 1..1000000")
+        mine["goal"], mine["bonus"] = shared["goal"], shared["bonus"]
+        return self.taken(RaceGame._with_shared(self._options, mine), shared, trusted)
+
     @staticmethod
     def _with_shared(options: Any, shared: Any) -> "RaceGame":
         game = RaceGame(*options)

@@ -69,7 +69,7 @@ def requirements(training: bool) -> list[str]:
     named = [*project["dependencies"]]
     if training:
         named += [*extras["sb3"], *extras["train"], *extras["notebooks"]]
-    return [each for each in named if not each.startswith("fastenv[")]
+    return [each for each in named if not each.startswith("fastenv-rl[")]
 
 
 def lowest(uv: str, leg: Leg, named: Sequence[str]) -> list[str]:

@@ -4,7 +4,15 @@ The modules here are commands: each parses, calls and prints, and ``python -m tr
 What they call lies in the packages; ``docs/design.md`` says what is where and who imports whom.
 """
 
+from __future__ import annotations
+
 import os
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what users take from here; it is imported below, when they do
+    from training.policies.load import load_policy
 
 __all__ = ["load_policy"]
 
@@ -14,6 +22,20 @@ __all__ = ["load_policy"]
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+
+def _say_interrupted(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Say of Ctrl-C while a command is being imported that it was one, and no more."""
+    if issubclass(kind, KeyboardInterrupt):
+        print("interrupted", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
+
+
+if sys.argv[:1] == ["-m"]:  # until the command itself is found; it says so afterwards
+    sys.excepthook = _say_interrupted
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,7 @@
 """Measure speed and learning: ``python -m training.benchmark_v9 [--config NAME ...] [--short]``.
 
-Parts: the configurations train stock MaskablePPO and report where the time goes and how many
+Parts: the configurations train stock MaskablePPO, of every game if asked for alone (``--only
+configs``), and report where the time goes, how fast the reward changes, and in Skull King how many
 official points it brought. The trainers are timed in turns: the native one beside stock MaskablePPO
 on the same work. The bars time the environment alone, beside a fill: what it costs this machine,
 in the same minute, only to write the same output bytes. The training bars hold our trainer to what
@@ -18,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import bars, bars_gameboy, benchmark, runs_md
-from training.bench.benchmark import GAMES, PARTS, STEPS
-from training.bench.configs import CONFIGS
+from training.bench import bars, bars_gameboy, benchmark, floors
+from training.bench.benchmark import GAMES, PARTS
+from training.bench.configs import CONFIGS, ROLLOUTS
 from training.evaluation import tables
 from training.run import files
 
@@ -29,14 +30,16 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.benchmark_v9", description=__doc__)
     parse.add_argument("--config", nargs="+", metavar="NAME", help=f"of {', '.join(CONFIGS)}")
-    parse.add_argument("--steps", type=int, help=f"timed steps of a repeat; default {STEPS:,}")
+    parse.add_argument(
+        "--steps", type=int, help=f"timed steps of a repeat; default {ROLLOUTS} rollouts"
+    )
     parse.add_argument("--repeats", type=int, default=3)
     parse.add_argument("--seconds", type=float, help="timed seconds of a repeat of a bar")
     parse.add_argument("--games", type=int, help="whole games before and after; 0 for none")
     parse.add_argument("--lanes", type=int, default=bars.LANES, help="of Skull King's bars")
     parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
     parse.add_argument("--short", action="store_true", help="a few minutes")
-    parse.add_argument("--game", choices=GAMES, help="only its bars")
+    parse.add_argument("--game", choices=GAMES, help="only its bars and configurations")
     parse.add_argument(
         "--max-mem-delta",
         type=int,
@@ -50,8 +53,17 @@ def parser() -> argparse.ArgumentParser:
         "--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show"
     )
     parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
-    parse.add_argument("--runs-md", type=Path, help="log the rows there, such as RUNS.md")
-    parse.add_argument("--allow-dirty", action="store_true", help="log uncommitted changes too")
+    parse.add_argument(
+        "--record", action="store_true", help="make it the record of its kind in benchmarks/"
+    )
+    parse.add_argument(
+        "--enforce-floor",
+        action="store_true",
+        help="exit 1 if something is slower than its floor by the newest record of the same thing",
+    )
+    parse.add_argument(
+        "--floor-share", type=float, default=floors.SHARE, metavar="X", help="of it; default 0.7"
+    )
     parse.add_argument(
         "--set",
         action="append",
@@ -69,19 +81,22 @@ def main(argv: list[str] | None = None) -> int:
     try:
         out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
         files.prepare("--out", out)
-        if args.runs_md is not None:
-            files.prepare("--runs-md", args.runs_md)
         rows = benchmark.measure(args, console)
         benchmark.write(out, rows)
         console.print(f"rows in {out}")
-        if args.runs_md is not None:
-            count = runs_md.log(out, args.runs_md, args.allow_dirty)
-            console.print(f"{count} lines appended to {args.runs_md}")
+        judged = floors.judge(rows, args.floor_share) if args.enforce_floor else []
+        if args.record:
+            console.print(f"it is the record {benchmark.keep(args, rows)}, and in the history")
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    below = [verdict for verdict in judged if not verdict["pass"]]
+    for verdict in below:
+        print(f"error: {floors.sentence(verdict)}", file=sys.stderr)
+    if judged:
+        console.print(floors.summary(judged, rows))
     missed = any(r["kind"] == "bar" and r["pass"] is False for r in rows)
-    return 1 if missed and args.enforce else 0
+    return 1 if below or (missed and args.enforce) else 0
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Runs the tests that need a CUDA device, times the bars of training on it, captured graphs and the
 device replay, and writes a record that says where the time of a step goes. Without a device it
-says so. Exit status: 1 if a test failed, else 0; bars are reported, not enforced.
+says so. As long as no record of it is in ``benchmarks/``, what concerns CUDA is untested. Exit
+status: 1 if a test failed, else 0; bars are reported, not enforced.
 """
 
 from __future__ import annotations

@@ -55,6 +55,9 @@ def parser() -> argparse.ArgumentParser:
     out = parse.add_argument_group("output")
     out.add_argument("--run-id", help="default: commit and UTC time")
     out.add_argument("--out", type=Path, default=record.FOLDER / "matrix")
+    out.add_argument(
+        "--record", action="store_true", help="make it the record of its kind in benchmarks/"
+    )
     out.add_argument("--resume", action="store_true", help="keep what this run has measured")
     return parse
 
@@ -69,6 +72,8 @@ def main(argv: list[str] | None = None) -> int:
         found = matrix.measure(args, console)
         matrix.show(found, console)
         console.print(f"written to {args.out / found['run_id']}")
+        if args.record:
+            console.print(f"it is the record {matrix.keep(found)}, and in the history")
     except (FastEnvError, ImportError, subprocess.TimeoutExpired) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

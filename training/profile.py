@@ -17,11 +17,11 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import floors, profile, record, runs_md, show
-from training.bench.play import BACKENDS, WORKLOADS
+from training.bench import floors, profile, record, show
+from training.bench.play import WORKLOADS
 from training.bench.profile import MINIBATCHES, MODES
 from training.evaluation import tables
-from training.run.config import RunConfig
+from training.run.config import BACKENDS, RunConfig
 
 
 def parser() -> argparse.ArgumentParser:
@@ -81,16 +81,20 @@ def _add_verdicts(parse: argparse.ArgumentParser) -> None:
     judge.add_argument(
         "--enforce-floor",
         action="store_true",
-        help=f"at least {floors.SHARE} of the newest committed record, steps per CPU second",
+        help="hold each mode to the newest record of the same thing, in steps per CPU second",
+    )
+    judge.add_argument(
+        "--floor-share", type=float, default=floors.SHARE, metavar="X", help="of it; default 0.7"
     )
     judge.add_argument("--max-mem-delta", type=float, metavar="MB", help="growth after warm-up")
 
     out = parse.add_argument_group("output")
     out.add_argument("--run-id", help="default: commit and UTC time")
     out.add_argument("--out", type=Path, default=record.FOLDER, help="folder of artefacts")
-    out.add_argument("--runs-md", type=Path, help="log the figures there, such as RUNS.md")
-    out.add_argument("--allow-dirty", action="store_true", help="log uncommitted changes too")
-    out.add_argument("--trend", action="store_true", help="only show the artefacts by commit")
+    out.add_argument(
+        "--record", action="store_true", help="make it the record of its environment in benchmarks/"
+    )
+    out.add_argument("--trend", action="store_true", help="only show all speeds by commit")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -99,14 +103,14 @@ def main(argv: list[str] | None = None) -> int:
     console = tables.console()
     try:
         if args.trend:
-            console.print(show.trend_table(record.BASELINES, args.out))
+            console.print(show.trend_table(args.out))
             return 0
         found, path = profile.report(args)
         show.show(found, console)
         console.print(f"written to {path}")
-        if args.runs_md is not None:
-            count = runs_md.log(path, args.runs_md, args.allow_dirty)
-            console.print(f"{count} lines appended to {args.runs_md}")
+        if args.record:
+            kept = record.keep(found)
+            console.print(f"it is the record {kept}, and in the history")
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     parse = argparse.ArgumentParser(prog="python -m training.protocol", description=__doc__)
     parse.add_argument("--seeds", "--seed-matrix", default="7,19,31", help="training seeds")
     parse.add_argument("--config", default=CONFIG, help="YAML or JSON file of training options")
-    parse.add_argument("--total-steps", type=int, help="decisions of each training")
+    parse.add_argument("--total-steps", help="decisions of each training, such as 2e6 or 2M")
     parse.add_argument(
         "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
     )

@@ -1,4 +1,4 @@
-"""Search for better options: ``python -m training.sweep``, with Optuna (``fastenv[sweep]``).
+"""Search for better options: ``python -m training.sweep``, with Optuna (``.[sweep]``).
 
 Every trial is one choice of the varied options, trained with every seed; its value is the mean over
 seeds of what its game is judged by, on the same evaluation games. The best of many trials is partly
@@ -50,7 +50,7 @@ try:
     from optuna.storages.journal import JournalFileBackend
     from optuna.trial import TrialState
 except ImportError as error:
-    raise ImportError("A sweep needs Optuna: pip install 'fastenv[sweep]'.") from error
+    raise ImportError("A sweep needs Optuna: pip install '.[sweep]'.") from error
 
 
 # -- what is varied --------------------------------------------------------------------------------

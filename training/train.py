@@ -9,19 +9,23 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.run.config import RunConfig, load_file
-from training.run.folder import RunError, RunFolder
+from training.run.folder import BusyError, RunError, RunFolder
 from training.run.layers import layered, parser
+from training.run.ticker import ticking
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes
 
 
-def options(args: argparse.Namespace) -> tuple[RunFolder | None, RunConfig]:
+def options(
+    args: argparse.Namespace, say: Callable[[str], None] | None = None
+) -> tuple[RunFolder | None, RunConfig]:
     """Return the folder of the run to go on with, if there is one, and the options of the run."""
     run = None
     if args.resume:
@@ -30,7 +34,7 @@ def options(args: argparse.Namespace) -> tuple[RunFolder | None, RunConfig]:
             raise RunError("--resume needs the --name of the run to go on with.")
         run = RunFolder.open(Path(args.runs) / name)
         run.continue_with(layered(args, run.config.to_dict()))
-    return run, layered(args, {}) if run is None else run.config
+    return run, layered(args, {}, say) if run is None else run.config
 
 
 def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
@@ -42,8 +46,6 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
         With nothing written.
     """
     run, config = options(args)
-    if "torch" not in sys.modules:  # to import it takes seconds on a busy machine
-        print(f"{config.env}, trainer {config.trainer}: loading", file=sys.stderr, flush=True)
     from training.callbacks.of_run import check
     from training.run import trainers
 
@@ -57,7 +59,7 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
 def follow(args: argparse.Namespace) -> int:
     """Train as one of torchrun's ranks behind the first, which says whatever there is to say."""
     try:
-        _, config = options(args)
+        _, config = options(args, say=lambda text: None)
         from training.ppo import run
 
         run.follow(config)
@@ -72,11 +74,18 @@ def main(argv: list[str] | None = None) -> int:
     if int(os.environ.get("RANK", 0)) > 0:
         return follow(args)
     try:
-        run, lanes = prepare(args)
-        from training.evaluation import tables
-        from training.run import trainers
+        with ticking("loading"):
+            run, lanes = prepare(args)
+            from training.evaluation import tables
+            from training.run import trainers
 
-        outcome = trainers.module_of(run.config.trainer).train(run, lanes, args.resume)
+        try:
+            outcome = trainers.module_of(run.config.trainer).train(run, lanes, args.resume)
+        except BusyError:  # its folder may look as if nobody had begun yet
+            raise
+        except BaseException:
+            run.discard_unless_begun()
+            raise
         console = tables.console()
         if not outcome.finished:
             runs = "" if args.runs == "runs" else f" --runs {shlex.quote(args.runs)}"
@@ -87,20 +96,20 @@ def main(argv: list[str] | None = None) -> int:
                 markup=False,
             )
             return 0
-        console.print(
-            f"{run.name}: {outcome.steps:,} decisions in {outcome.wall_s:.0f} s of training, "
-            f"in {run.path}"
-        )
-        evaluation = run.config.evaluation
-        if evaluation.after_training and not args.no_evaluation:
-            from training.evaluation.of_run import evaluate
+        if run.config.evaluation.after_training and not args.no_evaluation:
+            from training.evaluation.conclusion import conclude
 
-            evaluate(run, evaluation, console)
+            conclude(run, outcome, console)
+        else:
+            console.print(
+                f"{run.name}: {outcome.steps:,} decisions in {outcome.wall_s:.0f} s of training, "
+                f"in {run.path}"
+            )
     except (ConfigError, FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: the newest checkpoint is whole", file=sys.stderr)
+        print("interrupted: what there is of checkpoints is whole", file=sys.stderr)
         return 130
     return 0
 

@@ -18,7 +18,7 @@ from typing import Any
 from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
-from training.bench import vectorised
+from training.bench import history, vectorised
 from training.bench.benchmark import head
 from training.evaluation import tables
 from training.run import files
@@ -38,6 +38,9 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--steps", type=int, default=64, help="batch steps of a repeat")
     parse.add_argument("--repeats", type=int, default=3)
     parse.add_argument("--seed", type=int, default=0)
+    parse.add_argument(
+        "--record", action="store_true", help="make it the record of its environment in benchmarks/"
+    )
     parse.add_argument("--out", type=Path, help="FILE.json; FILE.csv is written beside it")
     return parse
 
@@ -53,17 +56,23 @@ def main(argv: list[str] | None = None) -> int:
             raise ConfigError(f"--num-envs {min(args.num_envs)}: must be at least 1.")
         if args.out is not None:
             files.prepare("--out", args.out)
+        if args.record:
+            history.check_clean()
         options = parse_assignments(args.set)
         plan = vectorised.Plan(args.env, options, args.actions, args.steps, args.repeats, args.seed)
         begin = head()
         rows = vectorised.rows(plan, args.ways, args.num_envs)
         tables.console().print(table(rows))
+        best = max(rows, key=lambda row: float(row["dps_total"]))
+        kept = ("vectorisation", "num_envs", "dps_total")
+        summary = {"best": {name: best[name] for name in kept}}
+        arguments = {**vars(args), "out": None if args.out is None else str(args.out)}
+        record = {**begin, "arguments": arguments, "summary": summary, "rows": rows}
+        if args.record:
+            path = history.RECORDS / f"vectorised-{rows[0]['env']}.json"
+            files.write_json(path, record)
+            history.keep(begin, rows, path)
         if args.out is not None:
-            arguments = {**vars(args), "out": str(args.out)}
-            best = max(rows, key=lambda row: float(row["dps_total"]))
-            kept = ("vectorisation", "num_envs", "dps_total")
-            summary = {"best": {name: best[name] for name in kept}}
-            record = {**begin, "arguments": arguments, "summary": summary, "rows": rows}
             files.write_json(args.out, record)
             files.write_text(args.out.with_suffix(".csv"), as_csv(rows))
     except FastEnvError as error:

@@ -112,6 +112,6 @@ if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     four_rounds = {"schedule": (1, 2, 3, 4), "reward": "points"}
     lanes = fastenv.make_vec("SkullKingFlat-v0", 256, autoreset_mode="same_step", **four_rounds)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = "cuda" if torch.cuda.is_available() else "cpu"  # untested on CUDA
     for k, mean in enumerate(train(TorchVecEnv(lanes, device), count, Settings())):
         print(f"{(k + 1) * 4096:9,} decisions: mean return {mean:6.2f}")

@@ -16,7 +16,7 @@ from gymnasium import spaces
 from fastenv.backend import Backend
 from fastenv.engine import BatchEngine
 from fastenv.env import as_game, as_int, check_render_mode, engine_for, observation_space, shown_obs
-from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError
+from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, show
 from fastenv.game import Game, Seats
 from fastenv.registry import make_game
 
@@ -24,7 +24,7 @@ try:
     from pettingzoo import AECEnv, ParallelEnv
 except ImportError as error:
     raise ImportError(
-        "fastenv.adapters.pettingzoo needs PettingZoo: pip install 'fastenv[pettingzoo]'"
+        "fastenv.adapters.pettingzoo needs PettingZoo: pip install 'fastenv-rl[pettingzoo]'"
     ) from error
 
 __all__ = ["GameAECEnv", "GameParallelEnv", "aec_env", "parallel_env"]
@@ -45,7 +45,7 @@ class _View:
         use_cython: bool | None,
         render_mode: str | None,
     ) -> None:
-        self.game, spec = game, game.spec
+        spec = game.spec
         self.render_mode = check_render_mode(game, render_mode)
         self.engine: BatchEngine = engine_for(game, 1, backend, use_numba, use_cython, 1)
         self.metadata: dict[str, Any] = {
@@ -61,6 +61,11 @@ class _View:
         self.action_spaces = {
             name: spaces.Discrete(spec.num_actions) for name in self.possible_agents
         }
+
+    @property
+    def game(self) -> Game:
+        """The game, with the shared record that its engine plays by."""
+        return self.engine.game
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of ``{"observation", "action_mask"}``, always the same object."""
@@ -97,7 +102,7 @@ class _View:
         number, allowed = as_int(action, f"{agent}: "), self.engine.num_actions - 1
         if not 0 <= number <= allowed:
             raise InvalidActionError(
-                f"{agent}: action {number} is out of range, allowed are 0..{allowed}"
+                f"{agent}: action {show(number)} is out of range, allowed are 0..{allowed}"
             )
         return number
 
@@ -240,7 +245,8 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
     mask, and what it sends is ignored; it may send nothing. ``infos`` have ``needs_action``, which
     is False for all once the episode is over, ``tau``, the frames since the agent's last decision,
     in games whose decisions last, and the columns of the game: of those with an entry an agent
-    (:class:`fastenv.game.GameSpec`) the agent's own.
+    (:class:`fastenv.game.GameSpec`) the agent's own. All of it is numbers, as TorchRL needs them:
+    ``env.game.shown(name, number)`` returns what another view shows where a column has labels.
     """
 
     def __init__(
@@ -317,18 +323,18 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
 
     def _as_array(self, actions: Mapping[str, int]) -> Array:
         if not isinstance(actions, Mapping):
-            raise InvalidActionError(f"actions must map agents to integers, got {actions!r}")
+            raise InvalidActionError(f"actions must map agents to integers, got {show(actions)}")
         for name in actions:
             if name not in self.possible_agents:
                 allowed = ", ".join(self.possible_agents)
-                raise InvalidActionError(f"actions: {name!r} must be one of {allowed}")
+                raise InvalidActionError(f"actions: {show(name)} must be one of {allowed}")
         engine, chosen = self.engine, np.zeros((1, len(self.agents)), np.int64)
         strict = engine.spec.illegal_actions == "raise"
         for k, (name, must) in enumerate(zip(self.agents, engine.needs_action()[0], strict=True)):
             if not must:  # what it sends is ignored
                 continue
             if name not in actions:
-                raise InvalidActionError(f"actions: that of {name!r} is missing, it must act")
+                raise InvalidActionError(f"actions: that of {show(name)} is missing, it must act")
             number = self._as_action(actions[name], name)
             if strict and not engine.mask[0, k, number]:
                 raise engine.illegal_action((0, k), number, name)
@@ -353,7 +359,7 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
         for name, column in engine.info.items():
             each = column[0] if column.shape[1:2] == (len(agents),) else [column[0]] * len(agents)
             for info, value in zip(infos, each, strict=True):
-                info[name] = self.game.shown(name, value.copy() if value.ndim else value.item())
+                info[name] = value.copy() if value.ndim else value.item()
         return dict(zip(agents, infos, strict=True))
 
 
@@ -386,7 +392,7 @@ def aec_env(
     if isinstance(game, str):
         if not _has_seats(game):
             raise ConfigError(
-                f"id {game!r}: its game has no option seats='all', by which players take turns"
+                f"id {show(game)}: its game has no option seats='all', by which players take turns"
             )
         config = {"seats": "all", **config}
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}

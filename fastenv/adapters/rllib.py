@@ -23,7 +23,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from fastenv.env import shown_obs
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from fastenv.vector import FastVectorEnv, StepBuffers
 
 RAY = "2.60"
@@ -82,13 +82,13 @@ class RLlibVectorEnv(VectorEnv[dict[str, Any], Array, Array]):
             raise ConfigError("env=None: env_config must name an environment, such as {'env': ID}")
         if options.get("agents", "one") != "one":
             raise ConfigError(
-                f"agents={options['agents']!r}: must be 'one': RLlib steps one agent, a scripted "
-                "opponent plays the others"
+                f"agents={show(options['agents'])}: must be 'one': RLlib steps one agent, a "
+                "scripted opponent plays the others"
             )
         self.vec = FastVectorEnv(game, info_mode="none", **options)
         if self.vec.autoreset_mode != AutoresetMode.NEXT_STEP:
             raise ConfigError(
-                f"autoreset_mode={options['autoreset_mode']!r}: must be 'next_step': from any "
+                f"autoreset_mode={show(options['autoreset_mode'])}: must be 'next_step': from any "
                 "other RLlib makes wrong episodes without a word"
             )
         self.engine, self.num_envs = self.vec.engine, self.vec.num_envs

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from fastenv.backend import Backend
+from fastenv.checks import plain
 from fastenv.engine import BatchEngine, aligned
 from fastenv.env import (
     FastEnv,
@@ -20,7 +21,7 @@ from fastenv.env import (
     one_seat,
     shown_obs,
 )
-from fastenv.errors import ResetNeededError
+from fastenv.errors import InvalidActionError, ResetNeededError, show
 from fastenv.registry import make_game
 
 try:
@@ -28,7 +29,7 @@ try:
     from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 except ImportError as error:
     raise ImportError(
-        "fastenv.adapters.sb3 needs Stable-Baselines3: pip install 'fastenv[sb3]'"
+        "fastenv.adapters.sb3 needs Stable-Baselines3: pip install 'fastenv-rl[sb3]'"
     ) from error
 
 __all__ = ["BatchVecEnv", "make_sb3_vec_env"]
@@ -112,9 +113,8 @@ class BatchVecEnv(VecEnv):
         self.success_column = success_column
         self.monitor = monitor
         self._render_mode = check_render_mode(engine.game, render_mode)
-        legal = engine.mask.view(np.bool_)
-        self._masks = [legal] if masks == "block" else list(legal)
         self._one_block = masks == "block"
+        self._show_masks()
         shape, dtype = engine.obs.shape, engine.obs.dtype
         self._fresh_obs = obs_buffers == "copy"
         self._obs = [aligned(shape, dtype) for _ in range(1 if self._fresh_obs else 2)]
@@ -131,11 +131,27 @@ class BatchVecEnv(VecEnv):
             "render_fps": 2,
         }
 
+    def _show_masks(self) -> None:
+        """Make what ``env_method("action_masks")`` returns over the engine's memory."""
+        legal = self.engine.mask.view(np.bool_)
+        self._masks = [legal] if self._one_block else list(legal)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: all but what lies over the engine's memory."""
+        return {name: value for name, value in vars(self).items() if name != "_masks"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on where the original stood."""
+        self.__dict__.update(state)
+        self._show_masks()
+
     def _next_obs(self) -> Array:
-        if self._fresh_obs:
-            return np.empty_like(self._obs[0])
+        return np.empty_like(self._obs[0]) if self._fresh_obs else self._obs[self._turn]
+
+    def _show(self, obs: Array) -> Any:
+        """Return what was written into :meth:`_next_obs`; only now the other buffer is next."""
         self._turn = 1 - self._turn
-        return self._obs[self._turn]
+        return shown_obs(obs, copy=False)
 
     def _infos(self) -> list[dict[str, Any]]:
         if self.engine.spec.has_tau:
@@ -153,11 +169,11 @@ class BatchVecEnv(VecEnv):
         self._reset_options()
         self._closed = False
         self.reset_infos = self._infos()
-        return shown_obs(obs, copy=False)
+        return self._show(obs)
 
     def step_async(self, actions: Array) -> None:
         """Remember the actions, integers of shape (n,)."""
-        self._actions = np.array(actions)
+        self._actions = plain("actions", actions, InvalidActionError).copy()
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
         """Take the step; ended lanes return the first observation of their next episode.
@@ -185,7 +201,7 @@ class BatchVecEnv(VecEnv):
             now = round(time.time() - self._started, 6)
             for j, i in enumerate(ended.tolist()):
                 infos[i] = self._final_info(i, shown_obs(final[j], copy=False), now)
-        return shown_obs(obs, copy=False), engine.reward.astype(np.float32), dones, infos
+        return self._show(obs), engine.reward.astype(np.float32), dones, infos
 
     def _final_info(self, i: int, final_obs: Any, now: float) -> dict[str, Any]:
         engine = self.engine
@@ -265,7 +281,7 @@ class BatchVecEnv(VecEnv):
             knob = method_name.removeprefix("set_")
             self._configure(lanes, knob, *method_args, **method_kwargs)
         else:
-            raise AttributeError(f"BatchVecEnv has no method {method_name!r}")
+            raise AttributeError(f"BatchVecEnv has no method {show(method_name)}")
         return [None] * len(lanes)
 
     def _configure(self, lanes: list[int], name: str, value: Any) -> None:
@@ -282,8 +298,8 @@ def _plain(value: Any) -> Any:
 
 
 def _choose(name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name}: {value!r} must be one of {', '.join(map(repr, allowed))}")
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name}: {show(value)} must be one of {', '.join(map(repr, allowed))}")
 
 
 def make_sb3_vec_env(

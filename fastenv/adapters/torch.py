@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show, show_reason
 from fastenv.vector import FastVectorEnv, StepBuffers
 
 try:
     import torch
 except ImportError as error:
-    raise ImportError("fastenv.adapters.torch needs torch: pip install 'fastenv[torch]'") from error
+    raise ImportError(
+        "fastenv.adapters.torch needs torch: pip install 'fastenv-rl[torch]'"
+    ) from error
 
 __all__ = ["TorchVecEnv"]
 
@@ -34,8 +36,8 @@ class TorchVecEnv:
         Of ``fastenv.make_vec``, in any autoreset mode; with ``agents="all"`` everything an agent
         sees or does has an axis of K behind that of the lanes. Its infos are not computed.
     device : str or torch.device
-        ``"cpu"``: the tensors are the engine's memory. A CUDA device: observations and masks are
-        written into pinned memory, and each step sends all of it in one copy.
+        ``"cpu"``: the tensors are the engine's memory. A CUDA device (untested): observations and
+        masks are written into pinned memory, and each step sends all of it in one copy.
 
     Attributes
     ----------
@@ -70,7 +72,7 @@ class TorchVecEnv:
 
     def __init__(self, vec: FastVectorEnv, device: str | torch.device = "cpu") -> None:
         if not isinstance(vec, FastVectorEnv):
-            raise ConfigError(f"vec={vec!r}: must be a FastVectorEnv, of fastenv.make_vec")
+            raise ConfigError(f"vec={show(vec)}: must be a FastVectorEnv, of fastenv.make_vec")
         self.vec, self.engine, self.num_envs = vec, vec.engine, vec.num_envs
         self.device = _device(device)
         engine = self.engine
@@ -83,7 +85,7 @@ class TorchVecEnv:
             tensors, out = self._block.tensors, StepBuffers(**self._block.arrays)
         self._advance: Callable[[Any], None] = partial(vec.step_into, out=out)
         if self._block is None and vec.autoreset_mode == AutoresetMode.SAME_STEP:
-            self._advance = self.engine.step_many  # which is all that the mode asks for
+            self._advance = self._step_in_place
         self.obs: Observation = tensors["obs"]
         self.mask: torch.Tensor = tensors["mask"].view(torch.bool)
         self.reward: torch.Tensor = tensors["reward"]
@@ -93,6 +95,29 @@ class TorchVecEnv:
         self._infos = {"action_mask": self.mask, "tau": self.tau}
         flags = (self.terminated, self.truncated)
         self._results = (self.obs, self.reward, *flags, self._infos)
+        self._send_all()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs; its tensors lie over the memory of its own engine."""
+        return {"vec": self.vec, "device": self.device}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on where the original stood."""
+        self.__init__(**state)  # type: ignore[misc]
+
+    def _step_in_place(self, actions: Any) -> None:
+        """Step as SAME_STEP does, which is all that it asks for."""
+        self.vec.check_open()
+        self.engine.step_many(actions)
+
+    def _send_all(self) -> None:
+        """Bring what the engine shows now to the device."""
+        if self._block is not None:
+            self._block.wait()
+            self.engine.refresh()
+            for name, array in self._block.arrays.items():
+                array[...] = getattr(self.engine, name)
+            self._block.send()
 
     def reset(
         self,
@@ -107,13 +132,8 @@ class TorchVecEnv:
         obs, infos
             ``infos`` has ``action_mask`` and ``tau``.
         """
-        if self._block is not None:
-            self._block.wait()
         self.vec.reset(seed=seed, options=options)
-        if self._block is not None:
-            for name, array in self._block.arrays.items():
-                array[...] = getattr(self.engine, name)
-            self._block.send()
+        self._send_all()
         return self.obs, self._infos
 
     def step(
@@ -219,12 +239,12 @@ def _device(device: str | torch.device) -> torch.device:
     try:
         chosen = torch.device(device)
     except (RuntimeError, TypeError) as error:
-        raise ConfigError(f"device={device!r}: {error}") from None
+        raise ConfigError(f"device={show(device)}: {show_reason(error)}") from None
     if chosen.type not in ("cpu", "cuda"):
-        raise ConfigError(f"device={device!r}: must be 'cpu' or a CUDA device")
+        raise ConfigError(f"device={show(device)}: must be 'cpu' or a CUDA device (untested)")
     if chosen.type == "cuda" and (chosen.index or 0) >= torch.cuda.device_count():
         raise ConfigError(
-            f"device={device!r}: torch finds {torch.cuda.device_count()} CUDA devices here"
+            f"device={show(device)}: torch finds {torch.cuda.device_count()} CUDA devices here"
         )
     return chosen
 

@@ -1,4 +1,4 @@
-"""Dr. Mario: falling pills against viruses, frame for frame as the console plays it.
+"""Dr. Mario: falling pills against viruses, frame by frame, by the rules of the console.
 
 ``DrMarioGame`` is the three implementations of this folder as one game; ``docs/drmario.md`` is the
 rule book.
@@ -33,7 +33,7 @@ from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import BOT_DTYPE, KNOBS_DTYPE, derived_dtype, shared_record, state_dtype
 from fastenv.drmario.steering import FrameSteering, PlacementSteering
 from fastenv.drmario.validate import validate_rows
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from fastenv.game import Compiled, Game, GameSpec, Steering
 from fastenv.rng import Rng
 
@@ -89,9 +89,14 @@ class DrMarioGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[DrMarioGame], tuple[DrMarioConfig]]:
+    def __reduce__(self) -> tuple[type[DrMarioGame], tuple[DrMarioConfig], dict[str, Any]]:
         """Rebuild from the config."""
-        return DrMarioGame, (self.config,)
+        return DrMarioGame, (self.config,), self.kept()
+
+    def with_shared(self, shared: Array, trusted: bool = False) -> DrMarioGame:
+        """Return the game with other rules, as far as `DrMarioConfig.with_rules` takes them."""
+        config = self.config.with_rules(shared["rules"][0])
+        return self.taken(DrMarioGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 
@@ -109,6 +114,9 @@ class DrMarioGame(Game):
 
     def unpack(self, row: Any) -> DrMario:
         return position.unpack(row, self.config, self.demo)
+
+    def unpack_seen(self, row: Any, game: DrMario | None = None) -> DrMario:
+        return self.unpack(row) if game is None else position.fill(game, row)
 
     def encode_obs(self, game: DrMario, out: Array) -> None:
         encoding.encode_obs(game, game.costs(), out)
@@ -162,12 +170,12 @@ class DrMarioGame(Game):
 
     def set_knob(self, knobs: Array, name: str, value: Any) -> None:
         if name not in KNOBS:
-            raise ConfigError(f"{name!r} is not a knob; there are {', '.join(KNOBS)}")
+            raise ConfigError(f"{show(name)} is not a knob; there are {', '.join(KNOBS)}")
         write_knobs(knobs, self.config.agents, {name: value})
 
     def get_knob(self, knobs: np.void, name: str) -> Any:
         if name not in KNOBS:
-            raise AttributeError(f"{name!r} is not a knob; there are {', '.join(KNOBS)}")
+            raise AttributeError(f"{show(name)} is not a knob; there are {', '.join(KNOBS)}")
         if name in ("level", "speed"):
             pair = knobs[name].tolist()
             values = [t.SPEEDS[value] for value in pair] if name == "speed" else pair

@@ -9,7 +9,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import greedy_action
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import Bot
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from fastenv.rng import Rng
 
 NAMES = tuple(bot.name.lower() for bot in Bot)
@@ -37,7 +37,7 @@ def bot_kind(name: str, placement: bool) -> Bot:
     allowed = names_of(placement)
     if not isinstance(name, str) or name not in allowed:
         where = "" if placement else " where decisions are frames"
-        raise ConfigError(f"bot {name!r}: must be one of {', '.join(allowed)}{where}")
+        raise ConfigError(f"bot {show(name)}: must be one of {', '.join(allowed)}{where}")
     return Bot[name.upper()]
 
 

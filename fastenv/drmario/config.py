@@ -12,7 +12,8 @@ import numpy as np
 from fastenv.drmario import tables as t
 from fastenv.drmario.layout import EXTRAS, OBS_DTYPES, OBSERVATIONS, PLACEMENT_EXTRAS, obs_record
 from fastenv.drmario.state import COEFFICIENTS, DEMO_DTYPE, KNOBS_DTYPE, RULES_DTYPE, Actions
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, FileError, show, unknown_keyword
+from fastenv.files import read_npz, show_path
 
 MODES = ("warp", "replay")
 ACTIONS = tuple(kind.name.lower() for kind in Actions)
@@ -23,7 +24,7 @@ FIXED = ("agents", "placement")  # by the ids
 
 
 def _refuse(name: str, value: object, allowed: str) -> ConfigError:
-    return ConfigError(f"{name}={value!r} is not possible: {name} must be {allowed}.")
+    return ConfigError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
 
 
 def _choice(name: str, value: object, allowed: Iterable[str]) -> int:
@@ -183,9 +184,11 @@ class DrMarioConfig:
             ("stack", not self.placement, 1),
             ("demo", not self.placement and self.agents == 1, None),
         ):
-            if not used and getattr(self, name) != default:
+            value = getattr(self, name)
+            other = value is not None if default is None else value != default
+            if not used and other:
                 kind = "placements" if self.placement else "frames"
-                raise _refuse(name, getattr(self, name), f"{default!r} where {self._who(kind)}")
+                raise _refuse(name, value, f"{default!r} where {self._who(kind)}")
 
     def _who(self, kind: str) -> str:
         return f"decisions are {kind}" + (" of two players" if self.agents == 2 else "")
@@ -210,9 +213,7 @@ class DrMarioConfig:
         for name in options:
             if name not in known:
                 listed = [*(n for n in known if n not in FIXED), *COEFFICIENTS]
-                raise ConfigError(
-                    f"{name!r} is not an option of Dr. Mario; options: {', '.join(listed)}."
-                )
+                raise unknown_keyword(name, "Dr. Mario", listed)
         return cls(**options, rewards=rewards)
 
     def replace(self, **changes: Any) -> Self:
@@ -236,6 +237,34 @@ class DrMarioConfig:
         row["candidates"] = self.candidates if "candidates" in self.extras else 0
         row["obs_bytes"], row["num_actions"] = self.obs_record().itemsize, self.num_actions
         return row
+
+    def with_rules(self, rules: np.void) -> Self:
+        """Return a config with the rules of a record that can change while games run.
+
+        Those that make rows, spaces or knobs are left as they are.
+
+        Parameters
+        ----------
+        rules : np.void
+            Of ``RULES_DTYPE``.
+
+        Raises
+        ------
+        ConfigError
+            A value that no config gives.
+        """
+        mine, changes = self.rules_record()[0], dict[str, Any]()
+        changed = [name for name in RULES_DTYPE.names or () if rules[name] != mine[name]]
+        if "replay" in changed:
+            changes["mode"] = MODES[_integer("replay", rules["replay"], 0, 1)]
+        for name, rule in (("extended_inputs", "extended_inputs"), ("seed_registry", "registry")):
+            if rule in changed:
+                changes[name] = bool(_integer(rule, rules[rule], 0, 1))
+        for name in ("max_wait_frames", "first_frame", "intro_frames"):
+            if name in changed:
+                changes[name] = int(rules[name])
+        paid = {name: float(rules[name]) for name in COEFFICIENTS if name in changed}
+        return self.replace(**changes, rewards=self.rewards | paid)
 
     @property
     def num_actions(self) -> int:
@@ -309,26 +338,23 @@ def read_demo(path: str | os.PathLike[str]) -> np.ndarray:
     """
     row = np.zeros(1, DEMO_DTYPE)
     names = {"board": "initial_board", "pills": "pill_table", "inputs": "input_table"}
-    if not isinstance(path, (str, os.PathLike)):  # open() would take a number for an open file
-        raise ConfigError(f"demo={path!r} is not possible: demo must be the path of a file.")
     try:
-        with open(path, "rb") as binary, np.load(binary, allow_pickle=False) as file:
-            arrays = {part: np.asarray(file[name]) for part, name in names.items()}
-    except OSError as error:
-        raise ConfigError(f"demo={str(path)!r} cannot be read: {error}.") from error
-    except Exception as error:  # of NumPy, zipfile or zlib, by what the file is instead
-        allowed = "an npz file with initial_board, pill_table and input_table"
-        raise _refuse("demo", str(path), allowed) from error
-    for part, array in arrays.items():
-        shape = DEMO_DTYPE[part].shape
+        # Recordings of the whole demo have many columns beside the tables.
+        arrays = read_npz(path, 1 << 20, tuple(names.values()))
+    except FileError as error:
+        raise ConfigError(f"demo: {error}") from error
+    for part, name in names.items():
+        array, shape = arrays[name], DEMO_DTYPE[part].shape
         if array.dtype != np.uint8 or array.shape != shape:
             raise ConfigError(
-                f"demo={str(path)!r}: {names[part]} is {array.dtype} of shape {array.shape}, "
+                f"demo: {show_path(path)}: {name} is {show(array.dtype)} of shape {array.shape}, "
                 f"must be uint8 of shape {shape}."
             )
         row[part] = array
     if not np.isin(row["board"], t.TILES).all():
-        raise ConfigError(f"demo={str(path)!r}: the cells of initial_board must be tiles.")
+        raise ConfigError(f"demo: {show_path(path)}: the cells of initial_board must be tiles.")
     if (row["pills"] >= t.NUM_PILLS).any():
-        raise ConfigError(f"demo={str(path)!r}: pill_table must have numbers below {t.NUM_PILLS}.")
+        raise ConfigError(
+            f"demo: {show_path(path)}: pill_table must have numbers below {t.NUM_PILLS}."
+        )
     return row

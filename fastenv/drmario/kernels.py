@@ -5,7 +5,7 @@ made of words by a few operations on all eight cells at once, cells of a word fr
 up. One observer serves all configurations, which it reads from the rules record; it finds players,
 and the parts of an observation, by their offsets.
 
-``cache=True`` notices changes in this file only: kernels use nothing from other modules but types
+The cache notices changes in this file only: kernels use nothing from other modules but types
 and ``pointers.py``. Constants are therefore repeated here; the tests hold them to ``tables.py`` and
 ``layout.py``.
 """
@@ -31,9 +31,10 @@ from fastenv.drmario.state import (
     state_dtype,
 )
 from fastenv.game import Compiled
+from fastenv.notice import cached_cfunc
 from fastenv.pointers import advance, reader
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
 _INLINED: dict[str, Any] = _HELPER | {"forceinline": True}
 
@@ -746,7 +747,7 @@ def _due(rules, known):
 def _cfuncs():
     """Return observer and reward as C functions, compiled or from the cache."""
 
-    @nb.cfunc(types.void(_bytes, _bytes, _shared, _bytes, _bytes), **_OPTIONS)
+    @cached_cfunc(types.void(_bytes, _bytes, _shared, _bytes, _bytes), **_OPTIONS)
     def observe(row, derived, shared, obs_out, mask_out):
         rules = nb.carray(shared, (1,))[0].rules
         for k in range(np.int64(rules.agents)):
@@ -756,7 +757,7 @@ def _cfuncs():
                 _observe(row, due, known, rules, k, advance(obs_out, rules.obs_bytes * k))
             _mask(due, known, rules, _read_bytes(mask_out, rules.num_actions * k))
 
-    @nb.cfunc(
+    @cached_cfunc(
         types.int32(_bytes, _bytes, _shared, types.CPointer(types.float32), _bytes), **_OPTIONS
     )
     def reward(row, derived, shared, reward_out, terms_out):
@@ -773,7 +774,7 @@ def _cfuncs():
 def _info_cfunc(agents):
     record = types.CPointer(nb.from_dtype(_by_player(agents)))
 
-    @nb.cfunc(types.void(_bytes, _bytes, _shared, record), **_OPTIONS)
+    @cached_cfunc(types.void(_bytes, _bytes, _shared, record), **_OPTIONS)
     def info(row, derived, shared, info_out):
         rules, out = nb.carray(shared, (1,))[0].rules, nb.carray(info_out, (1,))[0]
         for k in range(agents):

@@ -7,7 +7,7 @@ Fields and attributes have the same names; what a row holds a player is in the o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -37,18 +37,19 @@ class Record:
     ----------
     dtype : dtype
         Fields named ``unused...`` are 0.
+    but : collection of str
+        Fields to leave out.
     """
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: np.dtype[Any], but: Collection[str] = ()) -> None:
         self.size = dtype.itemsize
-        used = [name for name in dtype.names or () if not name.startswith("unused")]
+        names = [name for name in dtype.names or () if name not in but]
+        used = [name for name in names if not name.startswith("unused")]
         raw = [name for name in used if name in RAW]
         self._format = RowFormat(dtype[used], raw)
         where = self._format.fields
         self._lists = [(n, where[n]) for n in used if n in raw or isinstance(where[n], slice)]
-        self._numbers = {
-            name: where[name] for name in used if (name, where[name]) not in self._lists
-        }
+        self._numbers = [(n, where[n]) for n in used if (n, where[n]) not in self._lists]
         self._raw = [name in raw for name in used]
         self._get = attrgetter(*[f"{name}.state" if name == "rng" else name for name in used])
 
@@ -67,8 +68,8 @@ class Record:
     def unpack(self, thing: Any, part: Any) -> None:
         """Set an object's attributes from bytes."""
         values, attributes = self._format.unpack(part), vars(thing)
-        given = map(values.__getitem__, self._numbers.values())
-        attributes.update(zip(self._numbers, given, strict=True))
+        for name, at in self._numbers:
+            attributes[name] = values[at]
         for name, where in self._lists:
             if name == "rng":
                 thing.rng.state = [*values[where]]
@@ -77,6 +78,7 @@ class Record:
 
 
 _head, _player = Record(HEAD_DTYPE), Record(PLAYER_DTYPE)
+_head_seen = Record(HEAD_DTYPE, but=("rng", "reserve"))  # what pills will come is not shown
 _view = RowFormat(VIEW_DTYPE, ["board"])
 _agents = [
     Record(np.dtype(fields[len(HEAD_DTYPE.names or ()) + 1 :], align=True)) for fields in (ONE, TWO)
@@ -102,15 +104,33 @@ def unpack(row: Any, config: DrMarioConfig, demo: Any = None) -> DrMario:
     demo : ndarray, optional
         Of ``DEMO_DTYPE``.
     """
-    game = new_game(config, demo)
+    return fill(new_game(config, demo), row, _head)
+
+
+def fill(game: DrMario, row: Any, head: Record = _head_seen) -> DrMario:
+    """Write a row into a game that is there, by default without what encoding never reads.
+
+    Parameters
+    ----------
+    game : DrMario
+    row : object with the buffer protocol
+        See :func:`unpack`.
+    head : Record
+        What of the head is written.
+
+    Returns
+    -------
+    DrMario
+        ``game``.
+    """
     # of a record, bytes() first asks for a description of all its fields
     parts = _Parts(row.tobytes() if isinstance(row, np.void) else bytes(row))
-    _head.unpack(game, parts.take(_head.size))
+    head.unpack(game, parts.take(_head.size))
     for player in game.players:
         _player.unpack(player, parts.take(_player.size))
     agents = _agents[len(game.players) - 1]
     agents.unpack(game, parts.take(agents.size))
-    if config.stack > 1:
+    if game.config.stack > 1:
         game.stack = [list(parts.views()) for _ in game.players]
     return game
 
@@ -127,7 +147,6 @@ class _Parts:
         return self.row[self.at - size : self.at]
 
     def views(self) -> Iterator[list[Any]]:
-        """Return the frames of a player's stack."""
+        """Return the frames of a player's stack; a board that is only looked at stays bytes."""
         for _ in range(STACKED):
-            board, *registers = _view.unpack(self.take(VIEW_DTYPE.itemsize))
-            yield [[*board], *registers]
+            yield [*_view.unpack(self.take(VIEW_DTYPE.itemsize))]

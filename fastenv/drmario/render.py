@@ -149,7 +149,7 @@ def render_rgb(row: Any) -> np.ndarray:
         from fastenv.drmario import picture
     except ImportError as error:
         raise ImportError(
-            "Pictures of bottles need Pillow: pip install 'fastenv[notebooks]', or use "
+            "Pictures of bottles need Pillow: pip install 'fastenv-rl[notebooks]', or use "
             "render_mode='ansi'."
         ) from error
     return picture.draw(game_views(row))

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fastenv.drmario import tables as t
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 
 FILE = Path(__file__).with_name("seed_registry.npz")  # python -m tools.drmario_seeds writes it
 
@@ -60,4 +60,4 @@ def seed_of(name: str) -> tuple[int, int]:
         if name == seed_id(level, index):
             return level, int(seed)
     last = seed_id(t.LAST_VIRUS_LEVEL, t.REGISTRY_SEEDS - 1)
-    raise ConfigError(f"seed {name!r}: must be one of the registry, L00_S000 to {last}.")
+    raise ConfigError(f"seed {show(name)}: must be one of the registry, L00_S000 to {last}.")

@@ -16,16 +16,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
-from fastenv.game import Compiled, Game, GameSpec, StepTimes
+from fastenv.errors import ConfigError, StateError, show
+from fastenv.game import Compiled, Game, GameSpec, Steering, StepTimes, first_difference
 from fastenv.gameboy import encoding, lane_position
-from fastenv.gameboy.common import load_common
+from fastenv.gameboy.common import Common, load_common
 from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
 from fastenv.gameboy.environment import Environment
 from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixels_shape
 from fastenv.gameboy.render import render
 from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, TAIL_OF_LANE
-from fastenv.gameboy.validate import validate_lanes
+from fastenv.gameboy.steering import ButtonSteering
+from fastenv.gameboy.validate import validate_lanes, validate_rows
 
 __all__ = ["GameBoyConfig", "GameBoyGame", "make_game", "random_options"]
 
@@ -43,15 +44,17 @@ class GameBoyGame(Game):
     Parameters
     ----------
     config : GameBoyConfig
+    common : Common, optional
+        Files of the configuration that were already read.
     """
 
     goal = "Whatever the program is about; with Lantern Walk, four candles and the old song."
 
     presets = PRESETS
 
-    def __init__(self, config: GameBoyConfig) -> None:
+    def __init__(self, config: GameBoyConfig, common: Common | None = None) -> None:
         self.config = config
-        self.common = common = load_common(config)
+        self.common = common = load_common(config) if common is None else common
         self.shared = common.shared()
         pixels = (0.0, float(highest_pixel(config)))
         shown: dict[str, Any] = {"obs_dtype": np.dtype(np.uint8), "obs_bounds": pixels}
@@ -72,9 +75,31 @@ class GameBoyGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[GameBoyGame], tuple[GameBoyConfig]]:
+    def __reduce__(self) -> tuple[type[GameBoyGame], tuple[GameBoyConfig], dict[str, Any]]:
         """Rebuild from the config."""
-        return GameBoyGame, (self.config,)
+        return GameBoyGame, (self.config,), self.kept()
+
+    def with_shared(self, shared: Array, trusted: bool = False) -> GameBoyGame:
+        """Return the game with other start states, or numbers of `GameBoyConfig.with_shared`."""
+        config = self.config.with_shared(shared["head"][0], self.shared["head"][0])
+        made = GameBoyGame(config, replace(self.common, config=config))
+        starts = shared["starts"]
+        if first_difference(made.shared["starts"], starts) is not None:
+            if not trusted:
+                self._check_starts(starts[0])
+            record = made.shared.copy()
+            record["starts"] = starts
+            made.keep_shared(record)
+        return self.taken(made, shared, trusted)
+
+    def _check_starts(self, starts: Array) -> None:
+        """Refuse start states that no machine can be in; of their frames every byte is possible."""
+        dtype = self.common.starts.rows.dtype
+        rows = np.ascontiguousarray(starts[:, : dtype.itemsize]).view(dtype).reshape(-1)
+        try:
+            validate_rows(rows, self.common.cartridge)
+        except StateError as error:
+            raise StateError(f"shared: starts: {error}") from None
 
     # -- the reference ---------------------------------------------------------------------------
 
@@ -141,12 +166,12 @@ class GameBoyGame(Game):
 
     def set_knob(self, knobs: Array, name: str, value: Any) -> None:
         if name not in KNOBS:
-            raise ConfigError(f"{name!r} is not a knob; there is {', '.join(KNOBS)}")
+            raise ConfigError(f"{show(name)} is not a knob; there is {', '.join(KNOBS)}")
         write_start(knobs, value, len(self.common.starts.rows))
 
     def get_knob(self, knobs: np.void, name: str) -> Any:
         if name not in KNOBS:
-            raise AttributeError(f"{name!r} is not a knob; there is {', '.join(KNOBS)}")
+            raise AttributeError(f"{show(name)} is not a knob; there is {', '.join(KNOBS)}")
         number = int(knobs["start_state"])
         return None if number < 0 else number
 
@@ -169,6 +194,9 @@ class GameBoyGame(Game):
 
     def render(self, row: np.void, mode: str) -> Any:
         return render(row, self.common, mode)
+
+    def steering(self, row: np.void) -> Steering | None:
+        return ButtonSteering(row, self.common)
 
 
 def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any) -> dict[str, Any]:

@@ -2,21 +2,26 @@
 
 ``python -m fastenv.gameboy.acceptance FOLDER`` runs every ``.gb`` file in a folder, prints a table,
 and exits with 1 if one fails that is not expected to. A ROM passes when B, C, D, E, H and L hold
-3, 5, 8, 13, 21 and 34, and fails when all of them hold $42; or when it sends ``Passed`` or
-``Failed`` to the serial port. Those expected to fail stand in a file, one path a line, relative to
-a folder above; default is the list for the mooneye test suite that comes with the package.
+3, 5, 8, 13, 21 and 34, and fails when all of them hold $42; when it sends ``Passed`` or ``Failed``
+to the serial port; or when it writes a result, 0 for passed, before the bytes $DE, $B0, $61 at the
+beginning of the cartridge's RAM. Those expected to fail stand in a file, one path a line, relative
+to a folder above; default is the list of mooneye's and blargg's that comes with the package.
+``--out FILE`` writes what each ROM came to, with its hash, as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import sys
 import warnings
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from fastenv.errors import ConfigError
+from fastenv._version import __version__
+from fastenv.errors import ConfigError, FileError
 from fastenv.gameboy.cartridge import UnsupportedCartridgeError, load_cartridge
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import power_up_row
@@ -25,6 +30,7 @@ from fastenv.gameboy.tables import FRAME
 FRAMES = 3600  # a minute of the machine's time: some suites of many parts need most of it
 _PASSED = (3, 5, 8, 13, 21, 34)
 _FAILED = (0x42,) * 6
+_SIGNATURE, _RUNNING = b"\xde\xb0\x61", 0x80  # behind a result in RAM of the cartridge
 
 
 def run_rom(path: Path, frames: int = FRAMES) -> str:
@@ -47,7 +53,7 @@ def run_rom(path: Path, frames: int = FRAMES) -> str:
             cartridge = load_cartridge(path)
     except UnsupportedCartridgeError:
         return "unsupported"
-    except (OSError, ConfigError):  # the others are worth running all the same
+    except (FileError, ConfigError):  # the others are worth running all the same
         return "unreadable"
     console, text = Console(cartridge, power_up_row(cartridge)), b""
     while console.row["cyc"][0] < frames * FRAME:
@@ -75,18 +81,21 @@ def _verdict(console: Console, text: bytes) -> str:
         return "passed"
     if registers == _FAILED or b"Failed" in text:
         return "failed"
+    memory = row["cart"][:4].tobytes()
+    if memory[1:] == _SIGNATURE and memory[0] != _RUNNING:
+        return "failed" if memory[0] else "passed"
     return "locked" if row["locked"] else ""
 
 
 def read_expected(path: Path | None) -> list[str]:
-    """Return the paths of a list of ROMs that are expected to fail; None: of mooneye's.
+    """Return the paths of a list of ROMs that are expected to fail; None: of the package's.
 
     Raises
     ------
     ConfigError
         If it cannot be read.
     """
-    file = resources.files("fastenv.gameboy") / "mooneye.txt" if path is None else path
+    file = resources.files("fastenv.gameboy") / "acceptance.txt" if path is None else path
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -110,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parse.add_argument("folder", type=Path, help="with .gb files, at any depth")
     parse.add_argument("--expected", type=Path, metavar="FILE", help="ROMs expected to fail")
     parse.add_argument("--frames", type=int, default=FRAMES, help=f"at most; default {FRAMES}")
+    parse.add_argument("--out", type=Path, metavar="FILE", help="JSON of all results")
     args = parse.parse_args(argv)
     if args.frames < 1:
         parse.error(f"--frames {args.frames}: must be at least 1")
@@ -121,10 +131,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         expected = read_expected(args.expected)
         results = {path: run_rom(path, args.frames) for path in roms}
-    except ConfigError as error:
+        if args.out is not None:
+            args.out.write_text(_record(args.folder, results), encoding="utf-8")
+    except (ConfigError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return _report(args.folder, results, expected)
+
+
+def _record(folder: Path, results: dict[Path, str]) -> str:
+    """Return the results as JSON, each with the hash of the file."""
+    roms = {}
+    for path, result in results.items():
+        data = b"" if result == "unreadable" else path.read_bytes()
+        name = path.relative_to(folder).as_posix()
+        roms[name] = {"result": result, "sha256": hashlib.sha256(data).hexdigest()}
+    return json.dumps({"fastenv": __version__, "roms": roms}, indent=1) + "\n"
 
 
 def _report(folder: Path, results: dict[Path, str], expected: Sequence[str]) -> int:

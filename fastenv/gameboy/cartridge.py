@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastenv.errors import ConfigError
+from fastenv.files import read_regular, show_path
 from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc
 
 _HEADER_END = 0x150
@@ -67,9 +68,14 @@ class Cartridge:
 
 
 def load_cartridge(path: str | Path) -> Cartridge:
-    """Return the cartridge of a ROM file; see :func:`read_cartridge`."""
-    with Path(path).open("rb") as file:
-        return read_cartridge(file.read(_MOST_ROM + 1), str(path))
+    """Return the cartridge of a ROM file; see :func:`read_cartridge`.
+
+    Raises
+    ------
+    FileError
+        If it cannot be read, or is longer than any cartridge.
+    """
+    return read_cartridge(read_regular(path, _MOST_ROM), show_path(path))
 
 
 def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, FileError, show
 from fastenv.gameboy import frames
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
 from fastenv.gameboy.config import (
@@ -169,8 +169,8 @@ def read_rom(rom: str | Path) -> Cartridge:
         return read_cartridge(ours.read_bytes(), OURS)
     try:
         return load_cartridge(rom)
-    except OSError as error:
-        raise ConfigError(f"rom={str(rom)!r} cannot be read: {error}.") from error
+    except FileError as error:
+        raise ConfigError(f"rom: {error}") from error
 
 
 def load_common(config: GameBoyConfig) -> Common:
@@ -186,8 +186,8 @@ def load_common(config: GameBoyConfig) -> Common:
         states = POWER_UP if config.rom != OURS or config.kind == "pixels" else OURS
     if config.ram_fill == SEEDED and states != POWER_UP:
         raise ConfigError(
-            f"ram_fill={SEEDED!r} is not possible: states={str(states)!r} say what memory holds, "
-            f"only {POWER_UP!r} does not."
+            f"ram_fill={SEEDED!r} is not possible: states={show(str(states))} say what memory "
+            f"holds, only {POWER_UP!r} does not."
         )
     starts = load_starts(states, cartridge)
     number = config.start_state
@@ -200,8 +200,8 @@ def load_common(config: GameBoyConfig) -> Common:
         for event in config.renewing_events:
             if event >= ram_map.num_events:
                 raise ConfigError(
-                    f"renewing_events={config.renewing_events!r} is not possible: the RAM map has "
-                    f"{ram_map.num_events} events."
+                    f"renewing_events={show(config.renewing_events)} is not possible: the RAM "
+                    f"map has {ram_map.num_events} events."
                 )
     goal = goal_of(config, cartridge) if config.kind == "goal" else None
     return Common(config, cartridge, starts, goal, ram_map)

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.gameboy.frames import FORMATS, MODES, FrameFormat
 from fastenv.gameboy.state import Kind
 from fastenv.gameboy.tables import Key
@@ -30,15 +30,22 @@ KNOBS = ("start_state",)
 PRESETS: dict[str, dict[str, Any]] = {"scale": {"stack_k": 1, "pixels": "packed72x20"}}
 MAX_STEPS = {"goal": 512, "overworld": 2048}  # unless others are asked for
 MAX_COUNT = 2**31 - 1
+MAX_REWARD = 1_000_000  # of a term either way: rewards are float32, and returns their sums
 MAX_FRAMES, MAX_STACK, MAX_SLOTS = 3600, 64, 2**24
 # Bonuses of an overworld (docs/gameboy.md, 20), and options of a goal (docs/gameboy.md, 19).
 BONUSES = ("cell_bonus", "item_bonus", "dialogue_bonus", "event_bonus", "finish_bonus")
+# Options that a shared record may replace: where they stand in its rules.
+REPLACEABLE = {
+    **{name: name for name in ("sticky", "step_cost", "alpha", "goal_bonus", *BONUSES)},
+    **{"max_steps": "max_steps", "tau": "threshold", "k_consecutive": "k_consecutive"},
+    **{"frames_per_step": "frames_per_step", "release_after_frames": "release_after"},
+}
 GOAL_OPTIONS = ("goal", "step_cost", "alpha", "goal_bonus", "tau", "k_consecutive")
 WORLD_OPTIONS = ("ram_map", "visits", "renewing_events", *BONUSES)
 
 
 def _refuse(name: str, value: object, allowed: str) -> ConfigError:
-    return ConfigError(f"{name}={value!r} is not possible: {name} must be {allowed}.")
+    return ConfigError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
 
 
 def _choice(name: str, value: object, allowed: Iterable[str]) -> None:
@@ -197,14 +204,16 @@ class GameBoyConfig:
         given, known = self.allowed_buttons, CODECS[self.action_codec][1:]
         if given is None:
             return
-        if not isinstance(given, (tuple, list)) or not {*given} <= {*known}:
+        if not isinstance(given, (tuple, list)) or any(
+            not isinstance(name, str) or name not in known for name in given
+        ):
             raise _refuse("allowed_buttons", given, f"some of {', '.join(known)}")
         object.__setattr__(self, "allowed_buttons", tuple(given))
 
     def _check_goal(self) -> None:
         _path("goal", self.goal)
         for name in ("step_cost", "alpha", "goal_bonus", *BONUSES):
-            _number(name, getattr(self, name))
+            _number(name, getattr(self, name), -MAX_REWARD, MAX_REWARD)
         if self.tau is not None:
             _number("tau", self.tau, 0.0, 1.0)
         if self.k_consecutive is not None:
@@ -248,16 +257,43 @@ class GameBoyConfig:
             _choice("preset", preset, PRESETS)
         for name in options:
             if name not in known:
-                raise ConfigError(
-                    f"{name!r} is not an option of the Game Boy; options: "
-                    f"{', '.join([*known, 'preset'])}."
-                )
+                raise unknown_keyword(name, "the Game Boy", [*known, "preset"])
         steps = MAX_STEPS.get(options.get("kind", ""))
         return cls(**{"max_steps": steps, **PRESETS.get(preset, {}), **options})
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, validated again."""
         return replace(self, **changes)
+
+    def with_shared(self, head: np.void, mine: np.void) -> Self:
+        """Return a config with what can change while games run of the head of a shared record.
+
+        What makes rows, spaces or knobs, or belongs to a file, is left as it is.
+
+        Parameters
+        ----------
+        head, mine : np.void
+            Of ``SHARED_DTYPE``: what is asked for, and what this config gives.
+
+        Raises
+        ------
+        ConfigError
+            A value that no config gives.
+        """
+        changes: dict[str, Any] = {}
+        for name, field in REPLACEABLE.items():
+            if head["rules"][field] != mine["rules"][field]:
+                changes[name] = head["rules"][field].item()
+        if changes.get("max_steps") == 0:
+            changes["max_steps"] = None
+        if head["video_is_open"] != mine["video_is_open"]:
+            changes["strict_video_access"] = not head["video_is_open"]
+        if head["fixed_frames"] != mine["fixed_frames"]:
+            changes["frame_policy"] = FIXED if head["fixed_frames"] else LCD
+        if self.kind == "goal":  # its template was captured with steps of one length
+            changes.pop("frames_per_step", None)
+            changes.pop("release_after_frames", None)
+        return self.replace(**changes)
 
     @property
     def format(self) -> FrameFormat:

@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError, FastEnvError, FileError
+from fastenv.files import parse_json, read_regular, show_path
 from fastenv.gameboy import GameBoyGame, make_game
 from fastenv.gameboy.config import CODECS, OURS, GameBoyConfig
 from fastenv.gameboy.frames import unpack
@@ -33,6 +34,7 @@ from fastenv.gameboy.state import state_dtype
 
 Array = npt.NDArray[Any]
 TAU, K_CONSECUTIVE = 0.05, 2
+_LARGEST = 1 << 24  # bytes of a file of actions
 
 
 def read_actions(path: str | Path, config: GameBoyConfig) -> list[int]:
@@ -45,19 +47,20 @@ def read_actions(path: str | Path, config: GameBoyConfig) -> list[int]:
     """
     found = []
     try:
-        lines = Path(path).read_text("utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"actions={str(path)!r} cannot be read: {error}.") from error
+        lines = read_regular(path, _LARGEST).splitlines()
+    except FileError as error:
+        raise ConfigError(f"actions: {error}") from error
     for number, line in enumerate(lines, 1):
         try:
-            values = json.loads(line)
-        except ValueError:
+            values = parse_json(line, f"line {number}")
+        except FileError:
             values = None
         last = len(config.actions) - 1
         right = isinstance(values, list) and len(values) == 1 and type(values[0]) is int
         if not right or not 0 <= values[0] <= last:
             raise ConfigError(
-                f"actions={str(path)!r}: line {number} must be a list of one action, 0 to {last}."
+                f"actions: {show_path(path)}: line {number} must be a list of one action, 0 to "
+                f"{last}."
             )
         found.append(values[0])
     return found

@@ -6,20 +6,22 @@ import json
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, FileError, show
+from fastenv.files import read_json, read_npy
 from fastenv.gameboy.cartridge import Cartridge
-from fastenv.gameboy.config import MAX_COUNT, GameBoyConfig
+from fastenv.gameboy.config import MAX_COUNT, MAX_STACK, GameBoyConfig
 from fastenv.gameboy.frames import BLACK, FrameFormat
+from fastenv.gameboy.tables import HEIGHT, WIDTH
 
 OURS = ("lantern_walk",)
 SCHEMA_VERSION, PIPELINE_VERSION = 1, 1
 SHADE_LEVELS, METRIC = BLACK + 1, "l1_mean"
+_LARGEST_JSON = 1 << 14  # bytes
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,12 @@ def load_goal(goal: str | Path) -> GoalTemplate:
     if goal in OURS:
         folder = resources.files("fastenv.gameboy") / "data" / f"{goal}_goal"
     try:
-        values = json.loads((folder / "goal.json").read_text("utf-8"))
-        with (folder / "goal.npy").open("rb") as file:
-            shades = np.lib.format.read_array(file, allow_pickle=False)
-    except Exception as error:  # of many types, where a file is damaged: see starts.load_bank
-        why = shorten(f"{type(error).__name__} {error}", 200)
-        raise ConfigError(f"goal={str(goal)!r} cannot be read: {why}.") from error
+        values = read_json(folder / "goal.json", _LARGEST_JSON)
+        shades = read_npy(folder / "goal.npy", MAX_STACK * HEIGHT * WIDTH + _LARGEST_JSON)
+    except FileError as error:
+        raise ConfigError(f"goal: {error}") from error
     if not isinstance(values, dict):
-        raise ConfigError(f"goal={str(goal)!r}: goal.json must be an object.")
+        raise ConfigError(f"goal={show(str(goal))}: goal.json must be an object.")
     for name, kind in _TYPES.items():
         value = values.get(name)
         right = isinstance(value, (int, float) if kind is float else kind)
@@ -116,7 +116,7 @@ def load_goal(goal: str | Path) -> GoalTemplate:
 
 
 def _mismatch(goal: str | Path, field: str, value: Any, wanted: Any) -> ConfigError:
-    return ConfigError(f"goal={str(goal)!r}: {field} is {value!r}, must be {wanted}.")
+    return ConfigError(f"goal={show(str(goal))}: {field} is {show(value)}, must be {wanted}.")
 
 
 def _check(goal: str | Path, found: GoalTemplate) -> None:

@@ -1,7 +1,7 @@
 """Observation, mask, reward and info as Numba kernels; twins of ``encoding.py``.
 
 One observer serves all configurations, which it reads from the rules; frames and what a RAM map
-names it finds by their offsets in the row. ``cache=True`` notices changes in this file only:
+names it finds by their offsets in the row. The cache notices changes in this file only:
 kernels use nothing from other modules but types and ``pointers.py``. Constants are therefore
 repeated here; a test holds them to ``state.py``.
 """
@@ -18,9 +18,10 @@ from numba import njit, types
 from fastenv.game import Compiled
 from fastenv.gameboy import layout
 from fastenv.gameboy.state import EPISODE_DTYPE, KNOBS_DTYPE, SHARED_DTYPE, state_dtype
+from fastenv.notice import cached_cfunc
 from fastenv.pointers import reader
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
 
 GOAL, OVERWORLD = 1, 2  # Kind
@@ -158,7 +159,7 @@ _shared = types.CPointer(nb.from_dtype(SHARED_DTYPE))
 
 @lru_cache
 def _observe_cfunc():
-    @nb.cfunc(types.void(_bytes, _bytes, _shared, _bytes, _bytes), **_OPTIONS)
+    @cached_cfunc(types.void(_bytes, _bytes, _shared, _bytes, _bytes), **_OPTIONS)
     def observe(row, derived, shared, obs_out, mask_out):
         rules = nb.carray(shared, (1,))[0].rules
         at = _pixels(row, rules, obs_out)
@@ -175,7 +176,7 @@ def _observe_cfunc():
 def _reward_cfunc():
     float_out = types.CPointer(types.float32)
 
-    @nb.cfunc(types.int32(_bytes, _bytes, _shared, float_out, _bytes), **_OPTIONS)
+    @cached_cfunc(types.int32(_bytes, _bytes, _shared, float_out, _bytes), **_OPTIONS)
     def reward(row, derived, shared, reward_out, terms_out):
         """Write the terms of the kind and their sum, in their order."""
         rules = nb.carray(shared, (1,))[0].rules
@@ -203,7 +204,7 @@ def _info_cfunc(kind):
     """
     fields = [(name, of.replace("|b1", "|u1")) for name, of in layout.INFO[kind].descr if name]
     record = types.CPointer(nb.from_dtype(np.dtype(fields, align=True)))
-    compiled = nb.cfunc(types.void(_bytes, _bytes, _shared, record), **_OPTIONS)
+    compiled = cached_cfunc(types.void(_bytes, _bytes, _shared, record), **_OPTIONS)
 
     def info_pixels(row, derived, shared, info_out):
         _info(row, nb.carray(info_out, (1,))[0])

@@ -1,8 +1,9 @@
 """Play a ROM at the speed of the console, in a window or in the terminal.
 
 ``python -m fastenv.gameboy.play`` plays Lantern Walk, ``python -m fastenv.gameboy.play FILE`` a ROM
-of yours. The picture stands in the terminal as half blocks, 160 columns wide where there is room,
-else 80; with ``--window`` it has a window of its own (``pip install "fastenv[video]"``).
+of yours. The picture stands in the terminal as half blocks, 160 columns and 72 lines where there is
+room, else 80 and 36 or less; with ``--window`` it has a window of its own (``pip install
+"fastenv-rl[video]"``).
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError
-from fastenv.gameboy.cartridge import read_cartridge
+from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError, FileError
+from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.position import power_up_row
-from fastenv.gameboy.render import half_blocks
+from fastenv.gameboy.render import text_of
 from fastenv.gameboy.tables import CLOCK, FRAME, HEIGHT, WIDTH, Key
+from fastenv.startup import take_interrupts
 
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -132,7 +134,7 @@ class Terminal:
         self._left: dict[Key, int] = {}
         self._shown = ""
         columns, lines = shutil.get_terminal_size()
-        self._step = 1 if columns >= WIDTH and lines > HEIGHT // 2 else 2
+        self._room = columns, lines - 1
         sys.stdout.write("\x1b[?1049h\x1b[?25l\x1b[2J")
 
     def keys(self) -> int | None:
@@ -147,8 +149,7 @@ class Terminal:
 
     def show(self, picture: Picture) -> None:
         """Write the picture, if it is not there already."""
-        lines = half_blocks(picture[:: self._step, :: self._step])
-        text = "\x1b[K\r\n".join([*lines, HELP])
+        text = "\x1b[K\r\n".join([*text_of(picture, *self._room), HELP])
         if text != self._shown:
             sys.stdout.write(f"\x1b[H{text}\x1b[K")
             sys.stdout.flush()
@@ -180,7 +181,7 @@ class Window:
             import pygame
         except ImportError:
             raise BackendUnavailableError(
-                'a window needs pygame: pip install "fastenv[video]"'
+                'a window needs pygame: pip install "fastenv-rl[video]"'
             ) from None
         self._pygame: Any = pygame
         pygame.display.init()
@@ -229,9 +230,9 @@ def start(rom: Path | None) -> tuple[Machine, str]:
     """Return a machine with a ROM, by default Lantern Walk, at power-up; and the ROM's title."""
     shipped = resources.files("fastenv.gameboy") / "roms" / "lantern_walk.gb"
     try:
-        cartridge = read_cartridge((rom or shipped).read_bytes(), str(rom or shipped))
-    except OSError as error:
-        raise ConfigError(f"rom: cannot read {rom}: {error.strerror}") from None
+        cartridge = load_cartridge(rom or Path(str(shipped)))
+    except FileError as error:
+        raise ConfigError(f"rom: {error}") from None
     try:
         from fastenv.gameboy.console import Console
     except ImportError:
@@ -281,6 +282,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
     options = parser.parse_args(argv)
     try:
+        take_interrupts()
         return play_rom(options.rom, window=options.window, scale=options.scale)
     except FastEnvError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -5,13 +5,13 @@ A map is data, a JSON file (docs/gameboy.md, 20); that of Lantern Walk is the da
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, FileError, show
+from fastenv.files import read_json, show_path
 from fastenv.gameboy.state import MAX_EVENT_BYTES, Place, state_dtype
 from fastenv.gameboy.tables import ECHO, HRAM, WRAM
 
@@ -30,6 +30,8 @@ PLACES = {
     "stage": (Place.STAGE,),
     "done": (Place.DONE,),
 }
+
+_LARGEST = 1 << 20  # bytes of a file
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,10 @@ def load_ram_map(path: str | Path) -> RamMap:
     ours = resources.files("fastenv.gameboy") / "roms" / f"{path}.json"
     source: Any = ours if path in OURS else Path(path)
     try:
-        data = json.loads(source.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"ram_map={str(path)!r} cannot be read: {error}.") from error
-    return _read(data, str(path))
+        data = read_json(source, _LARGEST)
+    except FileError as error:
+        raise ConfigError(f"ram_map: {error}") from error
+    return _read(data, show_path(path))
 
 
 def _read(data: Any, path: str) -> RamMap:
@@ -128,12 +130,14 @@ def _read(data: Any, path: str) -> RamMap:
 def _number(path: str, name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
         return value
-    raise ConfigError(f"ram_map={path!r}: {name}={value!r} must be an integer, {low} to {high}.")
+    raise ConfigError(
+        f"ram_map={path!r}: {name}={show(value)} must be an integer, {low} to {high}."
+    )
 
 
 def _numbers(path: str, name: str, values: Any) -> tuple[int, ...]:
     if not isinstance(values, list):
-        raise ConfigError(f"ram_map={path!r}: {name}={values!r} must be a list of integers.")
+        raise ConfigError(f"ram_map={path!r}: {name}={show(values)} must be a list of integers.")
     return tuple(_number(path, name, value, 0, 256) for value in values)
 
 
@@ -150,6 +154,6 @@ def _address(path: str, name: str, value: Any, size: int) -> int:
         if WRAM <= number <= last < ECHO or HRAM <= number <= last < 0xFFFF:
             return number
     raise ConfigError(
-        f"ram_map={path!r}: {name}={value!r} must be an address of WRAM, $C000 to $DFFF, or of "
+        f"ram_map={path!r}: {name}={show(value)} must be an address of WRAM, $C000 to $DFFF, or of "
         "HRAM, $FF80 to $FFFE."
     )

@@ -1,4 +1,4 @@
-"""Pictures of a row for people: the newest frame of its stack as text or as colours."""
+"""Pictures of a row for people: the display of 160 by 144 as text or as colours."""
 
 from __future__ import annotations
 
@@ -8,43 +8,97 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.gameboy.common import Common
-from fastenv.gameboy.frames import BLACK, unpack
+from fastenv.gameboy.frames import BLACK, WHOLE, unpack
+from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.tables import HEIGHT, WIDTH
+from fastenv.gameboy.validate import validate_rows
+
+Picture = npt.NDArray[np.uint8]
 
 # Of the shades, from white to black.
 _INKS = " ░▒█"  # seen where there are no colours
 _TERMINAL = (255, 248, 240, 232)  # colours of a terminal with 256
 _COLORS = np.array([[255, 255, 255], [170, 170, 170], [85, 85, 85], [0, 0, 0]], np.uint8)
-_WIDEST = 84  # columns of text
-_ENLARGED = 2  # frames of at most half the picture's width
+_SIZES = (1, 2, 3, 4, 6, 8)  # pixels of the display across and down that make one of the text
+_COLUMNS, _LINES = 80, 36  # of text that goes anywhere
 assert len(_INKS) == len(_COLORS) == BLACK + 1
 
 
-def shades_of(row: np.void, common: Common) -> npt.NDArray[np.uint8]:
-    """Return the newest frame of a row, shape (H, W), in shades from 0 (white) to 3."""
-    form = common.config.format
-    shades = np.array(unpack(row["stack"][-1].tobytes()), np.uint8)
-    return shades.reshape(len(form.ys), len(form.xs))
+def display(row: np.void, common: Common) -> Picture:
+    """Return the display of a row, shape (144, 160), in shades from 0 (white) to 3.
+
+    A row holds only the pixels that its frames have. If these are all, ``pixels="160x144"``, the
+    newest frame is the display. Otherwise it is the picture that the machine draws next: a copy of
+    it runs on for one frame, 1/60 s, with the keys as they are. The two differ where something
+    moved in that frame.
+
+    Raises
+    ------
+    StateError
+        If no machine can be in that row.
+    """
+    if common.config.format == WHOLE:
+        shades = np.array(unpack(row["stack"][-1].tobytes()), np.uint8)
+        return shades.reshape(HEIGHT, WIDTH)
+    machine = np.zeros(1, state_dtype(common.cartridge.ram_size))
+    for name in machine.dtype.names or ():
+        machine[0][name] = row[name]
+    return next_picture(machine, common)
+
+
+def next_picture(machine: npt.NDArray[Any], common: Common) -> Picture:
+    """Return what a machine, shape (1,), draws next, shape (144, 160), in shades.
+
+    Raises
+    ------
+    StateError
+        If no machine can be in that state.
+    """
+    try:
+        from fastenv.gameboy.console import Console
+    except ImportError:  # without the compiled core it takes a moment longer
+        validate_rows(machine, common.cartridge)
+        reference = common.machine(machine)
+        reference.run_frame()
+        return np.frombuffer(bytes(reference.ppu.picture), np.uint8).reshape(HEIGHT, WIDTH)
+    strict, fixed = common.machine_options
+    console = Console(common.cartridge, machine, strict_video_access=strict, fixed_frames=fixed)
+    console.run_frame()
+    return console.picture
 
 
 def render(row: np.void, common: Common, mode: str) -> Any:
-    """Draw the newest frame: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3).
+    """Draw the display: ``ansi`` returns str, ``rgb_array`` uint8 of shape (144, 160, 3).
 
-    Text is of half blocks, see :func:`half_blocks`.
+    Text is of half blocks, 36 lines of 80 columns below one that names the step. What is seen,
+    :func:`display` says.
     """
-    shades = shades_of(row, common)
+    shades = display(row, common)
     if mode == "ansi":
-        return ansi(shades, f"step {int(row['ep_length'])}")
-    size = 1 if shades.shape[1] > 100 else _ENLARGED
-    return _COLORS[shades].repeat(size, axis=0).repeat(size, axis=1)
+        return "\n".join([title(row), *text_of(shades, _COLUMNS, _LINES)])
+    return _COLORS[shades]
 
 
-def ansi(shades: npt.NDArray[np.uint8], title: str) -> str:
-    """Return a frame as text of at most 84 columns, two lines of pixels a line."""
-    step = 1 if shades.shape[1] <= _WIDEST else 2
-    return "\n".join([title, *half_blocks(shades[::step, ::step])])
+def title(row: np.void) -> str:
+    """Return a line that says how far the episode is."""
+    return f"step {int(row['ep_length'])}"
 
 
-def half_blocks(shades: npt.NDArray[np.uint8]) -> list[str]:
+def text_of(shades: Picture, columns: int, lines: int) -> list[str]:
+    """Return a picture as lines of half blocks, as large as fits: every 1st to 8th pixel.
+
+    Parameters
+    ----------
+    shades : ndarray of uint8, shape (144, 160)
+    columns, lines : int
+        What there is room for; the smallest text has 20 columns and 9 lines.
+    """
+    fitting = [k for k in _SIZES if columns * k >= WIDTH and 2 * lines * k >= HEIGHT]
+    step = min(fitting, default=_SIZES[-1])
+    return half_blocks(shades[::step, ::step])
+
+
+def half_blocks(shades: Picture) -> list[str]:
     """Return lines of text, two pixels one above the other a character, in shades of gray.
 
     Without colours a character shows which of the two is darker, or how dark both are.

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import StateError
+from fastenv.errors import FileError, StateError, show
+from fastenv.files import parse_json, read_regular, show_path
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.validate import validate_rows
@@ -44,33 +45,34 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
 
     Raises
     ------
+    FileError
+        If it cannot be read, or is longer than any of this cartridge.
     StateError
         Naming the file and what is wrong: no save state, another version or ROM, cut short, or a
         row that no machine can be in.
     """
-    dtype = state_dtype(cartridge.ram_size)
-    with Path(path).open("rb") as file:
-        content = file.read(_LONGEST_HEADER + dtype.itemsize + 2)  # one more is too long
+    dtype, name = state_dtype(cartridge.ram_size), show_path(path)
+    content = read_regular(path, _LONGEST_HEADER + dtype.itemsize)
     head, _, body = content.partition(b"\n")
     header = _header(head)
-    for name, wanted in (("format", FORMAT), ("version", VERSION)):
-        if header.get(name) != wanted:
-            raise StateError(f"{path}: {name} is {header.get(name)!r}, must be {wanted!r}")
+    for field, wanted in (("format", FORMAT), ("version", VERSION)):
+        if header.get(field) != wanted:
+            raise StateError(f"{name}: {field} is {show(header.get(field))}, must be {wanted!r}")
     if header.get("rom_sha256") != cartridge.sha256:
+        given = show(header.get("rom_sha256"))
         raise StateError(
-            f"{path}: rom_sha256 is {header.get('rom_sha256')!r}: of another ROM than this one, "
-            f"{cartridge.sha256!r}"
+            f"{name}: rom_sha256 is {given}: of another ROM than this one, {cartridge.sha256!r}"
         )
     if not header.get("row") == len(body) == dtype.itemsize:
         raise StateError(
-            f"{path}: row has {len(body)} bytes, must have {dtype.itemsize}: the file is cut short "
+            f"{name}: row has {len(body)} bytes, must have {dtype.itemsize}: the file is cut short "
             "or damaged"
         )
     row = np.frombuffer(body, dtype).copy()
     try:
         validate_rows(row, cartridge)
     except StateError as error:
-        raise StateError(f"{path}: {error}") from None
+        raise StateError(f"{name}: {error}") from None
     return row
 
 
@@ -79,7 +81,7 @@ def _header(line: bytes) -> dict[str, Any]:
     if len(line) > _LONGEST_HEADER:
         return {}
     try:
-        header = json.loads(line)
-    except ValueError:
+        header = parse_json(line, "the header")
+    except FileError:
         return {}
     return header if isinstance(header, dict) else {}

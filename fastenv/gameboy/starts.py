@@ -9,13 +9,13 @@ import json
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, StateError
+from fastenv.errors import ConfigError, FileError, StateError, show
+from fastenv.files import open_regular, parse_json, read_npz, show_path
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.frames import WHOLE, FrameFormat
 from fastenv.gameboy.position import power_up_row, unpack
@@ -32,6 +32,7 @@ BANKS = (
     *("lantern_walk_dark", "lantern_walk_dark_held_out"),  # before the flame
 )
 FORMAT, VERSION = "fastenv-gb-bank", 1
+LARGEST = 1 << 27  # bytes of a bank: a batch needs some times as many
 
 
 @dataclass(frozen=True)
@@ -70,22 +71,23 @@ def load_starts(states: str | Path, cartridge: Cartridge) -> Starts:
     Raises
     ------
     ConfigError
-        If there is no such file.
+        If there is no such file, or it is none of these.
     StateError
         Naming the file and what is wrong with it, such as that it is of another ROM.
     """
     if states == POWER_UP:
         return single(power_up_row(cartridge), cartridge)
-    path: Any = Path(states)
+    path: Any = states
     if states in BANKS:
         path = resources.files("fastenv.gameboy") / "data" / f"{states}.npz"
     try:
-        with path.open("rb") as file:
-            if file.read(2) == b"PK":  # as all .npz files begin
-                return load_bank(path, cartridge)
-    except OSError as error:
-        raise ConfigError(f"states={str(states)!r} cannot be read: {error}.") from error
-    return single(load_state(path, cartridge), cartridge)
+        with open_regular(path, LARGEST) as file:
+            is_bank = file.read(2) == b"PK"  # as all .npz files begin
+        if is_bank:
+            return load_bank(path, cartridge)
+        return single(load_state(path, cartridge), cartridge)
+    except FileError as error:
+        raise ConfigError(f"states: {error}") from error
 
 
 def single(row: Array, cartridge: Cartridge) -> Starts:
@@ -129,31 +131,31 @@ def load_bank(path: Any, cartridge: Cartridge) -> Starts:
 
     Raises
     ------
+    FileError
+        If it cannot be read, is no bank, or damaged.
     StateError
-        Naming the file and what is wrong: no bank, another version or ROM, cut short, or a row
-        that no machine can be in.
+        Naming the file and what is wrong: another version or ROM, or a row that no machine can be
+        in.
     """
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            header = json.loads(arrays["header"].tobytes())
-            rows, frames = arrays["rows"], arrays["frames"]
-    except OSError:
-        raise
-    except Exception as error:  # of many types: zipfile, zlib, NumPy and the tokenizer have theirs
-        why = shorten(f"{type(error).__name__} {error}", 120)
-        raise StateError(f"{path}: is no bank of states, or damaged: {why}") from None
+    arrays, name = read_npz(path, LARGEST, ("header", "rows", "frames")), show_path(path)
+    header = parse_json(arrays["header"].tobytes(), f"{name}: header")
+    rows, frames = arrays["rows"], arrays["frames"]
     wanted = {"format": FORMAT, "version": VERSION, "rom_sha256": cartridge.sha256}
-    for name, value in wanted.items():
-        given = header.get(name) if isinstance(header, dict) else None
+    for field, value in wanted.items():
+        given = header.get(field) if isinstance(header, dict) else None
         if given != value:
-            raise StateError(f"{path}: {name} is {given!r}, must be {value!r}")
+            raise StateError(f"{name}: {field} is {show(given)}, must be {value!r}")
     dtype = state_dtype(cartridge.ram_size)
-    for name, array, size in (("rows", rows, dtype.itemsize), ("frames", frames, WHOLE.plane)):
-        if array.dtype != np.uint8 or array.shape != (len(rows), size) or not len(rows):
-            raise StateError(f"{path}: {name} must be uint8 of shape (S, {size}), S at least 1")
+    count = rows.shape[0] if rows.ndim else 0
+    for field, array, size in (("rows", rows, dtype.itemsize), ("frames", frames, WHOLE.plane)):
+        if array.dtype != np.uint8 or array.shape != (count, size) or not count:
+            raise StateError(
+                f"{name}: {field} is {show(array.dtype)} of shape {show(array.shape)}, must be "
+                f"uint8 of shape (S, {size}), S at least 1"
+            )
     states = np.ascontiguousarray(rows).view(dtype).reshape(-1)
     try:
         validate_rows(states, cartridge)
     except StateError as error:
-        raise StateError(f"{path}: {error}") from None
+        raise StateError(f"{name}: {error}") from None
     return Starts(states, frames)

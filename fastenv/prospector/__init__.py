@@ -72,9 +72,14 @@ class ProspectorGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[ProspectorGame], tuple[ProspectorConfig]]:
+    def __reduce__(self) -> tuple[type[ProspectorGame], tuple[ProspectorConfig], dict[str, Any]]:
         """Rebuild from the config."""
-        return ProspectorGame, (self.config,)
+        return ProspectorGame, (self.config,), self.kept()
+
+    def with_shared(self, shared: Array, trusted: bool = False) -> ProspectorGame:
+        """Return the game with another ``time_max``; constants are constant."""
+        config = ProspectorConfig(time_max=float(shared["rules"]["time_max"][0]))
+        return self.taken(ProspectorGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import InvalidActionError
+from fastenv.checks import plain, where
+from fastenv.errors import InvalidActionError, show
 from fastenv.prospector.tables import NUM_ACTIONS
 
 Array = npt.NDArray[Any]
 
 
+@dataclass(frozen=True)
 class AnyWholeNumber:
     """Numbers that are no action become -1 or ``NUM_ACTIONS``, which the rules deal with.
 
-    Booleans and whole floats count as integers.
+    Booleans and whole floats count as integers, and integers may be of any size.
     """
 
     def encode(self, action: Any) -> int:
@@ -27,23 +30,25 @@ class AnyWholeNumber:
         InvalidActionError
             Not one number, or not a whole one.
         """
+        number = action
         if type(action) is not int:  # a single step is short: most actions go the short way
-            value = np.asarray(action)
-            kind = value.dtype.kind
-            whole = kind in "iub" or (kind == "f" and not value.ndim and float(value).is_integer())
-            if value.ndim or not whole:
+            value = plain("action", action, InvalidActionError)
+            whole = None if value.ndim else _whole(value)
+            if whole is None:
                 raise InvalidActionError(
-                    f"action must be an integer, got {action!r} ({type(action).__name__})"
+                    f"action must be an integer, got {show(action)} ({type(action).__name__})"
                 )
-            action = int(value)
-        number: int = action
+            number = whole
         if 0 <= number < NUM_ACTIONS:
-            return number
+            return int(number)
         return -1 if number < 0 else NUM_ACTIONS
 
     def encode_many(self, actions: Array, out: npt.NDArray[np.int32]) -> None:
         """Write actions between -1 and ``NUM_ACTIONS``, shape (n,)."""
         kind = actions.dtype.kind
+        if kind == "O":  # what NumPy makes of integers from 2**64 on
+            out[:] = [self._encode_lane(lane, each) for lane, each in enumerate(actions)]
+            return
         if kind in "fb":
             whole = np.isfinite(actions) & (np.trunc(actions) == actions)
             if not whole.all():
@@ -59,3 +64,19 @@ class AnyWholeNumber:
             np.minimum(out, NUM_ACTIONS, out=out)
         else:
             np.copyto(out, np.clip(actions, low, NUM_ACTIONS), casting="unsafe")
+
+    def _encode_lane(self, lane: int, action: object) -> int:
+        try:
+            return self.encode(action)
+        except InvalidActionError as error:
+            raise InvalidActionError(f"{where(lane)}: {error}") from None
+
+
+def _whole(value: Array) -> int | None:
+    """Return the whole number of an array without axes, or None."""
+    if value.dtype.kind not in "iubfO":
+        return None
+    number = value.item()
+    if isinstance(number, (float, np.floating)) and float(number).is_integer():
+        return int(number)
+    return int(number) if isinstance(number, (int, np.integer, np.bool_)) else None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from fastenv.prospector.arithmetic import clamp, f32, sum6
 from fastenv.prospector.layout import (
     ASTEROID_SIZE,
@@ -44,6 +44,7 @@ class Bot(IntEnum):
     RANDOM = 5
     MASKED_RANDOM = 6
     SHORT_HAUL = 7
+    RICH_HAUL = 8
 
 
 TARGET = 3  # pge: what the market timer deals in
@@ -62,7 +63,7 @@ def bot_kind(name: str) -> Bot:
     names = {bot.name.lower(): bot for bot in Bot}
     key = "".join(name.lower().split()) if isinstance(name, str) else ""
     if key not in names:
-        raise ConfigError(f"bot {name!r}: must be one of {', '.join(names)}")
+        raise ConfigError(f"bot {show(name)}: must be one of {', '.join(names)}")
     return names[key]
 
 
@@ -97,8 +98,12 @@ def bot_action(kind: int, obs: Any, mask: Any, rng: Rng, target: int = TARGET) -
         return cautious_scanner(view)
     if kind == Bot.SHORT_HAUL:
         return short_haul(view)
+    if kind == Bot.RICH_HAUL:
+        return rich_haul(view)
     if not 0 <= target < NUM_COMMODITIES:
-        raise ConfigError(f"target={target!r}: must be a commodity from 0 to {NUM_COMMODITIES - 1}")
+        raise ConfigError(
+            f"target={show(target)}: must be a commodity from 0 to {NUM_COMMODITIES - 1}"
+        )
     return market_timer(view, target)
 
 
@@ -319,3 +324,33 @@ def short_haul_trade(o: View) -> int:
     if any(o.neighbors[k][6] == 0.5 for k in o.slots()):
         return Action.LISTEN  # a way nobody has listened to
     return min(o.slots(), key=o.risk, default=int(Action.CASH_OUT))
+
+
+TRIED = 4  # asteroids that the rich hauler mines before it keeps to one
+
+
+def rich_haul(o: View) -> int:
+    """Earn more on one trip: mine a few asteroids once, keep to the richest, refine at the station.
+
+    Nothing tells how rich an asteroid is but mining it. Refining turns iron and nickel, which are
+    cheap, into rare isotopes, and at the station nothing can happen meanwhile.
+    """
+    if o.at_station:
+        return Action.REFINE if o.load[0] + o.load[1] > 0.001 else short_haul_trade(o)
+    if o.to_station() == NONE:
+        return Action.HOLD
+    if o.cargo > 0.05 or o.hull < 0.85:
+        return o.to_station()
+    empty = [c for c in range(NUM_COMMODITIES) if o.load[c] <= 0.0]
+    if o.alert > 0.19 and empty:
+        return Action.JETTISON + empty[0]
+    used = [a for a in o.valid() if o.asteroids[a].depletion > 0.0]
+    fresh = [a for a in o.valid() if a not in used]
+    left = [a for a in used if o.asteroids[a].depletion < 1.0]
+    if fresh and (len(used) < TRIED or not left):
+        a = fresh[0]
+    elif left:
+        a = max(left, key=lambda a: o.asteroids[a].depletion)
+    else:
+        return o.to_station()
+    return Action.MINE_CONSERVATIVE if o.asteroids[a].selected else Action.SELECT + a

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.prospector.state import RULES_DTYPE
 from fastenv.prospector.tables import TIME_MAX
 
@@ -32,7 +32,8 @@ class ProspectorConfig:
         number = isinstance(value, (int, float, np.integer, np.floating))
         if not number or isinstance(value, bool) or not 0 < _finite(value) < math.inf:
             raise ConfigError(
-                f"time_max={value!r} is not possible: time_max must be a positive finite number."
+                f"time_max={show(value)} is not possible: time_max must be a positive finite "
+                "number."
             )
         object.__setattr__(self, "time_max", _finite(value))
 
@@ -48,10 +49,7 @@ class ProspectorConfig:
         known = [f.name for f in fields(cls)]
         for name in options:
             if name not in known:
-                raise ConfigError(
-                    f"{name!r} is not an option of Asteroid Prospector; options: "
-                    f"{', '.join(known)}."
-                )
+                raise unknown_keyword(name, "Asteroid Prospector", known)
         return cls(**options)
 
     def replace(self, **changes: Any) -> Self:

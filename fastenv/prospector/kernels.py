@@ -2,7 +2,7 @@
 
 Every element of an observation is the float32 nearest to the double that ``encoding.py`` computes,
 so both write the same bits. A quotient of two float32 is computed in float32: that is what the
-double quotient rounds to, for 53 bits are more than 2*24 + 2. ``cache=True`` notices changes in
+double quotient rounds to, for 53 bits are more than 2*24 + 2. The cache notices changes in
 this file only: kernels use nothing from other modules but types. Constants are therefore repeated
 here; the tests hold them to ``tables.py``, and offsets to ``layout.py``.
 
@@ -26,10 +26,11 @@ from numba import errors, njit, types
 from numba.extending import intrinsic
 
 from fastenv.game import Compiled
+from fastenv.notice import cached_cfunc
 from fastenv.prospector.layout import INFO_DTYPE
 from fastenv.prospector.state import BOT_DTYPE, DERIVED_DTYPE, SHARED_DTYPE, STATE_DTYPE
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _INLINE: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
 
@@ -45,12 +46,13 @@ LOG_CAP = math.log1p(1e7)
 
 # Bot (bots.py)
 GREEDY_MINER, CAUTIOUS_SCANNER, MARKET_TIMER, CASH_OUT, HOLD, RANDOM, MASKED_RANDOM = range(7)
-SHORT_HAUL = 7
+SHORT_HAUL, RICH_HAUL = 7, 8
 
 # Action (tables.py)
 A_HOLD, A_WIDE, A_DEEP, A_LISTEN, A_SELECT = 6, 8, 10, 11, 12
 A_CONSERVATIVE, A_STANDARD, A_AGGRESSIVE, A_STABILIZE, A_COOLDOWN = 28, 29, 30, 31, 33
-A_JETTISON, A_SELL, A_FUEL_MEDIUM, A_FUEL_LARGE, A_KIT, A_CASH_OUT = 36, 43, 62, 63, 64, 68
+A_REFINE, A_JETTISON, A_SELL = 32, 36, 43
+A_FUEL_MEDIUM, A_FUEL_LARGE, A_KIT, A_CASH_OUT = 62, 63, 64, 68
 
 ZERO, ONE, HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
 BELOW_ONE = np.nextafter(ONE, ZERO)
@@ -683,6 +685,42 @@ def _short_haul(o):
 
 
 @njit(**_HELPER)
+def _rich_haul(o):
+    if o.obs[17] > HALF:
+        low = np.float64(o.obs[8]) + np.float64(o.obs[9])
+        return A_REFINE if low > 0.001 else _short_haul_trade(o)
+    home = _home(o)
+    if home == A_HOLD:
+        return A_HOLD
+    if np.float64(o.obs[4]) > 0.05 or np.float64(o.obs[1]) < 0.85:
+        return home
+    if np.float64(o.obs[5]) > 0.19:
+        for c in range(NUM_COMMODITIES):
+            if o.obs[8 + c] <= 0.0:
+                return A_JETTISON + c
+    best = _sampled(o)
+    if best < 0:
+        return home
+    return A_CONSERVATIVE if o.asteroids[best, 10] > HALF else A_SELECT + best
+
+
+@njit(**_HELPER)
+def _sampled(o):
+    """Return a new asteroid until four have been mined, then the most depleted; -1 if none."""
+    used, fresh, left, most = 0, -1, -1, -1.0
+    for a in range(MAX_ASTEROIDS):
+        if o.asteroids[a, 0] > HALF:
+            depletion = np.float64(o.asteroids[a, 8])
+            if depletion > 0.0:
+                used += 1
+                if depletion < 1.0 and depletion > most:
+                    left, most = a, depletion
+            elif fresh < 0:
+                fresh = a
+    return fresh if fresh >= 0 and (used < 4 or left < 0) else left
+
+
+@njit(**_HELPER)
 def _short_haul_trade(o):
     for c in range(NUM_COMMODITIES):
         if np.float64(o.obs[8 + c]) > 0.004:
@@ -763,6 +801,8 @@ def _bot(kind, target, o, mask, rng):
         return _masked_random(mask, rng)
     if kind == SHORT_HAUL:
         return _short_haul(o)
+    if kind == RICH_HAUL:
+        return _rich_haul(o)
     return A_CASH_OUT if kind == CASH_OUT else A_HOLD
 
 
@@ -778,11 +818,11 @@ _double = types.CPointer(types.float64)
 def _cfuncs():
     """Return the functions of one row as C functions, compiled or from the cache."""
 
-    @nb.cfunc(types.void(_state, _derived, _shared), **_OPTIONS)
+    @cached_cfunc(types.void(_state, _derived, _shared), **_OPTIONS)
     def derive(state, derived, shared):
         _places(nb.carray(state, (1,))[0], nb.carray(derived, (1,))[0])
 
-    @nb.cfunc(
+    @cached_cfunc(
         types.void(_state, _derived, _shared, types.CPointer(_OBS), types.CPointer(_MASK)),
         **_OPTIONS,
     )
@@ -795,17 +835,19 @@ def _cfuncs():
             out.obs[NEIGHBORS + k] = places[k]
         _mask(row, nb.carray(mask_out, (1,))[0])
 
-    @nb.cfunc(types.int32(_state, _derived, _shared, _double, types.CPointer(_TERMS)), **_OPTIONS)
+    @cached_cfunc(
+        types.int32(_state, _derived, _shared, _double, types.CPointer(_TERMS)), **_OPTIONS
+    )
     def reward(state, derived, shared, reward_out, terms_out):
         terms = nb.carray(terms_out, (1,))[0]
         nb.carray(reward_out, (1,))[0] = _reward(nb.carray(state, (1,))[0], terms)
         return 1
 
-    @nb.cfunc(types.void(_state, _derived, _shared, types.CPointer(_INFO)), **_OPTIONS)
+    @cached_cfunc(types.void(_state, _derived, _shared, types.CPointer(_INFO)), **_OPTIONS)
     def info(state, derived, shared, info_out):
         _info(nb.carray(state, (1,))[0], nb.carray(info_out, (1,))[0])
 
-    @nb.cfunc(
+    @cached_cfunc(
         types.int32(
             _state,
             _derived,

@@ -233,7 +233,7 @@ def render_rgb(row: Any, time_max: float) -> np.ndarray:
         from fastenv.prospector import picture
     except ImportError as error:
         raise ImportError(
-            "Pictures of the belt need Pillow: pip install 'fastenv[notebooks]', or use "
+            "Pictures of the belt need Pillow: pip install 'fastenv-rl[notebooks]', or use "
             "render_mode='ansi'."
         ) from error
     return picture.draw(ship_view(row, time_max))

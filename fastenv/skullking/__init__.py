@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from fastenv.game import Compiled, Game, GameSpec, Seats
 from fastenv.rng import Rng
 from fastenv.skullking import bots, encoding, position, reference, render, view
@@ -79,9 +79,14 @@ class SkullKingGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[SkullKingGame], tuple[SkullKingConfig]]:
+    def __reduce__(self) -> tuple[type[SkullKingGame], tuple[SkullKingConfig], dict[str, Any]]:
         """Rebuild from the config."""
-        return SkullKingGame, (self.config,)
+        return SkullKingGame, (self.config,), self.kept()
+
+    def with_shared(self, shared: Array, trusted: bool = False) -> SkullKingGame:
+        """Return the game with other rules, as far as `SkullKingConfig.with_rules` takes them."""
+        config = self.config.with_rules(shared["rules"][0])
+        return self.taken(SkullKingGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 
@@ -176,7 +181,7 @@ class SkullKingGame(Game):
         values["round_sampling"] = values["round_weights"], values["allowed_phases"]
         name = _KNOB_ALIASES.get(name, name)
         if name not in values:
-            raise AttributeError(f"Skull King has no knob {name!r}")
+            raise AttributeError(f"Skull King has no knob {show(name)}")
         return values[name]
 
     def validate(self, rows: Array) -> None:
@@ -197,7 +202,9 @@ class SkullKingGame(Game):
     def bot(self, name: str) -> Array:
         """Return a ``Bot`` by its name."""
         if not isinstance(name, str) or name not in t.BOT_NAMES:
-            raise ConfigError(f"bot {name!r}: must be one of {', '.join(map(repr, t.BOT_NAMES))}")
+            raise ConfigError(
+                f"bot {show(name)}: must be one of {', '.join(map(repr, t.BOT_NAMES))}"
+            )
         return np.array([(t.BOT_NAMES[name],)], BOT_DTYPE)
 
 

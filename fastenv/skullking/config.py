@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.skullking import tables as t
 from fastenv.skullking.layout import obs_dim
 from fastenv.skullking.state import KNOBS_DTYPE, RULES_DTYPE
@@ -26,6 +27,27 @@ PRESETS: dict[str, dict[str, Any]] = {
         "abilities": "off",
     }
 }
+MAX_BONUS = 1_000_000  # either way: rewards are float32, and returns their sums
+_MOST_ITEMS = 100  # of a collection: more than any option has
+
+
+# Fields of the rules that a shared record may replace: the option, and its values by number.
+_OFF_ON = (False, True)
+REPLACEABLE: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "full_game": ("mode", ("round", "game")),
+    "scoring": ("scoring", tuple(x.name.lower() for x in t.Scoring)),
+    "left_of_kraken": ("kraken_leader", ("would_win", "left_of_kraken")),
+    "whale_void_would_win": ("whale_void_leader", ("whale_player", "would_win")),
+    "late_suit": ("late_suit", _OFF_ON),
+    "trump_any_time": ("trump_any_time", _OFF_ON),
+    "tigress_bonus": ("tigress_bonus", _OFF_ON),
+    "tigress_agent": ("tigress", ("auto", "agent")),
+    "duplicate_deals": ("deals", ("stream", "duplicate")),
+    "reward": ("reward", tuple(x.name.lower() for x in t.Reward)),
+    "needed_after": ("needed_after", _OFF_ON),
+    "rosie_shaping": ("rosie_shaping", _OFF_ON),
+    "abilities": ("abilities", tuple(x.name.lower() for x in t.Abilities)),
+}
 
 
 # What seats="all" asks for: bots, shaped rewards and penalties belong to one agent alone.
@@ -33,7 +55,7 @@ TABLE = {"opponents": "external", "invalid_action": "raise", "reward": "points"}
 
 
 def _refuse(field: str, value: object, allowed: str) -> ConfigError:
-    return ConfigError(f"{field}={value!r} is not possible: {field} must be {allowed}.")
+    return ConfigError(f"{field}={show(value)} is not possible: {field} must be {allowed}.")
 
 
 def _choice(field: str, value: object, allowed: Iterable[str]) -> int:
@@ -60,15 +82,28 @@ def _boolean(field: str, value: object) -> bool:
 def _number(field: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise _refuse(field, value, "a finite number")
-    if not math.isfinite(value):
+    try:
+        number = float(value)
+    except (OverflowError, TypeError):  # an integer that no float can hold, a complex number
+        number = math.inf
+    if not math.isfinite(number):
         raise _refuse(field, value, "a finite number")
-    return float(value)
+    return number
+
+
+def _listed(field: str, value: object, allowed: str) -> list[Any]:
+    """Return the items of a collection, of which no option has hundreds."""
+    try:
+        items = list(islice(iter(value), _MOST_ITEMS + 1))  # type: ignore[call-overload]
+    except TypeError:  # it has none
+        items = None
+    if items is None or isinstance(value, str) or len(items) > _MOST_ITEMS:
+        raise _refuse(field, value, allowed)
+    return items
 
 
 def _names(field: str, value: object, allowed: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise _refuse(field, value, "a collection of " + ", ".join(map(repr, allowed)))
-    chosen = tuple(value)
+    chosen = tuple(_listed(field, value, "a collection of " + ", ".join(map(repr, allowed))))
     for name in chosen:
         _choice(field, name, allowed)
     return chosen
@@ -131,7 +166,7 @@ class SkullKingConfig:
     goal : int
         The goal of ``goal_mode="fixed"``, at most the cards dealt. A knob.
     goal_bonus : float
-        Reward for reaching the goal.
+        Reward for reaching the goal, at most 1,000,000 either way.
     needed_after : bool
         Count the trick just won before judging it, as an earlier implementation did.
     rosie_shaping : bool
@@ -196,13 +231,13 @@ class SkullKingConfig:
         known = {f.name for f in fields(cls)}
         for name in options:
             if name not in known:
-                allowed = ", ".join(sorted(known - {"tier"}))
-                raise ConfigError(f"{name!r} is not an option of Skull King; options: {allowed}.")
+                raise unknown_keyword(name, "Skull King", sorted(known - {"tier"}))
         preset = options.get("preset")
         if preset is not None:
             _choice("preset", preset, PRESETS)
             options = {**PRESETS[preset], **options}
-        if options.get("seats") == "all":
+        seats = options.get("seats")
+        if isinstance(seats, str) and seats == "all":
             options = {**TABLE, **options}
         return cls(**options)
 
@@ -219,9 +254,9 @@ class SkullKingConfig:
 
     def deck_cards(self) -> tuple[int, ...]:
         """Return the ids of the cards in use, ascending."""
-        names = (self.deck,) if isinstance(self.deck, str) else self.deck
-        if not isinstance(names, Iterable):
-            raise _refuse("deck", names, "the name of a deck or several of them")
+        names: Sequence[Any] = (self.deck,)
+        if not isinstance(self.deck, str):
+            names = _listed("deck", self.deck, "the name of a deck or several of them")
         removed: set[int] = set()
         for name in names:
             _choice("deck", name, t.DECKS)
@@ -243,10 +278,9 @@ class SkullKingConfig:
         if isinstance(self.schedule, str):
             _choice("schedule", self.schedule, t.SCHEDULES)
             sizes = t.SCHEDULES[self.schedule]
-        elif not isinstance(self.schedule, Iterable):
-            raise _refuse("schedule", self.schedule, "a name or one hand size a round")
         else:
-            sizes = tuple(_integer("schedule", s, 1, t.MAX_CARDS) for s in self.schedule)
+            items = _listed("schedule", self.schedule, "a name or one hand size a round")
+            sizes = tuple(_integer("schedule", s, 1, t.MAX_CARDS) for s in items)
         if not 1 <= len(sizes) <= t.MAX_ROUNDS:
             raise _refuse("schedule", self.schedule, f"1 to {t.MAX_ROUNDS} hand sizes of 1 to 10")
         return tuple(min(s, len(self.deck_cards()) // self.num_hands) for s in sizes)
@@ -268,7 +302,7 @@ class SkullKingConfig:
         row["deck"][0, : len(deck)] = deck
         row["schedule"][0, : len(sizes)] = sizes
         values = {
-            "goal_bonus": _number("goal_bonus", self.goal_bonus),
+            "goal_bonus": self._bonus(),
             "num_players": players,
             "num_hands": 3 if players == 2 and two_player == 0 else players,
             "tier": tier,
@@ -303,6 +337,39 @@ class SkullKingConfig:
         for name, value in values.items():
             row[name] = value
         return row
+
+    def with_rules(self, rules: np.void) -> Self:
+        """Return a config with the rules of a record that can change while games run.
+
+        Those that make rows, spaces or knobs are left as they are.
+
+        Parameters
+        ----------
+        rules : np.void
+            Of ``RULES_DTYPE``.
+
+        Raises
+        ------
+        ConfigError
+            A value that no config gives.
+        """
+        mine, changes = self.rules_record()[0], dict[str, Any]()
+        for field, (name, values) in REPLACEABLE.items():
+            if rules[field] != mine[field]:
+                number = _integer(field, rules[field], 0, len(values) - 1)
+                changes[name] = values[number]
+        if rules["goal_bonus"] != mine["goal_bonus"]:
+            changes["goal_bonus"] = float(rules["goal_bonus"])
+        sizes = rules["schedule"][: len(self.hand_sizes())].tolist()
+        if tuple(sizes) != self.hand_sizes():
+            changes["schedule"] = tuple(sizes)
+        return self.replace(**changes)
+
+    def _bonus(self) -> float:
+        bonus = _number("goal_bonus", self.goal_bonus)
+        if abs(bonus) > MAX_BONUS:
+            raise _refuse("goal_bonus", bonus, f"a number from {-MAX_BONUS} to {MAX_BONUS}")
+        return bonus
 
     def _all_seats(self) -> bool:
         chosen = _choice("seats", self.seats, ("agent", "all")) == 1
@@ -362,7 +429,7 @@ class SkullKingConfig:
             return
         if name not in setters:
             known = ", ".join((*setters, *sampling))
-            raise ConfigError(f"{name!r} is not a knob of Skull King; knobs: {known}.")
+            raise ConfigError(f"{show(name)} is not a knob of Skull King; knobs: {known}.")
         field, new = setters[name]()
         knobs[field] = new
 
@@ -372,10 +439,9 @@ class SkullKingConfig:
         if isinstance(value, str):
             mixed = MIXED_OPPONENTS if value == "mixed" else (value,)
             names = [mixed[j % len(mixed)] for j in range(seats)]
-        elif isinstance(value, Iterable):
-            names = list(value)
         else:
-            raise _refuse("opponents", value, "the name of a bot or one name for each opponent")
+            allowed = "the name of a bot or one name for each opponent"
+            names = _listed("opponents", value, allowed)
         for name in names:
             _choice("opponents", name, [*bots, "mixed"] if isinstance(value, str) else bots)
         if len(names) != seats:
@@ -426,13 +492,13 @@ class SkullKingConfig:
             table = t.ROUND_WEIGHTS[weights]
             row[:rounds] = [table[min(r, len(table) - 1)] for r in range(rounds)]
             return row
-        if not isinstance(weights, Iterable):
-            raise _refuse("round_weights", weights, "a name or one weight a round")
-        numbers = [_number("round_weights", x) for x in weights]
+        items = _listed("round_weights", weights, "a name or one weight a round")
+        numbers = [_number("round_weights", x) for x in items]
         if len(numbers) != rounds or min(numbers) < 0:
             raise _refuse("round_weights", weights, f"{rounds} weights, none negative")
-        if not any(numbers):
-            raise _refuse("round_weights", weights, "weights of which one is above 0")
+        if not any(numbers) or not math.isfinite(sum(numbers)):
+            allowed = "weights of which one is above 0, and whose sum is finite"
+            raise _refuse("round_weights", weights, allowed)
         row[:rounds] = numbers
         return row
 

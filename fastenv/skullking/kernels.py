@@ -1,7 +1,7 @@
 """Observation, action mask, reward and info as Numba kernels over rows; twins of ``encoding.py``.
 
 Every element is the float32 nearest to the double that ``encoding.py`` computes, so both write the
-same bits. ``cache=True`` notices changes in this file only: kernels use nothing from other modules
+same bits. The cache notices changes in this file only: kernels use nothing from other modules
 but types. Card ids and enumerations are therefore repeated here; the tests hold them to
 ``tables.py``, and offsets to ``layout.py``.
 
@@ -21,9 +21,10 @@ import numpy as np
 from numba import njit, types
 
 from fastenv.game import Compiled
+from fastenv.notice import cached_cfunc
 from fastenv.skullking.state import SHARED_DTYPE, STATE_DTYPE
 
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _INLINE: dict[str, Any] = {"error_model": "numpy", "forceinline": True}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
 
@@ -957,7 +958,7 @@ def _cfuncs(tier):
     ``tier`` is a constant for the compiler, which leaves out what other tiers need.
     """
 
-    @nb.cfunc(
+    @cached_cfunc(
         types.void(_state, _derived, _shared, types.CPointer(_OBS), types.CPointer(_MASK)),
         **_OPTIONS,
     )
@@ -974,7 +975,7 @@ def _cfuncs(tier):
         else:
             _ability(row, rules, tables, out, mask)
 
-    @nb.cfunc(
+    @cached_cfunc(
         types.int32(_state, _derived, _shared, _reward_out, types.CPointer(_REWARDS)), **_OPTIONS
     )
     def reward(state, derived, shared, reward_out, terms_out):
@@ -992,7 +993,7 @@ def _cfuncs(tier):
             out[0] = _worker_reward(row, rules, tables, terms)
         return 1
 
-    @nb.cfunc(types.void(_state, _derived, _shared, types.CPointer(_INFO)), **_OPTIONS)
+    @cached_cfunc(types.void(_state, _derived, _shared, types.CPointer(_INFO)), **_OPTIONS)
     def info(state, derived, shared, info_out):
         row, both = nb.carray(state, (1,))[0], nb.carray(shared, (1,))[0]
         _info(row, both.rules, nb.carray(info_out, (1,))[0])

@@ -111,7 +111,11 @@ def _position(slots: int) -> _Spec:
 def _flat(players: int) -> list[_Spec]:
     opponents, slots = opponent_slots(players), table_slots(players)
     return [
-        ("phase", 4, "one-hot: sub-decision (CANNON or TIGRESS; variants only), BID, PLAY, END"),
+        (
+            "phase",
+            4,
+            "one-hot: TIGRESS, CANNON or a pirate's ability (variants only), BID, PLAY, END",
+        ),
         _HAND,
         _table(slots),
         (

@@ -151,7 +151,7 @@ def render_rgb(row: Any, rules: Any) -> np.ndarray:
         from fastenv.skullking import picture
     except ImportError as error:
         raise ImportError(
-            "Pictures of the table need Pillow: pip install 'fastenv[notebooks]', or use "
+            "Pictures of the table need Pillow: pip install 'fastenv-rl[notebooks]', or use "
             "render_mode='ansi'."
         ) from error
     return picture.draw(table_view(row, rules))

@@ -9,10 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_rates_of_the_page_are_those_of_the_record():
     page = (ROOT / "docs" / "drmario.md").read_text(encoding="utf-8")
-    (name,) = re.findall(r"`(benchmarks/\S+-drmario-bots\.json)`", page)
-    record = json.loads((ROOT / name).read_text(encoding="utf-8"))
+    assert "`benchmarks/drmario-bots.json`" in page
+    record = json.loads((ROOT / "benchmarks" / "drmario-bots.json").read_text(encoding="utf-8"))
     assert record["dirty"] is False
-    assert name == f"benchmarks/{record['git_rev'][:7]}-drmario-bots.json"
     assert record["episodes"] == 200
     for level, found in record["levels"].items():
         for bot, each in found.items():

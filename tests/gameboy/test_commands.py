@@ -1,5 +1,7 @@
 """The commands: test ROMs from a folder, and a ROM beside PyBoy."""
 
+import hashlib
+import json
 import shutil
 import warnings
 
@@ -26,6 +28,14 @@ def says(text):
     return code + LOOP
 
 
+def writes(result):
+    """Return a program that writes a result and its signature into RAM of the cartridge."""
+    code = b"\x3e\x0a\xea\x00\x00"
+    for address, byte in enumerate((result, 0xDE, 0xB0, 0x61), 0xA000):
+        code += bytes((0x3E, byte, 0xEA, address & 0xFF, address >> 8))
+    return code + LOOP
+
+
 @pytest.fixture
 def folder(tmp_path):
     programs = {
@@ -40,6 +50,8 @@ def folder(tmp_path):
         path = tmp_path / f"{name}.gb"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(build(program).rom)
+    for name, result in {"written": 0, "wrong": 3, "begun": 0x80}.items():
+        (tmp_path / f"{name}.gb").write_bytes(build(writes(result), kind=0x02, ram=2).rom)
     rom = bytearray(build(b"").rom)
     rom[0x147] = 0xFC
     (tmp_path / "camera.gb").write_bytes(rom)
@@ -57,6 +69,7 @@ def test_table_of_a_folder(folder, capsys):
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert rows[:-1] == [
         ["failed", "bad.gb"],
+        ["timeout", "begun.gb"],
         ["unsupported", "camera.gb"],
         ["failed", "deep/failed.gb"],
         ["timeout", "endless.gb"],
@@ -64,8 +77,10 @@ def test_table_of_a_folder(folder, capsys):
         ["passed", "long.gb"],
         ["passed", "passed.gb"],
         ["passed", "said.gb"],
+        ["passed", "written.gb"],
+        ["failed", "wrong.gb"],
     ]
-    assert rows[-1] == ["3", "of", "8", "passed,", "5", "failed", "unexpectedly"]
+    assert rows[-1] == ["4", "of", "11", "passed,", "7", "failed", "unexpectedly"]
 
 
 def test_files_that_are_none_do_not_keep_the_others_from_running(tmp_path, capsys):
@@ -84,18 +99,28 @@ def test_files_that_are_none_do_not_keep_the_others_from_running(tmp_path, capsy
 def test_expected_failures_are_no_error(folder, tmp_path, capsys):
     listed = tmp_path / "list.txt"
     names = ("bad.gb", "camera.gb  # a camera", "", "deep/failed.gb", "endless.gb", "illegal.gb")
+    names = (*names, "begun.gb", "wrong.gb")
     listed.write_text("\n".join((*names, "said.gb")))
     assert acceptance(folder, "--frames", 20, "--expected", listed) == 0
     out = capsys.readouterr().out
-    assert out.count("(expected)") == 5
+    assert out.count("(expected)") == 7
     assert out.count("(on the list of those that fail)") == 1
 
 
-def test_mooneye_list_is_the_default():
+def test_results_are_written_with_the_hash_of_each_file(folder, tmp_path):
+    acceptance(folder, "--frames", 20, "--out", tmp_path / "results.json")
+    roms = json.loads((tmp_path / "results.json").read_text())["roms"]
+    assert roms["written.gb"]["result"] == "passed"
+    assert roms["deep/failed.gb"]["result"] == "failed"
+    rom = (folder / "written.gb").read_bytes()
+    assert roms["written.gb"]["sha256"] == hashlib.sha256(rom).hexdigest()
+    assert acceptance(folder, "--frames", 1, "--out", tmp_path / "none" / "x.json") == 2
+
+
+def test_the_list_of_the_package_is_the_default():
     from fastenv.gameboy.acceptance import is_expected, read_expected
 
     names = read_expected(None)
-    assert len([name for name in names if name.startswith("acceptance/")]) == 75 - 64
     assert is_expected(ROMS / "acceptance" / "boot_hwio-S.gb", names)
     assert not is_expected(ROMS / "acceptance" / "boot_hwio-dmgABCmgb.gb", names)
     assert not is_expected(ROMS / "acceptance" / "boot_regs-dmgABC.gb", names)

@@ -83,7 +83,7 @@ def test_what_cannot_be_played_is_refused(capsys):
     assert "--scale 11: must be 1 to 10" in capsys.readouterr().err
     for main in (play.main, lambda rest: __main__.main(["play", "--rom", *rest])):
         assert main(["nowhere.gb"]) == 2
-        assert "error: rom: cannot read nowhere.gb: No such file" in capsys.readouterr().err
+        assert "error: rom: nowhere.gb cannot be read: No such file" in capsys.readouterr().err
 
 
 @needs_core
@@ -103,9 +103,10 @@ def test_a_terminal_shows_the_game_and_is_left_as_it_was():
     outer, inner = pty.openpty()
     termios.tcsetwinsize(inner, (40, 90))
     before = termios.tcgetattr(inner)
+    sized = {"LINES": "40", "COLUMNS": "90"}  # what is imported here may have set others
     process = subprocess.Popen(
         [sys.executable, "-m", "fastenv.gameboy.play"],
-        **{"stdin": inner, "stdout": inner, "cwd": ROOT},
+        **{"stdin": inner, "stdout": inner, "cwd": ROOT, "env": os.environ | sized},
     )
     text = b""
     while text.count(play.HELP.encode()) < 3:

@@ -42,7 +42,8 @@ def test_ended_lanes_get_no_action_and_draw_nothing():
     assert (streams[1] != rng_streams(1, 2)[1]).any()
 
 
-def test_the_short_hauler_survives_with_a_profit():
+@pytest.mark.parametrize(("name", "mean_profit"), [("short_haul", 200), ("rich_haul", 1000)])
+def test_haulers_survive_with_a_profit(name, mean_profit):
     worlds = 200
     engine = fastenv.make_engine("Prospector-v0", worlds)
     engine.reset_many(seeds=1000)
@@ -50,7 +51,7 @@ def test_the_short_hauler_survives_with_a_profit():
     running = np.ones(worlds, np.bool_)
     survival, credits = np.zeros(worlds), np.zeros(worlds)
     for _ in range(500):
-        actions = engine.bot_actions("short_haul", streams)
+        actions = engine.bot_actions(name, streams)
         engine.step_many(actions, select=running, autoreset=False)
         over = (engine.terminated | engine.truncated) != 0
         survival[over], credits[over] = engine.info["survival"][over], engine.info["credits"][over]
@@ -60,3 +61,4 @@ def test_the_short_hauler_survives_with_a_profit():
     assert not running.any()
     assert survival.all()
     assert (credits > 0).mean() > 0.98  # the game starts with none
+    assert credits.mean() > mean_profit

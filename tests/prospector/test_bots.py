@@ -15,6 +15,7 @@ from tests.prospector import golden
 from tests.prospector.games import mask_of, obs_of, pay, random_walk
 
 MINER, SCANNER, TIMER = Bot.GREEDY_MINER, Bot.CAUTIOUS_SCANNER, Bot.MARKET_TIMER
+HAULER = Bot.RICH_HAUL
 STATION, CLUSTER, HAZARD = 1, 2, 3
 
 
@@ -28,8 +29,8 @@ class Dead:
 def seen(ways=(CLUSTER,), rocks=(), at_station=False, credits=0.0, **values):
     """Build an observation; a rock is (share of pge, stability, depletion, conf, selected)."""
     obs = np.zeros(260, np.float32)
-    start = {"fuel": 0, "hull": 1, "heat": 2, "tool": 3, "cargo": 4, "time": 6, "kits": 14}
-    start |= {"stabilizers": 15, **{f"load{c}": 8 + c for c in range(6)}}
+    start = {"fuel": 0, "hull": 1, "heat": 2, "tool": 3, "cargo": 4, "alert": 5, "time": 6}
+    start |= {"kits": 14, "stabilizers": 15, **{f"load{c}": 8 + c for c in range(6)}}
     start |= {f"price{c}": 244 + c for c in range(6)} | {f"change{c}": 250 + c for c in range(6)}
     full = {"fuel": 1.0, "hull": 1.0, "tool": 1.0, "time": 1.0, "kits": 1.0, "stabilizers": 1.0}
     full |= {f"price{c}": 0.4 for c in range(6)}
@@ -55,6 +56,10 @@ GOOD, POOR = (0.2, 0.9, 0.0, 0.7, 0.0), (0.2, 0.3, 0.0, 0.7, 0.0)
 TAKEN, SHAKY = (0.2, 0.9, 0.0, 0.7, 1.0), (0.2, 0.3, 0.0, 0.7, 1.0)
 VAGUE = (0.2, 0.9, 0.0, 0.5, 1.0)
 RICH, HALF_RICH = (0.9, 0.5, 0.0, 0.0, 0.0), (0.9, 0.5, 0.5, 0.0, 0.0)
+
+USED, MORE_USED = (0.2, 0.9, 0.01, 0.1, 0.0), (0.2, 0.1, 0.02, 0.1, 0.0)
+BROKEN = (0.2, 0.9, 1.0, 0.1, 0.0)
+HOME = (CLUSTER, STATION)
 
 RULES = [  # bot, what it sees, what it does
     (MINER, {"at_station": True, "load2": 0.02, "load4": 0.5}, 45 + 3 * 2),
@@ -106,6 +111,21 @@ RULES = [  # bot, what it sees, what it does
     (TIMER, {"ways": (STATION, HAZARD)}, 1),
     (TIMER, {"rocks": (TAKEN,), "heat": 0.59}, 29),
     (TIMER, {"rocks": (TAKEN,), "heat": 0.61}, 28),
+    (HAULER, {"at_station": True, "load0": 0.0006, "load1": 0.0006, "load4": 0.5}, 32),
+    (HAULER, {"at_station": True, "load0": 0.0005, "load1": 0.0004, "load4": 0.5}, 43 + 12),
+    (HAULER, {"at_station": True, "credits": 1}, 68),
+    (HAULER, {"at_station": True, "ways": (0, CLUSTER)}, 1),
+    (HAULER, {"ways": (CLUSTER,), "rocks": (GOOD,)}, 6),
+    (HAULER, {"ways": HOME, "cargo": 0.051, "rocks": (GOOD,)}, 1),
+    (HAULER, {"ways": HOME, "hull": 0.84, "rocks": (GOOD,)}, 1),
+    (HAULER, {"ways": HOME, "rocks": ()}, 1),
+    (HAULER, {"ways": HOME, "alert": 0.2, "load0": 0.01, "rocks": (GOOD,)}, 37),
+    (HAULER, {"ways": HOME, "rocks": (USED, MORE_USED, GOOD)}, 14),
+    (HAULER, {"ways": HOME, "rocks": (USED, MORE_USED, USED, BROKEN, GOOD)}, 13),
+    (HAULER, {"ways": HOME, "rocks": (BROKEN, BROKEN, BROKEN, BROKEN, GOOD)}, 16),
+    (HAULER, {"ways": HOME, "rocks": (USED, MORE_USED)}, 13),
+    (HAULER, {"ways": HOME, "rocks": (BROKEN, BROKEN)}, 1),
+    (HAULER, {"ways": HOME, "rocks": (TAKEN,)}, 28),
     (Bot.CASH_OUT, {}, 68),
     (Bot.HOLD, {}, 6),
 ]
@@ -123,7 +143,7 @@ def test_names(name):
 
 @pytest.mark.parametrize("name", ["", "greedy", "miner greedy", None, 3])
 def test_unknown_names_are_refused_with_the_known_ones(name):
-    with pytest.raises(ConfigError, match=r"greedy_miner, .*, short_haul$"):
+    with pytest.raises(ConfigError, match=r"greedy_miner, .*, rich_haul$"):
         bots.bot_kind(name)
 
 
@@ -137,7 +157,7 @@ def test_a_player_of_the_game_is_a_record_of_kind_and_target():
 
 @pytest.mark.parametrize("name", ["market_timer_", "market_timer_gold", "hold_iron", "7", None])
 def test_a_game_refuses_players_and_targets_it_does_not_know(name):
-    with pytest.raises(ConfigError, match=r"greedy_miner, .*, short_haul$"):
+    with pytest.raises(ConfigError, match=r"greedy_miner, .*, rich_haul$"):
         make_game().bot(name)
 
 

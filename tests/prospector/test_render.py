@@ -271,7 +271,7 @@ def test_color_changes_no_text():
 def test_pictures_without_pillow_say_what_to_install(monkeypatch):
     monkeypatch.delattr(fastenv.prospector, "picture", raising=False)
     monkeypatch.setitem(sys.modules, "fastenv.prospector.picture", None)
-    with pytest.raises(ImportError, match=r"pip install 'fastenv\[notebooks\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'fastenv-rl\[notebooks\]'"):
         render_rgb(row_of(after()), TIME_MAX)
 
 

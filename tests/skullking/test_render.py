@@ -191,7 +191,7 @@ def test_pictures_without_pillow_say_what_to_install(monkeypatch: pytest.MonkeyP
     _, row, rules = first(Phase.PLAY, tier="flat")
     monkeypatch.delattr(fastenv.skullking, "picture", raising=False)
     monkeypatch.setitem(sys.modules, "fastenv.skullking.picture", None)
-    with pytest.raises(ImportError, match=r"pip install 'fastenv\[notebooks\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'fastenv-rl\[notebooks\]'"):
         render_rgb(row, rules)
 
 

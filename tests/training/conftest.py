@@ -6,6 +6,7 @@ import pytest
 
 from fastenv import backend
 from training.nets import precision
+from training.run import ticker
 from training.train import main
 
 TINY = {
@@ -31,6 +32,14 @@ def precision_is_chosen_at_once():
     """Where a processor has bf16, a run first measures for a second which precision is faster."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(precision, "TURN_S", 0.005)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobody_ticks():
+    """What is printed does not depend on how long something takes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ticker, "EVERY_S", 1e6)
         yield
 
 

@@ -283,8 +283,9 @@ def test_env_is_that_of_all_variants():
 # -- statistics ------------------------------------------------------------------------------------
 
 
-def run(variant, points, player=AGENT):
-    return {"variant": variant, "results": {"rule_hard": {player: {"points": [points, 0, 0]}}}}
+def run(variant, points, player=AGENT, half=0.0):
+    found = [None] * 3 if points is None else [points, points - half, points + half]
+    return {"variant": variant, "results": {"rule_hard": {player: {"points": found}}}}
 
 
 def test_differences_are_paired_by_seed():
@@ -304,6 +305,13 @@ def test_differences_are_paired_by_seed():
     assert found["more"]["points"]["mean"] == over_seeds([103.0, 505.0, 904.0]).to_list()
 
 
+def test_games_that_all_have_played_are_in_the_intervals_of_means():
+    runs = [run(name, x, half=30.0) for x in (100.0, 101.0, 102.0) for name in ("base", "more")]
+    found = paired.statistics(runs, "base")["rule_hard"]
+    assert found["base"]["points"]["mean"] == over_seeds([100, 101, 102], shared=[30.0]).to_list()
+    assert found["more"]["points"]["minus_baseline"] == [0.0, 0.0, 0.0]
+
+
 def test_a_measure_that_a_run_lacks_has_no_mean():
     runs = [run("base", None), run("more", 2.0), run("base", 1.0), run("more", 5.0)]
     found = paired.statistics(runs, "base")["rule_hard"]
@@ -316,7 +324,7 @@ def test_an_interval_of_a_share_ends_where_shares_do():
     runs = []
     for rates in ((0.1, 0.9), (0.9, 0.2)):
         for variant, rate in zip(("base", "other"), rates, strict=True):
-            found = {name: [rate, 0, 0] for name in ("win_rate", "points")}
+            found = {name: [rate] * 3 for name in ("win_rate", "points")}
             runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
     found = paired.statistics(runs, "base", ("win_rate",))["rule_hard"]
     assert found["base"]["win_rate"]["mean"] == pytest.approx([0.5, 0.0, 1.0])
@@ -332,7 +340,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
     runs = []
     for seed, gap in enumerate(gaps):
         for variant, more in (("base", 0.0), ("other", gap)):
-            found = {name: [10.0 * seed + more, 0, 0] for name in PAIRED_MEASURES}
+            found = {name: [10.0 * seed + more] * 3 for name in PAIRED_MEASURES}
             runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
     report = {"name": "t", "baseline": "base", "seeds": [1, 2, 3], "evaluation": {"games": 8}}
     report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
@@ -341,7 +349,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
     paired.show(tables.console(), report, games.protocol_of("SkullKingFlat-v0"))
     printed = capsys.readouterr().out
     assert f"other {says} base in points" in printed
-    assert "base 256, other 320" in printed
+    assert "base 256, other 320" in " ".join(printed.split())
 
 
 # -- what is refused -------------------------------------------------------------------------------

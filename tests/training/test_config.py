@@ -9,7 +9,8 @@ from training.run import games
 from training.run.config import RunConfig, load_file, merge, parse_assignments
 from training.run.layers import layered, parser
 from training.run.presets import CONFIGS, preset
-from training.run.sizes import derived_sizes, facts, whole_rollouts
+from training.run.shorter import Rollout
+from training.run.sizes import derived_sizes, facts, planned_steps, whole_rollouts
 from training.train import main
 
 
@@ -30,6 +31,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
     with pytest.raises(ConfigError) as refused:
         RunConfig.from_mapping(values)
     assert all(text in str(refused.value) for text in named)
+    assert isinstance(refused.value, TypeError)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +44,11 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
         ({"num_envs": True}, "num_envs=True"),
         ({"total_steps": 2.5}, "total_steps=2.5"),
         ({"trainer": "a2c"}, "trainer='a2c'"),
-        ({"env_impl": "rust"}, "env_impl='rust'"),
-        ({"env_impl": "rust"}, "'reference', 'fast', 'auto'"),
+        ({"backend": "rust"}, "backend='rust'"),
+        ({"backend": []}, "backend=[]"),
+        ({"env_impl": "rust"}, "'auto', 'reference', 'numba', 'cython', 'fast'"),
+        ({"env_impl": "fast", "backend": "fast"}, "env_impl='fast'"),
+        ({"use_numba": 1}, "use_numba=1"),
         ({"window_ticks": -1}, "window_ticks=-1"),
         ({"mask_schedule": [{"action": -1, "ticks": 5}]}, "mask_schedule.action=-1"),
         ({"mask_schedule": [{"action": 68, "ticks": 0}]}, "mask_schedule.ticks=0"),
@@ -219,20 +224,188 @@ def test_run_that_is_longer_than_asked_for_says_so():
     assert whole_rollouts(RunConfig.from_mapping({**values, "total_steps": 131_072})) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("2_000_000", 2_000_000),
+        ("2,000,000", 2_000_000),
+        ("2e6", 2_000_000),
+        ("2E+6", 2_000_000),
+        ("2M", 2_000_000),
+        ("0.5m", 500_000),
+        ("1.5e3", 1500),
+        ("10k", 10_000),
+        ("1 G", 10**9),
+        ("64", 64),
+    ],
+)
+def test_whole_numbers_are_read_as_people_write_them(tmp_path, text, number):
+    assert layers("--env", "SkullKingManager-v0", "--total-steps", text).total_steps == number
+    assert RunConfig.from_mapping(parse_assignments([f"total_steps={text}"])).total_steps == number
+    path = tmp_path / "c.yaml"
+    path.write_text(f"total_steps: {text}\nschedules: {{level: [[0, 1], [{text!r}, 2]]}}\n")
+    config = RunConfig.from_mapping(load_file(path))
+    assert config.total_steps == config.schedules["level"][1][0] == number
+
+
+def test_whole_number_of_json_may_have_an_exponent():
+    assert RunConfig.from_mapping(json.loads('{"total_steps": 1e6}')).total_steps == 10**6
+
+
+@pytest.mark.parametrize("text", ["1,5", "2.5", "1e-3", "1e6k", "2MM", "1e99", "many", "", "0x10M"])
+def test_text_that_is_no_whole_number_is_refused(text):
+    with pytest.raises(ConfigError, match=f"total_steps='{text}'.*an integer"):
+        RunConfig.from_mapping({"total_steps": text})
+
+
+@pytest.mark.parametrize("trainer", ["native", "sb3", "dqn", "hier", "ensemble", "rllib"])
+@pytest.mark.parametrize("total", [1, 2, 63, 64, 97, 1000, 4999, 30_000])
+def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
+    flags = ["--trainer", trainer, "--total-steps", str(total), "--num-envs", "510"]
+    section = {
+        "ensemble": ["ensemble.seeds=[1,2,3]", "ppo.batch_size=1088"],
+        "rllib": ["rllib.env_runners=2", "rllib.learners=2", "ppo.batch_size=3264"],
+        "dqn": [],
+    }
+    chosen = section.get(trainer, ["ppo.batch_size=3264"])
+    config = layers(*flags, *(f"--set={text}" for text in chosen))
+    members, least = (3, 6) if trainer == "ensemble" else (1, 2)
+    over = max(total, least) / config.num_envs
+    assert config.rollout < max(total, least) + max(config.num_envs, 3)
+    assert config.rollout >= max(total, least)
+    assert config.num_envs <= 510
+    assert over <= 1 or config.num_envs == 510
+    if trainer != "dqn":
+        part = config.rollout // members
+        assert part % config.ppo.batch_size == 0
+        assert config.ppo.batch_size <= 2 * 3264
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"total_steps={total:,} is less than a rollout, which is shortened: " in said
+    assert planned_steps(config) == (total if trainer == "hier" else config.rollout)
+
+
+def test_chunks_of_a_memory_stay_whole_in_a_shorter_rollout():
+    options = ["--set=native.recurrent=gru", "--set=native.env_groups=2", "--total-steps=100"]
+    config = layers("--env", "SkullKingManager-v0", *options)
+    assert (config.num_envs, config.ppo.n_steps, config.ppo.batch_size) == (8, 16, 128)
+
+
+def test_lanes_that_cannot_be_divided_are_left_whole():
+    given = Rollout(6, 64, 64, lane_unit=4)
+    assert given.fitted(5) == given
+
+
+def test_shorter_rollout_has_no_minibatch_of_one_sample():
+    assert Rollout(1, 64, 2).fitted(7) == Rollout(1, 7, 7)
+    assert Rollout(1, 8, 1).fitted(3) == Rollout(1, 3, 1)  # as it was asked for
+
+
+def test_run_as_long_as_a_rollout_is_left_as_it_is(capsys):
+    config = layers("--env", "SkullKingManager-v0", "--total-steps", "65536")
+    assert (config.num_envs, config.ppo) == (RunConfig.num_envs, RunConfig().ppo)
+    assert capsys.readouterr().err == ""
+
+
+def test_run_that_goes_on_keeps_its_shorter_rollout(tmp_path, capsys):
+    path = tmp_path / "own.yaml"
+    path.write_text("ppo: {n_steps: 128}\n")
+    begun = layers("--config", str(path), "--total-steps", "64")
+    longer = layers("--config", str(path), "--total-steps", "1M", base=begun.to_dict())
+    assert (longer.total_steps, longer.num_envs, longer.ppo) == (10**6, 64, begun.ppo)
+    assert layers("--total-steps", "1M", base=begun.to_dict()).ppo == begun.ppo
+    old = RunConfig(total_steps=64).to_dict()  # as runs were begun that had whole rollouts
+    assert layers("--config", str(path), "--total-steps", "200k", base=old).ppo == RunConfig().ppo
+
+
 def test_unknown_preset_is_refused():
     with pytest.raises(ConfigError, match="worker"):
         preset("butler")
 
 
-def test_backend_may_have_the_name_it_once_had():
-    assert RunConfig.from_mapping({"env_impl": "native"}).env_impl == "fast"
+@pytest.mark.parametrize("word", ["auto", "reference", "fast", "native"])
+def test_backend_may_have_the_name_it_once_had(word):
+    config = RunConfig.from_mapping({"env_impl": word})
+    assert config.backend == ("fast" if word == "native" else word)
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        (["--backend", "cython"], "cython"),
+        (["--set", "backend=numba"], "numba"),
+        (["--use-numba"], "numba"),
+        (["--use-cython"], "cython"),
+        (["--use-numba", "--use-cython"], "fast"),
+        (["--set", "use_numba=true", "--set", "use_cython=true"], "fast"),
+        (["--set", "use_cython=false"], "reference"),
+        (["--set", "use_cython=null"], "auto"),
+        ([], "auto"),
+    ],
+)
+def test_backend_is_chosen_by_name_or_by_flags(flags, name):
+    assert layers(*flags).backend == name
+
+
+@pytest.mark.parametrize("below", ["backend: fast", "use_cython: true", "env_impl: reference"])
+def test_backend_of_a_layer_takes_the_place_of_that_below(tmp_path, below):
+    path = tmp_path / "c.yaml"
+    path.write_text(below)
+    for flags in (["--use-numba"], ["--backend", "numba"], ["--set", "env_impl=numba"]):
+        assert layers("--config", str(path), *flags).backend == "numba"
+
+
+def test_name_of_a_backend_that_contradicts_a_flag_is_refused():
+    with pytest.raises(ConfigError, match="backend='fast' contradicts use_numba=False"):
+        layers("--backend", "fast", "--set", "use_numba=false")
 
 
 @pytest.mark.parametrize("trainer", ["native", "sb3"])
 def test_rollout_that_no_machine_holds_is_refused(trainer, tmp_path, capsys):
     flags = ["--trainer", trainer, "--set", "ppo.n_steps=1000000000", "--runs", str(tmp_path)]
-    assert main(flags) == 2
+    assert main([*flags, "--total-steps", "1e15"]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("error: ppo.n_steps=1000000000 is not possible")
     assert "GiB" in said
     assert list(tmp_path.iterdir()) == []
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"name": "\ud800"},
+        {"env_options": {"opponents": "a\udfff"}},
+        {"env_options": {"\ud800": 1}},
+        {"\ud800": 1},
+        {"num_envs": 10**5000},
+        {"total_steps": -(10**5000)},
+        {"ppo": {"learning_rate": 10**5000}},
+        {"env_options": {"schedule": [10**5000] * 3, "num_players": nested(5000)}},
+        {"env": nested(5000)},
+        {"ppo": nested(90_000)},
+        {"schedules": {"opponents": nested(5000)}},
+        {"ppo": None},
+        {"ppo": 3},
+        {"schedules": {"a" * 20_000: [3]}},
+        {"schedules": {"a\nb": [3]}},
+    ],
+)
+def test_ugly_values_are_refused_in_one_short_sentence(values):
+    with pytest.raises(ConfigError) as refused:
+        RunConfig.from_mapping(values)
+    assert len(str(refused.value)) < 1000
+    assert "\n" not in str(refused.value)
+    str(refused.value).encode()
+
+
+@pytest.mark.parametrize("values", [None, 3, [], "native", nested(5000)])
+def test_a_config_is_a_mapping(values):
+    with pytest.raises(ConfigError, match=r"config=.* must be a mapping"):
+        RunConfig.from_mapping(values)

@@ -1,18 +1,29 @@
+import io
 import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from training.evaluate import main
+from training.evaluation import conclusion
+from training.evaluation.tables import shown
 from training.run.envs import STREAMS, stream_seed
 from training.run.seeds import MATCH_SEEDS
 
 
 def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys):
     assert train(tmp_path, "w", "--total-steps", 128, evaluation=True) == 0
-    printed = capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("w: SkullKingWorker-v0, 128 decisions of trainer native in ")
+    assert said[1].startswith("against whom: the best scripted player in each of 3 comparisons: ")
+    assert re.match(r"better or not: .* \(by 95 % intervals\)", said[2])
+    assert len(said) <= 28
+    assert all(len(line) <= 80 for line in said[3:-1])
+    assert said[-1] == f"all tables: {tmp_path / 'w/evaluation.txt'}"
+    printed = (tmp_path / "w/evaluation.txt").read_text()
     assert printed.index("on the same deals") < printed.index("The same goals and deals")
     assert re.search(r"trained reaches [\d.]+ \[.*, the best of the scripted players", printed)
     record = json.loads((tmp_path / "w/evaluation.json").read_text())
@@ -27,6 +38,44 @@ def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys
     rates = record["goals"]["rates"]
     assert set(rates) == {"random", "rule_hard", "heuristic", "trained"}
     assert record["goals"]["episodes"] == 64
+
+
+def test_columns_break_between_words_alone():
+    policies = {
+        "trained": {"points": [-1234567.25, -2345678.5, -987654.5]},
+        "a_scripted_player_of_old": {"points": [1234567.25, 987654.5, 2345678.5]},
+    }
+    names = ("rule_pi_hard", "mixed", *(f"bot_{k}" for k in range(8)))
+    record = {"matches": {"results": dict.fromkeys(names, policies)}}
+    found = conclusion.compare(record, lambda group: ("points", "points", lambda x: shown(x, 1)))
+    out = io.StringIO()
+    Console(file=out, width=80).print(conclusion.table(found))
+    words = {word for each in found for part in each[:5] for word in part.split()} - {"against"}
+    assert words <= set(out.getvalue().split())
+    assert max(map(len, out.getvalue().splitlines())) <= 80
+    assert "worse in 10" in conclusion.verdict(found)[1]
+
+
+def test_one_comparison_is_no_comparisons():
+    found = [conclusion.Compared("episodes", "return", "2 [1, 3]", "random", "0 [0, 0]", 1)]
+    assert conclusion.verdict(found) == [
+        "against whom: the best scripted player: random",
+        "better or not: better (by 95 % intervals)",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_terminal_breaks_lines_between_words(width, tmp_path, monkeypatch):
+    record = {"matches": {"players": 6, "results": {"rule_hard": {}}}}
+    assert list(conclusion.groups_of(record)) == ["against 5 x rule_hard"]
+    line = "against whom: " + " ".join(f"word{k:04}" for k in range(40))
+    out = io.StringIO()
+    conclusion._say(Console(file=out, width=width, force_terminal=True, highlight=False), line)
+    assert out.getvalue().split() == line.split()
+    assert max(map(len, out.getvalue().splitlines())) <= width
+    out = io.StringIO()
+    conclusion._say(Console(file=out, width=width, highlight=False), line)
+    assert out.getvalue() == line + "\n"
 
 
 @pytest.mark.parametrize("tier", ["Flat", "Manager", "Ability"])

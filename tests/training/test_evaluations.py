@@ -16,6 +16,7 @@ import torch
 
 from tests.bits import equal
 from training.callbacks import evaluations as evaluating
+from training.evaluation.bootstrap import Interval
 from training.evaluation.curve import Evaluator
 from training.evaluation.trained import load
 from training.run import checkpoint
@@ -23,6 +24,7 @@ from training.run.folder import RunFolder
 from training.run.loop import Loop
 from training.run.seeds import CURVE_SEEDS
 
+KEEP_ALONE = checkpoint.keep_alone
 ROOT = Path(__file__).resolve().parents[2]
 FAST = {
     "every": 256,
@@ -198,12 +200,70 @@ def test_best_policy_by_its_lower_end_is_kept_whatever_follows(train, tmp_path):
         marked[256],
     )
     assert load(run, "best").steps == 256
-    assert len(list((run.checkpoints / "best").glob("ckpt_*"))) == 1
     again = Evaluator(run)  # another process knows what is to be beaten
     again._play = play
     assert not again.evaluate(1, 384, marked[384])["best"]
     lows[384] = 3.5
     assert again.evaluate(1, 384, marked[384])["best"]
+
+
+def interval_of(low):
+    return {"margin, 3 x random": Interval(9.0, low, 9.0)}
+
+
+def test_best_policy_goes_back_with_a_run_that_was_killed(train, tmp_path, monkeypatch):
+    """What was found behind the newest checkpoint is found again, and is the best again."""
+    flags = (*during("inline", every=128), "--set", "checkpoints={every: 256, keep: 1}")
+    lows = {128: 1.0, 256: 2.0, 384: 3.0, 512: 4.0}
+    monkeypatch.setattr(Evaluator, "_play", lambda self, steps, _: interval_of(lows[steps]))
+
+    def killed(self, loop):
+        end(self, loop)
+        if loop.steps == 384:
+            raise KeyboardInterrupt
+
+    end = evaluating.Evaluations.end_iteration
+    monkeypatch.setattr(evaluating.Evaluations, "end_iteration", killed)
+    assert train(tmp_path, "run", *flags) == 130
+    run = tmp_path / "run"
+    best = run / "checkpoints/best"
+    assert {256, 384} <= {checkpoint.steps_of(path) for path in checkpoint.whole(best)}
+    monkeypatch.setattr(evaluating.Evaluations, "end_iteration", end)
+    seen = []
+    monkeypatch.setattr(
+        checkpoint, "keep_alone", lambda *args: seen.append(args[1]) or KEEP_ALONE(*args)
+    )
+    assert train(tmp_path, "run", "--resume", config=None) == 0
+    assert seen == [{128, 256}]
+    assert [line["best"] for line in lines(run)] == [True] * 4
+    assert checkpoint.steps_of(checkpoint.newest(best)) == 512
+    run = RunFolder.open(run)  # with everything saved and logged, no other may be wanted again
+    lows[640] = 5.0
+    assert Evaluator(run).evaluate(5, 640, policy(run.path))["best"]
+    assert [checkpoint.steps_of(path) for path in checkpoint.whole(best)] == [512, 640]
+
+
+def test_run_that_was_killed_while_it_ended_is_ended_when_it_goes_on(train, tmp_path, monkeypatch):
+    """Its last checkpoint is written, and its last policy is not evaluated yet."""
+    flags = during("inline", every=300)
+    assert train(tmp_path, "whole", *flags) == 0
+
+    def killed(self, loop):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluating.Evaluations, "finish", killed)
+        assert train(tmp_path, "run", *flags) == 130
+    assert train(tmp_path, "run", "--resume", config=None) == 0
+    whole, run = (
+        [
+            {k: v for k, v in line.items() if k not in ("duration_s", "time")}
+            for line in lines(tmp_path / name)
+        ]
+        for name in ("whole", "run")
+    )
+    assert run == whole
+    assert RunFolder.open(tmp_path / "run").is_finished()
 
 
 def crash(_folder, _values, channel):

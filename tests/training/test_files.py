@@ -3,7 +3,7 @@
 import pytest
 
 from fastenv.errors import ConfigError
-from training import benchmark_v9, evaluate, matrix, profile, protocol, report, runs_md
+from training import benchmark_v9, evaluate, matrix, profile, protocol, report
 from training.run import files
 
 
@@ -25,12 +25,10 @@ def test_place_that_cannot_be_written_is_named(tmp_path):
     ("command", "flags"),
     [
         (benchmark_v9, ["--only", "configs", "--out", "{file}/x"]),
-        (benchmark_v9, ["--only", "configs", "--out", "{file}.rows", "--runs-md", "{file}/x"]),
         (profile, ["--modes", "env_only", "--out", "{file}/x"]),
         (matrix, ["--modes", "env_only", "--out", "{file}"]),
         (evaluate, ["--bots", "--output-path", "{file}/x"]),
         (protocol, ["--seeds", "1", "--output-path", "{file}/x"]),
-        (runs_md, ["{file}", "--to", "{file}/x"]),
     ],
     ids=lambda value: value.__name__.rpartition(".")[2] if hasattr(value, "main") else value[-2],
 )

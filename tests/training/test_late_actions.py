@@ -228,7 +228,7 @@ def without(*names):
     ("values", "named"),
     [
         (CONFIG | {"mask_schedule": [{"action": 70, "ticks": 5}]}, "mask_schedule.action=70"),
-        (CONFIG | {"env_impl": "turbo"}, "'reference', 'fast', 'auto'"),
+        (CONFIG | {"backend": "turbo"}, "backend='turbo'"),
         (without("env", "env_options", "mask_schedule"), "window_ticks=150"),
         (
             without("env", "env_options", "window_ticks")

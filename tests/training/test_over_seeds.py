@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from training.evaluation.over_seeds import over_seeds, parse_seeds
+from training.evaluation.over_seeds import half_width, over_seeds, parse_seeds
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,29 @@ def test_interval_over_seeds_is_students(count, quantile):
     assert found.value == pytest.approx(mean)
     assert (found.high - found.value) / spread == pytest.approx(quantile, rel=1e-4)
     assert found.high - found.value == pytest.approx(found.value - found.low)
+
+
+def test_the_noise_of_shared_games_does_not_go_away_with_more_seeds():
+    """Against trainings whose evaluations err together, on the deals that all of them play."""
+    rng = np.random.default_rng(0)
+    of_seeds, of_deals, inside, alone = 1.0, 3.0, 0, 0
+    for _ in range(1000):
+        truth = rng.normal(10, of_seeds, 5)
+        values = (truth + rng.normal(0, of_deals)).tolist()
+        together = over_seeds(values, shared=[1.96 * of_deals] * 5)
+        inside += together.low <= 10 <= together.high
+        spread = over_seeds(values)
+        alone += spread.low <= 10 <= spread.high
+    assert 940 <= inside <= 985
+    assert alone < 600
+
+
+def test_half_widths_add_up_by_their_squares():
+    found = over_seeds([1.0, 1.0, 1.0], shared=[3.0, 4.0, 5.0])
+    half = math.sqrt((9 + 16 + 25) / 3)
+    assert found.to_list() == pytest.approx([1, 1 - half, 1 + half])
+    assert over_seeds([1.0, 1.0], most=1.0, shared=[3.0, 3.0]).high == 1.0
+    assert math.isnan(half_width([None, None, None]))
 
 
 def test_one_seed_has_no_interval():

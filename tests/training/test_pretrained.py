@@ -1,4 +1,4 @@
-"""The agent in the repository is small, whole, and plays as well as its page says."""
+"""The agents of the repository are small, whole, and play as their records say."""
 
 import json
 import subprocess
@@ -60,26 +60,29 @@ def test_records_are_of_the_agent_that_lies_there():
     assert [record["dirty"] for record in records] == [False, False]
 
 
-def test_pretrained_agent_beats_three_hard_bots():
-    """Of 200 games that are always the same; the page has those of 4,000."""
+def test_pretrained_agent_plays_against_hard_bots_as_its_record_says():
+    """200 games that are always the same; the record, which has 4,000, is no interval away."""
+    record = json.loads((ROOT / "benchmarks/pretrained-skullking.json").read_text())
+    of_record = record["matches"]["results"]["rule_hard"][AGENT]
     trained = load(RunFolder.open(FOLDER))
     options = trained.config.evaluation.__class__(
         games=200, opponents=("rule_hard",), bootstrap=200
     )
     found = play_matches(trained, options, baselines=())["rule_hard"][AGENT]
+    for name in ("win_rate", "bid_hit", "margin"):
+        away = abs(found[name].value - of_record[name][0])
+        assert away < found[name].high - found[name].low, name
     assert found["win_rate"].low > 0.5
-    assert found["bid_hit"].low > 0.6
-    assert found["margin"].low > 80
 
 
 def test_pretrained_agent_clears_bottles_of_level_5():
-    """40 games that are always the same; the page has those of 500."""
+    """40 games that are always the same: at most one is not, where the page has 6 of 500."""
     trained = load(RunFolder.open(DRMARIO))
     engine = make_engine(trained.config.env, 40, trained.config.env_options)
     played = play(engine, trained.players()[AGENT], 40, 0, 1000)
     cleared = (played.columns["reason"] == Reason.CLEAR) & ~played.columns["guard_truncated"]
     assert trained.config.env_options["level"] == 5
-    assert cleared.mean() > 0.5
+    assert cleared.sum() >= 39
 
 
 @needs_core

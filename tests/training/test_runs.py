@@ -95,6 +95,18 @@ def test_metrics_have_one_line_an_iteration(finished):
         assert rounds["n"] == record["episode"]["n"]  # an episode of the Worker is a round
 
 
+@pytest.mark.parametrize(("asked", "trained"), [(64, 64), (1, 2)])
+def test_run_shorter_than_its_rollout_ends_where_it_is_to(train, tmp_path, capsys, asked, trained):
+    assert train(tmp_path, "short", "--total-steps", asked) == 0
+    said = capsys.readouterr().err
+    assert f"total_steps={asked} is less than a rollout, which is shortened: " in said
+    assert [record["step"] for record in records(tmp_path / "short")] == [trained]
+    assert json.loads((tmp_path / "short/summary.json").read_text())["steps"] == trained
+    more = ["--resume", "--total-steps", 2 * trained]
+    assert train(tmp_path, "short", *more) == 0  # with the same config file, that of the fixture
+    assert [record["step"] for record in records(tmp_path / "short")] == [trained, 2 * trained]
+
+
 def test_summary_and_config_carry_the_same_hash(finished):
     config = json.loads((finished / "config.json").read_text())
     summary = json.loads((finished / "summary.json").read_text())
@@ -198,6 +210,15 @@ def test_schedule_reaches_the_environment(train, tmp_path):
 
 
 # -- going on --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stopped", [256, 384])
+def test_a_knob_that_changed_before_a_run_goes_on_is_logged_once(train, tmp_path, stopped):
+    phases = "schedules.opponents=[[0,rule_easy],[256,rule_hard]]"
+    assert train(tmp_path, "run", "--total-steps", stopped, "--set", phases) == 0
+    assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
+    changes = [r["step"] for r in records(tmp_path / "run", "events") if r["event"] == "knobs"]
+    assert changes == [256]
 
 
 def test_resumed_run_equals_an_uninterrupted_one(train, finished, tmp_path):

@@ -14,6 +14,7 @@ from training.callbacks.times import HARDEST, RECENT, STREAK, TimeGoal, targets
 from training.games.drmario import DrMario
 from training.games.drmario.best_times import BestTimes
 from training.run.games import Budget
+from training.run.session import Session
 
 SEED = 77
 FRAMES, PILLS = Budget("task_max_frames"), Budget("task_max_spawns", "spawns", step=1)
@@ -216,6 +217,26 @@ def test_a_training_keeps_the_games_it_clears_and_they_replay(timed_run, tmp_pat
     assert json.loads(lines[-1])["best_times"] == {"new": len(kept)}
     for event in events(tmp_path / "runs/run", "budgets"):
         assert event["frames"] is None or event["frames"] >= 1
+
+
+def test_what_a_checkpoint_has_of_episodes_does_not_change_while_it_is_written(
+    timed_run, tmp_path, monkeypatch
+):
+    """A disk may be so slow that the training has gone on for an iteration by then."""
+
+    def snapshot(self, *args):
+        write = take(self, *args)
+        copies.append((json.dumps(write.keywords["trainer"]), write))
+        return write
+
+    take, copies = Session._snapshot, []
+    monkeypatch.setattr(Session, "_snapshot", snapshot)
+    level = {"env_options": {"level": -13, "speed": "high"}, "gate": {}}
+    path = str(tmp_path / "times.sqlite")
+    assert timed_run("run", "--total-steps", 1024, best_times=path, **level) == 0
+    assert len(copies) == 4
+    for then, write in copies:
+        assert json.dumps(write.keywords["trainer"]) == then
 
 
 def test_episodes_that_go_on_behind_a_checkpoint_are_kept_whole(timed_run, train, tmp_path):

@@ -52,11 +52,11 @@ def test_with_the_core_nothing_is_less(capsys):
 
 
 def test_what_is_asked_for_is_done(no_core, capsys):
-    for flags in (["--total-steps", "3000"], ["--set", "total_steps=3000"]):
+    for flags in (["--total-steps", "30000"], ["--set", "total_steps=30000"]):
         config = config_of(*flags)
-        assert config.total_steps == 3000
+        assert config.total_steps == 30_000
         assert config.evaluation.episodes == FULL["evaluation"]["episodes"]
-    assert config_of("--set", "env_impl=reference").total_steps == FULL["total_steps"]
+    assert config_of("--backend", "reference").total_steps == FULL["total_steps"]
     assert capsys.readouterr().err == ""
 
 

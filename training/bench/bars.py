@@ -74,21 +74,22 @@ def thread_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[s
     works = {str(threads): play.work() for threads, play in plays.items()}
     found = interleaved(works, repeats, seconds)
     return [
-        {**_env_fields(play, "worker", threads), **summary(found[str(threads)], threads)}
+        {**_env_fields(play, "worker", threads, "threads"), **summary(found[str(threads)], threads)}
         for threads, play in plays.items()
     ]
 
 
 def single_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
     """Return one Worker environment through Gymnasium's ``step``, both backends in turns."""
-    works = {
-        backend: single_env_work(TIERS["worker"], backend, 1000)[0]
+    made = {
+        backend: single_env_work(TIERS["worker"], backend, 1000)
         for backend in ("fast", "reference")
     }
-    found = interleaved(works, repeats, seconds)
+    found = interleaved({name: work for name, (work, _) in made.items()}, repeats, seconds)
     return [
         {
             "kind": "env",
+            "ran": made[backend][1]["ran"],
             "what": "gymnasium step",
             "tier": "worker",
             "env": TIERS["worker"],
@@ -118,15 +119,20 @@ def trainer_row(repeats: int, steps: int) -> dict[str, Any]:
         "precision": "fp32",
         "share_env": statistics.median(shares),
         "share_env_all": shares,
+        "ran": runs[0]["ran"],
         "steps_per_s": statistics.median(run["steps_per_s"] for run in runs),
+        "steps_per_cpu_s": statistics.median(run["steps_per_cpu_s"] for run in runs),
         "noisy": any(run["noisy"] for run in runs),
     }
 
 
-def _env_fields(play: Playback, tier: str, threads: int) -> dict[str, Any]:
+def _env_fields(
+    play: Playback, tier: str, threads: int, beside: str | None = None
+) -> dict[str, Any]:
     engine = play.engine
     return {
         "kind": "env",
+        "ran": play.ran(beside=beside),
         "what": "batch",
         "tier": tier,
         "env": TIERS[tier],

@@ -21,8 +21,9 @@ from fastenv.drmario import _reachability
 from fastenv.drmario import tables as t
 from fastenv.engine import rng_streams
 from fastenv.vector import allocate
+from training.bench import ran
 from training.bench.play import Playback
-from training.bench.stopwatch import time_stock
+from training.bench.stopwatch import stock_ran, time_stock
 from training.bench.timing import Work, interleaved, summary
 from training.bench.trainer_modes import trainer
 from training.bench.verdicts import bar, ratio_bar, speed_bar
@@ -64,6 +65,12 @@ def frame_work(obs: str, lanes: int) -> tuple[Work, dict[str, Any]]:
             vec.step_into(batch, out)
 
     about = {"what": "step_into, random buttons, no info", "env": FRAMES, "options": options}
+    how: dict[str, Any] = {
+        "adapter": "make_vec",
+        "workload": "uniform",
+        "batch_steps": len(actions),
+    }
+    about["ran"] = ran.of_engine(vec.engine, "step_into", **how)
     return Work(run, actions.size), about | {"backend": vec.engine.backend, "num_envs": lanes}
 
 
@@ -75,6 +82,7 @@ def placement_work(
     play = Playback(PLACEMENTS, lanes, steps, options, backend=backend, stagger=16)
     assert play.engine.game.config.mode == "warp"  # type: ignore[attr-defined]
     about = {"what": "random feasible placements, warp", "env": PLACEMENTS, "options": options}
+    about["ran"] = play.ran()
     return play.work(), about | {"backend": play.engine.backend, "num_envs": lanes}, play
 
 
@@ -111,6 +119,7 @@ def greedy_work(lanes: int) -> tuple[Work, dict[str, Any]]:
         return decisions
 
     about = {"what": "complete games of greedy", "env": PLACEMENTS, "options": options}
+    about["ran"] = ran.of_engine(engine, "complete games", workload="greedy")
     return Work(games, games()), about | {"backend": engine.backend, "num_envs": lanes}
 
 
@@ -134,7 +143,7 @@ def play_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str
             about = {"what": "planner alone, decisions of random feasible placements"}
             works[f"queries {level}"], fields[f"queries {level}"] = (
                 query_work(play),
-                {**fields[name], **about},
+                {**fields[name], **about, "ran": play.ran(timed="planner alone")},
             )
     works["reference"], fields["reference"], _ = placement_work(10, "reference", 4, 4)
     works["greedy"], fields["greedy"] = greedy_work(min(lanes, 64))
@@ -186,7 +195,8 @@ def stock_row(repeats: int, sizes: Mapping[str, Any] = SIZES) -> dict[str, Any]:
         return MaskablePPO("MlpPolicy", vec, **options)
 
     found = time_stock(learner, engine, repeats)
-    return {"what": f"stock MaskablePPO, {SmallCNN.__name__}", **found}
+    described = stock_ran(engine, learning, f"MaskablePPO with {SmallCNN.__name__}")
+    return {"what": f"stock MaskablePPO, {SmallCNN.__name__}", "ran": described, **found}
 
 
 def native_row(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -> dict[str, Any]:
@@ -206,8 +216,10 @@ def native_row(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -
     entry = trainer(config, repeats, seconds, evaluation=False)
     return {
         "what": f"native PPO, encoder {config.native.encoder}, {entry['precision']}",
+        "ran": entry["ran"],
         "backend": entry["backend_selected"],
         "steps_per_s": entry["stats"]["steps_per_s"]["median"],
+        "steps_per_cpu_s": entry["stats"]["steps_per_cpu_s"]["median"],
         "share_env_all": entry["share_env_all"],
         "load": [entry["repeats"][0]["load_before"], entry["repeats"][-1]["load_after"]],
         "noisy": entry["noisy"],

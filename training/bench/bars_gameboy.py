@@ -23,9 +23,10 @@ from stable_baselines3 import PPO
 import fastenv
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
+from training.bench import ran
 from training.bench.gameboy import counted, per_frame
 from training.bench.play import METHOD_ON, METHOD_SINGLE, Playback, single_env_work
-from training.bench.stopwatch import time_stock
+from training.bench.stopwatch import stock_ran, time_stock
 from training.bench.timing import Work, interleaved, rss_mb, summary
 from training.bench.verdicts import bar, ratio_bar, unmeasured_bar
 from training.sb3.vec import TimedVecEnv
@@ -57,6 +58,7 @@ GROWTH_STEPS = 100_000
 MAX_MEM_DELTA = 2**20  # bytes of the resident set, unless others are given
 METHOD_ALONE = "one machine without an environment; keys and frames are those of PyBoy"
 METHOD_RESET = "reset_many with masks of every other lane, in turns; a step is a lane's reset"
+WAYS = {"skip": "nothing drawn", "draw": "every frame drawn"}
 NO_PYBOY = "PyBoy is not installed"
 
 Row = dict[str, Any]
@@ -123,6 +125,7 @@ def step_rows(rom: str, repeats: int, seconds: float, lanes: tuple[int, ...] = L
     for n, play in plays.items():
         executed = per_frame(before[n], counted(play.engine.get_states()))
         rows.append(_row(rom, "step", play.engine, found[str(n)], FRAMES, executed, STEP))
+        rows[-1]["ran"] = play.ran()
         _beside(rows[-1], found.get("pyboy"))
     return rows
 
@@ -141,6 +144,14 @@ def alone_row(rom: str, way: str, repeats: int, seconds: float) -> Row:
         executed = per_frame(before, counted(console.row))
     found = {name: summary(each) for name, each in samples.items()}
     row = _row(rom, way, None, found["ours"], 1, executed, {})
+    row["ran"] = {
+        "timed": f"frames, {WAYS[way]}",
+        "adapter": "machine alone",
+        "rom": row["rom_sha256"][: ran.DIGITS],
+        "backend": row["backend"],
+        "num_envs": 1,
+        "num_threads": 1,
+    }
     _beside(row, found.get("pyboy"))
     return row
 
@@ -162,6 +173,7 @@ def many_rows(
         rows.append(
             _row(OURS, "many", play.engine, summary(found[str(n)]), FRAMES, executed, SCALE)
         )
+        rows[-1]["ran"] = play.ran()
         rows[-1]["bytes_per_env"] = bytes_of(play.engine)
     return rows
 
@@ -188,7 +200,9 @@ def reset_rows(repeats: int, seconds: float, lanes: tuple[int, ...] = LANES) -> 
     about: Row = {"rom": "micro/mbc1 with RAM", "rom_sha256": sha256, "method": METHOD_RESET}
     about |= {"cart_ram_bytes": engines[lanes[0]].get_states([0])["cart"].size}
     return [
-        _row(MBC1, "masked reset", engine, summary(found[str(n)]), 0, 0.0, STEP) | about
+        _row(MBC1, "masked reset", engine, summary(found[str(n)]), 0, 0.0, STEP)
+        | about
+        | {"ran": ran.of_engine(engine, "reset_many of every other lane")}
         for n, engine in engines.items()
     ]
 
@@ -214,11 +228,10 @@ def single_row(repeats: int, seconds: float) -> Row:
     """
     short = {"frames_per_step": 1, "release_after_frames": 1, **STEP}
     options = {**rom_options("halt"), **short}
-    work, _ = single_env_work(ENV, "auto", 3000, options, workload="uniform")
+    work, about = single_env_work(ENV, "auto", 3000, options, workload="uniform")
     (samples,) = interleaved({"single": work}, repeats, seconds).values()
-    engine = fastenv.make_engine(ENV, 1, **options)
-    row = _row("halt", "gymnasium step", engine, summary(samples), 1, 0.0, short)
-    return row | {"method": METHOD_SINGLE}
+    row = _row("halt", "gymnasium step", about["engine"], summary(samples), 1, 0.0, short)
+    return row | {"method": METHOD_SINGLE, "ran": about["ran"]}
 
 
 def thread_rows(repeats: int, seconds: float, lanes: int = LANES[-1]) -> list[Row]:
@@ -234,7 +247,7 @@ def thread_rows(repeats: int, seconds: float, lanes: int = LANES[-1]) -> list[Ro
     found = interleaved(works, repeats, seconds)
     return [
         _row(OURS, "threads", play.engine, summary(found[str(threads)], threads), FRAMES, 0, STEP)
-        | {"num_threads": threads}
+        | {"num_threads": threads, "ran": play.ran(beside="threads")}
         for threads, play in plays.items()
     ]
 
@@ -249,6 +262,7 @@ def stock_row(repeats: int, sizes: Mapping[str, Any] = LEARNING) -> Row:
 
     found = time_stock(learner, engine, repeats)
     about = _about(OURS, "stock PPO", engine, SEEN)
+    about["ran"] = stock_ran(engine, learning, "PPO, CnnPolicy")
     share = float(np.median(found["share_env_all"]))
     return {"kind": "training", **about, **sizes, **found, "share_env": share}
 
@@ -259,7 +273,8 @@ def forced_rows(repeats: int, seconds: float, lanes: int = LANES[0]) -> list[Row
     given = {**rom_options(OURS), **options}
     play = Playback(ENV, lanes, 32, given, workload="uniform", stagger=STAGGER)
     found = interleaved({"forced": play.work()}, repeats, seconds)
-    return [_row(OURS, "forced resets", play.engine, summary(found["forced"]), FRAMES, 0, options)]
+    row = _row(OURS, "forced resets", play.engine, summary(found["forced"]), FRAMES, 0, options)
+    return [row | {"ran": play.ran()}]
 
 
 def growth_row(steps: int = GROWTH_STEPS) -> Row:
@@ -293,6 +308,7 @@ def growth_row(steps: int = GROWTH_STEPS) -> Row:
     return {
         "kind": "growth",
         **_about(OURS, "growth", engine, short),
+        "ran": ran.of_engine(engine, "growth", steps=steps),
         "steps": steps,
         "python_growth_bytes": int(python),
         "rss_growth_bytes": int(resident * 2**20),
@@ -406,8 +422,7 @@ def _speed_bars(row: Row) -> list[Row]:
     speed, times = ASKED.get((row["rom"], row["what"]), (None, None))
     if speed is None and times is None:
         return []
-    ways = {"skip": "nothing drawn", "draw": "every frame drawn"}
-    way = ways.get(row["what"], f"step, n={row['num_envs']:,}")
+    way = WAYS.get(row["what"], f"step, n={row['num_envs']:,}")
     name = f"game boy: {row['rom']}, {row['instructions_per_frame']:,} instructions a frame, {way}"
     found = []
     if speed is not None:

@@ -52,7 +52,10 @@ def thread_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[s
     plan = EnvPlan(ENV, num_envs=lanes, workload="uniform", backend="fast")
     plans = {str(n): replace(plan, num_threads=n) for n in (1, 2)}
     found = env_only(plans, repeats, seconds, memory=False).values()
-    return [{**row(entry), "scaling": True} for entry in found]
+    return [
+        {**row(entry), "scaling": True, "ran": {**entry["ran"], "beside": "threads"}}
+        for entry in found
+    ]
 
 
 def trainer_row(
@@ -85,6 +88,7 @@ def row(entry: dict[str, Any]) -> dict[str, Any]:
         what = {"sb3": "stock MaskablePPO"}.get(entry["trainer"], entry["trainer"])
     found = {
         "kind": "env" if env_only_entry else "trainer",
+        "ran": entry["ran"],
         "what": what,
         "tier": "prospector",
         "backend": entry["backend_selected"],

@@ -6,6 +6,7 @@ Rows of :func:`all_rows` are one a work; all of a bar are timed in turns.
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from training.bench.timing import Work, interleaved, summary
+from training.bench import ran
+from training.bench.timing import Work, described, interleaved, summary
 from training.bench.verdicts import bar, ratio_bar, speed_bar
 from training.dqn import DQNLearner
 from training.dqn.priorities import Priorities
@@ -48,7 +50,10 @@ def all_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for works in (store_works(), end_to_end_works(), acting_works()):
         found = interleaved(works, repeats, seconds)
-        rows += [{"kind": "replay", "name": name} | summary(s) for name, s in found.items()]
+        rows += [
+            {"kind": "replay", "name": name, "ran": described(works[name])} | summary(samples)
+            for name, samples in found.items()
+        ]
     return rows + share_rows(repeats, seconds)
 
 
@@ -88,10 +93,16 @@ def store_works(capacity: int = CAPACITY, lanes: int = LANES) -> dict[str, Work]
         for _ in range(DRAWS):
             replay.update_priorities(replay.sample(BATCH, 0.4).index, error)
 
+    def work(run: Callable[[], None], steps: int, order: Priorities | None, timed: str) -> Work:
+        sizes = {"capacity": capacity, "n_step": replay.n_step}
+        how: dict[str, Any] = {"adapter": "TensorReplay", "config": sizes}
+        about = partial(ran.of_engine, engine, timed, torch_threads=1, minibatch=BATCH, **how)
+        return Work(run, steps, partial(setattr, replay, "priorities", order), about)
+
     return {
-        "write": Work(write, DRAWS * lanes, partial(setattr, replay, "priorities", None)),
-        "uniform": Work(uniform, DRAWS, partial(setattr, replay, "priorities", None)),
-        "prioritised": Work(prioritised, DRAWS, partial(setattr, replay, "priorities", priorities)),
+        "write": work(write, DRAWS * lanes, None, "decisions stored"),
+        "uniform": work(uniform, DRAWS, None, "minibatches by chance"),
+        "prioritised": work(prioritised, DRAWS, priorities, "minibatches by priority"),
     }
 
 
@@ -133,10 +144,16 @@ def end_to_end_works() -> dict[str, Work]:
         seed=0,
     )
     learn = partial(model.learn, SB3_STEPS, reset_num_timesteps=False)
-    works = {"SB3's DQN, one env": Work(learn, SB3_STEPS)}
+    config = dqn_config(1)
+    theirs = {"trainer": "SB3's DQN", "adapter": "DummyVecEnv"}
+    engine: Any = env.unwrapped
+    about = partial(ran.of_run, config, engine.engine, "iterations", "fp32", **theirs)
+    works = {"SB3's DQN, one env": Work(learn, SB3_STEPS, ran=about)}
     for lanes in (1, 64):
-        learner = DQNLearner(dqn_config(lanes))
-        works[f"ours, lanes {lanes}"] = Work(learner.trainer.iterate, SB3_STEPS)
+        config = dqn_config(lanes)
+        learner = DQNLearner(config)
+        about = partial(_ran, config, learner)
+        works[f"ours, lanes {lanes}"] = Work(learner.trainer.iterate, SB3_STEPS, ran=about)
     return works
 
 
@@ -146,14 +163,16 @@ def acting_works() -> dict[str, Work]:
     for precision in ("fp32", "bf16") if cpu_has_bf16() else ("fp32",):
         config = dqn_config(LANES)
         config = replace(config, dqn=replace(config.dqn, precision=precision))
-        trainer = DQNLearner(config).trainer
+        learner = DQNLearner(config)
+        trainer = learner.trainer
         trainer.start()
 
         def act(trainer: Any = trainer) -> None:
             for _ in range(DRAWS):
                 trainer.choose(0.05)
 
-        works[f"acting {precision}"] = Work(act, DRAWS * LANES)
+        about = partial(ran.of_run, config, learner.engines[0], "actions chosen", precision)
+        works[f"acting {precision}"] = Work(act, DRAWS * LANES, ran=about)
     return works
 
 
@@ -162,9 +181,13 @@ def share_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
     ppo = {"n_steps": 16, "batch_size": 256, "n_epochs": 4, "net_arch": [512]}
     native = {"trunk": "shared", "encoder": "conv"}
     dqn = {"capacity": 4096, "learning_starts": 1024, "iteration_steps": 16, "net_arch": [512]}
+    configs = {
+        "PPO": RunConfig.from_mapping({**PIXELS, "ppo": ppo, "native": native}),
+        "DQN": RunConfig.from_mapping({**PIXELS, "trainer": "dqn", "dqn": dqn}),
+    }
     learners: dict[str, Any] = {
-        "PPO": NativeLearner(RunConfig.from_mapping({**PIXELS, "ppo": ppo, "native": native})),
-        "DQN": DQNLearner(RunConfig.from_mapping({**PIXELS, "trainer": "dqn", "dqn": dqn})),
+        "PPO": NativeLearner(configs["PPO"]),
+        "DQN": DQNLearner(configs["DQN"]),
     }
     learners["DQN"].trainer.iterate()  # up to where it learns
     shares: dict[str, list[float]] = {name: [] for name in learners}
@@ -178,9 +201,14 @@ def share_rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
     return [
         {"kind": "replay", "name": f"pixels {name}", "share_env_all": shares[name][1:]}
         | {"share_env": statistics.median(shares[name][1:])}
+        | {"ran": _ran(configs[name], learners[name])}
         | summary(samples)
         for name, samples in found.items()
     ]
+
+
+def _ran(config: RunConfig, learner: Any) -> ran.Ran:
+    return ran.of_run(config, learner.engines[0], "iterations", learner.precision)
 
 
 def bars(found: list[dict[str, Any]]) -> list[dict[str, Any]]:

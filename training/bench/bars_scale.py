@@ -21,7 +21,7 @@ from training.bench import exchange, trainers
 from training.bench.meter import Meter
 from training.bench.timing import Sample
 from training.bench.verdicts import ratio_bar, unmeasured_bar
-from training.run import files, machine
+from training.run import envs, files, machine
 from training.run.config import RunConfig, merge
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
@@ -98,7 +98,7 @@ WAYS = {
     "torchrun, more lanes": Way(32, MORE_LANES, ranks=2),
     "rllib": _rllib(10, 1),
     "rllib, 2 runners": _rllib(10, 2, **TWICE_LANES),
-    "rllib, reference": _rllib(8, 1, env_impl="reference"),
+    "rllib, reference": _rllib(8, 1, backend="reference"),
 }
 
 
@@ -223,16 +223,25 @@ def row(key: str, way: Way, turns: Sequence[Turn]) -> dict[str, Any]:
     turns : sequence of Turn
     """
     config, summary = turns[0].config, turns[0].summary
-    chosen = summary["backend"], summary["precision"]
-    made = trainers.row(config.trainer, config, *chosen, [turn.sample for turn in turns], MODE)
+    engine = envs.trial_lanes(config).engines[0]
+    spread = {
+        "backend": summary["backend"],
+        "ranks": summary.get("ranks", 1),
+        "env_runners": config.rllib.env_runners if way.rllib else None,
+        "learners": config.rllib.learners if way.rllib else None,
+    }
+    samples = [turn.sample for turn in turns]
+    chosen = summary["precision"], samples, MODE
+    made = trainers.row(config.trainer, config, engine, *chosen, **spread)
     split = [
         {name: 1e6 * s / turn.sample.steps for name, s in turn.phases.items()} for turn in turns
     ]
     found = {
         **made,
+        "backend": summary["backend"],
         "name": name_of(config, summary),
         "way": key,
-        "ranks": summary.get("ranks", 1),
+        "ranks": spread["ranks"],
         "env_runners": config.rllib.env_runners,
         "learners": config.rllib.learners,
         "ray": summary["versions"].get("ray"),

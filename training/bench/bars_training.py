@@ -96,6 +96,7 @@ def reference_rows(
         batch=ppo.batch_size,
         epochs=ppo.n_epochs,
         opponent=config.env_options["opponents"],
+        vec="dummy",
     )
     timed, works = {}, {}
     for threads in sorted({1, machine.physical_cores()}):
@@ -105,30 +106,33 @@ def reference_rows(
         for name, run in (("sb3", learn), ("native", native.trainer.iterate)):
             key = f"{name} {threads}"
             works[key] = Work(run, flat.rollout, partial(torch.set_num_threads, threads))
-            timed[key] = name, threads, native
+            engine = vec.get_attr("engine", 0)[0] if name == "sb3" else native.engines[0]
+            precision = (lambda: "fp32") if name == "sb3" else partial(getattr, native, "precision")
+            timed[key] = name, threads, engine, precision
     samples = interleaved(works, repeats, seconds)
     torch.set_num_threads(1)
     rows = []
-    for key, (name, threads, native) in timed.items():
+    for key, (name, threads, engine, precision) in timed.items():
         own = replace(flat, torch_threads=threads)
-        ours = native.engines[0].backend, native.precision
-        chosen = ours if name == "native" else (flags.backend, "fp32")
-        rows.append(trainers.row(name, own, *chosen, samples[key], REFERENCE))
+        adapter = {"adapter": "DummyVecEnv"} if name == "sb3" else {}
+        rows.append(
+            trainers.row(name, own, engine, precision(), samples[key], REFERENCE, **adapter)
+        )
     return rows
 
 
 def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
     """Return the collection of rollouts alone, in fp32 and, where the processor has it, bf16."""
     torch.set_num_threads(1)
-    learners = {}
+    learners, configs = {}, {}
     for precision in ("fp32", "bf16") if cpu_has_bf16() else ("fp32",):
         own = replace(config, ppo=replace(config.ppo, precision=precision))
-        learners[precision] = learner = NativeLearner(own)
+        learners[precision], configs[precision] = (learner := NativeLearner(own)), own
         learner.trainer.iterate()  # its lanes begin
     works = {k: Work(learner.trainer.collect, config.rollout) for k, learner in learners.items()}
     samples = interleaved(works, repeats, seconds)
     return [
-        trainers.row("native", config, learner.engines[0].backend, k, samples[k], ROLLING)
+        trainers.row("native", configs[k], learner.engines[0], k, samples[k], ROLLING)
         for k, learner in learners.items()
     ]
 
@@ -136,20 +140,20 @@ def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[s
 def share_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]]:
     """Return the native trainer on every tier, with the environment's share of its wall time."""
     torch.set_num_threads(1)
-    learners, works, shares = {}, {}, {}
+    learners, configs, works, shares = {}, {}, {}, {}
     for tier, env in ENVS.items():
         options = {} if tier == "prospector" else dict(config.env_options)
-        learners[tier] = learner = NativeLearner(replace(config, env=env, env_options=options))
+        configs[tier] = own = replace(config, env=env, env_options=options)
+        learners[tier] = learner = NativeLearner(own)
         shares[tier] = found = _Shares(learner)
         works[tier] = Work(found.iterate, config.rollout)
     samples = interleaved(works, repeats, seconds)
     rows = []
     for tier, learner in learners.items():
-        own = replace(config, env=ENVS[tier])
-        chosen = learner.engines[0].backend, learner.precision
+        chosen = learner.engines[0], learner.precision
         every = shares[tier].found[1:]  # the first was before the timing
         share = {"tier": tier, "share_env": statistics.median(every), "share_env_all": every}
-        rows.append(trainers.row("native", own, *chosen, samples[tier], SHARE) | share)
+        rows.append(trainers.row("native", configs[tier], *chosen, samples[tier], SHARE) | share)
     return rows
 
 
@@ -181,7 +185,7 @@ def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[st
             ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process,
         ):
             found = process.submit(_thread_rows, config, repeats, seconds).result()
-        rows += [row | {"waiting": way} for row in found]
+        rows += [row | {"waiting": way, "ran": row["ran"] | {"waiting": way}} for row in found]
     return rows
 
 
@@ -209,7 +213,7 @@ def _thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[s
     rows = []
     for threads, learner in learners.items():
         own = replace(config, torch_threads=threads)
-        chosen = learner.engines[0].backend, learner.precision
+        chosen = learner.engines[0], learner.precision
         made = trainers.row("native", own, *chosen, samples[str(threads)], THREADS)
         # A thread that waits awake takes CPU time even when nobody has work for it.
         rows.append(made | {"noisy": noisy(samples[str(threads)], single_thread=False)})

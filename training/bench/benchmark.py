@@ -9,7 +9,7 @@ import argparse
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -26,22 +26,30 @@ from training.bench import (
     bars_scale,
     bars_training,
     flags,
+    floors,
+    history,
     replay_steps,
     trainers,
     views,
 )
 from training.bench import benchmark_tables as tables
-from training.bench.configs import CONFIGS, row
-from training.bench.trainer import Flags
+from training.bench.configs import (
+    CONFIGS,
+    ENVS,
+    ROLLOUTS,
+    SHORT_ROLLOUTS,
+    of_env,
+    row,
+)
+from training.bench.trainer import TIERS, Flags
 from training.evaluation.protocol import MILESTONES
 from training.run import files, games, machine, plain
 from training.run.folder import RunFolder
 
 SCHEMA = 1
-STEPS = 3 * 8 * 256  # three rollouts of the benchmark settings
-SHORT_STEPS = 8 * 256
 # With bars; the last only when it is named.
 GAMES = ("skullking", "prospector", "drmario", "gameboy")
+RECORDED_ALONE = {"bars": "gameboy"}
 PARTS = (
     *("configs", "trainers", "bars"),
     *("training", "flags", "views", "replay", "replay_steps", "scale"),
@@ -69,6 +77,30 @@ def with_flags(given: Flags, assignments: list[str]) -> Flags:
     return replace(given, **changes)
 
 
+def chosen_configs(args: argparse.Namespace) -> list[tuple[str, Flags]]:
+    """Return the configurations that are to be measured, each with the name it goes by.
+
+    They are those of ``--game``, or of the environment of ``--set env``; without either those of
+    Skull King, or with ``--only configs`` those of every game.
+
+    Raises
+    ------
+    ConfigError
+        For a flag or a configuration that is not possible.
+    """
+    usual = ENVS.values() if args.only == "configs" else [Flags.env]
+    envs = [ENVS[args.game]] if args.game else list(usual)
+    named = [text.partition("=")[2] for text in args.set if text.startswith("env=")]
+    envs = named[-1:] or envs
+    found = []
+    for env in envs:
+        for name in args.config or CONFIGS:
+            whole = env in TIERS.values() or not CONFIGS[name].use_hierarchical
+            if whole or (args.config and len(envs) == 1):
+                found.append((name, with_flags(of_env(name, env), args.set)))
+    return found
+
+
 def check(args: argparse.Namespace) -> None:
     """Refuse numbers that nothing can be measured with, before anything is.
 
@@ -88,6 +120,10 @@ def check(args: argparse.Namespace) -> None:
         if value is not None and value < least:
             option = name.replace("_", "-")
             raise ConfigError(f"--{option} {value}: must be at least {least}.")
+    floors.check_share(args.floor_share)
+    if args.record:
+        record_path(args)
+        history.check_clean()
     if args.seconds is not None and not 0 < args.seconds < math.inf:
         raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
 
@@ -114,12 +150,11 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
     ConfigError
         For an unknown configuration or flag, or a number that nothing can be measured with.
     """
-    names = args.config or list(CONFIGS)
-    for name in names:
+    for name in args.config or ():
         if name not in CONFIGS:
             raise ConfigError(f"--config {name!r}: must be among {', '.join(CONFIGS)}.")
     check(args)
-    chosen = {name: with_flags(CONFIGS[name], args.set) for name in names}
+    chosen = chosen_configs(args)
     reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
     begin = time.perf_counter()
     rows = [head()]
@@ -228,12 +263,17 @@ _MEASURED: dict[str, Callable[[argparse.Namespace, Console], list[dict[str, Any]
 
 
 def _configs(
-    args: argparse.Namespace, chosen: Mapping[str, Flags], console: Console
+    args: argparse.Namespace, chosen: Sequence[tuple[str, Flags]], console: Console
 ) -> list[dict[str, Any]]:
-    steps = args.steps or (SHORT_STEPS if args.short else STEPS)
+    rollouts = SHORT_ROLLOUTS if args.short else ROLLOUTS
     played = args.games if args.games is not None else (40 if args.short else 200)
-    made = [row(name, each, steps, args.repeats, played) for name, each in chosen.items()]
-    console.print(tables.config_table(made, steps, args.repeats, played))
+    made = []
+    for name, each in chosen:
+        steps = args.steps or rollouts * each.n_envs * each.n_steps
+        made.append(row(name, each, steps, args.repeats, played))
+    for env in dict.fromkeys(one["flags"]["env"] for one in made):
+        rows = [one for one in made if one["flags"]["env"] == env]
+        console.print(tables.config_table(rows, env, args.repeats, played))
     return made
 
 
@@ -277,6 +317,31 @@ def milestone_row(run: RunFolder) -> dict[str, Any]:
             f"{run.path} has no {MILESTONES}: run python -m training.milestones first."
         ) from error
     return {"kind": "milestones", **record}
+
+
+def record_path(args: argparse.Namespace) -> Path:
+    """Return where the record of what is measured belongs, one file for each kind.
+
+    Raises
+    ------
+    ConfigError
+        If only a part of a kind is measured, or something else than usual.
+    """
+    whole = args.only is not None and not (args.config or args.set or args.milestones)
+    if not whole or args.game not in (None, RECORDED_ALONE.get(args.only)):
+        raise ConfigError(
+            f"--record needs --only {', '.join(PARTS)} as it is by default, or --only bars "
+            "--game gameboy: records are compared."
+        )
+    return history.RECORDS / f"{'-'.join(filter(None, (args.only, args.game)))}.jsonl"
+
+
+def keep(args: argparse.Namespace, rows: list[dict[str, Any]]) -> Path:
+    """Make what was measured the record of its kind; return where it lies."""
+    path = record_path(args)
+    write(path, rows)
+    history.keep(rows[0], rows[1:], path)
+    return path
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -47,17 +47,17 @@ def env_table(rows: list[dict[str, Any]]) -> Table:
 def flag_table(rows: list[dict[str, Any]]) -> Table:
     """Return what each flag alone is worth, a row for each."""
     heads = (
-        "env, flag, lanes, reference us, replaced us, limit us, measured us, part of the limit, "
-        "min..max, over reference"
+        "env, flag, lanes, reference us, limit us, measured us, part of the limit, "
+        "over reference, min..max"
     )
     table = _table("One flag alone, random legal play, same-step reset; CPU a step", heads, left=2)
     for r in rows:
-        every = r["share_of_limit_all"]
+        every, limit = r["over_reference_all"], r.get("limit_us")
         table.add_row(
             *(r["env"], r["flag"] + (", noisy" if r["noisy"] else ""), f"{r['num_envs']:,}"),
-            *(f"{r[key]:,.1f}" for key in ("reference_us", "replaced_us", "limit_us", "us")),
-            *(f"{r['share_of_limit']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
-            f"{r['over_reference']:.2f}",
+            *(f"{r['reference_us']:,.1f}", "-" if limit is None else f"{limit:,.1f}"),
+            *(f"{r['us']:,.1f}", "-" if limit is None else f"{r['share_of_limit']:.2f}"),
+            *(f"{r['over_reference']:.3f}", f"{min(every):.3f}..{max(every):.3f}"),
         )
     return table
 
@@ -163,32 +163,34 @@ def split_line(row: dict[str, Any]) -> str:
     return f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}"
 
 
-def config_table(rows: list[dict[str, Any]], steps: int, repeats: int, games: int) -> Table:
-    """Return the configurations: speed, shares of the time, and points."""
+def config_table(rows: list[dict[str, Any]], env: str, repeats: int, games: int) -> Table:
+    """Return the configurations of an environment: speed, shares of the time, reward and points."""
     title = (
-        f"Stock MaskablePPO (hierarchical: our trainer), {steps:,} timed steps, medians of "
-        f"{repeats}; points: whole games against 3 x rule_medium ({games})"
+        f"{env}, stock MaskablePPO (hierarchical: our trainer), medians of {repeats}; reward/h: "
+        "change of the mean reward of a decision, an hour"
     )
+    if any(row["points_after"] is not None for row in rows):
+        title += f"; points: {games} whole games"
     heads = (
-        "config, steps/s, collect/s, update/s, env/s, env %, net %, update %, CPU us, RSS MB, "
-        "points before, after"
+        "config, backend, steps/s, env/s, env %, net %, update %, CPU us, RSS MB, reward/h, points"
     )
-    table = _table(title, heads)
+    table = _table(title, heads, left=2)
     for r in rows:
         if r["status"] != "measured":
-            table.add_row(r["config"], *["-"] * 11)
+            table.add_row(r["config"], r["backend"], *["-"] * 9)
             table.caption = f"{r['config']}: {r['status']}"
             continue
-        speeds = ("steps_per_s", "collect_steps_per_s", "update_steps_per_s")
         shares = ("share_env", "share_forward", "share_update")
-        points = (r["points_before"], r["points_after"])
+        alone, change, after = (
+            r[name] for name in ("env_only_steps_per_s", "reward_per_hour", "points_after")
+        )
         table.add_row(
-            r["config"],
-            *(f"{r[key]:,.0f}" for key in speeds),
-            "-" if r["env_only_steps_per_s"] is None else f"{r['env_only_steps_per_s']:,.0f}",
+            *(r["config"], r["ran"]["backend"], f"{r['steps_per_s']:,.0f}"),
+            "-" if alone is None else f"{alone:,.0f}",
             *(f"{r[key] * 100:.1f}" for key in shares),
             f"{r['cpu_seconds_per_step'] * 1e6:,.0f}",
             f"{r['peak_rss_mb']:,.0f}",
-            *("-" if p is None else f"{p:.0f}" for p in points),
+            "-" if change is None else f"{change:+,.3g}",
+            "-" if after is None else f"{after:.0f}",
         )
     return table

@@ -66,7 +66,7 @@ def rows(repeats: int, seconds: float, lanes: int = LANES) -> list[dict[str, Any
     samples = interleaved(works, repeats, seconds)
     found = []
     for epochs, config in configs.items():
-        chosen = learners[epochs].engines[0].backend, learners[epochs].precision
+        chosen = learners[epochs].engines[0], learners[epochs].precision
         row = trainers.row("native", config, *chosen, samples[str(epochs)], MODE)
         percent = statistics.fmean(busy[epochs]) if busy[epochs] else None
         found.append(row | {"gpu_busy_percent": percent, "us_per_step": split(config)})

@@ -12,7 +12,7 @@ from typing import Any
 import fastenv
 from fastenv.gameboy import GameBoyGame
 from fastenv.gameboy.tables import CLOCK, FRAME
-from training.bench import gameboy
+from training.bench import gameboy, ran
 from training.bench.play import METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import Sample, Work, interleaved, noisy, rss_mb, spread
 
@@ -84,6 +84,8 @@ class Ready:
         As selected.
     ticks_per_step : float
     method : str
+    ran : dict
+        See :mod:`training.bench.ran`.
     built_s : float
         Seconds of building it: compilation, recording, spreading of the lanes.
     """
@@ -94,6 +96,7 @@ class Ready:
     backend: str
     ticks_per_step: float
     method: str
+    ran: ran.Ran
     built_s: float
 
 
@@ -115,6 +118,7 @@ def prepare(plan: EnvPlan) -> Ready:
     if plan.single:
         work, about = single_env_work(plan.env, plan.backend, plan.piece, plan.options, **chosen)
         engine, ticks, method = about["engine"], about["ticks_per_step"], METHOD_SINGLE
+        described = about["ran"]
     else:
         play = Playback(
             plan.env,
@@ -127,9 +131,9 @@ def prepare(plan: EnvPlan) -> Ready:
             **chosen,
         )
         work, engine, method = play.work(), play.engine, play.method
-        ticks = play.ticks_per_step()
+        ticks, described = play.ticks_per_step(), play.ran()
     built_s = time.perf_counter() - begin
-    return Ready(plan, work, engine, engine.backend, ticks, method, built_s)
+    return Ready(plan, work, engine, engine.backend, ticks, method, described, built_s)
 
 
 def env_only(
@@ -166,6 +170,7 @@ def _entry(
     plan = ready.plan
     return {
         "mode": "env_only",
+        "ran": ready.ran,
         "env": plan.env,
         "options": dict(plan.options),
         "workload": plan.workload,

@@ -39,6 +39,7 @@ def rows(config: RunConfig, repeats: int, times: int = TIMES) -> list[dict[str, 
     return [
         {
             "kind": "exchange",
+            "ran": {"timed": "average", "adapter": "gloo", "ranks": RANKS, "numbers": numbers},
             "name": f"{what}, averaged by gloo over {RANKS} ranks on this machine",
             "numbers": numbers,
             "bytes": 4 * numbers,

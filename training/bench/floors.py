@@ -1,30 +1,23 @@
-"""Calibrated floors: a share of what the committed records say, in steps per CPU second.
+"""Calibrated floors: a share of what the history says of the same thing, in steps per CPU second.
 
-A floor holds on the machine its record was taken on; elsewhere it is a hint, and says so. It is not
-the target: that is an aspiration in steps per second of wall time.
+A floor is that of the processor its record was taken on. On another one it is held all the same,
+and what is said of a row below it names that processor: take a record there. It is not the target:
+that is an aspiration in steps per second of wall time.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import fastenv
-from training.bench.play import short_id
+from fastenv.errors import ConfigError
+from training.bench import history
+from training.bench.history import Line
+from training.bench.ran import key, label
 from training.run import machine
 
 SHARE = 0.7
-RECORDS = machine.ROOT / "benchmarks"
-_ENV_FIELDS = ("backend", "num_envs", "num_threads", "workload", "single", "info_columns")
-_TRAINER_FIELDS = (
-    *("trainer", "backend", "precision", "num_envs", "num_threads", "torch_threads"),
-    *("rollout_steps", "minibatch", "epochs", "net_arch"),
-)
-# What rows from before these were written were measured with. Who trained is not among them: a row
-# that does not say it is no floor.
-_UNSAID = {"workload": "masked_uniform", "info_columns": None}
 
 
 @dataclass(frozen=True)
@@ -37,7 +30,7 @@ class Floor:
     recorded : float
         What it is a share of.
     source : str
-        File and commit of the record.
+        Record and commit.
     same_machine : bool
         The record was taken on a processor of this model.
     """
@@ -47,62 +40,100 @@ class Floor:
     source: str
     same_machine: bool
 
-    def check(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """Return whether an entry of ``modes`` reaches it."""
-        measured = entry["stats"]["steps_per_cpu_s"]["median"]
+    def check(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return whether a measured row reaches it."""
+        measured = row["steps_per_cpu_s"]
         return {
-            "mode": entry["mode"],
+            "what": label(row["ran"]),
             "floor_steps_per_cpu_s": self.steps_per_cpu_s,
+            "recorded": self.recorded,
             "measured": measured,
             "source": self.source,
             "same_machine": self.same_machine,
+            "noisy": bool(row.get("noisy", False)),
             "pass": measured >= self.steps_per_cpu_s,
         }
 
 
-def find(entry: dict[str, Any], folder: Path = RECORDS) -> Floor | None:
-    """Return the floor of an entry of ``modes``, from the newest record of the same thing.
+def find(
+    row: Mapping[str, Any], share: float = SHARE, every: Sequence[Line] | None = None
+) -> Floor | None:
+    """Return the floor of a measured row: a share of the newest line of the history that is equal.
 
-    None if there is no such record.
+    One of a processor of this model goes before one of another; None without any.
+
+    Parameters
+    ----------
+    row : mapping
+        With ``ran``.
+    share : float
+    every : sequence of dict, optional
+        Lines of a history; default that of the repository.
     """
-    found: tuple[str, Floor] | None = None
-    wanted = _key(entry["mode"], {**entry, "backend": entry["backend_selected"]})
-    here = machine.host()["cpu_model"]
-    for path in sorted(folder.glob("*.jsonl")):
-        head, *rows = (json.loads(text) for text in path.read_text("utf-8").splitlines())
-        for row in rows:
-            if row.get("steps_per_cpu_s") is None or _row_key(row) != wanted:
-                continue
-            recorded = row["steps_per_cpu_s"]
-            source = f"{path.name}, commit {head['git_rev']}"
-            same = head["host"]["cpu_model"] == here
-            if found is None or head["created"] >= found[0]:
-                found = head["created"], Floor(SHARE * recorded, recorded, source, same)
-    return None if found is None else found[1]
-
-
-def _row_key(row: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Return the key of a row of a record, None if it is of another kind."""
-    if row.get("env") is None:  # what runs without the engine, such as a ROM on its own
+    wanted, here = key(row), machine.host()["cpu_model"]
+    same = [
+        line
+        for line in (history.read() if every is None else every)
+        if wanted is not None
+        and key(line) == wanted
+        and line.get("steps_per_cpu_s")
+        and not line["dirty"]
+    ]
+    if not same:
         return None
-    if row["kind"] == "env":
-        return _key("env_only", {"single": row["what"] == "gymnasium step", **row})
-    whole = row["kind"] == "trainer" and row.get("mode", "train") == "train"
-    if whole and set(_TRAINER_FIELDS) <= {*_UNSAID, *row}:
-        return _key("trainer", row)
-    return None
+    last = max(same, key=lambda line: (line["cpu_model"] == here, line["created"]))
+    recorded = last["steps_per_cpu_s"]
+    source = f"{last['record']}, commit {last['git_rev']}"
+    return Floor(share * recorded, recorded, source, last["cpu_model"] == here)
 
 
-def _key(mode: str, values: dict[str, Any]) -> tuple[Any, ...]:
-    names = _ENV_FIELDS if mode == "env_only" else _TRAINER_FIELDS
-    every = {**_UNSAID, **values}
-    options = _unusual(every["env"], every.get("options") or {})
-    named = tuple(json.dumps(every[name]) for name in names)
-    return (mode, short_id(every["env"]), json.dumps(options, sort_keys=True), *named)
+def judge(rows: Iterable[Mapping[str, Any]], share: float = SHARE) -> list[dict[str, Any]]:
+    """Return the verdict on each measured row that has a floor.
+
+    Raises
+    ------
+    ConfigError
+        If none has one.
+    """
+    every, timed = history.read(), [row for row in rows if row.get("steps_per_cpu_s")]
+    found = ((row, find(row, share, every)) for row in timed)
+    judged = [floor.check(row) for row, floor in found if floor is not None]
+    if not judged:
+        named = next((label(row["ran"]) for row in timed if row.get("ran")), "nothing was timed")
+        raise ConfigError(
+            f"--enforce-floor: {history.RECORDS.name}/{history.HISTORY.name} has nothing of the "
+            f"same thing ({named}); take a record with --record."
+        )
+    return judged
 
 
-def _unusual(env: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that differ from the game's defaults."""
-    game: Any = fastenv.make_game(env)
-    usual = game.config
-    return {k: v for k, v in options.items() if getattr(usual, k, None) != v}
+def check_share(share: float) -> None:
+    """Refuse a share that is no floor.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not 0 < share < float("inf"):
+        raise ConfigError(f"--floor-share {share}: must be a finite number above 0.")
+
+
+def sentence(verdict: Mapping[str, Any]) -> str:
+    """Return one sentence on a floor that was missed, and what else may be the reason."""
+    floor = verdict["floor_steps_per_cpu_s"]
+    elsewhere = "" if verdict["same_machine"] else "; the record is of another processor"
+    busy = "; something else ran on the machine" if verdict["noisy"] else ""
+    return (
+        f"{verdict['what']}: {verdict['measured']:,.0f} steps per CPU second are below the floor "
+        f"of {floor:,.0f} ({verdict['source']}), {floor / verdict['recorded']:.3g} times the "
+        f"record{elsewhere}{busy}"
+    )
+
+
+def summary(judged: Sequence[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return one sentence on how many of the measured rows reach their floor, and have one."""
+    timed = sum(bool(row.get("steps_per_cpu_s")) for row in rows)
+    reach = sum(verdict["pass"] for verdict in judged)
+    without = timed - len(judged)
+    more = f"; {without} more {'has' if without == 1 else 'have'} none on record" if without else ""
+    return f"{reach} of {len(judged)} rows reach their floor{more}"

@@ -10,13 +10,13 @@ from typing import Any
 
 from training.bench.timing import noisy
 from training.bench.trainer import Flags, game_means
-from training.bench.trainer_modes import run_once
+from training.bench.trainer_modes import described, run_once
 from training.evaluation.trained import load
 from training.games.skullking import matches
 from training.games.skullking.players import match_policy
 from training.run.config import RunConfig, load_file, merge
+from training.run.envs import trial_lanes
 from training.run.folder import RunFolder
-from training.run.values import require
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.
@@ -31,12 +31,10 @@ def settings(flags: Flags) -> RunConfig:
     ConfigError
         If the config cannot be read or trained here.
     """
-    known = flags.backend in ("reference", "fast")
-    require(known, "backend", flags.backend, "reference or fast with use_hierarchical")
     both = {"n_steps": flags.n_steps, "batch_size": flags.batch, "n_epochs": flags.epochs}
     sizes = {
         "num_envs": flags.n_envs,
-        "env_impl": "reference" if flags.backend == "reference" else "fast",
+        "backend": flags.backend,
         "env_threads": flags.threads,
         "torch_threads": flags.threads,
         "device": flags.device,
@@ -71,8 +69,11 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
         after = _play(RunFolder.open(root / "run"), games)
     timed, phases = found.sample, found.phases
     collect = phases["env"] + phases["collect"]
+    engine = trial_lanes(config).engines[0]
     return {
+        "ran": described(config, engine, "trainer", found.precision),
         "steps_per_s": timed.per_s,
+        "steps_per_cpu_s": timed.per_cpu_s,
         "collect_steps_per_s": timed.steps / collect,
         "update_steps_per_s": timed.steps / phases["update"],
         "share_env": phases["env"] / timed.wall_s,

@@ -76,7 +76,7 @@ class Trainings:
         """Return the options of a training with the settings of a cell."""
         values = {
             **self._base,
-            "env_impl": knobs["backend"],
+            "backend": knobs["backend"],
             "num_envs": knobs["num_envs"],
             "env_threads": knobs["env_threads"],
             "seed": seed,

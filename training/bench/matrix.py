@@ -9,6 +9,7 @@ import argparse
 import csv
 import io
 import json
+import statistics
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from rich.table import Table
 
 import fastenv
 from fastenv.errors import BackendUnavailableError, ConfigError
-from training.bench import record
+from training.bench import history, record
 from training.bench.cells import (
     FACTORS,
     Cell,
@@ -34,10 +35,10 @@ from training.bench.cells import (
     ranked,
 )
 from training.bench.learning import Trainings, compare
-from training.bench.play import BACKENDS, TRAINED, check_workload
+from training.bench.play import check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.run import files, machine
-from training.run.config import parse_assignments
+from training.run.config import BACKENDS, parse_assignments
 
 START_S = 8.0  # imports, compilation and recording of a fresh process
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -75,8 +76,6 @@ def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
         except ConfigError as error:
             return str(error)
     if cell.mode != "env_only":
-        if cell.backend not in TRAINED:
-            return f"training takes {', '.join(TRAINED)}, not {cell.backend}"
         assert cell.rollout_steps is not None
         assert cell.minibatches is not None
         rollout = cell.num_envs * cell.rollout_steps
@@ -104,6 +103,8 @@ def check(args: argparse.Namespace) -> None:
         )
     if args.check_steps < 0:
         raise ConfigError(f"--check-steps {args.check_steps}: must be at least 0.")
+    if args.record:
+        history.check_clean()
     if args.resume and args.run_id is None:
         raise ConfigError("--resume needs the --run-id of the matrix to go on with.")
 
@@ -243,12 +244,31 @@ def cell_record(
         **found,
         "status": "ok",
         "reason": f"{len(speeds)} of {repeats} repeats: the budget was used up" if short else "",
+        "ran": entries[0]["ran"],
         "backend_selected": entries[0]["backend_selected"],
         "steps_per_s": speeds,
         "steps_per_cpu_s": per_cpu,
         "noisy": any(entry["noisy"] for entry in entries),
         **figures(speeds, repeats),
     }
+
+
+def rows_of(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the measured cells as rows of a record: what ran, and the medians of its speeds."""
+    speeds = ("steps_per_s", "steps_per_cpu_s")
+    return [
+        {"ran": c["ran"], "noisy": c["noisy"], **{k: statistics.median(c[k]) for k in speeds}}
+        for c in cells
+        if c["status"] == "ok"
+    ]
+
+
+def keep(found: dict[str, Any]) -> Path:
+    """Make a matrix the record of its kind in ``benchmarks/``; return where it lies."""
+    path = history.RECORDS / "matrix.json"
+    files.write_json(path, found)
+    history.keep(found, rows_of(found["cells"]), path)
+    return path
 
 
 # -- results ---------------------------------------------------------------------------------------

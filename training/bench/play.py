@@ -18,6 +18,7 @@ import numpy as np
 import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
+from training.bench import ran
 from training.bench.timing import Work
 from training.run import games
 
@@ -27,8 +28,6 @@ WORKLOADS = {
     "hold": "the action that does nothing, always",
     "cash_out": "the action that ends the episode, always: a new world every step",
 }
-BACKENDS = ("auto", "fast", "cython", "numba", "reference")
-TRAINED = ("auto", "fast", "reference")  # the halves of fast are for finding faults
 METHOD = (
     "random legal actions recorded beforehand and replayed from the same positions; timed: "
     "step_many with checks, opponents, autoreset, observation, mask, reward, info"
@@ -172,6 +171,12 @@ class Playback:
         """How it is timed, in words."""
         return METHOD if self._replays else METHOD_ON
 
+    def ran(self, timed: str = "step_many", **more: Any) -> ran.Ran:
+        """Return what ran: this play, what was timed of it, and whatever else tells it apart."""
+        chosen = {name: self._chosen[name] for name in ("workload", "stagger")}
+        more |= {"batch_steps": len(self._actions)}
+        return ran.of_engine(self.engine, timed, **chosen, **more)
+
     def work(self) -> Work:
         """Return the play as something to time."""
         engine, actions = self.engine, self._actions
@@ -248,7 +253,7 @@ def single_env_work(
     -------
     work : Work
     about : dict
-        ``engine`` and ``ticks_per_step``.
+        ``engine``, ``ticks_per_step`` and ``ran``.
     """
     check_workload(env, workload, options)
     name = f"fastenv/{short_id(env)}"
@@ -285,5 +290,7 @@ def single_env_work(
     def rewind() -> None:
         single.reset(seed=seed)
 
-    about = {"engine": single.get_wrapper_attr("engine"), "ticks_per_step": ticks / steps}
+    engine = single.get_wrapper_attr("engine")
+    described = ran.of_engine(engine, "step", adapter="gymnasium", workload=workload, steps=steps)
+    about = {"engine": engine, "ticks_per_step": ticks / steps, "ran": described}
     return Work(run, steps, rewind), about

@@ -15,9 +15,9 @@ from typing import Any
 import fastenv
 from fastenv.errors import ConfigError
 from fastenv.gameboy import GameBoyGame
-from training.bench import floors, record
+from training.bench import floors, history, record
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
-from training.bench.play import TRAINED, check_workload
+from training.bench.play import check_workload
 from training.run import files, machine
 from training.run.config import RunConfig, merge, parse_assignments
 from training.run.options.ppo import PPOConfig
@@ -69,7 +69,7 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     values = merge(values, {name: value for name, value in flags.items() if value is not None})
     if args.force_resets:
         values = merge(values, {"env_options": {"max_steps": 1}})
-    values["env_impl"] = args.backend if args.backend in TRAINED else "auto"
+    values["backend"] = args.backend
     ppo = dict(values.get("ppo", {}))
     if args.rollout_steps is not None:
         ppo["n_steps"] = args.rollout_steps
@@ -152,21 +152,14 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
         raise ConfigError("--enforce-target needs --target-steps-per-sec.")
     if args.target_mode is not None and args.target_mode not in modes:
         raise ConfigError(f"--target-mode {args.target_mode}: is not among --modes.")
-    if args.runs_md is not None and not args.allow_dirty and machine.revision()["dirty"]:
-        raise ConfigError(
-            "--runs-md: there are uncommitted changes; commit and measure again, or say "
-            "--allow-dirty."
-        )
+    floors.check_share(args.floor_share)
+    if args.record:
+        history.check_clean()
     game = fastenv.make_game(config.env) if args.force_resets else None
     if game is not None and not isinstance(game, GameBoyGame):
         raise ConfigError(f"--force-resets: is for the Game Boy, not for {config.env}.")
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
-    if set(modes) != {"env_only"} and args.backend not in TRAINED:
-        raise ConfigError(
-            f"--backend {args.backend}: training takes {', '.join(TRAINED)}; "
-            "the others are for env_only."
-        )
 
 
 def pin(cores: str) -> None:
@@ -244,45 +237,26 @@ def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
     check(args, modes, config)
     run_id = args.run_id or record.new_run_id(machine.revision()["git_rev"])
     files.prepare("--out", args.out / f"{run_id}.json")
-    if args.runs_md is not None:
-        files.prepare("--runs-md", args.runs_md)
     path = record.new_path(args.out, run_id)
     if args.pin is not None:
         pin(args.pin)
     entries, ratios = measure(args, modes, config)
-    asked = {k: str(v) if isinstance(v, Path) else v for k, v in vars(args).items()}
+    asked = {k: v for k, v in vars(args).items() if k != "out"}  # a path of somebody's machine
     found = record.head(run_id, {"run": config.to_dict(), "profile": asked})
     target_mode = args.target_mode or ("env_only" if "env_only" in modes else modes[0])
     target = record.judge_target(
         entries, args.target_steps_per_sec, target_mode, args.enforce_target
     )
+    rows = map(record.row_of, entries)
     found |= {
         "modes": entries,
         "ratios": ratios,
         "target": target,
-        "floors": judge_floors(entries) if args.enforce_floor else [],
+        "floors": floors.judge(rows, args.floor_share) if args.enforce_floor else [],
         "notes": notes(entries),
     }
     record.write(path, found)
     return found, path
-
-
-def judge_floors(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the verdict of each entry that has a committed record.
-
-    Raises
-    ------
-    ConfigError
-        If none has.
-    """
-    pairs = [(entry, floors.find(entry)) for entry in entries]
-    judged = [floor.check(entry) for entry, floor in pairs if floor is not None]
-    if not judged:
-        raise ConfigError(
-            f"--enforce-floor: no record in {floors.RECORDS.name}/ is of the same thing "
-            f"({record.label(entries[0])}); take one with training.benchmark_v9 --out."
-        )
-    return judged
 
 
 def notes(entries: Sequence[dict[str, Any]]) -> list[str]:
@@ -300,12 +274,7 @@ def failures(args: argparse.Namespace, found: dict[str, Any]) -> list[str]:
     said = []
     if found["target"]["enforced"] and not found["target"]["pass"]:
         said.append(record.target_sentence(found["target"]))
-    said += [
-        f"{f['mode']}: {f['measured']:,.0f} steps per CPU second are below the floor of "
-        f"{f['floor_steps_per_cpu_s']:,.0f} ({f['source']})"
-        for f in found["floors"]
-        if not f["pass"]
-    ]
+    said += [floors.sentence(verdict) for verdict in found["floors"] if not verdict["pass"]]
     limit = args.max_mem_delta
     for entry in found["modes"] if limit is not None else ():
         grown = entry["alloc"].get("rss_growth_mb", 0.0)

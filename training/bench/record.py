@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
+from training.bench import history
 from training.run import files, machine
 
 SCHEMA = 1
 FOLDER = Path("artifacts/throughput")
-# What a fresh clone compares with.
-BASELINES = machine.ROOT / "benchmarks" / "throughput"
 # Instruction sets that decide how fast the loops are; the full list is a screenful.
 FLAGS = ("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512vl", "neon", "sve")
 
@@ -43,7 +42,7 @@ def head(run_id: str, config: dict[str, Any]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "run_id": run_id,
-        "created_utc": machine.now(),
+        "created": machine.now(),
         **machine.revision(),
         "host": {**machine.host(), "flags": cpu_flags()},
         "versions": machine.versions(),
@@ -55,6 +54,49 @@ def write(path: Path, report: dict[str, Any]) -> None:
     """Write an artefact."""
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write_json(path, report)
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the modes of an artefact as measured rows of a record."""
+    return [row_of(entry) for entry in report["modes"]]
+
+
+def row_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what ran in an entry of ``modes``, and its figures by their medians."""
+    found = {name: entry["stats"][name]["median"] for name in ("steps_per_s", "steps_per_cpu_s")}
+    if "share_env" in entry:
+        found["share_env"] = entry["share_env"]["median"]
+    return {"ran": entry["ran"], **found, "noisy": entry["noisy"]}
+
+
+def keep(report: dict[str, Any]) -> Path:
+    """Make an artefact the record of its environment in ``benchmarks/``; return where it lies."""
+    path = history.RECORDS / "throughput" / f"{report['config']['run']['env']}.json"
+    write(path, report)
+    history.keep(report, rows_of(report), path)
+    return path
+
+
+def artefacts(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the lines that the artefacts of a folder would be in the history.
+
+    Returns
+    -------
+    lines : list of dict
+        See :func:`training.bench.history.lines`.
+    skipped : list of str
+        Files that are no artefacts.
+    """
+    found, skipped = list[dict[str, Any]](), []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            report = json.loads(path.read_text(encoding="utf-8"))
+            if report["schema"] != SCHEMA:
+                raise ValueError
+            found += history.lines(report, rows_of(report), path.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            skipped.append(str(path))
+    return found, skipped
 
 
 def cpu_flags() -> list[str]:
@@ -119,62 +161,3 @@ def not_as_requested(modes: Sequence[dict[str, Any]]) -> list[str]:
         if m["backend_requested"] not in ("auto", m["backend_selected"])
         and (m["backend_requested"], m["backend_selected"]) != ("native", "fast")
     ]
-
-
-# -- the trend -------------------------------------------------------------------------------------
-
-
-def trend(*folders: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the figures of all artefacts in some folders, the same together, oldest first.
-
-    Returns
-    -------
-    rows : list of dict
-        ``what``, ``created_utc``, ``git_rev``, ``dirty``, ``steps_per_s``, ``steps_per_cpu_s``,
-        ``ratio`` (of steps per CPU second, to the row before; None in the first) and ``noisy``.
-    skipped : list of str
-        Files that are no artefacts.
-    """
-    rows: list[dict[str, Any]] = []
-    skipped = []
-    for path in (path for folder in folders for path in sorted(folder.glob("*.json"))):
-        try:
-            report = json.loads(path.read_text(encoding="utf-8"))
-            if report["schema"] != SCHEMA:
-                raise ValueError
-            rows += [_trend_row(report, entry) for entry in report["modes"]]
-        except (OSError, ValueError, KeyError, TypeError):
-            skipped.append(str(path))
-    rows.sort(key=lambda r: (r["what"], r["created_utc"]))
-    before: dict[str, float] = {}
-    for row in rows:
-        last = before.get(row["what"])
-        row["ratio"] = None if last is None else row["steps_per_cpu_s"] / last
-        before[row["what"]] = row["steps_per_cpu_s"]
-    return rows, skipped
-
-
-def _trend_row(report: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
-    medians = {k: entry["stats"][k]["median"] for k in ("steps_per_s", "steps_per_cpu_s")}
-    kept = {k: report[k] for k in ("created_utc", "git_rev", "dirty")}
-    return {"what": label(entry), **kept, **medians, "noisy": entry["noisy"]}
-
-
-def label(entry: dict[str, Any]) -> str:
-    """Return an entry of ``modes`` in words: equal words, equal thing."""
-    parts = [entry["mode"], entry["env"]]
-    if entry["options"]:
-        parts.append(",".join(f"{k}={v}" for k, v in sorted(entry["options"].items())))
-    if "workload" in entry:
-        parts.append(entry["workload"])
-        if entry["info_columns"] is not None:
-            parts.append("info " + (",".join(entry["info_columns"]) or "none"))
-    parts.append("gymnasium step" if entry.get("single") else f"n={entry['num_envs']}")
-    parts += [f"threads={entry['num_threads']}", entry["backend_selected"]]
-    if "minibatch" in entry:
-        widths = "x".join(map(str, entry["net_arch"]))
-        parts.append(
-            f"T={entry['rollout_steps']} minibatch={entry['minibatch']} epochs={entry['epochs']} "
-            f"net={widths}"
-        )
-    return " ".join(parts)

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from training.bench import ran
 from training.bench.stores import CHUNK, ChunkReplay, ListReplay
 from training.bench.timing import Work, interleaved, summary
 from training.dqn.replay import ReplayLanes, TensorReplay
@@ -187,6 +188,9 @@ def _row(game: str, name: str, config: RunConfig, trainer: Trainer) -> dict[str,
     names = trainer.names()
     return {
         "kind": "trainer",
+        "ran": ran.of_run(
+            config, trainer.engines[0], f"replay step {name}", trainer.chosen_precision, **names
+        ),
         "trainer": "dqn",
         "mode": f"replay step {name}",
         "step": name,

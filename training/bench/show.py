@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from training.bench import floors, record
+from training.bench import history, record
 
 
 def mode_table(found: dict[str, Any]) -> Table:
@@ -62,11 +62,12 @@ def frames_sentence(frames: dict[str, Any]) -> str:
     )
 
 
-def trend_table(*folders: Path) -> Table:
-    """Return the figures of all artefacts in some folders by commit."""
-    rows, skipped = record.trend(*folders)
+def trend_table(folder: Path) -> Table:
+    """Return the speeds of the history, and of the artefacts in a folder, by commit."""
+    artefacts, skipped = record.artefacts(folder)
+    rows = history.trend([*history.read(), *artefacts])
     table = Table(
-        title=f"{len(rows)} figures in {' and '.join(map(str, folders))}",
+        title=f"{len(rows)} figures in {history.HISTORY.name} and {folder}",
         caption=f"no artefacts: {', '.join(skipped)}" if skipped else None,
         title_justify="left",
         caption_justify="left",
@@ -77,9 +78,9 @@ def trend_table(*folders: Path) -> Table:
     for row in rows:
         table.add_row(
             "" if row["what"] == last else row["what"],
-            row["created_utc"][:16],
+            row["created"][:16],
             (row["git_rev"] or "none")[:7] + ("+" if row["dirty"] else ""),
-            f"{row['steps_per_s']:,.0f}" + (" noisy" if row["noisy"] else ""),
+            f"{row.get('steps_per_s', 0):,.0f}" + (" noisy" if row["noisy"] else ""),
             f"{row['steps_per_cpu_s']:,.0f}",
             "-" if row["ratio"] is None else f"{row['ratio']:.2f}",
         )
@@ -105,7 +106,8 @@ def show(found: dict[str, Any], console: Console) -> None:
         console.print(record.target_sentence(found["target"]))
     for floor in found["floors"]:
         elsewhere = "" if floor["same_machine"] else "; it was taken on another processor"
+        share = floor["floor_steps_per_cpu_s"] / floor["recorded"]
         console.print(
-            f"{floor['mode']}: floor {floor['floor_steps_per_cpu_s']:,.0f} steps per CPU second "
-            f"({floors.SHARE} of {floor['source']}{elsewhere})"
+            f"{floor['what']}: floor {floor['floor_steps_per_cpu_s']:,.0f} steps per CPU second "
+            f"({share:g} of {floor['source']}{elsewhere})"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from stable_baselines3.common.logger import Logger
 
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.engine import BatchEngine
+from training.bench import ran
 from training.run import machine
 from training.sb3.vec import TimedVecEnv
 
@@ -54,13 +55,15 @@ class Stopwatch(BaseCallback):
     detailed : bool
         Time all ``PHASES`` instead of the first two. Costs a little in every minibatch.
     device : str
-        On ``cuda`` the detailed clock waits for the device at the boundaries of phases.
+        On ``cuda`` (untested) the detailed clock waits for the device at boundaries of phases.
 
     Attributes
     ----------
     iterations : list of Iteration
     warmup_s : float
         Wall time of the first iteration.
+    rewards : list of float
+        Mean reward of a decision in each rollout, the first one's included.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Stopwatch(BaseCallback):
         self._gathered = self._cleared = 0.0
         self.iterations: list[Iteration] = []
         self.warmup_s = 0.0
+        self.rewards: list[float] = []
 
     def _now(self) -> float:
         if self._synchronise:
@@ -121,6 +125,8 @@ class Stopwatch(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         self._collected = time.perf_counter()
+        buffer: Any = self.model
+        self.rewards.append(float(buffer.rollout_buffer.rewards.mean()))
 
     def _on_training_end(self) -> None:
         if not self._done:
@@ -142,6 +148,20 @@ class Stopwatch(BaseCallback):
             return
         self.iterations.append(ended)
         self._done = self._sees_enough(self.iterations)
+
+    def reward_change(self) -> dict[str, float]:
+        """Return the mean reward of a decision in the first rollout and in the last.
+
+        Returns
+        -------
+        dict
+            ``reward_before``, ``reward_after`` and ``reward_per_hour``: the change for each hour of
+            training that lies between the two.
+        """
+        between = self.warmup_s + sum(each.wall_s for each in self.iterations[:-1])
+        before, after = self.rewards[0], self.rewards[-1]
+        change = 3600 * (after - before) / between
+        return {"reward_before": before, "reward_after": after, "reward_per_hour": change}
 
     # -- inside the update -------------------------------------------------------------------------
 
@@ -193,6 +213,26 @@ class Stopwatch(BaseCallback):
         return clocked
 
 
+def stock_ran(engine: BatchEngine, sizes: Mapping[str, Any], trainer: str) -> ran.Ran:
+    """Return what runs in :func:`time_stock`.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    sizes : mapping
+        Arguments of the trainer that differ from its own defaults.
+    trainer : str
+        Who trains, with its network.
+    """
+    how: dict[str, Any] = {
+        "adapter": "BatchVecEnv",
+        "torch_threads": 1,
+        "precision": "fp32",
+        "device": "cpu",
+    }
+    return ran.of_engine(engine, "iterations", trainer=trainer, config=dict(sizes), **how)
+
+
 def time_stock(
     learner: Callable[[TimedVecEnv], Any], engine: BatchEngine, repeats: int
 ) -> dict[str, Any]:
@@ -217,6 +257,7 @@ def time_stock(
     return {
         "backend": engine.backend,
         "steps_per_s": statistics.median(i.steps / i.wall_s for i in found),
+        "steps_per_cpu_s": statistics.median(i.steps / i.cpu_s for i in found),
         "share_env_all": [i.phases["env"] / i.wall_s for i in found],
         "load": [load, machine.load()],
         "noisy": max(load, machine.load()) > machine.physical_cores(),

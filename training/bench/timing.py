@@ -75,11 +75,14 @@ class Work:
     steps : int
     prepare : callable, optional
         Runs before each ``run``, not timed.
+    ran : callable, optional
+        Returns what ran, behind it; see :mod:`training.bench.ran`.
     """
 
     run: Callable[[], object]
     steps: int
     prepare: Callable[[], None] | None = None
+    ran: Callable[[], dict[str, Any]] | None = None
 
 
 def interleaved(
@@ -110,6 +113,38 @@ def interleaved(
         for name, work in works.items():
             samples[name].append(_repeat(work, seconds))
     return samples
+
+
+def in_turns(works: Mapping[str, Work], repeats: int, seconds: float) -> dict[str, list[Sample]]:
+    """Time several works in turns, piece by piece: what is compared is of the same moments.
+
+    Parameters
+    ----------
+    works : mapping of str to Work
+        Each is run once before, outside of all figures.
+    repeats : int
+    seconds : float
+        Timed work of a repeat of the first; the others take as many pieces.
+    """
+    for work in works.values():
+        _once(work)
+    samples: dict[str, list[Sample]] = {name: [] for name in works}
+    first = next(iter(works))
+    for _ in range(repeats):
+        before = machine.load()
+        pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in works}
+        while sum(wall for _, wall, _ in pieces[first]) < seconds:
+            for name, work in works.items():
+                pieces[name].append((work.steps, *_once(work)))
+        for name, done in pieces.items():
+            samples[name].append(sample(done, before))
+    return samples
+
+
+def described(work: Work) -> dict[str, Any]:
+    """Return what ran, of a work that says it."""
+    assert work.ran is not None
+    return work.ran()
 
 
 def _once(work: Work) -> tuple[float, float]:

@@ -8,23 +8,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from gymnasium import spaces
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 import fastenv
-from fastenv import BatchEngine
+from fastenv import BatchEngine, FastEnv
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
+from fastenv.registry import short_id
+from training.bench import ran
 from training.bench.stopwatch import Stopwatch
 from training.evaluation.policies import Policy
 from training.games.skullking import matches
 from training.games.skullking.players import in_whole_games
 from training.run import machine
-from training.run.envs import make_engine
+from training.run.envs import make_engine, with_defaults
 from training.run.options.ppo import PPOConfig
-from training.sb3.policy import logits_of, policy_kwargs
+from training.sb3.policy import check, logits_of, policy_kwargs
 from training.sb3.vec import TimedVecEnv
 
 TIERS = {
@@ -33,6 +36,9 @@ TIERS = {
     "worker": "SkullKingWorker-v0",
     "ability": "SkullKingAbility-v0",
 }
+
+
+ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
 
 
 @dataclass(frozen=True)
@@ -46,16 +52,18 @@ class Flags:
     net_arch : tuple of int
         Hidden layers of policy and value, separate networks.
     use_hierarchical : bool
-        Manager and Worker instead of one agent.
+        Manager and Worker of Skull King instead of one agent.
     env : str
-        One of ``TIERS``.
+        Any id of one agent that SB3 can take; see :func:`training.sb3.policy.check`.
     n_envs, n_steps, batch, epochs : int
-    vec : {"auto", "dummy", "subproc", "native"}
-        ``auto``: ``dummy`` for the plain Python environment, else the batch engine.
+    vec : {"native", "dummy", "subproc"}
+        ``BatchVecEnv`` over one engine, or SB3's own over environments one by one.
     device : {"cpu", "cuda"}
+        ``cuda`` is untested.
     threads : int
         Threads of torch and of the engine.
     opponent : str
+        Of the other seats in Skull King.
     seed : int
     """
 
@@ -65,7 +73,7 @@ class Flags:
     use_hierarchical: bool = False
     env: str = "SkullKingFlat-v0"
     n_envs: int = 8
-    vec: str = "auto"
+    vec: str = "native"
     n_steps: int = 256
     batch: int = 512
     epochs: int = 4
@@ -77,8 +85,8 @@ class Flags:
     def __post_init__(self) -> None:
         """Refuse impossible values."""
         for name, allowed in {
-            "env": tuple(TIERS.values()),
-            "vec": ("auto", "dummy", "subproc", "native"),
+            "env": tuple(map(short_id, fastenv.list_envs())),
+            "vec": tuple(ADAPTERS),
             "device": ("cpu", "cuda"),
         }.items():
             value = getattr(self, name)
@@ -88,42 +96,81 @@ class Flags:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}={getattr(self, name)!r}: must be at least 1")
 
+        if self.use_hierarchical and not (self.whole_games and self.vec == "native"):
+            raise ConfigError(
+                f"use_hierarchical=True is for Skull King on vec='native', not for {self.env} on "
+                f"vec={self.vec!r}."
+            )
+
     @property
     def backend(self) -> str:
         """Name of the backend the two flags stand for."""
         return fastenv.Backend(self.use_numba, self.use_cython).name
 
     @property
-    def vec_kind(self) -> str:
-        """What ``auto`` stands for."""
-        if self.vec != "auto":
-            return self.vec
-        return "dummy" if self.backend == "reference" else "native"
+    def whole_games(self) -> bool:
+        """Whether what it learns can play whole games of Skull King."""
+        return self.env in TIERS.values()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the environment."""
+        given = {"opponents": self.opponent} if self.whole_games else {}
+        return with_defaults(self.env, given)
 
 
 def make_vec_env(flags: Flags) -> VecEnv:
-    """Return the environment of a configuration."""
-    options: dict[str, Any] = {"opponents": flags.opponent, "invalid_action": "raise"}
-    if flags.vec_kind == "native":
+    """Return the environment of a configuration.
+
+    Raises
+    ------
+    ConfigError
+        If SB3 cannot take it.
+    """
+    if flags.vec == "native":
         engine = make_engine(
-            flags.env, flags.n_envs, options, backend=flags.backend, num_threads=flags.threads
+            flags.env, flags.n_envs, flags.options, backend=flags.backend, num_threads=flags.threads
         )
+        check(engine)
         return BatchVecEnv(engine)
 
     def one() -> Monitor:
-        return Monitor(fastenv.make(flags.env, backend=flags.backend, **options))
+        return Monitor(FastEnv(flags.env, backend=flags.backend, **flags.options))
 
+    check(make_engine(flags.env, 1, flags.options, backend=flags.backend))
     made: list[Callable[[], Any]] = [one] * flags.n_envs
-    if flags.vec_kind == "dummy":
+    if flags.vec == "dummy":
         return DummyVecEnv(made)
     return SubprocVecEnv(made, start_method="forkserver")
+
+
+def described(flags: Flags, vec: VecEnv) -> ran.Ran:
+    """Return what runs when a configuration is trained."""
+    inner: Any = vec.unwrapped
+    engine = inner.engine if flags.vec == "native" else inner.get_attr("engine", 0)[0]
+    return ran.of_engine(
+        engine,
+        "iterations",
+        adapter=ADAPTERS[flags.vec],
+        num_envs=vec.num_envs,
+        trainer="sb3",
+        device=flags.device,
+        precision="fp32",
+        torch_threads=flags.threads,
+        rollout_steps=flags.n_steps,
+        minibatch=flags.batch,
+        epochs=flags.epochs,
+        net_arch=flags.net_arch,
+        activation=PPOConfig().activation,
+    )
 
 
 def make_model(flags: Flags, vec: VecEnv) -> MaskablePPO:
     """Return stock MaskablePPO as a configuration asks."""
     ppo = PPOConfig(net_arch=flags.net_arch, batch_size=flags.batch)
+    several = isinstance(vec.observation_space, spaces.Dict)
     model = MaskablePPO(
-        "MlpPolicy",
+        "MultiInputPolicy" if several else "MlpPolicy",
         vec,
         n_steps=flags.n_steps,
         batch_size=flags.batch,
@@ -145,10 +192,12 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
     steps : int
         Steps to time, after a first iteration that is not.
     games : int
-        Whole games against 3 x rule_medium, before and after; 0 plays none.
+        Whole games of Skull King against 3 x rule_medium, before and after; 0 plays none.
     """
     torch.set_num_threads(flags.threads)
+    games = games if flags.whole_games else 0
     vec = TimedVecEnv(make_vec_env(flags))
+    about = described(flags, vec)
     model = make_model(flags, vec)
     watch = Stopwatch(vec, lambda seen: sum(i.steps for i in seen) >= steps)
     try:
@@ -166,7 +215,9 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
     share["update"] = wall - collect
     share["other"] = wall - sum(share.values())
     return {
+        "ran": about,
         "steps_per_s": timed / wall,
+        "steps_per_cpu_s": timed / cpu,
         "collect_steps_per_s": timed / collect,
         "update_steps_per_s": timed / (wall - collect),
         **{f"share_{name}": seconds / wall for name, seconds in share.items()},
@@ -174,6 +225,7 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_before": before["points"] if games else None,
         "points_after": after["points"] if games else None,
+        **watch.reward_change(),
         "trained_steps": model.num_timesteps,
         "noisy": max(load, machine.load()) > machine.physical_cores(),
     }

@@ -22,13 +22,16 @@ from typing import Any
 import torch
 from rich.console import Console
 
+from training.bench import ran
 from training.bench.env_modes import measured
 from training.bench.stopwatch import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
+from training.bench.trainers import ADAPTERS
 from training.evaluation.of_run import evaluate
 from training.ppo import NativeLearner
 from training.run import envs, machine, trainers
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import trial_lanes
 from training.run.folder import RunFolder
 from training.run.session import torch_threads
@@ -114,11 +117,11 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
             for k in range(repeats)
         ]
     mode = "trainer_eval" if evaluation else "trainer"
-    backend = trial_lanes(config).impl.backend
+    engine = trial_lanes(config).engines[0]
     samples, phases = [run.sample for run in runs], [run.phases for run in runs]
     counted = [run.ticks_per_step for run in runs if run.ticks_per_step is not None]
     ticks = statistics.fmean(counted) if counted else None
-    entry = _entry(config, mode, (backend, first.precision), samples, phases, ticks)
+    entry = _entry(config, mode, (engine, first.precision), samples, phases, ticks)
     entry["alloc"] = {"rss_growth_mb": round(max(run.rss_growth_mb for run in runs), 3), **_cuda()}
     entry["warmup_s"] = round(first.warmup_s + first.sample.wall_s, 3)
     return entry
@@ -215,8 +218,8 @@ class Repeats:
         return len(self.done) == self._wanted
 
 
-def _native_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[str, str], float]:
-    """Train until the repeats are done; return backend and precision, and the warm-up."""
+def _native_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
+    """Train until the repeats are done; return engine and precision, and the warm-up."""
     learner = NativeLearner(replace(config, native=replace(config.native, timers=True)))
     envs.Knobs(learner.engines, config.schedules).apply(0)
     begin = time.perf_counter()
@@ -231,10 +234,10 @@ def _native_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[str, 
         if repeats.enough(seen):
             break
     learner.close()
-    return (learner.engines[0].backend, learner.precision), warmup_s
+    return (learner.engines[0], learner.precision), warmup_s
 
 
-def _sb3_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[str, str], float]:
+def _sb3_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Do the same with SB3."""
     learner = SB3Learner(config)
     envs.Knobs(learner.engines, config.schedules).apply(0)
@@ -243,13 +246,13 @@ def _sb3_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[str, str
     )
     learner.model.learn(1 << 40, watch)
     learner.close()
-    return (learner.engines[0].backend, learner.precision), watch.warmup_s
+    return (learner.engines[0], learner.precision), watch.warmup_s
 
 
 def _entry(
     config: RunConfig,
     mode: str,
-    chosen: tuple[str, str],
+    chosen: tuple[Engine, str],
     samples: Sequence[Sample],
     phases: Sequence[dict[str, float]],
     ticks_per_step: float | None = None,
@@ -259,14 +262,15 @@ def _entry(
     shares = [one["env"] / s.wall_s for one, s in zip(phases, samples, strict=True)]
     steps = sum(s.steps for s in samples)
     ppo = config.ppo
-    backend, precision = chosen
+    engine, precision = chosen
     return {
         "mode": mode,
+        "ran": described(config, engine, mode, precision),
         "trainer": config.trainer,
         "env": config.env,
         "options": dict(config.env_options),
-        "backend_requested": config.env_impl,
-        "backend_selected": backend,
+        "backend_requested": config.backend,
+        "backend_selected": engine.backend,
         "num_envs": config.num_envs,
         "num_threads": config.env_threads,
         "torch_threads": threads,
@@ -281,6 +285,16 @@ def _entry(
         "share_env_all": shares,
         "phases_us_per_step": {k: sum(one[k] for one in phases) / steps * 1e6 for k in phases[0]},
     }
+
+
+def described(config: RunConfig, engine: Engine, mode: str, precision: str) -> ran.Ran:
+    """Return what ran in a mode of training."""
+    more: dict[str, Any] = {"adapter": ADAPTERS.get(config.trainer, "engine")}
+    if mode == "trainer_eval":
+        more |= {"evaluation": ran.unusual(config.evaluation)}
+        more |= {"checkpoints": ran.unusual(config.checkpoints)}
+    timed = {"trainer": "run", "trainer_eval": "run and evaluation"}.get(mode, mode)
+    return ran.of_run(config, engine, timed, precision, **more)
 
 
 def _cuda() -> dict[str, Any]:

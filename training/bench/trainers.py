@@ -10,13 +10,16 @@ from typing import Any
 
 import torch
 
+from training.bench import ran
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.ppo import NativeLearner
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.options.ppo import PPOConfig
 from training.sb3.run import SB3Learner
 
 BASE = "sb3"
+ADAPTERS = {"sb3": "BatchVecEnv", "rllib": "RLlib"}  # through what a trainer steps the engine
 # Name of a row: trainer, precision, and whether policy and value have hidden layers of their own.
 TRAINERS = {
     BASE: ("sb3", "fp32", "separate"),
@@ -69,7 +72,7 @@ def rows(config: RunConfig, repeats: int, seconds: float) -> list[dict[str, Any]
     samples = interleaved(works, repeats, seconds)
     found = []
     for name, learner in learners.items():
-        chosen = learner.engines[0].backend, learner.precision
+        chosen = learner.engines[0], learner.precision
         made = row(TRAINERS[name][0], configs[name], *chosen, samples[name]) | {"name": name}
         ratios = [
             a.per_cpu_s / b.per_cpu_s for a, b in zip(samples[name], samples[BASE], strict=True)
@@ -88,10 +91,11 @@ def _config_of(config: RunConfig, trainer: str, precision: str, trunk: str) -> R
 def row(
     trainer: str,
     config: RunConfig,
-    backend: str,
+    engine: Engine,
     precision: str,
     samples: Sequence[Sample],
     mode: str = "train",
+    **more: Any,
 ) -> dict[str, Any]:
     """Return the row of a trainer that was timed.
 
@@ -100,20 +104,27 @@ def row(
     trainer : {"sb3", "native"}
     config : RunConfig
         What it trained.
-    backend, precision : str
-        As they were chosen.
+    engine : Engine
+        That it stepped.
+    precision : str
+        As it was chosen.
     samples : sequence of Sample
     mode : str
         What was timed of it.
+    **more
+        What else ran; see :func:`training.bench.ran.of_run`.
     """
     threads = config.torch_threads or 1
+    asked = config.ppo.precision_asked(chooses=trainer == "native")
+    how = {"trainer": trainer, "adapter": ADAPTERS.get(trainer, "engine"), "precision_asked": asked}
     return {
         "kind": "trainer",
+        "ran": ran.of_run(config, engine, mode, precision, **(how | more)),
         "trainer": trainer,
         "mode": mode,
         "env": config.env,
         "options": dict(config.env_options),
-        "backend": backend,
+        "backend": engine.backend,
         "num_envs": config.num_envs,
         "num_threads": config.env_threads,
         "torch_threads": threads,
@@ -123,7 +134,7 @@ def row(
         "net_arch": list(config.ppo.net_arch),
         "activation": config.ppo.activation,
         "trunk": config.native.trunk,
-        "precision_asked": config.ppo.precision_asked(chooses=trainer == "native"),
+        "precision_asked": asked,
         "precision": precision,
         "method": METHOD,
         **summary(samples, threads),

@@ -21,6 +21,7 @@ import psutil
 
 import fastenv
 from fastenv.registry import short_id
+from training.bench import ran
 from training.bench.timing import rss_mb, spread
 
 WAYS = ("engine", "sync", "async")
@@ -90,6 +91,7 @@ def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
     vec, create_s = _timed(lambda: make(plan, way, n))
     try:
         player = Player(vec, plan)
+        described = ran_of(vec, plan, way)
         _, reset_s = _timed(player.reset)
         _, warmup_s = _timed(lambda: player.play(WARMUP))
         blocks, memory = _held()
@@ -99,6 +101,7 @@ def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
         vec.close()
     row: dict[str, Any] = {
         "kind": "vectorised",
+        "ran": described,
         "vectorisation": way,
         "env": short_id(plan.env),
         "options": plan.options,
@@ -114,10 +117,21 @@ def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
         values = [each[name] for each in repeats]
         row[name] = statistics.fmean(values)
         row[f"{name}_std"] = statistics.pstdev(values)
+    row |= {"steps_per_s": row["dps_total"], "steps_per_cpu_s": row["dps_per_cpu_s"]}
     return row | {
         "leaked_blocks": after_blocks - blocks,
         "rss_growth_mb": round(after_memory - memory, 3),
         "left_processes": len(psutil.Process().children()) - before,
+    }
+
+
+def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
+    """Return what runs in a cell; the environments of ``async`` are in processes of their own."""
+    engine = vec.engine if way == "engine" else fastenv.make(plan.env, **plan.options).engine
+    adapter = {"engine": "make_vec", "sync": "SyncVectorEnv", "async": "AsyncVectorEnv"}[way]
+    how: dict[str, Any] = {"workload": f"{plan.actions} feasible", "batch_steps": plan.steps}
+    return ran.of_engine(engine, "step and infos", adapter=adapter, **how) | {
+        "num_envs": vec.num_envs
     }
 
 

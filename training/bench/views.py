@@ -8,6 +8,7 @@ timed in turns.
 from __future__ import annotations
 
 import runpy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import torch
 import fastenv
 from fastenv.adapters.torch import TorchVecEnv
 from training.bench.play import Playback
-from training.bench.timing import Work, interleaved, summary
+from training.bench.ran import of_engine
+from training.bench.timing import Work, described, interleaved, summary
 from training.bench.verdicts import ratio_bar
 
 ENV = "SkullKingWorker-v0"
@@ -76,7 +78,7 @@ def rows(repeats: int, seconds: float) -> list[dict[str, Any]]:
         for name, samples in interleaved(works, count, each).items():
             lanes = LANES if "step" in name else PPO_LANES
             row = {"kind": "view", "name": name, "num_envs": lanes, "num_threads": 1}
-            found.append(row | summary(samples))
+            found.append(row | {"ran": described(works[name])} | summary(samples))
     return found
 
 
@@ -98,8 +100,14 @@ def _steps() -> dict[str, Work]:
     def rewind() -> None:
         engine.set_states(start, trusted=True)
 
-    runs = {"engine's step": alone, "step as tensors": tensors}
-    return {name: Work(run, LANES * STEPS, rewind) for name, run in runs.items()}
+    runs = {"engine's step": (alone, "engine"), "step as tensors": (tensors, "TorchVecEnv")}
+    how: dict[str, Any] = {"workload": "masked_uniform", "batch_steps": STEPS, "beside": "tensors"}
+    return {
+        name: Work(
+            *(run, LANES * STEPS, rewind), partial(of_engine, engine, "step", adapter=to, **how)
+        )
+        for name, (run, to) in runs.items()
+    }
 
 
 def _loops() -> dict[str, Work]:
@@ -116,7 +124,9 @@ def _loops() -> dict[str, Work]:
             **FOUR_ROUNDS,
         )
         iterations = ppo["train"](view(vec), 10**12, settings)
-        works[name] = Work(iterations.__next__, settings.steps * PPO_LANES)
+        how = {"adapter": view.__name__, "trainer": PPO.name, "config": vars(settings)}
+        about = partial(of_engine, vec.engine, "iterations", **how)
+        works[name] = Work(iterations.__next__, settings.steps * PPO_LANES, ran=about)
     return works
 
 

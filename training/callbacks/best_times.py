@@ -58,7 +58,7 @@ class BestTimes(Callback):
             taken[k].clear()
 
     def record(self) -> dict[str, Any]:
-        """Write what was noted in the iteration; return how many episodes are new to the file."""
+        """Take in what was noted in the iteration; return how many episodes were new until now."""
         self._new += self.records.store()
         return {"best_times": {"new": self._new}}
 
@@ -67,14 +67,20 @@ class BestTimes(Callback):
         self.records.close()
 
     def state(self) -> dict[str, Any]:
-        """Return what was done until now in the episodes that go on."""
-        return {"best_times": {"actions": self._actions, "new": self._new}}
+        """Return what was done in the episodes that go on, and those that are in no file yet."""
+        noted = self.records.state()
+        return {"best_times": {"actions": self._actions, "new": self._new, "noted": noted}}
+
+    def saved(self) -> None:
+        """Write to the file what no run that goes on will find anew."""
+        self.records.saved()
 
     def restore(self, saved: Checkpoint) -> None:
         """Go on from a checkpoint."""
         state = saved.trainer["best_times"]
         self._actions = [[list(lane) for lane in noted] for noted in state["actions"]]
         self._new = int(state["new"])
+        self.records.restore(state.get("noted", []))  # checkpoints of earlier versions lack it
 
 
 def check(config: RunConfig) -> None:

@@ -56,13 +56,13 @@ class Evaluations(Callback):
     def start(self, loop: Loop) -> None:
         """Publish the policy a run goes on from, if it was stopped before that was evaluated."""
         self._loop, self._log = loop, loop.log
-        self._seen_at = self._published_at = loop.steps
-        every = self._run.config.evaluation.every
+        every, self._seen_at = self._run.config.evaluation.every, loop.steps
         known = read_lines(self._run.evaluations)
-        newest = max((r.get("step", 0) for r in known), default=0)
+        self._published_at = max((r.get("step", 0) for r in known), default=0)
         for record in known:
             self._count(record)
-        if loop.steps // every > newest // every:
+        if loop.steps // every > self._published_at // every:
+            self._published_at = loop.steps
             self._publish(loop.iteration, loop.steps)
 
     def end_iteration(self, loop: Loop) -> None:
@@ -266,7 +266,8 @@ def serve(folder: str, values: dict[str, Any], channel: Connection) -> None:
     torch.set_num_threads(1)
     run = RunFolder(Path(folder), RunConfig.from_mapping(values))
     try:
-        evaluator = Evaluator(run)
+        training = multiprocessing.parent_process()
+        evaluator = Evaluator(run, lambda: training is None or training.is_alive())
         while True:
             channel.recv()
             found = torch.load(run.path / MAILBOX, weights_only=True)

@@ -329,6 +329,49 @@ def _decide(test: Sprt | EProcess, played: Episodes) -> tuple[Verdict, int, int,
     return verdict, successes, failures, given_up
 
 
+def _certificate(
+    config: GateConfig,
+    test: Sprt | EProcess,
+    found: tuple[Verdict, int, int, int],
+    stage: str,
+    number: int,
+    first: int,
+    policy: str,
+    settled: str,
+    engine: BatchEngine,
+) -> Certificate:
+    """Return the record of a test: what it found, of which policy and under what settings."""
+    verdict, successes, failures, given_up = found
+    low, high = test.bounds()
+    return Certificate(
+        stage=stage,
+        number=number,
+        verdict=verdict,
+        target=config.target,
+        p1=config.p1,
+        alpha=test.alpha,
+        beta=config.beta,
+        method=config.method,
+        successes=successes,
+        failures=failures,
+        given_up=given_up,
+        statistic=test.statistic(successes, failures),
+        low=low if math.isfinite(low) else None,
+        high=high,
+        interval=confidence_sequence(successes, failures, test.alpha),
+        n_max=config.n_max,
+        first_seed=first,
+        last_seed=first + successes + failures - 1,
+        policy=policy,
+        config=settled,
+        engine={
+            "fastenv": fastenv.__version__,
+            "backend": engine.backend,
+            "num_envs": engine.num_envs,
+        },
+    )
+
+
 def certify(
     engine: BatchEngine,
     policy: Policy,
@@ -375,41 +418,13 @@ def certify(
         raise ConfigError(f"number={number}: must be from 1 to {MAX_EPISODES}")
     if number > config.tests:
         replace(config, tests=number)  # more tests than planned: enough episodes for this one?
-    before = fingerprint()
-    test = config.test(number)
+    before, test = fingerprint(), config.test(number)
     first = GATE_SEEDS + (number - 1) * MAX_EPISODES
-    played = Episodes(engine, policy, success, first, config.n_max, max_steps)
-    verdict, successes, failures, given_up = _decide(test, played)
+    found = _decide(test, Episodes(engine, policy, success, first, config.n_max, max_steps))
     if fingerprint() != before:
         raise RuntimeError(f"stage {stage}: the policy changed during its test; test a copy of it")
-    low, high = test.bounds()
-    return Certificate(
-        stage=stage,
-        number=number,
-        verdict=verdict,
-        target=config.target,
-        p1=config.p1,
-        alpha=test.alpha,
-        beta=config.beta,
-        method=config.method,
-        successes=successes,
-        failures=failures,
-        given_up=given_up,
-        statistic=test.statistic(successes, failures),
-        low=low if math.isfinite(low) else None,
-        high=high,
-        interval=confidence_sequence(successes, failures, test.alpha),
-        n_max=config.n_max,
-        first_seed=first,
-        last_seed=first + successes + failures - 1,
-        policy=before,
-        config=config_hash(config, settings),
-        engine={
-            "fastenv": fastenv.__version__,
-            "backend": engine.backend,
-            "num_envs": engine.num_envs,
-        },
-    )
+    settled = config_hash(config, settings)
+    return _certificate(config, test, found, stage, number, first, before, settled, engine)
 
 
 class Gate:

@@ -31,6 +31,14 @@ from training.run.values import require
 def check(config: RunConfig, engine: Any) -> None:
     """Let everybody refuse what they cannot do before anything is written.
 
+    Parameters
+    ----------
+    config : RunConfig
+    engine : Engine
+        Of the lanes that the run trains on; it is looked at and stays as it is, since a run that
+        goes on is not checked again and must find the same. What sets knobs to see whether it can
+        be done does so on lanes of its own.
+
     Raises
     ------
     ConfigError
@@ -38,7 +46,7 @@ def check(config: RunConfig, engine: Any) -> None:
     if config.wandb:
         check_wandb()
     sizes.check_memory(config, engine.obs[0].nbytes, engine.num_actions)
-    envs.Knobs([engine], config.schedules)
+    envs.Knobs(envs.trial_lanes(config).engines, config.schedules)
     late_actions.check(engine, config.mask_schedule)
     trackers = options.build(engine, config.trackers, seed=0)
     coef = config.native.intrinsic_coef
@@ -118,7 +126,7 @@ class EpisodeEvents(Callback):
         """Log the episodes that a step has ended, in the order of the lanes."""
         if actions is None:
             return
-        ended, info = ended_lanes(engine), engine.final_info
+        ended, info, lasting = ended_lanes(engine), engine.final_info, engine.spec.has_tau
         columns = {name: info[name] for name in self._columns if name in info}
         for lane in ended.tolist():
             loop.log.event(
@@ -127,6 +135,7 @@ class EpisodeEvents(Callback):
                 lane=lane,
                 episode_return=float(engine.ep_return[lane]),
                 decisions=int(engine.ep_length[lane]),
+                **({"frames": int(engine.ep_frames[lane])} if lasting else {}),
                 truncated=bool(engine.truncated[lane]),
                 **{name: values[lane].item() for name, values in columns.items()},
             )

@@ -11,9 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from training.run.beta import log_beta, log_sf
+import numpy as np
 
 Verdict = Literal["pass", "fail", "undecided"]
+_SMALL = 1e-290  # below it doubles lose digits
+_TERMS = 10_000
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,36 @@ def _fewest(test: Sprt | EProcess) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if test.verdict(middle, 0) == "pass" else (middle, high)
     return high
+
+
+def log_sf(x: float, a: float, b: float) -> float:
+    """Return ``log(1 - I_x(a, b))``, right however small it is.
+
+    Parameters
+    ----------
+    x : float
+        Above 0 and below 1.
+    a, b : float
+        Positive.
+    """
+    from scipy import special  # takes a while to import, and few commands need it
+
+    tail = float(special.betaincc(a, b, x))
+    if tail > 0.5:
+        return math.log1p(-float(special.betainc(a, b, x)))
+    if tail > _SMALL:
+        return math.log(tail)
+    # Far above the mean the terms of the series 8.17.8 of the NIST Digital Library of Mathematical
+    # Functions fall fast; it is that of I_{1-x}(b, a).
+    k = np.arange(_TERMS)
+    series = 1.0 + float(np.cumprod((1.0 - x) * (a + b + k) / (b + 1 + k)).sum())
+    front = b * math.log1p(-x) + a * math.log(x) - log_beta(a, b) - math.log(b)
+    return front + math.log(series)
+
+
+def log_beta(a: float, b: float) -> float:
+    """Return ``log B(a, b)``."""
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 def log_mixture(p: float, successes: int, failures: int) -> float:

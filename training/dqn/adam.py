@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
+
+from fastenv.notice import cached_njit
 
 Array = npt.NDArray[Any]
 _SIDE_BY_SIDE = 128
@@ -69,7 +70,7 @@ class ClippedAdam(torch.optim.Adam):
         scale = min(1.0, self._max_norm / (norm + 1e-6))  # as torch has it
         numbers = (scale, rate, beta1, beta2, group["eps"] * root)
         for stored, grad in zip(self._stored, grads, strict=True):
-            _step(*stored, grad, *map(np.float32, numbers))  # type: ignore[call-arg]
+            _step(*stored, grad, *map(np.float32, numbers))
         for parameter in self._every:
             parameter.grad = None
         increment_version(self._every)
@@ -81,7 +82,7 @@ def _flat(tensor: Tensor | None) -> Array:
     return tensor.detach().view(-1).numpy()
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _sum_of_squares(
     x,  # IN float32 (n,)
 ):
@@ -99,7 +100,7 @@ def _sum_of_squares(
 
 
 # Without a check of the divisor, and so in vector code.
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@cached_njit(nogil=True, error_model="numpy")
 def _step(
     x,  # IN/OUT float32 (n,): the parameter
     mean,  # IN/OUT float32 (n,): of the gradients

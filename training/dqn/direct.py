@@ -220,7 +220,7 @@ class Direct:
         grad, error, sums = torch.zeros_like(outputs), torch.empty(k), np.zeros(3)
         head = self._head
         shape = (head.num_actions, head.num_quantiles, head.state is not None)
-        loss_rows(  # type: ignore[call-arg]
+        loss_rows(
             *(x.numpy() for x in (outputs, target.outputs(behind), chooser, batch.next_mask)),
             *(x.numpy() for x in (batch.action, batch.reward, batch.discount, batch.weight)),
             *(*shape, head.bonus is not None, self._level, self._kappa),

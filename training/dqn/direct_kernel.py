@@ -8,13 +8,13 @@ from their mean.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from fastenv.notice import cached_njit
 from training.dqn.loss import loss_and_slope
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _quantiles(row, action, actions, dueling, bonus, found_out):
     count = len(found_out)
     further = actions * count + (count if dueling else 0)
@@ -30,7 +30,7 @@ def _quantiles(row, action, actions, dueling, bonus, found_out):
         found_out[i] = found
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _by_outputs(slope, action, actions, dueling, bonus, grad_out):
     """Write the gradient by the outputs of a row from that by the quantiles of its action."""
     count = len(slope)
@@ -46,7 +46,7 @@ def _by_outputs(slope, action, actions, dueling, bonus, grad_out):
             grad_out[actions * count + i] = slope[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def loss_rows(
     outputs,  # IN float32 (k, outputs)
     behind,  # IN float32 (k, outputs), of the target network

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
+
+from fastenv.notice import cached_njit
 
 
 def best_legal(values: Tensor, mask: Tensor) -> Tensor:
@@ -21,7 +22,7 @@ def best_legal(values: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, values.float(), -torch.inf).argmax(1)
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def choose_rows(
     values,  # IN float32 (n, A)
     mask,  # IN bool (n, A)

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
+
+from fastenv.notice import cached_njit
 
 
 def quantile_huber(theta: Tensor, target: Tensor, kappa: float) -> Tensor:
@@ -72,7 +73,7 @@ class _QuantileHuber(torch.autograd.Function):
 
 
 # The inner loop is over quantiles, whose sums do not depend on each other: it becomes vector code.
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def loss_and_slope(
     theta,  # IN float (k, K)
     target,  # IN float (k, J)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from fastenv.notice import cached_njit
 from training.dqn.sumtree import SumTree, find_many, set_many
 from training.run.finite import TrainingError
 
@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 LEAST_ERROR = 1e-6  # so that everything is drawn some time
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _draw_many(
     tree,  # IN float64 (2 * leaves,)
     unit,  # IN float64 (k,), in [0, 1)
@@ -34,7 +34,7 @@ def _draw_many(
     find_many(tree, point, row_out)
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _update_many(
     tree,  # IN/OUT float64 (2 * leaves,)
     row,  # IN int64 (k,)
@@ -53,7 +53,7 @@ def _update_many(
     return largest
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _weights_many(
     tree,  # IN float64 (2 * leaves,)
     row,  # IN int64 (k,)

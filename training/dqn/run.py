@@ -62,7 +62,7 @@ class DQNLearner(TrainerLearner):
     def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
         super().__init__(config)
         given = given or lanes(config)
-        self.engines, self.impl = list(given.engines), given.impl
+        self.engines, self.backend = list(given.engines), given.backend
         self.trainer = build(config, self.engines, self._follower)
         if config.dqn.warm_start is not None:
             first = first_parameters(config, self.engines[0])

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from fastenv.notice import cached_njit
 from training.nets.memory import zeros_in_large_pages
 
 Array = npt.NDArray[Any]
 ONE = np.uint64(1)  # nodes without a sign need no check for one that counts from the end
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def set_many(
     tree,  # IN/OUT float64 (2 * leaves,)
     leaf,  # IN int64 (k,)
@@ -46,7 +46,7 @@ def set_many(
         count = parents
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _fill(
     tree,  # IN/OUT float64 (2 * leaves,)
     first,  # IN int64
@@ -61,7 +61,7 @@ def _fill(
             tree[node] = tree[2 * node] + tree[2 * node + 1]
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _set_all(
     tree,  # IN/OUT float64 (2 * leaves,); the leaves are given
 ):
@@ -69,7 +69,7 @@ def _set_all(
         tree[node] = tree[2 * node] + tree[2 * node + 1]
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def find_many(
     tree,  # IN float64 (2 * leaves,)
     point,  # IN float64 (k,), in [0, 1)
@@ -92,7 +92,7 @@ def find_many(
         leaf_out[k] = nodes[k] - np.uint64(first)
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _find(tree, left):
     """Return the last leaf with a priority up to a sum; rounding can point behind it."""
     node = ONE

@@ -56,6 +56,7 @@ class DQNTrainer:
     seed : int
         All generators derive from it.
     device : {"auto", "cpu", "cuda"}
+        ``cuda`` is untested.
     deterministic : bool
         Only algorithms that give the same bits every time.
     on_step : callable, optional

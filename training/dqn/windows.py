@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
+
+from fastenv.notice import cached_njit
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2  # how a decision left its episode
 
@@ -73,7 +74,7 @@ def windows_of(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _windows_many(
     index,  # IN int64 (k,)
     reward,  # IN float32 (rows, lanes)
@@ -149,7 +150,7 @@ def unpack(packed: Tensor, index: Tensor, num_actions: int) -> Tensor:
     return unpack_torch(packed, index, num_actions)
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _unpack_many(
     packed,  # IN uint8 (decisions, bytes)
     index,  # IN int64 (k,)

@@ -115,7 +115,7 @@ class EnsembleTrainer(PPOTrainer):
         check(ppo, native, len(members), engine.num_envs)
         self.members = tuple(members)
         self._each = engine.num_envs // len(members)
-        self._windows = [Window(engine) for _ in members]
+        self._windows = [Window(engine, frames=None) for _ in members]
         self._parts = [_part(engine, self._block(k)) for k in range(len(members))]
         super().__init__(
             engine,
@@ -334,10 +334,11 @@ def _part(engine: Engine, lanes: slice) -> Any:
 
     The arrays of an engine are overwritten, never replaced, so views of them stay.
     """
-    names = ("terminated", "truncated", "ep_return", "ep_length")
+    names = ("terminated", "truncated", "ep_return", "ep_length", "ep_frames")
     tables = ("info", "final_info")
     return SimpleNamespace(
         num_envs=lanes.stop - lanes.start,
+        spec=engine.spec,
         **{name: getattr(engine, name)[lanes] for name in names},
         **{n: {key: x[lanes] for key, x in getattr(engine, n).items()} for n in tables},
     )

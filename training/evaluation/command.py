@@ -20,7 +20,7 @@ def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
     parse.add_argument(
         "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
     )
-    parse.add_argument("--total-steps", type=int, help="decisions of each training")
+    parse.add_argument("--total-steps", help="decisions of each training, such as 2e6 or 2M")
     parse.add_argument("--games", type=int, default=1000, help="for each set, or episodes")
     parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
     parse.add_argument("--name", default=name, help="of the report, and what runs begin with")

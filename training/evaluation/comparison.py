@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -61,12 +60,9 @@ class Earlier:
         ConfigError
             If there is none at that place.
         """
-        try:
-            report = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            report = None
+        report = files.read_object(path)
         needed = {"baseline", "configs", "evaluation", "runs", "seeds"}
-        known = isinstance(report, dict) and needed <= set(report)
+        known = needed <= set(report)
         require(known, "--onto", str(path), "the report of an earlier comparison")
         return cls(path, report)
 
@@ -195,7 +191,8 @@ def _head(
         **({} if onto is None else {"onto": onto.head()}),
         "baseline": next(iter(configs)),
         "policy": "highest legal logit",
-        "intervals": "of means and differences: 95 %, Student's t over seeds; of runs: 95 %, "
+        "intervals": "of means: 95 %, of seeds (Student's t) and games together; of differences: "
+        "95 %, Student's t over seeds; of runs: 95 %, "
         f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
         "evaluation": asdict(options),
         "configs": {name: settings(config) for name, config in configs.items()},

@@ -7,7 +7,8 @@ training, and no seed is one that it, or the evaluation at its end, plays.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from training.evaluation.trained import ready
 from training.run import checkpoint, envs, games, trainers
 from training.run.checkpoint import BEST, CheckpointError
 from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
 from training.run.seeds import CURVE_SEEDS
 
 
@@ -28,10 +30,12 @@ class Evaluator:
     ----------
     run : RunFolder
         ``checkpoints/best/`` is written into it.
+    wanted : callable, optional
+        Asked before a policy is kept, since nobody may want it any more.
     """
 
-    def __init__(self, run: RunFolder) -> None:
-        self._run, config = run, run.config
+    def __init__(self, run: RunFolder, wanted: Callable[[], bool] = lambda: True) -> None:
+        self._run, self._wanted, config = run, wanted, run.config
         self._options = config.evaluation
         self._view = envs.make_engine(config.env, 1, config.env_options)
         self._identity = trainers.module_of(config.trainer).identity(run, self._view)
@@ -69,7 +73,7 @@ class Evaluator:
             "first_seed": self._seed,
             "bootstrap": self._options.bootstrap,
         }
-        if best:
+        if best and self._wanted():
             self._lowest = lowest
             self._keep(steps, parameters, record)
         return {**record, "duration_s": round(time.perf_counter() - begin, 3)}
@@ -83,16 +87,29 @@ class Evaluator:
         return self._curve.play(agent, self._seed)
 
     def _keep(self, steps: int, parameters: dict[str, Any], record: dict[str, Any]) -> None:
+        folder = self._run.checkpoints / BEST
         checkpoint.save(
-            self._run.checkpoints / BEST,
+            folder,
             steps,
             identity=self._identity,
             model={"policy": parameters},
             trainer={"evaluation": record, "config": self._run.config.to_dict()},
             states=np.zeros(0, self._view.spec.state_dtype),  # there is no going on from here
             arrays={},
-            keep=1,
+            keep=1 + self._may_return(folder),
         )
+
+    def _may_return(self, folder: Path) -> int:
+        """Return how many of the newest kept policies a run that is killed may go back to.
+
+        It goes on from its newest checkpoint at the earliest, with the policy that was best then.
+        """
+        saved = checkpoint.newest(self._run.checkpoints)
+        until = -1 if saved is None else checkpoint.steps_of(saved)
+        known = {line["step"] for line in read_lines(self._run.evaluations) if line.get("best")}
+        kept = [checkpoint.steps_of(path) for path in checkpoint.whole(folder)]
+        then = max((steps for steps in kept if steps <= until and steps in known), default=0)
+        return sum(steps >= then for steps in kept)
 
     def _best_so_far(self) -> float:
         """Return the lower end of the policy that is kept, if it was measured in the same way."""

@@ -98,7 +98,7 @@ def play_compared(
     torch.set_num_threads(1)
     found: dict[str, Any] = games.protocol_of(reference.env).paired(trained, options, reference)
     path = run.path / "evaluation.json"
-    before = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    before = files.read_object(path)
     if "compared" in before or before.get("checkpoint") != trained.path.name:
         files.write_json(path, {**_head(run, trained, options), "compared": found})
     return found

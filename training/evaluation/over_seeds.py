@@ -10,7 +10,7 @@ import numpy as np
 
 from training.evaluation.bootstrap import LEVEL, Interval
 from training.evaluation.trained import Trained, load
-from training.run import beta, trainers
+from training.run import trainers
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
 from training.run.values import require
@@ -85,9 +85,16 @@ def seconds_of(run: RunFolder) -> dict[int, dict[str, float]]:
 
 
 def over_seeds(
-    values: Sequence[float], least: float = -math.inf, most: float = math.inf
+    values: Sequence[float],
+    least: float = -math.inf,
+    most: float = math.inf,
+    shared: Sequence[float] = (),
 ) -> Interval:
-    """Return the mean over training seeds with its 95 % t interval; NaN bounds for one seed.
+    """Return the mean over training seeds with its 95 % interval; NaN bounds for one seed.
+
+    The spread over seeds, by Student's t, does not show what the deals or episodes do to the mean
+    that all trainings have been evaluated on: there they err together, so that more seeds do not
+    help. With ``shared`` that is added, as one training alone errs: squares of half widths add up.
 
     NaN, if it is among the values, is what all of them come to.
 
@@ -97,16 +104,28 @@ def over_seeds(
         One of each seed.
     least, most : float
         What a mean can be; the interval ends there.
+    shared : sequence of float
+        Half widths of the 95 % intervals of the values over the deals or episodes that all
+        trainings have played; none where each has played others.
     """
     x = np.asarray(values, np.float64)
     mean, n = float(x.mean()), len(x)
     if n == 1 or math.isnan(mean):
         return Interval(mean, np.nan, np.nan)
     half = _student(n - 1) * float(x.std(ddof=1)) / n**0.5
+    if len(shared):
+        half = math.hypot(half, math.sqrt(float(np.mean(np.square(shared)))))
     return Interval(mean, max(least, mean - half), min(most, mean + half))
+
+
+def half_width(interval: Sequence[float | None]) -> float:
+    """Return half the width of an interval as value, low and high; NaN if it is not known."""
+    _, low, high = interval
+    return math.nan if low is None or high is None else (high - low) / 2
 
 
 def _student(freedom: int) -> float:
     """Return the ``t`` that Student's distribution stays within with probability ``LEVEL``."""
-    share = beta.quantile(LEVEL, 0.5, freedom / 2)  # t**2 / (freedom + t**2) is Beta distributed
-    return math.sqrt(freedom * share / (1 - share))
+    from scipy.special import stdtrit  # takes a while to import, and few commands need it
+
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from training.evaluation.bootstrap import Interval
-from training.evaluation.over_seeds import over_seeds
+from training.evaluation.over_seeds import half_width, over_seeds
 from training.evaluation.protocol import Protocol
 from training.evaluation.tables import Column
 from training.evaluation.trained import AGENT
@@ -37,17 +37,18 @@ def statistics(
         Opponent set to row to measure to ``by_seed``, ``mean`` and, for all but the baseline,
         ``minus_baseline``; the latter two as value, low and high.
     """
-    values = _by_seed(runs)
+    played = _by_seed(runs)
     compared: dict[str, Any] = {}
-    for opponents, rows in values.items():
+    for opponents, rows in played.items():
         compared[opponents] = {row: {} for row in rows}
         for row, measures in rows.items():
-            for measure, each in measures.items():
+            for measure, intervals in measures.items():
                 least, most = (0.0, 1.0) if measure in shares else (-math.inf, math.inf)
-                known = [None if math.isnan(x) else x for x in each]
-                found = {"by_seed": known, "mean": over_seeds(each, least, most).to_list()}
+                each, halves = _values(intervals), [half_width(found) for found in intervals]
+                mean = over_seeds(each, least, most, halves)
+                found = {"by_seed": [value for value, *_ in intervals], "mean": mean.to_list()}
                 if row != baseline:
-                    gaps = np.subtract(each, rows[baseline][measure]).tolist()
+                    gaps = np.subtract(each, _values(rows[baseline][measure])).tolist()
                     found["minus_baseline"] = over_seeds(gaps, least - most, most - least).to_list()
                 compared[opponents][row][measure] = found
     return compared
@@ -55,18 +56,21 @@ def statistics(
 
 def _by_seed(
     runs: Sequence[Mapping[str, Any]],
-) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Return what is played to row of a table to measure to its values, NaN if one is missing."""
-    values: dict[str, dict[str, dict[str, list[float]]]] = {}
+) -> dict[str, dict[str, dict[str, list[Sequence[float | None]]]]]:
+    """Return what is played to row of a table to measure to its intervals, seed by seed."""
+    played: dict[str, dict[str, dict[str, list[Sequence[float | None]]]]] = {}
     for run in runs:
         for opponents, players in run["results"].items():
             for player, found in players.items():
                 row = run["variant"] if player == AGENT else f"{run['variant']}, {player}"
-                of_row = values.setdefault(opponents, {}).setdefault(row, {})
+                of_row = played.setdefault(opponents, {}).setdefault(row, {})
                 for measure, interval in found.items():
-                    value = math.nan if interval[0] is None else interval[0]
-                    of_row.setdefault(measure, []).append(value)
-    return values
+                    of_row.setdefault(measure, []).append(interval)
+    return played
+
+
+def _values(intervals: Sequence[Sequence[float | None]]) -> list[float]:
+    return [math.nan if value is None else value for value, *_ in intervals]
 
 
 # -- printing --------------------------------------------------------------------------------------
@@ -97,8 +101,9 @@ def _table(
     )
     table = Table(
         title=f"{report['name']}: {len(report['seeds'])} seeds, {played} a run",
-        caption="Means over training seeds with 95 % t intervals. Below the line: the mean of a "
-        "variant minus that of the baseline, paired by seed. "
+        caption="Means over training seeds with 95 % intervals of seeds and games together. Below "
+        "the line: the mean of a variant minus that of the baseline, paired by seed, with 95 % t "
+        "intervals over seeds. "
         f"Decisions of a training: {decisions}.",
         title_justify="left",
         caption_justify="left",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import zlib
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,15 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from fastenv.errors import FastEnvError
+from fastenv.errors import FastEnvError, FileError
+from fastenv.files import parse_json, read_gzip, show_path
 from fastenv.registry import NAMESPACE, short_id
 from training.run import files, machine
 from training.run.envs import make_engine
+from training.run.values import shown
 
 SCHEMA_VERSION = 1
+MOST = 1 << 27  # bytes that a file expands to
 # What a frame's picture of the game holds beside the observation, in games that have all of it.
 _RENDERED = (
     *("time_remaining", "credits", "net_profit", "survival", "cargo_utilization_avg"),
@@ -183,16 +186,15 @@ def load(path: Path) -> Replay:
         If it cannot be read, is damaged, cut off, or of another schema version; names the file.
     """
     try:
-        text = gzip.decompress(path.read_bytes()).decode()
-        frames = [json.loads(line) for line in text.splitlines()]
+        lines = read_gzip(path, MOST).split(b"\n")
+        frames = [parse_json(line, show_path(path)) for line in lines if line]
         versions = {frame["schema_version"] for frame in frames}
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ReplayError(f"{path} cannot be read as a replay: {reason}.") from error
-    except (EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+    except FileError as error:
+        raise ReplayError(f"{show_path(path)} is no whole replay: {error}") from error
+    except (KeyError, TypeError) as error:
         raise ReplayError(f"{path} is damaged or cut off: it is not a whole replay.") from error
     if versions - {SCHEMA_VERSION}:
-        found = ", ".join(sorted(map(str, versions)))
+        found = ", ".join(sorted(map(shown, versions)))
         raise ReplayError(
             f"{path} is of schema version {found}; this program reads version {SCHEMA_VERSION}."
         )
@@ -202,8 +204,13 @@ def load(path: Path) -> Replay:
         whole &= [frame["frame_index"] for frame in frames] == list(range(len(frames)))
         whole &= all(type(frame["action"]) is int for frame in frames)
         whole &= all(isinstance(frame["reward"], float) for frame in frames)
+        whole &= math.isfinite(sum(frame["reward"] for frame in frames))
         whole &= isinstance(head["env"], str) and isinstance(head["options"], dict)
-        whole &= type(head["seed"]) is int and "reset_observation" in head
+        chosen = {"backend", "num_envs", "num_threads"} & set(head["options"])  # by who plays it
+        whole &= not chosen and type(head["seed"]) is int and "reset_observation" in head
+        whole &= all(isinstance(frame["events"], list) for frame in frames)
+        whole &= all(type(f[n]) is bool for f in frames for n in ("terminated", "truncated"))
+        whole &= isinstance(frames[-1]["info"], dict)
     except (IndexError, KeyError, TypeError) as error:
         raise ReplayError(f"{path} is damaged or cut off: it is not a whole replay.") from error
     if not whole:
@@ -247,7 +254,9 @@ def drawn(replay: Replay, mode: str, backend: str = "auto") -> Iterator[tuple[st
     yield f"{head['env']}, seed {head['seed']}: the beginning", game.render(row, mode)
     total = 0.0
     for frame, action in zip(replay.frames, _steps(engine, replay.actions), strict=True):
-        named, row = game.action_name(action, row), engine.get_states()[0]
+        known = action in range(game.spec.num_actions)  # it may be one that is always illegal
+        named = game.action_name(action, row) if known else f"action {shown(action)}"
+        row = engine.get_states()[0]
         total += frame["reward"]
         events = "".join(f", {event}" for event in frame["events"])
         caption = f"step {frame['frame_index'] + 1} of {last}: {named}, reward "
@@ -329,13 +338,17 @@ def load_index(folder: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
+        index = files.read_json(path)
         version, entries = index["schema_version"], list(index["replays"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        totals = [entry["return_total"] for entry in entries]
+    except (ValueError, LookupError, TypeError) as error:
         raise ReplayError(f"{path} is damaged: it is not an index of replays.") from error
+    if not all(type(total) in (int, float) for total in totals):
+        raise ReplayError(f"{path} is damaged: it is not an index of replays.")
     if version != SCHEMA_VERSION:
         raise ReplayError(
-            f"{path} is of schema version {version}; this program reads version {SCHEMA_VERSION}."
+            f"{path} is of schema version {shown(version)}; this program reads version "
+            f"{SCHEMA_VERSION}."
         )
     return entries
 
@@ -366,7 +379,7 @@ def add_to_index(folder: Path, path: Path, replay: Replay, **about: Any) -> dict
         tags.append("best_so_far")
     for name, thresholds in MILESTONES.items():
         value = reached[name]
-        if value is not None:
+        if isinstance(value, int | float):
             tags += [f"milestone:{name}:{limit:g}" for limit in thresholds if value >= limit]
     entry = {
         **about,

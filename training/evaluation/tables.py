@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from training.evaluation.bootstrap import Interval
+from training.run.rounding import rounded
 
 if TYPE_CHECKING:  # it imports torch, which who looks at results does not need
     from training.evaluation import episodes
@@ -28,8 +29,10 @@ def shown(interval: Interval, decimals: int, factor: float = 1) -> str:
     """Return an interval as ``value [low, high]``."""
     if interval.value != interval.value:
         return "-"
-    value, low, high = (x * factor for x in (interval.value, interval.low, interval.high))
-    return f"{value:.{decimals}f} [{low:.{decimals}f}, {high:.{decimals}f}]"
+    value, low, high = (
+        rounded(x, decimals, factor) for x in (interval.value, interval.low, interval.high)
+    )
+    return f"{value} [{low}, {high}]"
 
 
 def episode_table(
@@ -50,5 +53,5 @@ def fitting(interval: Interval, factor: float = 1) -> str:
     largest = max(abs(interval.low), abs(interval.high)) * factor
     decimals = next((d for d, limit in ((0, 0), (3, 1), (2, 10), (1, 50)) if largest <= limit), 0)
     if interval.low == interval.high:
-        return f"{interval.value * factor:.{decimals}f}"
+        return rounded(interval.value, decimals, factor)
     return shown(interval, decimals, factor)

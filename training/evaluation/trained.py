@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from fastenv import BatchEngine
+from fastenv.errors import show_reason
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Net
-from training.run import checkpoint, games, late_actions, trainers
+from training.run import checkpoint, files, games, late_actions, trainers
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
@@ -117,9 +117,10 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
     try:
         parameters = saved.model["policy"]
         return ready(config, saved.path, saved.steps, parameters, windows, member)
-    except (KeyError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise checkpoint.CheckpointError(f"{saved.path} holds another network: {reason}") from error
+    except (LookupError, RuntimeError, TypeError, ValueError, AttributeError) as error:
+        raise checkpoint.CheckpointError(
+            f"{saved.path} holds another network: {show_reason(error)}."
+        ) from error
 
 
 def ready(
@@ -162,7 +163,6 @@ def own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
 
 def provenance(run: RunFolder) -> dict[str, Any]:
     """Return seed, revision, precision and machine of a training, as far as its folder knows."""
-    path = run.path / "summary.json"
-    summary = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    summary = files.read_object(run.path / "summary.json")
     known = ("git_rev", "dirty", "precision", "host")
     return {"seed": run.config.seed, **{name: summary.get(name) for name in known}}

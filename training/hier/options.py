@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, UnknownOptionError
 from training.run.envs import stream_seed
 from training.run.options.hier import POLICY_DEFAULTS, GateOptions
 from training.run.values import require
@@ -45,7 +45,7 @@ def policy_run(run: RunConfig, policy: str) -> RunConfig:
         else:
             known = sorted((*_names(run, "ppo"), *_names(run, "native")))
             known += ["num_envs"] if policy == "manager" else []
-            raise ConfigError(
+            raise UnknownOptionError(
                 f"'hier.{policy}.{name}' is not an option; options: {', '.join(known)}."
             )
     after = max(run.total_steps - hier.warm_start, 1)

@@ -24,10 +24,10 @@ from training.hier.trainer import HierTrainer
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, logits_of
 from training.ppo import run as native
 from training.run import checkpoint, envs, sizes
+from training.run.backend import ChosenBackend
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.env_impl import EnvImpl
 from training.run.envs import Lanes, make_engine
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
@@ -79,9 +79,9 @@ class HierLearner:
         return [self.trainer.engines[name] for name in options.POLICIES]
 
     @property
-    def impl(self) -> EnvImpl:
-        """How the implementation of the engines was chosen."""
-        return self.trainer.impl
+    def backend(self) -> ChosenBackend:
+        """What the engines run on, and how it was chosen."""
+        return self.trainer.backend
 
     @property
     def device(self) -> str:

@@ -65,7 +65,7 @@ class HierTrainer:
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
         self.observer = manager_observer(config.env_options)
         lanes = self._worker_lanes()
-        (worker_engine,), self.impl = lanes.engines, lanes.impl
+        (worker_engine,), self.backend = lanes.engines, lanes.backend
         assert isinstance(worker_engine, BatchEngine)  # opponents of this trainer are bots
         self._worker = worker_engine
         self.manager_env = ManagerEnv(

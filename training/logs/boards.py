@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
+import socket
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -43,7 +46,7 @@ def boards_of(
 
 
 class TensorBoard:
-    """Files for TensorBoard.
+    """A file for TensorBoard, written at once: a thread of its own could only die of a full disk.
 
     Parameters
     ----------
@@ -53,18 +56,33 @@ class TensorBoard:
     """
 
     def __init__(self, folder: Path, purge_step: int) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+        events = importlib.import_module("tensorboard.compat.proto.event_pb2")
+        summaries = importlib.import_module("tensorboard.compat.proto.summary_pb2")
+        writers = importlib.import_module("tensorboard.summary.writer.record_writer")
+        self._event, self._summary = events.Event, summaries.Summary
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
+        number = sum(path.name.startswith(stem) for path in folder.iterdir())
+        self._records = writers.RecordWriter((folder / f"{stem}.{number}").open("wb"))
+        self._write(file_version="brain.Event:2")
+        if purge_step:
+            start = events.SessionLog(status=events.SessionLog.START)
+            self._write(step=purge_step + 1, session_log=start)
 
-        self._writer = SummaryWriter(str(folder), purge_step=purge_step or None)
+    def _write(self, **fields: Any) -> None:
+        self._records.write(self._event(wall_time=time.time(), **fields).SerializeToString())
+        self._records.flush()
 
     def draw(self, values: Mapping[str, float], step: int) -> None:
         """See :class:`Board`."""
-        for name, value in values.items():
-            self._writer.add_scalar(name, value, step)
+        scalars = [
+            self._summary.Value(tag=name, simple_value=value) for name, value in values.items()
+        ]
+        self._write(step=step, summary=self._summary(value=scalars))
 
     def close(self) -> None:
         """See :class:`Board`."""
-        self._writer.close()
+        self._records.close()
 
 
 def check_wandb() -> None:
@@ -77,8 +95,7 @@ def check_wandb() -> None:
     """
     if importlib.util.find_spec("wandb") is None:
         raise ImportError(
-            "--wandb needs the package wandb: install the extra fastenv[wandb], or leave --wandb "
-            "out."
+            "--wandb needs the package wandb: pip install '.[wandb]', or leave --wandb out."
         )
 
 

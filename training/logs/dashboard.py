@@ -1,5 +1,7 @@
 """What a run shows while it trains: a live picture on a terminal, a line now and then elsewhere.
 
+Between two lines there is a dot a second.
+
 The picture is drawn by a thread of its own, once a second or less often, so that showing it costs
 under 1 % of the training whatever the terminal is. What goes wrong with the terminal ends the
 picture and never the training.
@@ -11,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from rich.console import Console
@@ -18,6 +21,7 @@ from rich.live import Live
 
 from training.logs.picture import Picture, shown
 from training.logs.status import Status, section
+from training.run.ticker import ticking
 
 LINE_EVERY_S = 30.0
 DRAW_EVERY_S = 1.0
@@ -52,8 +56,12 @@ class Dashboard:
         self._thread: threading.Thread | None = None
         self._last_line = time.monotonic()
         self.draw_s = 0.0  # CPU seconds spent on drawing
+        self._ticks = ExitStack()
+        self._ticks_between = console is None
         if self._console.is_terminal and not self._console.is_dumb_terminal:
             self._start()
+            self._ticks_between = False
+        self._tick()
 
     def metrics(self, record: Mapping[str, Any]) -> None:
         """Show an iteration; ``record`` is a line of ``metrics.jsonl``."""
@@ -82,13 +90,22 @@ class Dashboard:
 
     def say(self, text: str) -> None:
         """Print one line, above the picture if there is one."""
+        self._ticks.close()
         try:
             self._console.print(text, highlight=False, markup=False, soft_wrap=True)
         except Exception:
             self._give_up()
+        self._tick()
+
+    def _tick(self) -> None:
+        """Begin to write a dot a second, up to the next line."""
+        if self._ticks_between:
+            self._ticks.enter_context(ticking("training"))
 
     def close(self) -> None:
         """Draw for the last time and give the terminal back."""
+        self._ticks_between = False
+        self._ticks.close()
         self._ended.set()
         if self._thread is not None:
             self._thread.join()

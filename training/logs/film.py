@@ -64,7 +64,7 @@ def check(path: Path) -> None:
     try:
         import PIL.Image  # noqa: F401
     except ImportError as error:
-        raise FilmError(f"{path}: a GIF needs Pillow: pip install 'fastenv[notebooks]'.") from error
+        raise FilmError(f"{path}: a GIF needs Pillow: pip install '.[notebooks]'.") from error
 
 
 def write(path: Path, pictures: Iterable[np.ndarray], fps: float = 2.0) -> None:

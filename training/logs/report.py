@@ -1,31 +1,37 @@
 """Runs compared on one page of HTML.
 
 The page holds everything it shows, pictures included; it needs no network and runs no scripts.
+What is said is gathered here; how it looks is in ``report.html.jinja``.
 """
 
 from __future__ import annotations
 
 import base64
-import html
 import io
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from training.run import machine
 
 try:
+    import jinja2
     import matplotlib
     from matplotlib.figure import Figure
 
     from training.logs import plots
 except ImportError as error:
-    raise ImportError("A report needs matplotlib: pip install 'fastenv[notebooks]'.") from error
+    raise ImportError(
+        "A report needs matplotlib and Jinja2: pip install '.[notebooks]'."
+    ) from error
 from training.logs.run_data import SMOOTHED, SMOOTHED_LEAST, Interval, RunData, compared, mapping
 from training.logs.seeds_data import SeedsData
 from training.logs.status import duration
+from training.run.rounding import rounded
 
 # Measure, heading, decimals, factor; measures that are not named here follow as they are.
 _MEASURES = {
@@ -40,36 +46,44 @@ _MEASURES = {
     "steps": ("steps", 1, 1),
     "ticks": ("ticks", 1, 1),
 }
-_STYLE = """
-:root { color-scheme: light; --line: #ddd; --dim: #666; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 76rem; padding: 1.5rem 1.25rem 4rem;
-  background: #fff; color: #1a1a1a; font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; margin: 0 0 .25rem; }
-h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; padding-top: .75rem;
-  border-top: 1px solid var(--line); }
-h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
-p, li { max-width: 46rem; } p { margin: .35rem 0; }
-.dim { color: var(--dim); } .missing { color: #8a4b00; }
-img { display: block; width: 100%; height: auto; margin: .75rem 0; }
-.wide { overflow-x: auto; margin: .75rem 0; }
-table { border-collapse: collapse; font-size: .87rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; white-space: nowrap; }
-thead th { color: var(--dim); font-weight: 600; white-space: normal; vertical-align: bottom; }
-th:last-child, td:last-child { padding-right: 0; }
-td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 9rem; }
-td.number, th.number { text-align: right; }
-td.long { white-space: normal; overflow-wrap: anywhere; min-width: 10rem; }
-.range { color: var(--dim); }
-.dot { display: inline-block; width: .7em; height: .7em; border-radius: 50%; margin-right: .45em; }
-summary { cursor: pointer; color: var(--dim); }
-@media print { h2, h3 { break-after: avoid; } img { break-inside: avoid; } }
-"""
 
 
-class Markup(str):
-    """HTML; every other string is text."""
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell of a table.
+
+    Parameters
+    ----------
+    text : str
+    kind : str
+        ``"number"``, ``"long"`` or nothing.
+    colour : str, optional
+        Of a dot before the text.
+    limits : str
+        Of the interval that the text is the middle of, or nothing.
+    difference : Cell, optional
+        What stands below.
+    """
+
+    text: str
+    kind: str = ""
+    colour: str | None = None
+    limits: str = ""
+    difference: Cell | None = None
+
+
+class Table(NamedTuple):
+    """The first line of a table, and those that follow."""
+
+    head: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+
+
+class Picture(NamedTuple):
+    """A picture as the URL that holds it, and what is said where it cannot be seen."""
+
+    text: str
+    source: str
 
 
 def page(
@@ -86,53 +100,45 @@ def page(
         Evaluations over seeds, compared by level.
     """
     heading = runs[0].name if len(runs) == 1 and not seeds else title
-    parts = [
-        f"<h1>{html.escape(heading)}</h1>",
-        *(_of_runs(runs) if runs else ()),
-        *_section("Over seeds, by level", *_over_seeds(seeds)),
-    ]
-    body = "\n".join(part for part in parts if part)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{html.escape(heading)}</title>\n<style>{_STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("report.html.jinja").render(
+        heading=heading,
+        runs=_of_runs(runs) if runs else None,
+        seeds=_over_seeds(seeds) if seeds else None,
     )
 
 
 # -- sections --------------------------------------------------------------------------------------
 
 
-def _of_runs(runs: Sequence[RunData]) -> list[str]:
-    return [
-        _introduction(runs),
-        _summary(runs),
-        _notes(runs),
-        *_section("Learning", _image(plots.learning_curves(runs), "Learning curves")),
-        *_section(
-            "How well they play",
-            _image(plots.evaluations(runs), "Evaluations with 95 % intervals"),
-            _image(plots.evaluation_points(runs), "Evaluations during the training"),
-            *_evaluations(runs),
+def _of_runs(runs: Sequence[RunData]) -> dict[str, Any]:
+    """Return what the template shows of runs, by name."""
+    return {
+        "count": len(runs),
+        "written": machine.now(),
+        "smoothed": f"{SMOOTHED:.0%}",
+        "smoothed_least": SMOOTHED_LEAST,
+        "summary": _table(_SUMMARY, [_summary_row(run, runs) for run in runs], range(4, 9)),
+        "notes": _notes(runs),
+        "learning": _picture(plots.learning_curves(runs), "Learning curves"),
+        "evaluations": _picture(plots.evaluations(runs), "Evaluations with 95 % intervals"),
+        "evaluation_points": _picture(
+            plots.evaluation_points(runs), "Evaluations during the training"
         ),
-        *_section(
-            "Speed",
-            _image(plots.speed(runs), "Decisions a second"),
-            _image(plots.phases(runs), "Share of the time by phase"),
-        ),
-        *_section("Update", _image(plots.losses(runs), "Terms of the update")),
-        *_section("Options", *_options(runs)),
-        *_section("Machine and versions", _machines(runs)),
-    ]
-
-
-def _introduction(runs: Sequence[RunData]) -> str:
-    return (
-        f'<p class="dim">{len(runs)} run{"s" * (len(runs) != 1)}, written {machine.now()}. Thin '
-        f"lines are raw, thick ones the mean over the last {SMOOTHED:.0%} of the iterations, "
-        f"{SMOOTHED_LEAST} at least. What a run is trained on is no measure of strength; "
-        "evaluations are.</p>"
-    )
+        **_evaluations(runs),
+        "speed": _picture(plots.speed(runs), "Decisions a second"),
+        "phases": _picture(plots.phases(runs), "Share of the time by phase"),
+        "losses": _picture(plots.losses(runs), "Terms of the update"),
+        **_options(runs),
+        "machines": _machines(runs),
+    }
 
 
 _SUMMARY = (
@@ -141,11 +147,7 @@ _SUMMARY = (
 )
 
 
-def _summary(runs: Sequence[RunData]) -> str:
-    return _table(_SUMMARY, [_summary_row(run, runs) for run in runs], numbers=range(4, 9))
-
-
-def _summary_row(run: RunData, runs: Sequence[RunData]) -> list[str | None]:
+def _summary_row(run: RunData, runs: Sequence[RunData]) -> list[str | Cell | None]:
     steps, wall, speeds = run.column("step"), run.column("wall_s"), run.column("sps")
     speeds = speeds[np.isfinite(speeds)]
     taken = int(steps[-1]) if steps.size else run.summary.get("steps")
@@ -163,15 +165,13 @@ def _summary_row(run: RunData, runs: Sequence[RunData]) -> list[str | None]:
     ]
 
 
-def _notes(runs: Sequence[RunData]) -> str:
+def _notes(runs: Sequence[RunData]) -> list[str]:
     """Return what is missing, and what stands in the way of a comparison."""
-    items = [f"{run.name}: {'; '.join(run.notes)}" for run in runs if run.notes]
-    items += [
+    missing = [f"{run.name}: {'; '.join(run.notes)}" for run in runs if run.notes]
+    return missing + [
         f"the evaluations differ in {key}: the runs did not play the same deals"
         for key in _differing_seeds(runs)
     ]
-    lines = "".join(f"<li>{html.escape(item)}</li>" for item in items)
-    return f'<ul class="missing">{lines}</ul>' if items else ""
 
 
 def _differing_seeds(runs: Sequence[RunData]) -> list[str]:
@@ -186,20 +186,21 @@ def _differing_seeds(runs: Sequence[RunData]) -> list[str]:
     return sorted(key for key, values in found.items() if len(values) > 1)
 
 
-def _evaluations(runs: Sequence[RunData]) -> Iterable[str]:
-    groups = compared(runs)
-    measures = {name for players in groups.values() for p in players.values() for name in p}
-    yield from _protocols(runs, measures)
-    for group, players in groups.items():
-        names = dict.fromkeys(name for found in players.values() for name in found)
+def _evaluations(runs: Sequence[RunData]) -> dict[str, Any]:
+    found = compared(runs)
+    measures = {name for players in found.values() for p in players.values() for name in p}
+    groups = []
+    for group, players in found.items():
+        names = dict.fromkeys(name for measured in players.values() for name in measured)
         known = [name for name in _MEASURES if name in names]
-        yield f"<h3>{html.escape(group[0].upper() + group[1:])}</h3>"
         # Rates by round have as many rows as there are rounds, and a column for each player.
-        yield _measure_table(players, known) if known else _round_table(players, list(names))
+        table = _measure_table(players, known) if known else _round_table(players, list(names))
+        groups.append((group[0].upper() + group[1:], table))
+    return {"protocols": _protocols(runs, measures), "groups": groups}
 
 
-def _protocols(runs: Sequence[RunData], measures: Collection[str]) -> Iterable[str]:
-    """Yield how the evaluations were made, each way once, and what is not self-evident."""
+def _protocols(runs: Sequence[RunData], measures: Collection[str]) -> list[str]:
+    """Return how the evaluations were made, each way once, and what is not self-evident."""
     said = dict.fromkeys(
         f"{part}: {record.get('protocol', said_of_all)}; {run.evaluation.get('intervals', '')}"
         for run in runs
@@ -210,14 +211,13 @@ def _protocols(runs: Sequence[RunData], measures: Collection[str]) -> Iterable[s
     said |= (
         {"margin: points minus those of the mean opponent": None} if "margin" in measures else {}
     )
-    for line in said:
-        yield f'<p class="dim">{html.escape(line)}</p>'
+    return list(said)
 
 
 Players = Mapping[str, Mapping[str, Interval]]
 
 
-def _measure_table(players: Players, measures: Sequence[str]) -> str:
+def _measure_table(players: Players, measures: Sequence[str]) -> Table:
     columns = ["player", *(_MEASURES[name][0] for name in measures)]
     rows = [
         [player, *(_interval(found.get(name), *_MEASURES[name][1:]) for name in measures)]
@@ -226,7 +226,7 @@ def _measure_table(players: Players, measures: Sequence[str]) -> str:
     return _table(columns, rows, numbers=range(1, len(columns)))
 
 
-def _round_table(players: Players, names: Sequence[str]) -> str:
+def _round_table(players: Players, names: Sequence[str]) -> Table:
     columns = ["%", *players]
     rows = [
         [name.replace("_", " "), *(_interval(p.get(name), 1, 100) for p in players.values())]
@@ -238,18 +238,13 @@ def _round_table(players: Players, names: Sequence[str]) -> str:
 _BY_LEVEL = ("level", "speed", "who plays", "games", *(h for _, h, _, _ in plots.BY_LEVEL))
 
 
-def _over_seeds(seeds: Sequence[SeedsData]) -> Iterable[str]:
-    """Yield a picture and a table of evaluations over seeds, level by level."""
-    if not seeds:
-        return
-    yield from (f'<p class="dim">{html.escape(_played(each))}</p>' for each in seeds)
-    yield (
-        '<p class="dim">95 % intervals over games. Frames are a cost: the mean of the worst share '
-        "is that of the longest, and a game without a clear counts as many as there may be. Small "
-        "differences are to the first player of the same evaluation, games paired.</p>"
-    )
-    yield _image(plots.by_level(seeds), "Players by level")
-    yield _table(_BY_LEVEL, _level_rows(seeds), numbers=(0, *range(3, len(_BY_LEVEL))))
+def _over_seeds(seeds: Sequence[SeedsData]) -> dict[str, Any]:
+    """Return what the template shows of evaluations over seeds, by name."""
+    return {
+        "played": [_played(each) for each in seeds],
+        "by_level": _picture(plots.by_level(seeds), "Players by level"),
+        "levels": _table(_BY_LEVEL, _level_rows(seeds), (0, *range(3, len(_BY_LEVEL)))),
+    }
 
 
 def _played(each: SeedsData) -> str:
@@ -281,37 +276,33 @@ def _level_rows(seeds: Sequence[SeedsData]) -> list[list[Any]]:
 
 def _with_difference(
     record: Mapping[str, Any], name: str, _: str, factor: float, decimals: int
-) -> str | Markup:
+) -> Cell:
     """Return a figure, and below it the difference to the first player if there is one."""
     shown = _interval(record.get(name), decimals, factor)
     less = mapping(record, "less_first").get(name)
-    if less is None:
-        return shown
-    gap = _interval(less, decimals, factor, "+")
-    return Markup(f'{shown}<br><small class="range">{gap}</small>')
+    return (
+        shown if less is None else replace(shown, difference=_interval(less, decimals, factor, "+"))
+    )
 
 
-def _options(runs: Sequence[RunData]) -> Iterable[str]:
+def _options(runs: Sequence[RunData]) -> dict[str, Any]:
     known = [run for run in runs if run.config]
-    if not known:
-        return
     keys = sorted({key for run in known for key in run.config} - {"name"})
     differing = [key for key in keys if len({repr(run.config.get(key)) for run in known}) > 1]
-    columns = ["option", *(_named(run, runs) for run in known)]
-    if len(known) > 1 and differing:
-        yield "<p>What differs:</p>"
-        yield _table(columns, [_option(key, known) for key in differing])
-    elif len(known) > 1:
-        yield "<p>All options are equal.</p>"
-    table = _table(columns, [_option(key, known) for key in keys])
-    yield f"<details><summary>All {len(keys)} options</summary>{table}</details>"
+    columns: list[str | Cell] = ["option", *(_named(run, runs) for run in known)]
+    every, some = (_table(columns, [_option(key, known) for key in of]) for of in (keys, differing))
+    return {
+        "with_options": len(known),
+        "options": every if known else None,
+        "differing_options": some if differing else None,
+    }
 
 
 def _option(key: str, runs: Sequence[RunData]) -> list[Any]:
     return [key, *("" if key not in run.config else str(run.config[key]) for run in runs)]
 
 
-def _machines(runs: Sequence[RunData]) -> str:
+def _machines(runs: Sequence[RunData]) -> Table:
     rows: dict[str, list[str]] = {}
     for k, run in enumerate(runs):
         for name, value in _machine(run).items():
@@ -339,66 +330,46 @@ def _machine(run: RunData) -> dict[str, Any]:
 # -- parts of a page -------------------------------------------------------------------------------
 
 
-def _section(title: str, *parts: str) -> list[str]:
-    """Return a section, or nothing if it is empty."""
-    kept = [part for part in parts if part]
-    return [f"<h2>{html.escape(title)}</h2>", *kept] if kept else []
-
-
-def _image(figure: Figure | None, text: str) -> str:
+def _picture(figure: Figure | None, text: str) -> Picture | None:
     """Return a figure as an image that is part of the page."""
     if figure is None:
-        return ""
+        return None
     file = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": text}):  # the same figure, the same bytes
         figure.savefig(file, format="svg", metadata={"Date": None})
     data = base64.b64encode(file.getvalue()).decode()
-    return f'<img alt="{html.escape(text)}" src="data:image/svg+xml;base64,{data}">'
+    return Picture(text, f"data:image/svg+xml;base64,{data}")
 
 
 def _table(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Iterable[int] = ()
-) -> str:
+    columns: Sequence[str | Cell], rows: Sequence[Sequence[Any]], numbers: Iterable[int] = ()
+) -> Table:
     """Return a table; columns in which no row has anything are left out."""
     right = set(numbers)
     shown = [k for k in range(len(columns)) if any(row[k] not in (None, "") for row in rows)]
-    head = "".join(f"<th{_aligned(k, right, '')}>{_text(columns[k])}</th>" for k in shown)
-    lines = [f"<thead><tr>{head}</tr></thead><tbody>"]
-    for row in rows:
-        cells = (f"<td{_aligned(k, right, row[k])}>{_text(row[k])}</td>" for k in shown)
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    return f'<div class="wide"><table>{"".join(lines)}</tbody></table></div>'
+    head, *body = ([_cell(row[k], k in right) for k in shown] for row in (columns, *rows))
+    return Table(head, body)
 
 
-def _aligned(k: int, right: set[int], value: Any) -> str:
-    if k in right:
-        return ' class="number"'
-    is_long = not isinstance(value, Markup) and len(str(value)) > 60
-    return ' class="long"' if is_long else ""
+def _cell(value: Any, is_number: bool) -> Cell:
+    text = "" if value is None else str(value)
+    cell = value if isinstance(value, Cell) else Cell(text, "long" if len(text) > 60 else "")
+    return replace(cell, kind="number") if is_number else cell
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, Markup):
-        return value
-    return "" if value is None else html.escape(str(value))
-
-
-def _named(run: RunData, runs: Sequence[RunData]) -> Markup:
+def _named(run: RunData, runs: Sequence[RunData]) -> Cell:
     """Return the name of a run behind the colour of its curves."""
     colour = plots.colours(len(runs))[runs.index(run)] if len(runs) > 1 else None
-    dot = f'<span class="dot" style="background:{colour}"></span>' if colour else ""
-    return Markup(dot + html.escape(run.name))
+    return Cell(run.name, colour=colour)
 
 
-def _interval(found: Any, decimals: int, factor: float, sign: str = "") -> str | Markup:
+def _interval(found: Any, decimals: int, factor: float, sign: str = "") -> Cell:
     """Return a value with its interval, signs as told; a dash if it is not known."""
     if not isinstance(found, list | tuple) or not found or not isinstance(found[0], int | float):
-        return "-"
-    numbers = [f"{x * factor:{sign}z,.{decimals}f}" for x in found if isinstance(x, int | float)]
-    if len(numbers) != 3:
-        return numbers[0]
-    value, low, high = numbers
-    return Markup(f'{value} <span class="range">[{low}, {high}]</span>')
+        return Cell("-")
+    given = [x for x in found if isinstance(x, int | float)]
+    value, *limits = (rounded(x, decimals, factor, f"{sign}z,") for x in given)
+    return Cell(value, limits=f"[{', '.join(limits)}]" if len(limits) == 2 else "")
 
 
 def _number(value: float, decimals: int) -> str | None:

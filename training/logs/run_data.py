@@ -5,7 +5,6 @@ A run may lack any of its parts: what is there is read, and :attr:`RunData.notes
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import FastEnvError
+from fastenv.errors import FastEnvError, FileError
 from training.logs.run_log import flat
+from training.run import files
 from training.run.config import RunConfig
 from training.run.jsonl import read_lines
 
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
+PLAYERS = 4  # of a table, where a record does not say
 AGENT = "trained"  # what an evaluation calls the agent
 _SHARED = "decoded bids"  # a player that is the agent's, though not named after it
 
@@ -133,12 +134,12 @@ def _hashes(head: Mapping[str, Any], config: Any) -> list[Any]:
 
 
 def _read_object(path: Path, notes: list[str]) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         notes.append(f"no {path.name}")
         return {}
-    except (OSError, ValueError):
+    try:
+        found = files.read_json(path)
+    except FileError:
         notes.append(f"{path.name} cannot be read")
         return {}
     return found if isinstance(found, dict) else {}
@@ -180,12 +181,25 @@ def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
 
 def results(run: RunData) -> Results:
     """Return what ``training.evaluate`` or a comparison found: group to player to measure."""
-    record = run.evaluation
+    return groups_of(run.evaluation)
+
+
+def opponents_in_words(opponents: str, players: int = PLAYERS) -> str:
+    """Return how an opponent set is spoken of; a mixed one is no bot several times."""
+    return opponents if opponents == "mixed" else f"{players - 1} x {opponents}"
+
+
+def groups_of(record: Mapping[str, Any]) -> Results:
+    """Return what ``evaluation.json`` holds: group to player to measure."""
     found: Results = {}
     for what, players in mapping(record, "compared").items():
-        found[what if what == "episodes" else f"against {table_of(what)}"] = dict(players)
-    for opponents, players in mapping(mapping(record, "matches"), "results").items():
-        found[f"against {table_of(opponents)}"] = dict(players)
+        group = what if what == "episodes" else f"against {opponents_in_words(what)}"
+        found[group] = dict(players)
+    matches = mapping(record, "matches")
+    seats = matches.get("players")
+    seats = seats if type(seats) is int else PLAYERS
+    for opponents, players in mapping(matches, "results").items():
+        found[f"against {opponents_in_words(opponents, seats)}"] = dict(players)
     goals = mapping(mapping(record, "goals"), "rates")
     if goals:
         found["goals reached"] = dict(goals)
@@ -193,11 +207,6 @@ def results(run: RunData) -> Results:
     if played:
         found["episodes"] = {name: mapping(each, "intervals") for name, each in played.items()}
     return found
-
-
-def table_of(opponents: str) -> str:
-    """Return how an opponent set is spoken of; a mixed one is no bot three times."""
-    return opponents if opponents == "mixed" else f"3 x {opponents}"
 
 
 def compared(runs: Sequence[RunData]) -> Results:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from training.logs.run_data import RunDataError
+from training.run import files
 
 FILE = "seeds.json"
 
@@ -54,7 +54,7 @@ def read_seeds(paths: Sequence[Path]) -> list[SeedsData]:
 
 def _read(path: Path) -> SeedsData:
     try:
-        head = json.loads((path / FILE).read_text(encoding="utf-8"))
+        head = files.read_json(path / FILE)
         levels = head.pop("levels")
         known = all({"level", "speed", "games", "clear"} <= record.keys() for record in levels)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -169,6 +169,7 @@ class Status:
     def at(self, steps: int) -> None:
         """Say how far the run is."""
         self.steps, now = steps, time.monotonic()
+        self.total = max(self.total, steps)  # of whole rollouts
         if len(self._recent) > 2 and now - self._recent[-2][0] < 1.0:
             self._recent[-1] = now, steps
         else:

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from training.nets.fused import hidden_layers
-from training.nets.initial import orthogonal
+from training.nets.initial import VALUE_GAIN, orthogonal
 from training.nets.layout import ObsLayout, as_tensor
 from training.nets.pixels import encoder_of
 from training.nets.placements import HEADS, BoardHead
@@ -25,9 +25,7 @@ from training.nets.recurrent import CELLS, Cell, unroll
 from training.run.options.ppo import NativeConfig, PPOConfig
 
 Logits = Callable[[np.ndarray], np.ndarray]
-# Gains of the orthogonal initialisation of the heads.
-POLICY_GAIN = 0.01
-VALUE_GAIN = 1.0
+POLICY_GAIN = 0.01  # of its head: all actions nearly equally likely at first
 
 
 class CardAttention(nn.Module):

@@ -18,7 +18,7 @@ class Compiled:
     function : callable
         Called with tensors of the same shapes every time.
     mode : {"default", "reduce-overhead"}
-        ``reduce-overhead`` captures CUDA graphs: outputs are overwritten by the next call.
+        ``reduce-overhead`` captures CUDA graphs (untested): the next call overwrites outputs.
     """
 
     def __init__(self, function: Callable[..., Any], mode: str) -> None:

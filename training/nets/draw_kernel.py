@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from fastenv.notice import cached_njit
 
-@numba.njit(cache=True, nogil=True)
+
+@cached_njit(nogil=True)
 def draw_rows(
     logits,  # IN float32 (n, A)
     mask,  # IN bool (n, A)

@@ -8,6 +8,8 @@ import torch
 from torch import nn
 
 HIDDEN_GAIN = math.sqrt(2.0)
+# Of heads that foresee returns. A small one would hold back what the layers before it learn by.
+VALUE_GAIN = 1.0
 
 
 @torch.no_grad()

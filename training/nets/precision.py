@@ -21,7 +21,7 @@ LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of a name; ``auto`` takes CUDA if there is one, else the CPU.
+    """Return the device of a name; ``auto`` takes CUDA (untested) if there is one, else the CPU.
 
     Raises
     ------
@@ -46,6 +46,7 @@ def cuda_has_bf16() -> bool:
     """Tell whether the CUDA device multiplies bfloat16 itself.
 
     Torch counts older ones in unless told otherwise: they emulate it, where float16 is fast.
+    This is untested.
     """
     return torch.cuda.is_bf16_supported(including_emulation=False)
 
@@ -61,11 +62,11 @@ def check(name: str, device: torch.device, option: str = "ppo.precision") -> Non
     kind, reason = device.type, ""
     if name == "fp16" and kind != "cuda":
         other = "bf16 or fp32" if kind == "cpu" else "fp32"
-        reason = f"float16 needs a CUDA device, here it is {kind}; choose {other}."
+        reason = f"float16 needs a CUDA device (untested), here it is {kind}; choose {other}."
     elif name == "bf16" and kind == "mps":
         reason = "bfloat16 is not used on mps; choose fp32."
     elif name == "bf16" and kind == "cuda" and not cuda_has_bf16():
-        reason = "this CUDA device has no bfloat16; choose fp16 or fp32."
+        reason = "this CUDA device (untested) has no bfloat16; choose fp16 or fp32."
     if reason:
         raise ConfigError(f"{option}={name!r} is not possible: {reason}")
 

@@ -21,15 +21,13 @@ from training.nets.activations import ACTIVATIONS
 from training.nets.compiled import Compiled
 from training.nets.frames import FrameStack
 from training.nets.fused import hidden_layers
-from training.nets.initial import orthogonal
+from training.nets.initial import VALUE_GAIN, orthogonal
 from training.nets.layout import ObsLayout
 from training.nets.noisy import NoisyLinear
 from training.nets.pixels import PixelEncoder, encoder_of
 from training.nets.recurrent import CELLS, Cell, steps
 from training.run.options.dqn import DQNConfig
 from training.run.values import require
-
-HEAD_GAIN = 0.01  # nearly equal values at first
 
 
 class QuantileHead(nn.Module):
@@ -131,7 +129,7 @@ class QNetwork(nn.Module):
             self.head = QuantileHead(size, layout.num_actions, config)
             orthogonal(self)
             for last in self.head.children():
-                orthogonal(list(last.modules())[-1], HEAD_GAIN)
+                orthogonal(list(last.modules())[-1], VALUE_GAIN)
             # Drawn last: the rest begins as it would without.
             self.readers = self._readers(size)
         # Found once: noise is drawn for every decision.

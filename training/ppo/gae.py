@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import torch
+
+from fastenv.notice import cached_njit
 
 Array = npt.NDArray[Any]
 
@@ -28,7 +29,7 @@ Array = npt.NDArray[Any]
 # becomes vector code. Lane-outer is ten times slower at 4096 lanes.
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _gae_constant(reward, value, done, boot, gamma, trace, adv_out, ret_out):
     steps, lanes = reward.shape
     one = np.float32(1.0)
@@ -43,7 +44,7 @@ def _gae_constant(reward, value, done, boot, gamma, trace, adv_out, ret_out):
             ret_out[t, i] = last[i] + value[t, i]
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _gae_varying(reward, value, done, boot, gamma, lam, adv_out, ret_out):
     steps, lanes = reward.shape
     one = np.float32(1.0)

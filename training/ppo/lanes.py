@@ -110,7 +110,7 @@ def lanes_of(rollout: Rollout, first: int, engine: Engine, gamma: float) -> Lane
 
 
 class Slot:
-    """Host memory for the outputs of one step, pinned if they go to CUDA.
+    """Host memory for the outputs of one step, pinned if they go to CUDA (untested).
 
     Parameters
     ----------

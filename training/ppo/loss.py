@@ -146,7 +146,7 @@ class Objective:
         grad_logits, grad_value = torch.empty_like(logits), torch.empty_like(value)
         *others, ret, old = samples
         by_head = (x.view(len(x), -1) for x in (ret, old, value.detach()))
-        loss_rows(  # type: ignore[call-arg]
+        loss_rows(
             *(x.detach().numpy() for x in (logits, *others, *by_head)),
             *self._numbers(),
             1.0 / total,

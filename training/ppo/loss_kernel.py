@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
+from fastenv.notice import cached_njit
 
-@numba.njit(cache=True, nogil=True)
+
+@cached_njit(nogil=True)
 def loss_rows(
     logits,  # IN float32 (k, A)
     mask,  # IN bool (k, A)
@@ -73,7 +74,7 @@ def loss_rows(
         sums[5] += share if abs(ratio - 1.0) > clip else 0.0
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@cached_njit(nogil=True, inline="always")
 def _log_softmax(logits, mask, action, log_prob_out):
     """Write the log-probabilities of the legal actions, and return their entropy."""
     actions = len(logits)
@@ -97,7 +98,7 @@ def _log_softmax(logits, mask, action, log_prob_out):
     return disorder
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@cached_njit(nogil=True, inline="always")
 def _value_error(value, ret, old, clip_vf, value_max, huber):
     """Return the error of a value and its slope, clipped as asked."""
     error, slope = _error(value, ret, huber)
@@ -115,7 +116,7 @@ def _value_error(value, ret, old, clip_vf, value_max, huber):
     return 0.5 * error, 0.5 * slope
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@cached_njit(nogil=True, inline="always")
 def _error(value, ret, huber):
     """Return the error of a value and its slope: squared, or beyond 1 straight (huber)."""
     off = value - ret

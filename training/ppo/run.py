@@ -81,7 +81,7 @@ class NativeLearner(TrainerLearner):
         self.ranks = Ranks.of_environment()
         given = given or lanes(config)
         self.engines: list[Engine] = list(given.engines)
-        self.impl = given.impl
+        self.backend = given.backend
         self.ranks.join()
         self.ranks.share_knobs(self.engines)
         self.league: League | None = None

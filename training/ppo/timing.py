@@ -18,7 +18,7 @@ class Phases:
     on : bool
         Without it a mark is an empty call.
     device : torch.device
-        On CUDA every mark waits for the device, as the work it has been given is not done yet.
+        On CUDA (untested) every mark waits for the device, whose work is not done yet.
 
     Attributes
     ----------

@@ -62,6 +62,7 @@ class PPOTrainer:
     seed : int
         All generators derive from it.
     device : {"auto", "cpu", "cuda", "mps"}
+        ``cuda`` and ``mps`` are untested.
     deterministic : bool
         Only algorithms that give the same bits every time.
     on_step : callable, optional

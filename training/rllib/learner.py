@@ -103,7 +103,7 @@ class RLlibLearner:
     precision = "fp32"
 
     def __init__(self, config: RunConfig, lanes: envs.Lanes) -> None:
-        self._config, self.impl = config, lanes.impl
+        self._config, self.backend = config, lanes.backend
         self._lane = OneLane(lanes.engines[0])
         self.engines: list[Any] = [self._lane]
         self._net = net_of(config)
@@ -149,7 +149,7 @@ class RLlibLearner:
         """Start Ray and the algorithm, where a run that goes on left it."""
         start_ray(self._config)
         register_env(ENV, Lanes)
-        backend = self.impl.backend
+        backend = self.backend.name
         self._algorithm = algorithm_config(self._config, steps, backend).build_algo()
         self._algorithm.knobs, self._algorithm.decisions = self._lane.knobs, steps
         for timer in _TIMERS.values():  # by itself RLlib shows a moving average over iterations

@@ -45,6 +45,9 @@ class Callback:
     def end_iteration(self, loop: Loop) -> None:
         """Be told, at the boundary, that an iteration is logged and saved."""
 
+    def saved(self) -> None:
+        """Be told that the checkpoint with what :meth:`state` returned last is on disk."""
+
     def finish(self, loop: Loop) -> None:
         """Be told that the training is done and saved."""
 

@@ -16,7 +16,7 @@ import math
 import os
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from fastenv.errors import FastEnvError
+from fastenv.errors import FastEnvError, FileError, show_reason
+from fastenv.files import check_zip, read_npz, read_regular, show_path
 from training.run import files
 from training.run.engine import Engine
-from training.run.values import MAX_SHOWN, canonical_json, shown
+from training.run.values import canonical_json, shown
 
 FORMAT = "fastenv-checkpoint"
 VERSION = 1
@@ -199,7 +200,7 @@ def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) 
     if keep_every:
         block = 0
         for path in every[:until]:
-            if (reached := int(path.name.removeprefix("ckpt_")) // keep_every) > block:
+            if (reached := steps_of(path) // keep_every) > block:
                 block = reached
                 stay.add(path)
     return [path for path in every if path not in stay]
@@ -212,12 +213,24 @@ def _remove(path: Path) -> None:
     shutil.rmtree(aside)
 
 
+def keep_alone(folder: Path, steps: Collection[int]) -> None:
+    """Remove all checkpoints of a folder but those of some numbers of decisions."""
+    for path in _every(folder):
+        if steps_of(path) not in steps:
+            _remove(path)
+
+
+def steps_of(path: Path) -> int:
+    """Return the decisions after which a checkpoint was taken, as its name says."""
+    return int(path.name.removeprefix("ckpt_"))
+
+
 def newest(folder: Path) -> Path | None:
     """Return the newest whole checkpoint of a run, None if there is none."""
     found = whole(folder)
     pointer = folder / "latest"
     if pointer.is_file():
-        named = folder / pointer.read_text(encoding="utf-8", errors="replace").strip()
+        named = folder / read_regular(pointer, 1000).decode(errors="replace").strip()
         if named in found:
             return named
     return found[-1] if found else None
@@ -301,8 +314,8 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
 def _check_file(file: Path, recorded: dict[str, Any] | None) -> None:
     try:
         same = recorded is not None and files.sha256(file) == recorded["sha256"]
-    except OSError as error:
-        raise DamagedCheckpointError(f"{file} cannot be read ({error.strerror}).") from error
+    except FileError as error:
+        raise DamagedCheckpointError(str(error)) from error
     if not same:
         raise DamagedCheckpointError(f"{file} is damaged: it is not the file that was saved.")
 
@@ -318,14 +331,14 @@ def _read(file: Path, content: Callable[[Path], dict[str, Any]]) -> dict[str, An
     try:
         return content(file)
     except Exception as error:  # parsers raise whatever comes to them, MemoryError included
-        reason = " ".join(str(error).split()) or type(error).__name__
         raise CheckpointError(
-            f"{file} cannot be read: it holds something else than a checkpoint's tensors, numbers "
-            f"and rows ({reason[:MAX_SHOWN]})."
+            f"{show_path(file)} cannot be read: it holds something else than a checkpoint's "
+            f"tensors, numbers and rows ({show_reason(error)})."
         ) from error
 
 
 def _tensors(file: Path) -> dict[str, Any]:
+    check_zip(file, file.stat().st_size)  # nothing in it is compressed
     found = torch.load(file, map_location="cpu", weights_only=True)
     if not isinstance(found, dict):
         raise ValueError(f"a {type(found).__name__} in the place of a dict")
@@ -340,12 +353,7 @@ def _mapping(file: Path) -> dict[str, Any]:
 
 
 def _arrays(file: Path) -> dict[str, np.ndarray]:
-    stored = np.load(file, allow_pickle=False)
-    if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("one array in the place of an archive of them")
-    with stored:
-        arrays = {name: stored[name] for name in stored.files}
-    return arrays
+    return read_npz(file, file.stat().st_size)  # nothing in it is compressed
 
 
 def _lanes(file: Path) -> dict[str, Any]:
@@ -413,7 +421,7 @@ def _manifest(path: Path) -> dict[str, Any]:
         kinds = {"steps": int, "identity": dict, "files": dict}
         right = all(type(manifest[key]) is kind for key, kind in kinds.items())
         right = right and all(type(r["sha256"]) is str for r in manifest["files"].values())
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedCheckpointError(
             f"{path} has no readable MANIFEST.json, so it is not whole."
         ) from error

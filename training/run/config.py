@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from fastenv.errors import ConfigError
+from fastenv.backend import named
+from fastenv.errors import ConfigError, FileError
+from fastenv.files import read_regular
 from training.run import machine, plain
 from training.run.options.checkpoints import CheckpointConfig
 from training.run.options.dqn import DQNConfig
@@ -29,7 +31,9 @@ from training.run.options.shaping import ShapingConfig
 from training.run.values import Schedule, build, canonical_json, require, shown
 
 TRAINERS = ("native", "sb3", "hier", "ensemble", "dqn", "rllib")
-ENV_IMPLS = ("reference", "fast", "auto")
+BACKENDS = ("auto", "reference", "numba", "cython", "fast")
+_FLAGS = ("use_numba", "use_cython")
+_CHOOSE_BACKEND = ("backend", "env_impl", *_FLAGS)
 # They follow lanes step by step, and would see those of the first rank of several alone.
 _ONE_RANK = ("trackers", "mask_schedule", "shaping", "best_times", "window_ticks", "selfplay")
 
@@ -54,16 +58,18 @@ class RunConfig:
         All generators derive from it.
     total_steps : int
         Decisions, summed over the lanes; the last rollout is finished, so it can be a little more.
+        Commands shorten the rollout of a shorter run (:mod:`training.run.shorter`).
     num_envs : int
         Lanes of the engine.
     env_threads : int
         Threads inside the engine.
     torch_threads : int or None
         Threads of the network; None takes the physical cores less ``env_threads``, at least 1.
-    env_impl : {"reference", "fast", "auto"}
-        Which implementation steps the lanes: plain Python, the compiled one, or the fastest that
-        works here; see :mod:`training.run.env_impl`.
+    backend : {"auto", "reference", "numba", "cython", "fast"}
+        What the lanes run on; ``auto`` takes the fastest that works here. In files and on command
+        lines ``use_numba`` and ``use_cython`` can stand for it; see :func:`name_backend`.
     device : {"auto", "cpu", "cuda"}
+        ``cuda`` is untested.
     deterministic : bool
         Only algorithms that give the same bits every time.
     env_options : mapping
@@ -102,7 +108,7 @@ class RunConfig:
     num_envs: int = 512
     env_threads: int = 1
     torch_threads: int | None = None
-    env_impl: str = "auto"
+    backend: str = "auto"
     device: str = "auto"
     deterministic: bool = False
     env_options: Mapping[str, Any] = field(default_factory=dict)
@@ -135,7 +141,7 @@ class RunConfig:
         require(possible, "torch_threads", self.torch_threads, allowed)
         require(self.window_ticks >= 0, "window_ticks", self.window_ticks, "at least 0")
         require(0 <= self.seed < 2**32, "seed", self.seed, "from 0 to 2**32 - 1")
-        choices = {"trainer": TRAINERS, "env_impl": ENV_IMPLS, "device": ("auto", "cpu", "cuda")}
+        choices = {"trainer": TRAINERS, "backend": BACKENDS, "device": ("auto", "cpu", "cuda")}
         for name, words in choices.items():
             value = getattr(self, name)
             require(value in words, name, value, "one of " + ", ".join(map(repr, words)))
@@ -340,9 +346,42 @@ class RunConfig:
         ConfigError
             For an unknown option, or a value of the wrong type or out of range; names it.
         """
-        if values.get("env_impl") == "native":  # as configs called the fast backend once
-            values = {**values, "env_impl": "fast"}
-        return build(cls, values, "")
+        return build(cls, name_backend(values), "")
+
+
+def name_backend(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with the backend by its name, if they choose one in any way.
+
+    Parameters
+    ----------
+    values : mapping
+        Of one layer. ``use_numba`` and ``use_cython`` choose as in :func:`fastenv.make`: one that
+        is left out beside the other is false. ``env_impl`` is what ``backend`` was once called, and
+        ``native`` what the fast one was.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown name, or names and flags that contradict each other.
+    """
+    require(isinstance(values, Mapping), "config", values, "a mapping")
+    rest = dict(values)
+    given = {name: rest.pop(name) for name in _CHOOSE_BACKEND if name in rest}
+    if not given:
+        return rest
+    both = "backend" in given and "env_impl" in given
+    require(not both, "env_impl", given.get("env_impl"), "left out beside backend, its new name")
+    word = "env_impl" if "env_impl" in given else "backend"
+    name = given.get(word, "auto")
+    if (word, name) == ("env_impl", "native"):
+        name = "fast"
+    known = isinstance(name, str) and name in BACKENDS
+    require(known, word, name, "one of " + ", ".join(map(repr, BACKENDS)))
+    for flag in _FLAGS:
+        value = given.get(flag)
+        require(value is None or isinstance(value, bool), flag, value, "true or false")
+    chosen = named(name, *(given.get(flag) for flag in _FLAGS))
+    return rest | {"backend": "auto" if chosen is None else chosen.name}
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -366,11 +405,10 @@ def load_file(path: str | Path) -> dict[str, Any]:
     """
     where = f"config file {path}"
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            text = file.read(plain.MAX_BYTES + 1)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigError(f"{where} cannot be read: {reason}.") from error
+        text = read_regular(path, plain.MAX_BYTES).decode()
+    except (FileError, UnicodeDecodeError) as error:
+        reason = error if isinstance(error, FileError) else f"{where} is not UTF-8 text."
+        raise ConfigError(str(reason)) from error
     values = plain.parse(text, where)
     if not isinstance(values, dict):
         raise ConfigError(f"{where} must hold a mapping of options to values.")

@@ -28,6 +28,7 @@ class Engine(Protocol):
     final_obs: Array
     ep_return: Array
     ep_length: Array
+    ep_frames: Array
     tau: Array
 
     @property

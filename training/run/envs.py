@@ -11,10 +11,10 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from training.run import env_impl, games
+from training.run import games
+from training.run.backend import ChosenBackend, build
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.env_impl import EnvImpl
 from training.run.seeds import TRAINING_BIT
 from training.run.values import Schedule, require
 
@@ -93,7 +93,7 @@ class Lanes:
     """The lanes of a run: one engine, or groups that share them, and how they were chosen."""
 
     engines: tuple[Engine, ...]
-    impl: EnvImpl
+    backend: ChosenBackend
 
 
 def lanes_of(config: RunConfig, groups: int = 1) -> Lanes:
@@ -108,7 +108,7 @@ def lanes_of(config: RunConfig, groups: int = 1) -> Lanes:
     Raises
     ------
     ConfigError, BackendUnavailableError
-        See :func:`training.run.env_impl.build`.
+        See :func:`training.run.backend.build`.
     """
     return _lanes(config, groups, config.num_envs // groups, config.env_threads)
 
@@ -121,8 +121,8 @@ def trial_lanes(config: RunConfig) -> Lanes:
 def _lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int) -> Lanes:
     options = with_defaults(config.env, config.env_options)
     plain, seat = _seating(config.env, options)
-    how = (config.env_impl, config.env, plain, num_envs, num_threads)
-    made = [env_impl.build(*how) for _ in range(groups)]
+    how = (config.backend, config.env, plain, num_envs, num_threads)
+    made = [build(*how) for _ in range(groups)]
     engines = tuple(seat(engine) for engine, _ in made)
     agents = engines[0].num_agents
     allowed = f"a scripted player: this game has {agents} agents, and one learns"

@@ -6,12 +6,19 @@ import hashlib
 import json
 import os
 import shutil
+import sys
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, FileError
+from fastenv.files import open_regular
+from fastenv.files import read_json as read_bounded
+
+MOST_JSON = 1 << 25  # bytes; values take up to twenty times as many
+MOST_DIGITS = 9  # of the id of a process
 
 
 def prepare(flag: str, path: Path) -> None:
@@ -62,24 +69,26 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the value of a JSON file.
+    """Return the value of a JSON file of at most ``MOST_JSON`` bytes.
 
     Raises
     ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If it is no JSON, or holds NaN, an infinity, a number of thousands of digits or very deep
-        nesting.
+    FileError
+        See :func:`fastenv.files.read_json`.
     """
+    return read_bounded(path, MOST_JSON)
 
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON")
 
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object of a JSON file, an empty one where it cannot be read or holds another.
+
+    For files that only tell of a run, which goes without them.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        found = read_json(path)
+    except FileError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -90,7 +99,8 @@ def remove_leftovers(folder: Path) -> None:
     """
     for left in folder.glob(".tmp-*-*"):
         owner = left.name.split("-")[1]
-        alive = owner.isdecimal() and psutil.pid_exists(int(owner))
+        number = owner.isdecimal() and len(owner) <= MOST_DIGITS
+        alive = number and psutil.pid_exists(int(owner))
         if alive and int(owner) != os.getpid():
             continue
         if left.is_dir():
@@ -114,6 +124,6 @@ def sync_file(path: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file's content."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the sha256 of a regular file's content; FileError if it is none."""
+    with open_regular(path, sys.maxsize) as file:
+        return hashlib.file_digest(cast(BufferedReader, file), "sha256").hexdigest()

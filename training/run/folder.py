@@ -10,6 +10,7 @@
 ``certificates/``                 what each test of the gate found (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
 ``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
+``evaluation.txt``                its tables at the end of the training
 ``milestones.json``               when a run of Skull King reached what (``training.milestones``)
 ``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
 ``.lock``                         held by the process that trains it (:meth:`RunFolder.lock`)
@@ -26,6 +27,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,6 +58,10 @@ MAY_CHANGE = (
 
 class RunError(FastEnvError, RuntimeError):
     """A run folder is not there, not whole, or in the way; the message says which."""
+
+
+class BusyError(RunError):
+    """Another process is training the run."""
 
 
 class RunFolder:
@@ -200,8 +206,10 @@ class RunFolder:
 
         Raises
         ------
+        BusyError
+            If another process is training it.
         RunError
-            If another process is training it, or there is no telling.
+            If there is no telling.
         """
         try:
             file = (self.path / ".lock").open("a")
@@ -211,7 +219,7 @@ class RunFolder:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise RunError(
+                raise BusyError(
                     f"{self.path} is being trained by another process: wait for it or stop it, "
                     "then go on with --resume, or choose another --name."
                 ) from error
@@ -244,6 +252,15 @@ class RunFolder:
                 f"only {', '.join(MAY_CHANGE[:-1])} may change when a run goes on."
             )
         self.config = replace(wanted, name=self.name)
+
+    def discard_unless_begun(self) -> None:
+        """Remove the folder if no training has ever written to it."""
+        if not self.events.exists() and not any(self.checkpoints.iterdir()):
+            shutil.rmtree(self.path)
+
+    def is_finished(self) -> bool:
+        """Tell whether ``summary.json`` says that the training has come to its end."""
+        return files.read_object(self.path / "summary.json").get("status") == "finished"
 
     def write_summary(self, values: dict[str, Any]) -> None:
         """Replace ``summary.json``."""

@@ -133,7 +133,22 @@ class Records(Protocol):
         """Take in an episode that has just ended in a lane, if it is one to keep."""
 
     def store(self) -> int:
-        """Play what was noted again and write it; return how many of them are new."""
+        """Play what was noted again and know it from now on; return how many of them are new."""
+
+    def state(self) -> list[Any]:
+        """Return JSON values of what is known and not in the file yet, for a checkpoint."""
+
+    def saved(self) -> None:
+        """Write what :meth:`state` returned last to the file: a run can go on from there."""
+
+    def restore(self, state: list[Any]) -> None:
+        """Know, and write to the file, what :meth:`state` had returned.
+
+        Raises
+        ------
+        ValueError, TypeError
+            It is something else.
+        """
 
     def floor(self, engine: BatchEngine, budget: str) -> float | None:
         """Return what a budget should not be below, with the knobs of an engine; None: unknown."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any, TextIO
 
+from fastenv.errors import FileError
+from fastenv.files import open_regular, parse_json
 from training.run import files
 
 
@@ -35,23 +38,24 @@ class JsonLines:
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines; what is not whole is left out.
 
-    A file that is not there has none.
+    So is what has a ``step`` that is no number. A file that is not there has none.
     """
     if not path.is_file():
         return []
     found = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            found.append(record)
+    with open_regular(path, sys.maxsize) as file:
+        for line in file:
+            try:
+                record = parse_json(line, "a line")
+            except FileError:
+                continue
+            if isinstance(record, dict) and type(record.get("step", 0)) in (int, float):
+                found.append(record)
     return found
 
 
 # Events of the iteration that begins at a boundary, and not of the one that ends there.
-BEHIND_THE_BORDER = ("gate", "stage", "worker_plays")
+BEHIND_THE_BORDER = ("knobs", "gate", "budgets", "stage", "worker_plays", "early stop")
 
 
 def drop_after(path: Path, steps: int) -> None:

@@ -7,13 +7,25 @@ were found best for the environment.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 from training.run import games
-from training.run.config import RunConfig, load_file, merge, parse_assignments
+from training.run.config import (
+    BACKENDS,
+    RunConfig,
+    load_file,
+    merge,
+    name_backend,
+    parse_assignments,
+)
 from training.run.folder import flat
 from training.run.presets import found_best, preset
+from training.run.shorter import shorten
 from training.run.values import require, shown
 
 REMEDY = (
@@ -22,7 +34,7 @@ REMEDY = (
 )
 _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
-    "wandb",
+    *("backend", "use_numba", "use_cython", "wandb"),
 )
 _WHAT = ("env", "trainer")  # what the options that were found best are looked up by
 
@@ -41,11 +53,16 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--config", help="YAML or JSON file of options")
     parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
     parse.add_argument("--name", help="name of the run, a folder under --runs")
-    parse.add_argument("--total-steps", type=int, help="decisions, summed over the lanes")
-    parse.add_argument("--num-envs", type=int, help="lanes")
+    parse.add_argument("--total-steps", help="decisions of all lanes, such as 2_000_000, 2e6 or 2M")
+    parse.add_argument("--num-envs", help="lanes")
     parse.add_argument("--seed", type=int)
-    parse.add_argument("--device", help="auto, cpu or cuda")
+    parse.add_argument("--device", help="auto, cpu or cuda (untested)")
     parse.add_argument("--torch-threads", type=int, help="threads of the network")
+    parse.add_argument("--backend", help=f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}")
+    for flag, what in {"numba": "observations, masks and rewards", "cython": "rules"}.items():
+        parse.add_argument(
+            f"--use-{flag}", action="store_const", const=True, help=f"compiled {what} alone"
+        )
     parse.add_argument(
         "--set",
         action="append",
@@ -62,12 +79,23 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
-def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
+def layered(
+    args: argparse.Namespace, base: dict[str, Any], say: Callable[[str], None] | None = None
+) -> RunConfig:
     """Return the options of a command line over ``base``.
+
+    Where a run is shorter than a rollout, the rollout is shortened (:mod:`training.run.shorter`).
 
     A file may have a section ``without_core``: options for a shorter run, which take the place of
     its own where the compiled core does not work, unless flags say how long it is to be. A run that
     goes on has a ``base``, and keeps what it began with.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    base : dict
+    say : callable, optional
+        Takes one line for each option that is not as was asked for; default the standard error.
 
     Raises
     ------
@@ -81,28 +109,45 @@ def layered(args: argparse.Namespace, base: dict[str, Any]) -> RunConfig:
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
     if base:
-        return _over(base, merge(from_file, _values_of(base, slower)), args)
+        return _going_on(_over(base, merge(from_file, _values_of(base, slower)), args), base)
+    say = say or partial(print, file=sys.stderr)
     config = _over(base, from_file, args)
-    shorter = _over(base, merge(from_file, slower), args)
-    if shorter.total_steps == config.total_steps or config.env_impl != "auto":
-        return config
-    from training.run.envs import trial_lanes
+    less = _over(base, merge(from_file, slower), args)
+    if less.total_steps != config.total_steps and config.backend == "auto":
+        from training.run.envs import trial_lanes
 
-    backend = trial_lanes(config).impl.backend
-    if backend == "fast":
-        return config
-    less = _difference(shorter, config)
-    print(f"no compiled core, so on {backend} and {less}. {REMEDY}", file=sys.stderr)
+        backend = trial_lanes(config).backend.name
+        if backend != "fast":
+            say(f"no compiled core, so on {backend} and {_difference(less, config)}. {REMEDY}")
+            config = less
+    shorter = shorten(config, _ranks())
+    if shorter != config:
+        say(
+            f"total_steps={config.total_steps:,} is less than a rollout, which is shortened: "
+            f"{_difference(shorter, config)}"
+        )
     return shorter
+
+
+def _going_on(config: RunConfig, base: dict[str, Any]) -> RunConfig:
+    """Return the options of a run that goes on, with rollouts of the length it was begun with."""
+    begun = RunConfig.from_mapping(base)
+    if config.rollout == begun.rollout:
+        return config
+    shorter = shorten(replace(config, total_steps=begun.total_steps), _ranks())
+    return replace(shorter, total_steps=config.total_steps)
+
+
+def _ranks() -> int:
+    return int(os.environ.get("WORLD_SIZE", 1))  # as torchrun says
 
 
 def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace) -> RunConfig:
     """Return the options of all layers."""
-    values = base
     name = args.preset or from_file.get("preset")
-    if name is not None:
-        values = merge(values, preset(name))
-    return RunConfig.from_mapping(merge(merge(values, from_file), _given(args)))
+    layers = [base, {} if name is None else preset(name), from_file, _given(args)]
+    # Each chooses the backend as a whole: a flag is not added to those of a layer below.
+    return RunConfig.from_mapping(reduce(merge, map(name_backend, layers)))
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:

@@ -92,6 +92,8 @@ class Loop:
         The training is done; else it can be resumed.
     began : float
         When the iteration began, on the clock ``time.perf_counter``.
+    began_at : int
+        Decisions at the boundary where the last iteration began.
     last_record : dict
         The newest line of the metrics.
     """
@@ -111,7 +113,7 @@ class Loop:
         wall_s: float = 0.0,
         last_record: Mapping[str, Any] | None = None,
     ) -> None:
-        self.steps = self.now = steps
+        self.steps = self.now = self.began_at = steps
         self.iteration = iteration
         self.stopped = self.finished = False
         self._enough = False
@@ -121,7 +123,9 @@ class Loop:
         self._callbacks = callbacks
         self._writer = CheckpointWriter()
         placed = [each.placed for each in callbacks if each.placed is not None]
-        self._window = Window(engine, placed[0] if placed else None)
+        # What a run of an earlier version did not count is not known later either.
+        frames = self.last_record.get("frames") if steps else 0
+        self._window = Window(engine, placed[0] if placed else None, frames)
         self._step_times = engine.game.step_times()
         self._wall_before, self._start = wall_s, time.perf_counter()
         self._saved_at = steps if steps else -1
@@ -214,7 +218,7 @@ class Loop:
         cpu = time.process_time() - self._cpu
         samples = self.now - self.steps
         held_back = {str(r.action): r.ticks_at(self.steps) for r in self._config.mask_schedule}
-        self.steps = self.now
+        self.began_at, self.steps = self.steps, self.now
         self.iteration += 1
         self.last_record = record = {
             "step": self.steps,
@@ -297,4 +301,6 @@ class Loop:
     def _log_written(self, wait: bool = False) -> None:
         steps = self._writer.written(wait)
         if steps is not None:
+            for each in self._callbacks:
+                each.saved()
             self._log.event("checkpoint", step=steps)

@@ -26,9 +26,11 @@ def now() -> str:
 def revision() -> dict[str, Any]:
     """Return the revision of the checkout and whether it has changes: ``git_rev``, ``dirty``.
 
-    Both are None outside a checkout; ``git_rev`` is None before the first commit.
+    Both are None outside a checkout; ``git_rev`` is None before the first commit. Records in
+    ``benchmarks/`` are no changes: nothing that is measured depends on them, and one is taken
+    behind the other.
     """
-    status = _git("status", "--porcelain")
+    status = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks")
     dirty = None if status is None else bool(status)
     return {"git_rev": _git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
 
@@ -80,7 +82,7 @@ def physical_cores() -> int:
 
 
 def gpu() -> str | None:
-    """Return the name of the first CUDA device, None without one."""
+    """Return the name of the first CUDA device, on which all is untested; None without one."""
     import torch
 
     return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None

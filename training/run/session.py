@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -11,17 +13,19 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from fastenv.errors import show_reason
 from training.run import checkpoint, envs, machine
+from training.run.backend import ChosenBackend
 from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.config import RunConfig
 from training.run.determinism import be_deterministic
 from training.run.engine import Engine
-from training.run.env_impl import EnvImpl
 from training.run.folder import RunError, RunFolder
 from training.run.jsonl import drop_after, finite, read_lines
 from training.run.loop import Loop, Stop
-from training.run.sizes import whole_rollouts
+from training.run.sizes import planned_steps, whole_rollouts
+from training.run.ticker import ticking
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,8 @@ class Learner(Protocol):
         """What it steps; not reset yet."""
 
     @property
-    def impl(self) -> EnvImpl:
-        """How the implementation of the engines was chosen."""
+    def backend(self) -> ChosenBackend:
+        """What the engines run on, and how it was chosen."""
 
     @property
     def device(self) -> str:
@@ -156,22 +160,32 @@ def conduct(
             raise RunError(f"{run.path} was begun by another process: go on with it (--resume).")
         torch.set_num_threads(torch_threads(run.config))
         be_deterministic(run.config.deterministic)
-        learner = learner_of()
         try:
-            same = identity(run, learner.engines[0])
-            session = Session(run, learner, callbacks_of(run, learner), same)
-            if resume:
-                session.go_on()
-            if session.steps >= run.config.total_steps:  # nothing is left to do
-                return Outcome(True, session.steps, session.progress["wall_s"])
-            return session.train(stop, log_of, resume)
+            with ExitStack() as closing:
+                with ticking("preparing"):
+                    learner = _begin(learner_of)
+                    closing.callback(learner.close)
+                    same = identity(run, learner.engines[0])
+                    session = Session(run, learner, callbacks_of(run, learner), same)
+                    if resume:
+                        session.go_on()
+                if session.done:
+                    return Outcome(True, session.steps, session.progress["wall_s"])
+                return session.train(stop, log_of, resume)
         except OSError as error:
-            raise RunError(
-                f"{run.path} cannot be written to ({error}): the checkpoints in it are whole; make "
-                "room and go on with --resume."
-            ) from error
-        finally:
-            learner.close()
+            said = "the checkpoints in it are whole; make room and go on with --resume."
+            raise RunError(f"{run.path} cannot be written to ({error}): {said}") from error
+
+
+def _begin(learner_of: Callable[[], Learner]) -> Learner:
+    try:
+        return learner_of()
+    except (MemoryError, RuntimeError) as error:  # torch has no class of its own on a processor
+        if isinstance(error, RuntimeError) and "allocate" not in str(error):
+            raise
+        raise RunError(
+            f"there is too little memory for the network and its buffers ({show_reason(error)})."
+        ) from error
 
 
 class Session:
@@ -205,6 +219,7 @@ class Session:
         self._identity = {**identity, **checkpoint.identity_of_rows(rows, run.config.num_envs)}
         self.steps = 0
         self.progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
+        self._began_at = 0
         self._warnings: list[str] = []
         own = [engine for each in callbacks for engine in each.engines]
         self._knobs = envs.Knobs([*learner.engines, *own], run.config.schedules)
@@ -215,9 +230,16 @@ class Session:
         saved = checkpoint.load_newest(run.checkpoints, self._identity, self._warnings.append)
         if saved is not None:  # None if the run was ended before its first checkpoint
             self._restore(saved)
-        if self.steps < run.config.total_steps:
+        if not self.done:
             for file in (run.metrics, run.windows, run.events, run.evaluations):
                 drop_after(file, self.steps)
+            best = {line["step"] for line in read_lines(run.evaluations) if line.get("best")}
+            checkpoint.keep_alone(run.checkpoints / checkpoint.BEST, best)
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do: the run has come to its end, and has said so."""
+        return self.steps >= self.run.config.total_steps and self.run.is_finished()
 
     def _restore(self, saved: Checkpoint) -> None:
         """Put back everything that decides how the run goes on."""
@@ -226,16 +248,14 @@ class Session:
             for each in self.callbacks:
                 each.restore(saved)
             progress = saved.trainer["progress"]
-            self.steps, self.progress = (
-                saved.steps,
-                {
-                    "iteration": int(progress["iteration"]),
-                    "wall_s": float(progress["wall_s"]),
-                },
-            )
-        except (ValueError, KeyError, RuntimeError, TypeError) as error:
-            reason = " ".join(str(error).split())
-            raise CheckpointError(f"{saved.path} does not fit this run: {reason}") from error
+            iteration, wall_s = int(progress["iteration"]), float(progress["wall_s"])
+            self.progress = {"iteration": iteration, "wall_s": wall_s}
+            self.steps = saved.steps
+            self._began_at = int(progress.get("began_at", saved.steps))  # earlier ones lack it
+        except (ValueError, LookupError, RuntimeError, TypeError, AttributeError) as error:
+            raise CheckpointError(
+                f"{saved.path} does not fit this run: {show_reason(error)}."
+            ) from error
 
     def train(
         self,
@@ -245,8 +265,8 @@ class Session:
     ) -> Outcome:
         """Train to the end, or until it is told to stop; see :func:`conduct`."""
         run, learner = self.run, self.learner
-        self._knobs.apply(self.steps)
-        log = log_of(run.config.total_steps, self.steps)
+        self._knobs.apply(self._began_at)  # what changes at the boundary itself is yet to be logged
+        log = log_of(planned_steps(run.config), self.steps)
         loop = self._loop(log, stop)
         try:
             self._announce(log, resumed)
@@ -265,7 +285,7 @@ class Session:
     def _loop(self, log: Log, stop: Stop) -> Loop:
         def snapshot(steps: int) -> Callable[[], object]:
             progress = {"iteration": loop.iteration, "wall_s": loop.wall_s}
-            return self._snapshot(steps, progress)
+            return self._snapshot(steps, progress | {"began_at": loop.began_at})
 
         loop = Loop(
             *(self.run.config, self.learner.engines[0], self._knobs, log, snapshot, stop),
@@ -280,6 +300,8 @@ class Session:
         """Copy what decides how the run goes on; what is returned writes it."""
         config, taken = self.run.config, self.learner.snapshot()
         tensors = [each.tensors() for each in self.callbacks]
+        states = {key: value for each in self.callbacks for key, value in each.state().items()}
+        decides = {**taken.trainer, "progress": progress, **states}
         return partial(
             checkpoint.save,
             self.run.checkpoints,
@@ -287,9 +309,8 @@ class Session:
             identity=self._identity,
             model=taken.model,
             trainer={
-                **taken.trainer,
-                "progress": progress,
-                **{key: value for each in self.callbacks for key, value in each.state().items()},
+                # Copied at once: the training goes on while this is written.
+                **json.loads(json.dumps(decides)),
                 "config": config.to_dict(),
                 "config_sha256": config.sha256(),
                 "versions": machine.versions(),
@@ -306,25 +327,27 @@ class Session:
     def _announce(self, log: Log, resumed: bool) -> None:
         """Say what is trained, how and on what."""
         run, learner, config = self.run, self.learner, self.run.config
-        engine, impl = learner.engines[0], learner.impl
+        engine, backend = learner.engines[0], learner.backend
         log.say(
             f"{run.name}: {config.env}, backend {engine.backend}, device {learner.device}, "
             f"trainer {config.trainer}, {learner.precision}"
         )
+        if learner.device.startswith("cuda"):
+            log.say("training on CUDA is untested (docs/scale.md)")
         log.say(learner.sizes())
         if (longer := whole_rollouts(config)) is not None:
             log.say(longer)
         log.event("resume" if resumed else "start", step=self.steps, **machine.revision())
         for text in self._warnings:
             log.warn(text)
-        if impl.fell_back:
-            log.say(f"on the backend {impl.backend}, which is slow: {impl.probe}")
+        if backend.fell_back:
+            log.say(f"on the backend {backend.name}, which is slow: {backend.probe}")
         so_far = {"status": "running", "steps": self.steps, "wall_s": self.progress["wall_s"]}
         run.write_summary({**so_far, **self._facts()})
 
     def _facts(self) -> dict[str, Any]:
         """Return what the summary of a run says from its beginning."""
-        return {**self.learner.impl.record(), **self.learner.facts()}
+        return {**self.learner.backend.record(), **self.learner.facts()}
 
     def _summarise(self, loop: Loop, outcome: Outcome) -> None:
         """Write the summary of a run that has ended."""

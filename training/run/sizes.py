@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import psutil
@@ -52,14 +53,32 @@ def replay_bytes(config: RunConfig, obs_bytes: int, num_actions: int) -> int:
     return decisions * each + dqn.finals(config.num_envs) * obs_bytes + tree + states
 
 
+def network_bytes(config: RunConfig, num_actions: int) -> int:
+    """Return the fewest bytes that the layers of a network take in a training.
+
+    Each parameter has a gradient and two moments of Adam. An encoder may leave any number of an
+    observation to the first layer.
+    """
+    net = config.dqn if config.trainer == "dqn" else config.ppo
+    widths = [*net.net_arch, num_actions]
+    return 16 * max(1, len(config.ensemble.seeds)) * sum(a * b for a, b in pairwise(widths))
+
+
 def check_memory(config: RunConfig, obs_bytes: int, num_actions: int) -> None:
-    """Refuse a rollout or a replay that this machine cannot hold.
+    """Refuse a network, a rollout or a replay that this machine cannot hold.
 
     Raises
     ------
     ConfigError
     """
     there = psutil.virtual_memory().total
+    asked = network_bytes(config, num_actions)
+    allowed = (
+        f"smaller: the network would take {asked / 2**30:,.0f} GiB, and this machine has "
+        f"{there / 2**30:,.0f}"
+    )
+    section, net = ("dqn", config.dqn) if config.trainer == "dqn" else ("ppo", config.ppo)
+    require(asked < there, f"{section}.net_arch", list(net.net_arch), allowed)
     if config.trainer == "dqn":
         check_replay(config, obs_bytes, num_actions, there, copied=config.dqn.save_replay)
         return
@@ -138,12 +157,19 @@ def _replay_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     )
 
 
+def planned_steps(config: RunConfig) -> int:
+    """Return the decisions of a run that is not ended early: those of whole rollouts."""
+    if config.trainer == "hier":  # a Manager and a Worker take rollouts of their own in turn
+        return config.total_steps
+    return -(-config.total_steps // config.rollout) * config.rollout
+
+
 def whole_rollouts(config: RunConfig) -> str | None:
     """Return one line on how long a run really is, None if it is as long as was asked for."""
-    rollouts = -(-config.total_steps // config.rollout)
-    steps = rollouts * config.rollout
-    if config.trainer == "hier" or steps == config.total_steps:
-        return None  # a Manager and a Worker take rollouts of their own in turn
+    steps = planned_steps(config)
+    if steps == config.total_steps:
+        return None
+    rollouts = steps // config.rollout
     what = "iteration" if config.trainer == "dqn" else "rollout"
     return (
         f"total_steps={config.total_steps:,} ends within {'an' if what[0] == 'i' else 'a'} {what} "

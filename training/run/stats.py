@@ -19,10 +19,16 @@ class Window:
         Read after each of its steps; other groups of lanes have the same columns.
     exclude : ndarray of bool, shape (n,), optional
         Lanes whose episodes are left out when they end, as they began in the middle.
+    frames : int or None
+        Frames until now, in games whose decisions last (``tau``); None if they are not known.
     """
 
-    def __init__(self, engine: Engine, exclude: np.ndarray | None = None) -> None:
+    def __init__(
+        self, engine: Engine, exclude: np.ndarray | None = None, frames: int | None = 0
+    ) -> None:
         self._exclude = exclude
+        self._lasting = engine.spec.has_tau
+        self._frames = frames if self._lasting else None
         self._rewards = [name for name in engine.info if name.startswith("reward_")]
         self._rounds = "ended_round" in engine.info
         self.clear()
@@ -32,6 +38,7 @@ class Window:
         self._steps = 0
         self._returns: list[np.ndarray] = []
         self._lengths: list[np.ndarray] = []
+        self._durations: list[np.ndarray] = []
         self._num_rounds = self._num_hits = 0
         self._reward_sums = dict.fromkeys(self._rewards, 0.0)
 
@@ -40,11 +47,15 @@ class Window:
         self._steps += engine.num_envs
         for name in self._rewards:
             self._reward_sums[name] += float(engine.info[name].sum(dtype=np.float64))
+        if self._frames is not None:
+            self._frames += int(engine.tau.sum(dtype=np.int64))
         done = np.flatnonzero(engine.terminated | engine.truncated)
         whole = done if self._exclude is None else done[~self._exclude[done]]
         if whole.size:
             self._returns.append(engine.ep_return[whole])
             self._lengths.append(engine.ep_length[whole])
+            if self._lasting:
+                self._durations.append(engine.ep_frames[whole])
         if self._rounds:
             self._add_rounds(engine.info, np.flatnonzero(engine.info["ended_round"]))
             self._add_rounds(engine.final_info, done)
@@ -59,6 +70,8 @@ class Window:
     def record(self) -> dict[str, Any]:
         """Return the sums and means of the window; what did not happen is left out."""
         record: dict[str, Any] = {}
+        if self._frames is not None and self._steps:
+            record["frames"] = self._frames
         if self._returns:
             returns, lengths = np.concatenate(self._returns), np.concatenate(self._lengths)
             record["episode"] = {
@@ -69,6 +82,8 @@ class Window:
                 "return_max": float(returns.max()),
                 "length_mean": float(lengths.mean()),
             }
+            if self._durations:
+                record["episode"]["frames_mean"] = float(np.concatenate(self._durations).mean())
         if self._num_rounds:
             record["rounds"] = {
                 "n": self._num_rounds,

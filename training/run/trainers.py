@@ -40,7 +40,7 @@ def module_of(trainer: str) -> Any:
     except ModuleNotFoundError as error:
         if trainer == "sb3" and error.name in ("stable_baselines3", "sb3_contrib"):
             raise ImportError(
-                "trainer='sb3' needs Stable-Baselines3: install the extra fastenv[sb3], or choose "
+                "trainer='sb3' needs Stable-Baselines3: pip install '.[sb3]', or choose "
                 "trainer='native'."
             ) from error
         raise

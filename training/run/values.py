@@ -5,31 +5,35 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
+from decimal import Decimal
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, UnknownOptionError, show
 
+TEXT = "a text of characters that UTF-8 has"
 Schedule = tuple[tuple[int, Any], ...]
-MAX_SHOWN = 200  # characters of a value in an error
-MAX_DEPTH = 64  # levels of nesting; a section, and what plain YAML may hold
+MAX_NAME = 100  # characters of an option in a message; a stranger may have given any
+MAX_WRITTEN = 200  # characters of a number
+_DIGITS = r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)(?:\.\d+)?"
+_NUMBER = re.compile(rf"({_DIGITS})(?:e\+?(\d{{1,2}})| ?([kmgb]))?", re.ASCII | re.IGNORECASE)
+_ZEROS = {"k": 3, "m": 6, "g": 9, "b": 9}
+MAX_DEPTH = 40  # levels of nesting; a section, and what plain YAML may hold
 
 
 def require(ok: bool, name: str, value: object, allowed: str) -> None:
     """Refuse ``value`` of the option ``name`` unless ``ok``."""
     if not ok:
+        name = name if len(name) <= MAX_NAME and name.isprintable() else show(name)
         raise ConfigError(f"{name}={shown(value)} is not possible: {name} must be {allowed}.")
 
 
 def shown(value: object) -> str:
     """Return ``repr(value)`` for an error, cut where it is too long to be read."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # an integer of thousands of digits, very deep nesting
-        return f"<{type(value).__name__} that is too large to show>"
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+    return show(value)
 
 
 def canonical_json(value: object) -> str:
@@ -52,12 +56,13 @@ def build(cls: type, values: Mapping[str, Any], where: str) -> Any:
     ConfigError
         For an unknown option, or a value of the wrong type or out of range; names it.
     """
+    require(isinstance(values, Mapping), where.rstrip(".") or "config", values, "a mapping")
     options = [f for f in fields(cls) if f.init]
     known = [f.name for f in options]
     for name in values:
         if name not in known:
-            raise ConfigError(
-                f"{shown(where + str(name))} is not an option; options: {', '.join(sorted(known))}."
+            raise UnknownOptionError(
+                f"{shown(f'{where}{name}')} is not an option; options: {', '.join(sorted(known))}."
             )
     for f in options:
         optional = f.default is not MISSING or f.default_factory is not MISSING
@@ -93,13 +98,16 @@ def _require_plain(value: Any, name: str, depth: int = 0) -> None:
     """Refuse what JSON cannot hold, such as a date or NaN, in an option of any values."""
     require(depth < MAX_DEPTH, name, value, f"nested at most {MAX_DEPTH} levels deep")
     if isinstance(value, Mapping):
-        require(all(isinstance(key, str) for key in value), name, value, "a mapping of texts")
+        known = all(isinstance(key, str) and is_text(key) for key in value)
+        require(known, name, value, "a mapping of texts")
         value = value.values()
     elif not isinstance(value, list | tuple):
         known = value is None or isinstance(value, bool | int | float | str)
-        finite = not isinstance(value, float) or math.isfinite(value)
-        allowed = "texts, finite numbers, true, false, null, lists and mappings of them"
+        finite = abs(value) < 2**63 if type(value) is int else True
+        finite &= not isinstance(value, float) or math.isfinite(value)
+        allowed = "texts, finite numbers of 64 bits, true, false, null, lists and mappings of them"
         require(known and finite, name, value, allowed)
+        require(not isinstance(value, str) or is_text(value), name, value, TEXT)
         return
     for item in value:
         _require_plain(item, name, depth + 1)
@@ -114,14 +122,47 @@ def _scalar(kind: type, value: Any, name: str) -> Any:
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         require(abs(value) < 2**1023, name, value, "a finite number")
         value = float(value)
+    if kind is int:
+        value = whole_number(value)
     if kind is str and value is False:  # YAML reads off as false
         value = "off"
-    names = {bool: "true or false", int: "an integer", float: "a finite number", str: "a text"}
+    names = {
+        bool: "true or false",
+        int: "an integer of 64 bits",
+        float: "a finite number",
+        str: "a text",
+    }
     right = isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+    if kind is int and right:
+        right = abs(value) < 2**63
     if kind is float and right:
         right = value == value and abs(value) != float("inf")
     require(right, name, value, names[kind])
+    require(not isinstance(value, str) or is_text(value), name, value, TEXT)
     return value
+
+
+def whole_number(value: Any) -> Any:
+    """Return the integer that people write as ``1e6``, ``2M``, ``2_000_000`` or ``2,000,000``.
+
+    What is no such text or number, or no integer below 2**63, is returned as it is.
+    """
+    if not isinstance(value, str | float):
+        return value
+    text = value.strip() if isinstance(value, str) else repr(value)
+    found = _NUMBER.fullmatch(text) if len(text) <= MAX_WRITTEN else None
+    if found is None:
+        return value
+    digits, exponent, suffix = found.groups()
+    zeros = _ZEROS[suffix.lower()] if suffix else int(exponent or 0)
+    number = Decimal(digits.replace(",", "").replace("_", "")).scaleb(zeros)
+    whole = number == number.to_integral_value() and abs(number) < 2**63
+    return int(number) if whole else value
+
+
+def is_text(value: str) -> bool:
+    """Tell whether a text has no half of a pair of surrogates, which no file can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _schedules(value: Any, name: str) -> dict[str, Schedule]:
@@ -130,9 +171,10 @@ def _schedules(value: Any, name: str) -> dict[str, Schedule]:
     for knob, pairs in value.items():
         listed = isinstance(pairs, Sequence) and not isinstance(pairs, str)
         shaped = listed and all(
-            isinstance(p, Sequence) and len(p) == 2 and type(p[0]) is int for p in pairs
+            isinstance(p, Sequence) and len(p) == 2 and type(whole_number(p[0])) is int
+            for p in pairs
         )
         require(shaped, f"{name}.{knob}", pairs, "[step, value] pairs, rising from step 0")
         _require_plain(pairs, f"{name}.{knob}")
-        result[knob] = tuple((step, item) for step, item in pairs)
+        result[knob] = tuple((whole_number(step), item) for step, item in pairs)
     return result

@@ -45,8 +45,8 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
         Anything but a ``Dict``.
     action_space : gymnasium.Space
     device : str or torch.device
-        Where minibatches are wanted. Storage is on the CPU, pinned if they are wanted on CUDA;
-        a rollout is then copied there once, and minibatches are taken there.
+        Where minibatches are wanted. Storage is on the CPU, pinned if they are wanted on CUDA
+        (untested): a rollout is then copied there once, and minibatches are taken there.
     gae_lambda, gamma : float
     n_envs : int
     order : {"time", "sb3"}

@@ -68,7 +68,7 @@ class SB3Learner:
         given = given or lanes(config)
         (engine,) = given.engines
         assert isinstance(engine, BatchEngine)  # opponents of this trainer are bots
-        self.impl, self.engines = given.impl, [engine]
+        self.backend, self.engines = given.backend, [engine]
         batch = config.ppo.algorithm == "batch"  # which counts episodes itself
         block = batch or config.num_envs >= BLOCK_MASKS_FROM
         masks: Literal["rows", "block"] = "block" if block else "rows"

@@ -10,10 +10,9 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.nets.actor_critic import ActorCritic
-from training.run import games
+from training.run import envs, games
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.envs import stream_seed
 from training.run.options.selfplay import SelfPlayConfig
 from training.run.values import require
 from training.selfplay.engine import PoolEngine
@@ -57,7 +56,7 @@ class League:
             self.pool,
             lambda: self.pool.weights(self.options.weights, self.ratings.win_rate),
             bots=self.options.bots,
-            seed=stream_seed(config.seed, "explore"),
+            seed=envs.stream_seed(config.seed, "explore"),
             on_matches=self._add,
         )
         self._taken = self._due = 0  # snapshots, and how many were due when the last was taken
@@ -150,4 +149,5 @@ def check(config: RunConfig, engine: Engine) -> None:
     kinds = [given.get("kind", name) for name, given in config.trackers.items()]
     allowed = "without an archive with selfplay: nobody would sit in its rows"
     require("archive" not in kinds, "trackers", kinds, allowed)
-    engine.configure("opponents", "external")
+    (trial,) = envs.trial_lanes(config).engines  # the run itself begins with the bots
+    trial.configure("opponents", "external")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fastenv.files import read_regular
 from training.nets.actor_critic import ActorCritic
 from training.run import files
 from training.run.checkpoint import CheckpointError
@@ -89,6 +91,7 @@ class Pool:
         torch.save({"id": number, "steps": steps, "policy": copied}, content)
         try:
             self.folder.mkdir(exist_ok=True)
+            files.remove_leftovers(self.folder)
             files.write_bytes(self._file(number), content.getvalue())
         except OSError as error:
             raise CheckpointError(
@@ -150,12 +153,12 @@ class Pool:
         path = self._file(number)
         problem = f"{path} is missing or damaged: put back the snapshot that was written there"
         try:
-            content = path.read_bytes()
+            content = read_regular(path, sys.maxsize)
             if hashlib.sha256(content).hexdigest() != digest:
                 raise CheckpointError(f"{problem}.")
             stored = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
             parameters: dict[str, Tensor] = stored["policy"]
-        except (OSError, KeyError, TypeError, EOFError, pickle.UnpicklingError) as error:
+        except (ValueError, LookupError, TypeError, EOFError, pickle.UnpicklingError) as error:
             raise CheckpointError(f"{problem} ({type(error).__name__}).") from error
         return parameters
 

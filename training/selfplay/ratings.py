@@ -15,6 +15,7 @@ from training.run.checkpoint import CheckpointError
 K = 4.0
 ANCHOR = 1000.0
 LEARNER = -1  # its id among those of the snapshots
+_STEPS, _SMALL = 100, 1e-9  # of Newton's method: rounding may keep the last steps from being small
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS ratings (
@@ -38,16 +39,18 @@ def outcome(total: int, other: int) -> float:
     return (total > other) + 0.5 * (total == other)
 
 
-def fit(score: np.ndarray, iterations: int = 200) -> np.ndarray:
+def fit(score: np.ndarray) -> np.ndarray:
     """Return the ratings that explain comparisons best, by maximum likelihood (Bradley and Terry).
+
+    Newton's method, with steps short enough to descend from anywhere: what the curvature changes by
+    depends on the largest change of a difference of two players (Sun and Tran-Dinh, Generalized
+    self-concordant functions, 2019).
 
     Parameters
     ----------
     score : ndarray, shape (..., K, K)
         Comparisons that i won against j, ties as halves; the diagonal says nothing. One draw of
         every two players is added, so that nobody is infinitely strong.
-    iterations : int
-        Of the MM algorithm (Hunter, 2004).
 
     Returns
     -------
@@ -55,14 +58,22 @@ def fit(score: np.ndarray, iterations: int = 200) -> np.ndarray:
         With the mean ``ANCHOR``.
     """
     k = score.shape[-1]
-    won = np.where(np.eye(k, dtype=bool), 0.0, score + 0.5)
+    itself = np.eye(k, dtype=bool)
+    won = np.where(itself, 0.0, score + 0.5)
     both = won + np.swapaxes(won, -1, -2)
-    strength = np.ones(score.shape[:-1])
-    for _ in range(iterations):
-        pairs = strength[..., :, None] + strength[..., None, :]
-        strength = won.sum(-1) / (both / pairs).sum(-1)
-        strength /= np.exp(np.log(strength).mean(-1, keepdims=True))
-    ratings: np.ndarray = ANCHOR + 400 * np.log10(strength)
+    strength = np.zeros(score.shape[:-1])  # in units of which e times as strong is 1
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(strength[..., None, :] - strength[..., :, None]))
+        known = both * chance * np.swapaxes(chance, -1, -2)
+        curvature = np.where(itself, known.sum(-1)[..., None], -known)
+        # Where the mean is says nothing; 1 / k in its direction leaves it where it is.
+        missing = (won - both * chance).sum(-1)
+        step = np.linalg.solve(curvature + 1 / k, missing[..., None])[..., 0]
+        size = np.ptp(step, axis=-1, keepdims=True)
+        strength += step * np.divide(np.log1p(size), size, out=np.ones_like(size), where=size > 0)
+        if size.max(initial=0.0) <= _SMALL:
+            break
+    ratings: np.ndarray = ANCHOR + 400 / np.log(10) * strength
     return ratings
 
 
@@ -165,6 +176,11 @@ class RatingsFile:
             with closing(sqlite3.connect(self.path)) as database, database:
                 database.execute(_TABLE)
                 database.executemany(statement, rows)
+        except sqlite3.OperationalError as error:  # no room, no rights, somebody else writes
+            raise CheckpointError(
+                f"{self.path} cannot be written ({error}): the checkpoints are whole; make room "
+                "and go on with --resume."
+            ) from error
         except sqlite3.Error as error:
             raise CheckpointError(
                 f"{self.path} cannot be written ({error}): remove it to go on; it holds the "

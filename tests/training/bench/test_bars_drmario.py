@@ -8,6 +8,7 @@ import pytest
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.training.bench.described import assert_described
 from training import vectorised as command
 from training.bench import bars_drmario, benchmark_tables, vectorised
 
@@ -24,6 +25,7 @@ def rows():
 
 
 def test_bars_are_all_judged(rows):
+    assert_described(rows)
     judged = bars_drmario.bars(rows)
     assert [bar["asked"] for bar in judged] == [
         *("at least 1.5e+07", "at least 5e+06"),

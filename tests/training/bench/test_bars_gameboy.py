@@ -9,6 +9,7 @@ from fastenv.errors import ConfigError
 from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.tables import FRAME
 from tests.needs import needs_core
+from tests.training.bench.described import assert_described
 from training.bench import bars_gameboy, benchmark
 
 BRIEF = {"repeats": 1, "seconds": 1e-6}
@@ -40,6 +41,7 @@ def test_rows_name_program_and_options(rows):
         assert len(row["rom_sha256"]) == 64
         assert "/" not in row["rom"].removeprefix("micro/"), "a path of somebody's machine"
         assert isinstance(row["options"], dict)
+    assert_described(rows)
     for row in rows:
         if row["what"] in ("step", "skip", "many"):
             assert row["instructions_per_frame"] > 200

@@ -1,12 +1,12 @@
 """Trainings spread over processes: rows say what ran, rows become verdicts, costs a model."""
 
 import json
-import runpy
-from pathlib import Path
 
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.training.bench.described import assert_described
+from tools.figures import records, speeds
 from training import benchmark_v9
 from training import scale_model as command
 from training.bench import bars_scale, exchange, scale_model
@@ -15,7 +15,6 @@ from training.bench.scale_model import Assumed
 from training.bench.timing import Sample
 from training.run.config import RunConfig, merge
 
-ROOT = Path(__file__).resolve().parents[3]
 # What each way takes: CPU seconds and microseconds of a phase, a decision each.
 PHASES = {
     "native": {"env": 1.0, "collect": 4.0, "update": 45.0},
@@ -34,7 +33,7 @@ def turn(key, steps=1000):
     """Return what a run of a way would have been, with 2 us a decision in no phase."""
     way, phases = WAYS[key], PHASES[key]
     config = RunConfig.from_mapping(merge(COMMON, dict(way.options)))
-    backend = "reference" if config.env_impl == "reference" else "fast"
+    backend = "reference" if config.backend == "reference" else "fast"
     ray = {"ray": "2.60.0"} if way.rllib else {}
     summary = {"backend": backend, "precision": "fp32", "versions": ray}
     summary |= {} if way.rllib else {"ranks": way.ranks}
@@ -63,6 +62,7 @@ def test_a_row_says_what_ran():
         "rllib, reference": "RLlib 2.60.0, 1 env runner, learns in its driver",
     }
     assert found["rllib, reference"]["backend"] == "reference"
+    assert_described(found.values())
     assert found["torchrun"]["command"].endswith("--nproc-per-node=2 -m training.train")
     assert found["rllib"]["command"] == ".venv-rllib/bin/python -m training.train"
     assert bars_scale.setting_of(found["torchrun"]) == (
@@ -219,19 +219,18 @@ def test_the_command_prints_the_table(tmp_path, capsys):
     assert "measure --only scale" in capsys.readouterr().err
 
 
-def test_the_page_has_the_table_of_the_newest_record(tmp_path):
-    figures = runpy.run_path(str(ROOT / "docs" / "figures.py"))
-    measured, model = figures["scale"], figures["scale_model"]
-    measured.__globals__["RECORDS"] = tmp_path
+def test_the_page_has_the_table_of_the_newest_record(tmp_path, monkeypatch):
+    measured, model = speeds.scale, speeds.scale_model
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
     assert "--only scale" in measured()
     assert "--only scale" in model()
     head = {"git_rev": "a" * 12, "created": "2026-01-01", "dirty": False, "load": 0.1}
     head |= {"load_after": 0.2, "host": {"cpu_model": "a core", "physical_cores": 2}}
     every = [head, *rows(), *bars_scale.bars(rows())]
-    (tmp_path / "a-scale.jsonl").write_text("\n".join(map(json.dumps, every)))
+    (tmp_path / "scale.jsonl").write_text("\n".join(map(json.dumps, every)))
     text = measured()
     assert "| native, 2 ranks of torchrun, 1 torch thread each | 64 | `fast` | 31,250" in text
-    assert "`benchmarks/a-scale.jsonl` at aaaaaaa" in text
+    assert "`benchmarks/scale.jsonl` at aaaaaaa" in text
     costs = scale_model.costs_of(rows())
     for line in scale_model.table(costs, Assumed()):
         assert f"| {' | '.join(line)} |" in model()

@@ -27,7 +27,7 @@ SMALL += ["--check-steps", "0", "--run-id", "m"]
 def entry(speed, noisy=False):
     median = {"median": speed}
     stats = {"steps_per_s": median, "steps_per_cpu_s": median}
-    return {"stats": stats, "backend_selected": "fast", "noisy": noisy}
+    return {"stats": stats, "ran": {"timed": "x"}, "backend_selected": "fast", "noisy": noisy}
 
 
 def cell(name, mode, speeds, repeats=3):
@@ -97,7 +97,6 @@ def test_repeats_are_interleaved_in_random_order():
     [
         ({"precision": "fp16"}, "float16 needs a CUDA device"),
         ({"minibatches": 3}, "3 minibatches"),
-        ({"backend": "numba"}, "numba"),
         ({}, None),
     ],
 )
@@ -105,6 +104,14 @@ def test_gaps_say_why(changes, says):
     knobs = {**c.default_of(FACTORS), **changes}
     reason = matrix.gap_of(c.Cell("trainer", **knobs), "SkullKingWorker-v0", {})
     assert reason is None if says is None else says in reason
+
+
+@pytest.mark.parametrize("backend", ["cython", "fast"])
+def test_backend_that_is_not_there_is_a_gap(no_core, backend):
+    knobs = {**c.default_of(FACTORS), "backend": backend}
+    assert "never built" in matrix.gap_of(c.Cell("trainer", **knobs), "SkullKingWorker-v0", {})
+    knobs["backend"] = "numba"
+    assert matrix.gap_of(c.Cell("trainer", **knobs), "SkullKingWorker-v0", {}) is None
 
 
 # -- what they say ---------------------------------------------------------------------------------

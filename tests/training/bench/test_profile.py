@@ -7,8 +7,7 @@ import pytest
 import fastenv
 from tests.needs import needs_core, needs_speed
 from training import profile as command
-from training import runs_md
-from training.bench import floors, play, profile, record
+from training.bench import floors, history, play, profile, record
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
 from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
 from training.run import machine
@@ -20,7 +19,7 @@ TINY_TRAINING = ["--rollout-steps", "8", "--minibatches", "2", "--torch-threads"
 TINY_TRAINING += ["--set", "ppo.net_arch=[8]", "--set", "ppo.n_epochs=1"]
 TINY_TRAINING += ["--set", "evaluation.games=4", "--set", "evaluation.episodes=8"]
 TINY_TRAINING += ["--set", "evaluation.opponents=[random]", "--set", "evaluation.bootstrap=10"]
-HEAD = {"schema", "run_id", "created_utc", "git_rev", "dirty", "host", "versions", "config"}
+HEAD = {"schema", "run_id", "created", "git_rev", "dirty", "host", "versions", "config"}
 ENTRY = {"mode", "backend_requested", "backend_selected", "repeats", "stats", "phases_us_per_step"}
 REPEAT = {"steps", "wall_s", "cpu_s", "steps_per_s", "steps_per_cpu_s", "rss_mb"}
 
@@ -123,7 +122,6 @@ def test_run_is_named_after_commit_and_time():
         (["--minibatches", "7"], "--minibatches 7"),
         (["--threads-scaling", "2"], "--threads-scaling"),
         (["--threads-scaling", "1,x"], "--threads-scaling '1,x'"),
-        (["--backend", "numba", "--modes", "trainer"], "--backend numba"),
         (["--enforce-target"], "--target-steps-per-sec"),
         (["--target-mode", "trainer"], "--target-mode trainer"),
         (["--set", "ppo.speed=3"], "ppo.speed"),
@@ -199,93 +197,44 @@ def test_growing_memory_is_a_failure():
 # -- floors ----------------------------------------------------------------------------------------
 
 
-def committed(folder, name, created, speed, **changes):
-    """Write a record with one row."""
-    head = {"kind": "head", "created": created, "git_rev": "abc", "host": {"cpu_model": "C"}}
-    row = {"kind": "env", "what": "batch", "env": WORKER, "backend": "fast", "num_envs": 2}
-    row |= {"num_threads": 1, "steps_per_cpu_s": speed, "options": {"opponents": "rule_medium"}}
-    rows = [head, {**row, **changes}, {"kind": "bar", "what": "x"}]
-    (folder / name).write_text("".join(json.dumps(r) + "\n" for r in rows))
-
-
-def test_floor_is_a_share_of_the_newest_record_of_the_same_thing(tmp_path):
-    committed(tmp_path, "b.jsonl", "2026-01-01T00:00:00Z", 1000.0)
-    committed(tmp_path, "a.jsonl", "2026-02-01T00:00:00Z", 2000.0)
-    committed(tmp_path, "c.jsonl", "2026-03-01T00:00:00Z", 9000.0, num_envs=64)
-    committed(tmp_path, "d.jsonl", "2026-03-01T00:00:00Z", 9000.0, what="gymnasium step")
-    committed(tmp_path, "e.jsonl", "2026-03-01T00:00:00Z", 9000.0, options={"num_players": 3})
-    floor = floors.find(entry(), tmp_path)
-    assert floor.steps_per_cpu_s == pytest.approx(1400)
-    assert floor.source == "a.jsonl, commit abc"
-    assert not floor.same_machine
-    assert floor.check(entry(1500))["pass"]
-    assert not floor.check(entry(1300))["pass"]
-    assert floors.find(entry(workload="uniform"), tmp_path) is None
-
-
 def test_floor_below_the_record_is_1_and_without_one_2(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(profile, "measure", lambda *_: ([entry(100)], []))
-    monkeypatch.setattr(floors, "find", lambda e: floors.Floor(700.0, 1000.0, "r", True))
+    monkeypatch.setattr(floors, "find", lambda *_: floors.Floor(700.0, 1000.0, "r", True))
     assert run(tmp_path, "--enforce-floor")[0] == 1
     assert "100 steps per CPU second are below the floor of 700 (r)" in capsys.readouterr().err
-    monkeypatch.setattr(floors, "find", lambda e: None)
+    monkeypatch.setattr(floors, "find", lambda *_: None)
     assert run(tmp_path, "--enforce-floor", name="two") == (2, None)
-    assert "no record in benchmarks/" in capsys.readouterr().err
+    assert "has nothing of the same thing (step_many" in capsys.readouterr().err
 
 
-def test_floor_of_training_is_a_record_of_whole_iterations_of_the_same_trainer(tmp_path):
-    sizes = {"rollout_steps": 8, "minibatch": 8, "epochs": 1, "net_arch": [8]}
-    trained = {"kind": "trainer", "trainer": "native", "precision": "fp32", **sizes}
-    whole = trained | {"torch_threads": 1}
-    committed(tmp_path, "a.jsonl", "2026-01-01T00:00:00Z", 1000.0, **whole)
-    committed(tmp_path, "b.jsonl", "2026-02-01T00:00:00Z", 9000.0, **whole, mode="rollout")
-    committed(tmp_path, "c.jsonl", "2026-02-01T00:00:00Z", 9000.0, **whole | {"trainer": "sb3"})
-    committed(tmp_path, "d.jsonl", "2026-02-01T00:00:00Z", 9000.0, **trained)  # too little is known
-    unnamed = {name: value for name, value in whole.items() if name != "trainer"}
-    committed(tmp_path, "e.jsonl", "2026-03-01T00:00:00Z", 9000.0, **unnamed)
-    wanted = entry(backend_selected="fast", **whole | {"mode": "trainer"})
-    assert floors.find(wanted, tmp_path).recorded == 1000.0
-    assert floors.find(wanted | {"trainer": "sb3"}, tmp_path).recorded == 9000.0
+# -- the trend -------------------------------------------------------------------------------------
 
 
-def test_committed_records_can_be_read():
-    wanted = entry(num_envs=4096, backend_selected="fast")
-    assert floors.find(wanted).recorded > 0
+def report(created, speed, rev="abc"):
+    head = {"schema": 1, "created": created, "git_rev": rev, "dirty": False}
+    return {**head, "host": {"cpu_model": "C"}, "modes": [entry(speed)]}
 
 
-# -- trend and log ---------------------------------------------------------------------------------
-
-
-def report(created, speed, rev="abc", dirty=False):
-    head = {"schema": 1, "created_utc": created, "git_rev": rev, "dirty": dirty}
-    return {**head, "modes": [entry(speed)]}
-
-
-def test_trend_compares_with_the_one_before(tmp_path, capsys):
+def test_trend_compares_with_the_one_before(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(history, "HISTORY", tmp_path / "history.jsonl")
     for k, speed in enumerate((100, 150)):
         path = tmp_path / f"{1 - k}.json"
         path.write_text(json.dumps(report(f"2026-01-0{k + 1}T00:00:00Z", speed, f"rev{k}")))
     (tmp_path / "broken.json").write_text("{")
-    rows, skipped = record.trend(tmp_path)
+    lines, skipped = record.artefacts(tmp_path)
+    assert skipped == [str(tmp_path / "broken.json")]
+    rows = history.trend(lines)
     assert [r["git_rev"] for r in rows] == ["rev0", "rev1"]
     assert [r["ratio"] for r in rows] == [None, pytest.approx(1.5)]
-    assert skipped == [str(tmp_path / "broken.json")]
     assert command.main(["--trend", "--out", str(tmp_path)]) == 0
     assert "1.50" in capsys.readouterr().out
 
 
-def test_trend_of_a_fresh_clone_has_a_baseline(tmp_path, capsys):
-    """What ``training.profile`` measures by default has something to compare with."""
-    rows, skipped = record.trend(record.BASELINES)
-    assert not skipped
-    assert {row["what"].split()[0] for row in rows} >= {"env_only", "trainer", "breakdown"}
-    assert not any(row["dirty"] for row in rows)
-    newer = json.loads(next(record.BASELINES.glob("*.json")).read_text())
-    (tmp_path / "newer.json").write_text(json.dumps({**newer, "created_utc": "2999-01-01T00:00Z"}))
-    again, _ = record.trend(record.BASELINES, tmp_path)
-    assert sum(row["ratio"] is not None for row in again) >= len(newer["modes"])
+def test_trend_of_a_fresh_clone_shows_the_history(tmp_path, capsys):
     assert command.main(["--trend", "--out", str(tmp_path / "none")]) == 0
-    assert "env_only" in capsys.readouterr().out
+    assert (
+        f"{len(history.trend(history.read()))} figures in history.jsonl" in capsys.readouterr().out
+    )
 
 
 def test_matrix_of_the_repository_is_whole():
@@ -294,24 +243,6 @@ def test_matrix_of_the_repository_is_whole():
     for mode in ("env_only", "trainer"):
         best = found["mode_summaries"][mode]["best_candidate_id"]
         assert best in {cell["id"] for cell in found["cells"]}
-
-
-def test_artefact_is_logged_with_one_line_a_mode(tmp_path):
-    path, log = tmp_path / "x.json", tmp_path / "RUNS.md"
-    path.write_text(json.dumps(report("2026-01-02T00:00:00Z", 123)))
-    assert runs_md.main([str(path), "--to", str(log)]) == 0
-    (line,) = [text for text in log.read_text().splitlines() if text.startswith("| 2026")]
-    assert f"| {WORKER} | fast | env_only | 2 | 1 |" in line
-    assert "| 123 | 123 |" in line
-
-
-def test_uncommitted_changes_are_refused_before_measuring(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(machine, "revision", lambda: {"git_rev": "abc", "dirty": True})
-    log = ["--runs-md", str(tmp_path / "RUNS.md")]
-    assert run(tmp_path, *log) == (2, None)
-    assert "uncommitted" in capsys.readouterr().err
-    assert run(tmp_path, *log, "--allow-dirty")[0] == 0
-    assert (tmp_path / "RUNS.md").is_file()
 
 
 # -- the environment alone -------------------------------------------------------------------------

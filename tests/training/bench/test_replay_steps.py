@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tests.needs import needs_core
+from tests.training.bench.described import assert_described
 from tests.training.dqn.test_replay import NAMES, Both, Wild
-from training.bench import replay_steps, runs_md
+from training.bench import replay_steps
 from training.bench.benchmark_tables import step_table
 from training.bench.stores import CHUNK, ChunkReplay, ListReplay
 from training.dqn.replay import ReplayLanes
@@ -112,10 +113,10 @@ def test_network_that_could_not_be_compiled_is_named_plain(monkeypatch):
 
 
 @needs_core
-def test_rows_are_shown_and_logged(step_rows):
+def test_rows_are_shown_and_described(step_rows):
     assert step_table(step_rows).row_count == len(step_rows)
-    lines = runs_md.lines({"created": "2026-01-01T00:00:00Z", "git_rev": "a"}, step_rows, "x")
-    assert [line["mode"] for line in lines] == [
-        f"replay step {row['step']} {row['name']}" for row in step_rows
-    ]
-    assert {line["minibatch"] for line in lines} == {"16"}
+    assert_described(step_rows)
+    for row in step_rows:
+        assert {row["ran"][name] for name in ("runner", "network", "store")} == set(
+            row["name"].split(", ", 2)
+        )

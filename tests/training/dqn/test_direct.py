@@ -9,7 +9,10 @@ from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import Corridor
 from training.dqn.adam import ClippedAdam
 from training.dqn.replay import Batch
+from training.nets.fused import available
 from training.nets.precision import cpu_has_bf16
+
+needs_fused = pytest.mark.skipif(not available(), reason="no fused layers here: autograd updates")
 
 NETS = [
     {},
@@ -59,6 +62,7 @@ def both_ways(trainer, batch):
     return found
 
 
+@needs_fused
 @pytest.mark.parametrize("options", NETS)
 def test_loss_errors_and_gradients_are_those_of_autograd(options):
     trainer = trainer_of(options)
@@ -69,6 +73,7 @@ def test_loss_errors_and_gradients_are_those_of_autograd(options):
     assert all(gradient.abs().max() > 1e-3 for gradient in slow[2:])
 
 
+@needs_fused
 @pytest.mark.parametrize("options", NETS)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_values_follow_the_network_however_its_parameters_change(options, precision):

@@ -1,5 +1,6 @@
 """The store of best times: only what replays, whole or not at all, from any number of processes."""
 
+import json
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +17,14 @@ import pytest
 from fastenv.drmario.tables import SPEEDS, Reason
 from tests.drmario import golden
 from tests.needs import needs_core
+from training.callbacks.best_times import BestTimes as OfTraining
 from training.evaluation import episodes
 from training.evaluation.protocol import bot
 from training.games.drmario import best_times
 from training.games.drmario.best_times import BestTimes, Clear, RecordError
 from training.games.drmario.evaluation import clears_of
+from training.games.drmario.records import COLUMNS, StoreOfRun
+from training.run.config import RunConfig
 from training.run.envs import make_engine
 
 pytestmark = needs_core  # clears are many decisions
@@ -293,3 +298,52 @@ def test_a_file_that_is_no_store_is_refused_by_name(content, tmp_path):
             path.write_bytes(path.read_bytes()[:6000])
     with pytest.raises(RecordError, match=r"times\.sqlite"):
         BestTimes(path).floor(0, "high")
+
+
+def test_noted_clears_are_known_here_and_in_the_file_once_they_are_written(tmp_path):
+    path = tmp_path / "times.sqlite"
+    with BestTimes(path) as store:
+        assert store.note(CLEARS[:2], "run") == 2
+        assert store.note(CLEARS[:3], "run") == 1
+        noted, until = store.noted()
+        assert noted == CLEARS[:3]
+        assert store.note(CLEARS[3:5], "run") == 2
+        assert rows_of(path) == []
+        for clear in CLEARS[:5]:
+            assert store.best(clear.level, clear.speed, clear.seed) == clear
+        floor = store.floor(CLEARS[0].level, CLEARS[0].speed)
+        store.write(until)
+        assert len(rows_of(path)) == 3
+        assert store.noted()[0] == CLEARS[3:5]
+        assert store.floor(CLEARS[0].level, CLEARS[0].speed) == floor
+    with BestTimes(path) as store:  # what was never written is nowhere
+        assert store.noted() == ([], 0)
+        assert store.note(CLEARS, "run") == 3
+
+
+def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
+    """Of a run that was killed behind a checkpoint, before it wrote them."""
+    noted = [[getattr(clear, name) for name in COLUMNS] for clear in CLEARS[:2]]
+    state = json.loads(json.dumps({"best_times": {"actions": [], "new": 2, "noted": noted}}))
+    path = tmp_path / "times.sqlite"
+    again = OfTraining([], StoreOfRun(path, RunConfig(env=best_times.ENV), "run"))
+    again.restore(SimpleNamespace(trainer=state))
+    again.close()
+    assert len(rows_of(path)) == 2
+
+
+@pytest.mark.usefixtures("believing")
+def test_noted_clears_of_a_game_are_the_fastest_of_file_and_notes(tmp_path):
+    """The same clears, wherever the file takes them in, are as many new."""
+    several = [Clear(5, "medium", 77, n, 9, (n,)) for n in (50, 20, 40, 20, 30, 50, 10, 60, 20, 5)]
+    with BestTimes(tmp_path / "at once.sqlite", keep=3) as one:
+        expected = [one.add([clear]) for clear in several]
+        kept = one.top(5, "medium")
+    with BestTimes(tmp_path / "noted.sqlite", keep=3) as other:
+        found = []
+        for number, clear in enumerate(several):
+            found.append(other.note([clear]))
+            if number % 3 == 1:
+                other.write(other.noted()[1])
+        assert found == expected
+        assert other.top(5, "medium", 3) == kept

@@ -283,7 +283,7 @@ def test_other_files_are_refused(tmp_path, capsys):
     network.save_reader(broken, path)
     with pytest.raises(ReaderError, match="not all finite"):
         network.load_reader(path)
-    with pytest.raises(ReaderError, match="no file"):
+    with pytest.raises(ReaderError, match="a folder, must be"):
         network.load_reader(tmp_path)
     path.write_bytes(b"no tensors")
     for args in (["evaluate", str(path)], ["play", str(tmp_path / "none")]):

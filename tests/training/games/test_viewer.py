@@ -443,7 +443,7 @@ def test_a_damaged_recording_is_refused_by_name(tmp_path, capsys):
     path, _ = recording(tmp_path)
     path.write_bytes(path.read_bytes()[:-20])
     assert command.main(["--replay", str(path)]) == 2
-    assert f"{path} is damaged" in capsys.readouterr().err
+    assert f"{path} is no file of gzip, or damaged" in capsys.readouterr().err
 
 
 def demo_file(tmp_path):

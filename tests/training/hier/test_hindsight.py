@@ -333,7 +333,7 @@ def test_a_resumed_run_goes_on_exactly(train, tmp_path, mode, tier):
     ],
 )
 def test_a_mode_that_does_not_fit_is_refused(train, tmp_path, capsys, env, assignment, says):
-    flags = settings(assignment, "env_impl=reference")  # nothing to compile for a refusal
+    flags = settings(assignment, "backend=reference")  # nothing to compile for a refusal
     assert train(tmp_path / "runs", "bad", "--env", env, *flags) == 2
     error = capsys.readouterr().err
     assert "native.hindsight=" in error
@@ -358,7 +358,7 @@ def test_a_game_or_network_that_does_not_fit_is_refused(mode, options, network, 
 
 def test_rewards_that_a_relabelled_round_does_not_have_are_refused(train, tmp_path, capsys):
     tracker = "trackers={visits: {cell: round, num_cells: 20, count_bonus: 0.1}}"
-    flags = settings("native.hindsight=value", tracker, "env_impl=reference")
+    flags = settings("native.hindsight=value", tracker, "backend=reference")
     assert train(tmp_path / "runs", "bad", *flags) == 2
     assert "trackers={'visits'" in capsys.readouterr().err
 

@@ -1,7 +1,9 @@
 """Boards beside the run's own files; Weights & Biases is not installed, so a double stands in."""
 
 import importlib.util
+import shutil
 import sys
+import threading
 from types import ModuleType
 
 import pytest
@@ -60,5 +62,30 @@ def test_training_without_the_package_says_what_to_install(monkeypatch, train, t
         boards.importlib.util, "find_spec", lambda name: None if name == "wandb" else found(name)
     )
     assert train(tmp_path, "run", "--wandb") == 2
-    assert "fastenv[wandb]" in capsys.readouterr().err
+    assert ".[wandb]" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_tensorboard_reads_what_is_drawn_and_drops_what_a_resumed_run_draws_again(tmp_path):
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    for purge_step, steps in ((0, (100, 200, 300)), (200, (300, 400))):
+        (board,) = boards.boards_of(tmp_path, purge_step)
+        for step in steps:
+            board.draw({"train/loss": step / 2 + purge_step, "sps": 1.0}, step)
+        board.close()
+    assert len(list((tmp_path / "tb").iterdir())) == 2
+    found = accumulator.EventAccumulator(str(tmp_path / "tb")).Reload()
+    assert sorted(found.Tags()["scalars"]) == ["sps", "train/loss"]
+    drawn = [(event.step, event.value) for event in found.Scalars("train/loss")]
+    assert drawn == [(100, 50.0), (200, 100.0), (300, 350.0), (400, 400.0)]
+
+
+def test_a_board_starts_no_thread_that_could_die_alone(tmp_path):
+    pytest.importorskip("tensorboard")
+    before = threading.active_count()
+    (board,) = boards.boards_of(tmp_path, 0)
+    board.draw({"sps": 1.0}, 1)
+    assert threading.active_count() == before
+    shutil.rmtree(tmp_path / "tb")  # the run is gone
+    board.draw({"sps": 1.0}, 2)
+    board.close()

@@ -196,6 +196,12 @@ def test_what_is_not_finite_becomes_a_warning():
     assert list(found.warnings) == ["not finite in iteration 3: loss"]
 
 
+def test_a_run_is_never_beyond_its_length():
+    found = Status("run", 64)
+    found.at(128)
+    assert found.line().startswith("128 of 128 decisions (100%)")
+
+
 def test_time_left_follows_the_speed_of_late(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(dashboard.time, "monotonic", lambda: now[0])

@@ -139,6 +139,11 @@ def test_page_needs_nothing_else(evaluated, native):
     assert "url(" not in text
 
 
+def test_no_module_writes_elements_by_hand():
+    sources = Path(report.__file__).parents[1].rglob("*.py")
+    assert not [path for path in sources if "</" in path.read_text()]
+
+
 def test_names_and_notes_are_text(native, tmp_path):
     bad = tmp_path / "<script>alert(1)"
     shutil.copytree(native, bad)

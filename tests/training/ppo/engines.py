@@ -25,7 +25,8 @@ class ToyEngine:
         self.reward = np.zeros(n, np.float32)
         self.terminated, self.truncated = np.zeros((2, n), np.uint8)
         self.tau = np.ones(n, np.int32)
-        self.ep_return, self.ep_length = np.zeros(n), np.zeros(n, np.int32)
+        self.ep_return = np.zeros(n)
+        self.ep_length, self.ep_frames = np.zeros((2, n), np.int32)
         self.sums = np.zeros(n)
         self.info, self.final_info = {}, {}
 
@@ -53,6 +54,7 @@ class ToyEngine:
         if ended.size:
             self.write(self.final_obs)
             self.ep_return[ended], self.ep_length[ended] = self.sums[ended], self.time[ended]
+            self.ep_frames[ended] = self.time[ended]
             self.sums[ended] = 0
             self.begin(ended)
         self.write(self.obs if obs_out is None else obs_out)

@@ -146,7 +146,7 @@ RUN = {
     "ppo": {"n_steps": 16, "batch_size": 32, "n_epochs": 2, "net_arch": [16]},
     "native": {**OWN, "intrinsic_episodic": False},
     "trackers": {
-        "rnd": {"weight": 0.5},
+        "rnd": {"weight": 0.5, "warm_up": 4},
         "visits": {"cell": "credits", "num_cells": 1000, "count_bonus": 0.1},
     },
 }

@@ -127,7 +127,7 @@ def test_auto_takes_bf16_from_cuda_devices_that_do_not_emulate_it(monkeypatch, m
         monkeypatch.setattr(torch.cuda, name, lambda *_, value=value: value)
     assert precision.choose("auto", device, float) == chosen
     if chosen == "fp16":
-        with pytest.raises(ConfigError, match="this CUDA device has no bfloat16"):
+        with pytest.raises(ConfigError, match=r"this CUDA device .* has no bfloat16"):
             precision.check("bf16", device)
 
 

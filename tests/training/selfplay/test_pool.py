@@ -72,6 +72,14 @@ def test_a_saved_pool_is_read_from_its_files(tmp_path):
         assert same(other.members[number].net, member.net)
 
 
+def test_what_a_killed_process_left_behind_is_removed(tmp_path):
+    pool = pool_of(tmp_path, snapshots=1)
+    left = pool.folder / f".tmp-{2**22 + 1}-001.pt"  # no process has such a number
+    left.write_bytes(b"half a snapshot")
+    pool.add(1, 100, net_of().state_dict())
+    assert sorted(path.name for path in pool.folder.iterdir()) == ["000.pt", "001.pt"]
+
+
 def test_a_full_disk_is_told_in_one_sentence(tmp_path, monkeypatch):
     pool = pool_of(tmp_path, snapshots=1)
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))

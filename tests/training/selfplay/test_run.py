@@ -4,13 +4,18 @@ import json
 import shutil
 import sqlite3
 
+import numpy as np
 import pytest
 import torch
 
+from fastenv.skullking.tables import Bot
+from tests.bits import equal
 from training.callbacks.of_run import check_environment
 from training.run import checkpoint
 from training.run.config import RunConfig, load_file
 from training.run.envs import trial_lanes
+from training.run.loop import Loop
+from training.selfplay.engine import PoolEngine
 
 FLAGS = {
     "env": "SkullKingFlat-v0",
@@ -44,6 +49,87 @@ def played(train, tmp_path_factory):
     runs = tmp_path_factory.mktemp("selfplay")
     assert train(runs, "whole", *flags()) == 0
     return runs / "whole"
+
+
+# Without a schedule of opponents, which sets them anew whatever has been set before.
+BOTS = {
+    "env": "SkullKingFlat-v0",
+    "env_options.schedule": "[1,1]",
+    "env_options.opponents": "rule_easy",
+    "env_options.agent_seat": "rotate",
+    "num_envs": 16,
+    "ppo.n_steps": 8,
+    "selfplay.start": 128,
+    "selfplay.every": 128,
+    "checkpoints.every": 128,
+}
+
+
+def bots_flags(**changes):
+    return [word for name, v in (BOTS | changes).items() for word in ("--set", f"{name}={v}")]
+
+
+@pytest.mark.parametrize("share", [0, 0.25])
+def test_who_sits_at_the_tables_is_as_the_page_says(train, tmp_path, monkeypatch, share):
+    tables = []
+
+    class Watched(PoolEngine):
+        def step_many(self, *args, **kwargs):
+            rows = self.get_states()
+            assert (rows["actor"] == rows["agent"]).all()  # whose decision the trainer is given
+            tables.append((rows["bots"] == Bot.EXTERNAL).sum(axis=1))
+            super().step_many(*args, **kwargs)
+
+    monkeypatch.setattr("training.selfplay.league.PoolEngine", Watched)
+    assert train(tmp_path, "run", *bots_flags(**{"selfplay.bots": share})) == 0
+    first, later = np.array(tables[:8]), np.array(tables[16:])  # a game takes four decisions
+    assert (first == 0).all()
+    bots = round(share * 16)
+    assert (later[:, :bots] == 0).all()
+    assert (later[:, bots:] == 3).all()
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(train, tmp_path_factory):
+    """The folder of a run of four iterations with bots that no schedule sets; not to be changed."""
+    runs = tmp_path_factory.mktemp("uninterrupted")
+    assert train(runs, "run", *bots_flags()) == 0
+    return runs / "run"
+
+
+class Killed(BaseException):
+    """Ends a run where it is raised."""
+
+
+@pytest.mark.parametrize("step", [1, 9, 17, 27])
+def test_a_run_killed_at_any_step_goes_on_as_if_it_had_not_been(
+    train, tmp_path, monkeypatch, uninterrupted, step
+):
+    taken, take = 0, Loop.step
+
+    def until_killed(loop, *args):
+        nonlocal taken
+        taken += args[1] is not None
+        if taken == step:
+            raise Killed
+        take(loop, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loop, "step", until_killed)
+        with pytest.raises(Killed):
+            train(tmp_path, "run", *bots_flags())
+    assert train(tmp_path, "run", "--resume", config=None) == 0
+    ours, theirs = (
+        checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
+        for run in (tmp_path / "run", uninterrupted)
+    )
+    assert ours.rows.tobytes() == theirs.rows.tobytes()
+    assert equal(ours.model["policy"], theirs.model["policy"])
+    assert ours.trainer["selfplay"] == theirs.trainer["selfplay"]
+    assert history(tmp_path / "run") == history(uninterrupted)
+    for name in ("step", "train", "episodes"):
+        found = [[r.get(name) for r in records(run)] for run in (tmp_path / "run", uninterrupted)]
+        assert found[0] == found[1], name
 
 
 def test_snapshots_are_taken_rated_and_reported(played):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from fastenv import sample_legal
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training.dqn.test_trainer import make
@@ -20,6 +21,7 @@ from training.callbacks.trackers import (
 from training.callbacks.trackers.novelty import Moments
 from training.ppo.trainer import PPOTrainer
 from training.run.checkpoint import CheckpointError
+from training.run.envs import make_engine
 
 
 def walk(engine, trackers, steps, seed=0):
@@ -75,7 +77,8 @@ def test_memory_is_that_of_a_loop_over_lanes(lanes):
 @pytest.mark.parametrize("lanes", [1, 7])
 def test_error_of_distillation_is_divided_by_the_deviation_of_its_returns(lanes):
     engine = Corridor(lanes)
-    rnd = RandomDistillation(engine, weight=2.0, size=4, gamma=0.9, share=1.0, anneal_steps=999)
+    options = {"size": 4, "gamma": 0.9, "share": 1.0, "anneal_steps": 999, "warm_up": 6}
+    rnd = RandomDistillation(engine, weight=2.0, **options)
     returns, every, steps = np.zeros(lanes), [], 0
     predict, errors = rnd._predictor.forward, []
 
@@ -90,15 +93,34 @@ def test_error_of_distillation_is_divided_by_the_deviation_of_its_returns(lanes)
         returns = 0.9 * returns + errors[-1]
         every.extend(returns)
         weight = 2.0 * max(0.0, 1 - steps / 999)
-        expected = weight * errors[-1] / np.sqrt(np.var(every) + 1e-8)
+        paid = steps >= 6 * lanes
+        expected = paid * weight * errors[-1] / np.sqrt(np.var(every) + 1e-8)
         np.testing.assert_allclose(engine.reward - own, expected, rtol=2e-4, atol=1e-5)
         steps += lanes
     assert (errors[-1].mean() < errors[0].mean()) or lanes == 1
 
 
+@pytest.mark.parametrize("lanes", [1, 8])
+def test_the_first_bonus_is_of_the_size_of_those_that_follow(lanes):
+    engine = make_engine("Prospector-v0", lanes)
+    rnd = RandomDistillation(engine)
+    rng, paid = np.random.default_rng(0), []
+    engine.reset_many(seeds=1)
+    before = {name: value.clone() for name, value in rnd._predictor.state_dict().items()}
+    for step in range(300):
+        if step == 128:
+            assert equal(rnd._predictor.state_dict(), before)  # nothing is learnt unpaid
+        actions = sample_legal(engine.mask, rng)
+        engine.step_many(actions)
+        rnd.observe(engine, actions)
+        paid.append(float(rnd.bonus.mean()))
+    assert not any(paid[:128])
+    assert 0 < max(paid[128:]) < 10 * np.mean(paid[128:])
+
+
 def test_what_was_never_seen_is_newer_than_what_was():
     engine = Corridor(8)
-    rnd = RandomDistillation(engine, learning_rate=1e-3, share=0.5)
+    rnd = RandomDistillation(engine, learning_rate=1e-3, share=0.5, warm_up=20)
     rng = np.random.default_rng(0)
     known = np.eye(9, dtype=np.float32)[:4]
     for _ in range(400):
@@ -139,7 +161,7 @@ def all_trackers(engine):
         engine,
         {
             "visits": VisitCounter(engine, lambda seen: seen.obs(0).astype(int), count_bonus=0.1),
-            "rnd": RandomDistillation(engine, size=8),
+            "rnd": RandomDistillation(engine, size=8, warm_up=0),
             "memory": EpisodicMemory(engine, size=8),
         },
     )
@@ -217,6 +239,7 @@ def test_frames_of_bytes_are_numbers_too():
         ({"memory": {"threshold": 0}}, "trackers.memory: threshold=0"),
         ({"memory": {"slots": "many"}}, "trackers.memory.slots='many'"),
         ({"rnd": {"anneal_steps": 0}}, "trackers.rnd: anneal_steps=0"),
+        ({"rnd": {"warm_up": -1}}, "trackers.rnd: warm_up=-1"),
         ({"rnd": {"seed": 3}}, "'trackers.rnd.seed' is not an option"),
     ],
 )

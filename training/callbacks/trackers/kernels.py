@@ -4,10 +4,11 @@ Tables are open addressed with linear probing; ``index[place]`` is the number of
 ``cells[number]`` its key. Their sizes are powers of two.
 """
 
-import numba
 import numpy as np
 
-jit = numba.njit(cache=True, nogil=True)
+from fastenv.notice import cached_njit
+
+jit = cached_njit(nogil=True)
 
 RISE, FALL, CHANGE = 0, 1, 2  # how a value differs from the one at the start of the episode
 LANE_BITS = 23  # a pair is lane << (63 - LANE_BITS) | number of an entry

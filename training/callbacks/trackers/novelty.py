@@ -176,7 +176,9 @@ class RandomDistillation(NoveltyTracker):
 
     Burda et al., Exploration by Random Network Distillation, 2019. The error, a mean of squares, is
     divided by the running deviation of its discounted sum in each lane, which goes on over ends of
-    episodes.
+    episodes. Until both deviations, that of the sum and those of the observations, are known from
+    more than a few decisions, nothing is paid and nothing learnt: the first bonus would be hundreds
+    of times those that follow.
 
     Parameters
     ----------
@@ -187,6 +189,8 @@ class RandomDistillation(NoveltyTracker):
     share : float
         Share of the decisions that are learnt from.
     learning_rate : float
+    warm_up : int
+        Decisions of every lane before the first that is paid.
     """
 
     def __init__(
@@ -198,6 +202,7 @@ class RandomDistillation(NoveltyTracker):
         gamma: float = 0.99,
         share: float = 0.25,
         learning_rate: float = 1e-4,
+        warm_up: int = 128,
         *,
         seed: int = 0,
     ) -> None:
@@ -205,7 +210,9 @@ class RandomDistillation(NoveltyTracker):
         require(0 <= gamma < 1, "gamma", gamma, "from 0 to below 1")
         require(0 < share <= 1, "share", share, "above 0 and at most 1")
         require(learning_rate > 0, "learning_rate", learning_rate, "above 0")
+        require(warm_up >= 0, "warm_up", warm_up, "at least 0")
         self._gamma, self._share = gamma, share
+        self._first_paid = warm_up * engine.num_envs
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed + 1)
             self._predictor = perceptron(self._embedding.size_in, size)
@@ -221,7 +228,8 @@ class RandomDistillation(NoveltyTracker):
     def novelty(self, seen: Tensor) -> Tensor:
         """See :class:`NoveltyTracker`."""
         target = self._embedding.net(seen)
-        drawn = torch.rand(len(seen), generator=self._generator) < self._share
+        pays = self.steps >= self._first_paid
+        drawn = pays & (torch.rand(len(seen), generator=self._generator) < self._share)
         with torch.enable_grad():
             error = (self._predictor(seen) - target).square().mean(1)
             if drawn.any():
@@ -233,7 +241,7 @@ class RandomDistillation(NoveltyTracker):
         self._returns = self._gamma * self._returns + error.double().unsqueeze(1)
         self._spread.add(self._returns)
         found: Tensor = error / (self._spread.var + 1e-8).sqrt()
-        return found
+        return found if pays else torch.zeros_like(found)
 
     def metrics(self) -> dict[str, float]:
         """Return the weight, and the mean error of the last step."""

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, UnknownOptionError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
@@ -106,7 +106,7 @@ def _values(
             continue
         where = f"{option}.{name}"
         if name not in known:
-            raise ConfigError(f"{where!r} is not an option; options: {', '.join(known)}.")
+            raise UnknownOptionError(f"{where!r} is not an option; options: {', '.join(known)}.")
         values[name] = value
         if name in _SOURCES and value is not None:
             values[name] = source_of(engine, value, where)

@@ -20,7 +20,6 @@ from training.callbacks.trackers.base import (
     ended_lanes,
     read,
 )
-from training.run import beta
 from training.run.engine import Engine
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
@@ -142,9 +141,13 @@ class BayesProgressTracker(Tracker):
 
     def intervals(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
         """Return the equal-tailed interval of each event's posterior."""
-        pairs = zip(self.alpha.tolist(), self.beta.tolist(), strict=True)
-        found = [beta.interval(a, b, level) for a, b in pairs]
-        return {event.name: ends for event, ends in zip(self._events, found, strict=True)}
+        from scipy.special import betaincinv  # takes a while to import, and few commands need it
+
+        tail = (1.0 - level) / 2.0
+        low = betaincinv(self.alpha, self.beta, tail)
+        high = 1.0 - betaincinv(self.beta, self.alpha, tail)
+        ends = zip(low.tolist(), high.tolist(), strict=True)
+        return {event.name: pair for event, pair in zip(self._events, ends, strict=True)}
 
     def novelty(self, low: float, high: float) -> float:
         """Return the weight of an exploration bonus: ``high`` as long as no event happens.

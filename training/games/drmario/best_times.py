@@ -21,7 +21,7 @@ import numpy as np
 import fastenv
 from fastenv import BatchEngine
 from fastenv.drmario import tables as t
-from fastenv.errors import FastEnvError
+from fastenv.errors import FastEnvError, show_reason
 from training.run import machine
 from training.run.values import shown
 
@@ -34,32 +34,42 @@ PATIENCE = 30.0  # seconds to wait for another process that writes
 APPLICATION, VERSION = 0x44724D54, 1
 T = TypeVar("T")
 
-SCHEMA = """
-CREATE TABLE clears (
+NAMES = "level, speed, seed, sequence_sig, frames, spawns, updated_at, run_id, trace"
+FIELDS = """
     level INTEGER NOT NULL, speed TEXT NOT NULL, seed INTEGER NOT NULL,
     sequence_sig TEXT NOT NULL,  -- of bottle and pills: first 8 bytes of their SHA-1
     frames INTEGER NOT NULL, spawns INTEGER NOT NULL,
     updated_at TEXT NOT NULL, run_id TEXT NOT NULL,
     trace BLOB NOT NULL,  -- placements, little-endian uint16
-    PRIMARY KEY (level, speed, seed, sequence_sig, trace)
-) STRICT
+"""
+KEY = "(level, speed, seed, sequence_sig, trace)"
+SCHEMA = f"CREATE TABLE clears ({FIELDS} PRIMARY KEY {KEY}) STRICT"
+# What is known and not in the file yet, and together with the file.
+NOTED = f"""
+CREATE TEMP TABLE noted (number INTEGER PRIMARY KEY AUTOINCREMENT, {FIELDS} UNIQUE {KEY}) STRICT
+"""
+EVERY = f"""
+CREATE TEMP VIEW every AS SELECT {NAMES} FROM noted UNION ALL SELECT {NAMES} FROM main.clears
+WHERE {KEY} NOT IN (SELECT level, speed, seed, sequence_sig, trace FROM noted)
 """
 INDEX = "CREATE INDEX by_time ON clears (level, speed, seed, sequence_sig, frames, spawns)"
-UPSERT = """
-INSERT INTO clears VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id
-"""
+UPDATE = "ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id"
+NOTE = f"INSERT INTO noted ({NAMES}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {UPDATE}"
+WRITE = f"INSERT INTO clears SELECT {NAMES} FROM noted WHERE number <= ? {UPDATE}"
+FORGET = "DELETE FROM noted WHERE number <= ?"
+LAST = "SELECT coalesce(max(number), 0) FROM noted"
+GAMES = "SELECT DISTINCT level, speed, seed, sequence_sig FROM noted WHERE number <= ?"
 TRIM = """
-DELETE FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
-    SELECT trace FROM clears WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
+DELETE FROM {0} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
+    SELECT trace FROM {1} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
     ORDER BY frames, spawns, trace LIMIT ?5
 )
 """
-HAS = "SELECT 1 FROM clears WHERE (level, speed, seed, sequence_sig, trace) = (?, ?, ?, ?, ?)"
-BEST = "SELECT min({}) FROM clears WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
+HAS = f"SELECT 1 FROM every WHERE {KEY} = (?, ?, ?, ?, ?)"
+BEST = "SELECT min({}) FROM every WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
 MEASURES = ("frames", "spawns")
-TOP = """
-SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM clears
+CLEAR = "SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM"
+TOP = f"""{CLEAR} every
 WHERE level = ? AND speed = ? AND (?3 IS NULL OR seed = ?3)
 ORDER BY frames, spawns, seed, trace LIMIT ?4
 """
@@ -126,6 +136,8 @@ class BestTimes:
     def __init__(self, path: Path, keep: int = KEEP) -> None:
         _require(_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
         self.path, self.keep = path, keep
+        if path.exists() and not path.is_file():
+            raise RecordError(f"{path} cannot be used as a store of times: it is no regular file.")
         with self._named():
             self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._prepare()
@@ -143,6 +155,9 @@ class BestTimes:
                 raise RecordError(f"{self.path} is a database, but no store of times.")
         _patiently(lambda: self._file.execute("PRAGMA journal_mode = WAL"))
         self._file.execute("PRAGMA synchronous = NORMAL")
+        self._file.execute("PRAGMA temp_store = MEMORY")
+        self._file.execute(NOTED)
+        self._file.execute(EVERY)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -161,15 +176,15 @@ class BestTimes:
         """Name the file in what SQLite refuses."""
         try:
             yield
-        except sqlite3.Error as error:
-            message = f"{self.path} cannot be used as a store of times: {error}."
+        except (sqlite3.Error, UnicodeError) as error:  # texts, and messages about a schema
+            message = f"{self.path} cannot be used as a store of times: {show_reason(error)}."
             raise RecordError(message) from error
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
         """Have all of a block written, or nothing."""
         with self._named():
-            self._file.execute("BEGIN IMMEDIATE")
+            self._file.execute(begin)
             try:
                 yield
                 self._file.execute("COMMIT")
@@ -197,19 +212,58 @@ class BestTimes:
         RecordError
             One is no clear or does not replay; nothing is written.
         """
+        rows = self._rows(clears, run_id)
+        with self._writing():
+            new = self._note(rows)
+            self._write(MOST)
+            return new
+
+    def note(self, clears: Sequence[Clear], run_id: str = "") -> int:
+        """Know clears in this object alone until :meth:`write`; else as :meth:`add`.
+
+        A training that is killed goes back to its last checkpoint; a file cannot.
+        """
+        rows = self._rows(clears, run_id)
+        with self._writing("BEGIN"):  # in memory
+            return self._note(rows)
+
+    def noted(self) -> tuple[list[Clear], int]:
+        """Return the clears that are noted and not written, and a number for :meth:`write`."""
+        with self._named():
+            rows = self._file.execute(f"{CLEAR} noted ORDER BY number").fetchall()
+            return [self._clear(*row) for row in rows], self._one(LAST)
+
+    def write(self, until: int) -> None:
+        """Store the clears that were noted before :meth:`noted` returned this number."""
+        with self._writing():
+            self._write(until)
+
+    def _rows(self, clears: Sequence[Clear], run_id: str) -> list[tuple[Any, ...]]:
+        """Play clears again; return their rows in the table."""
         _require(isinstance(run_id, str), "run_id", run_id, "a text")
         signatures, now = replay(clears), machine.now()
+        return [
+            (*(c.level, c.speed, c.seed, signature, c.frames, c.spawns, now, run_id),
+             np.array(c.trace, "<u2").tobytes())
+            for c, signature in zip(clears, signatures, strict=True)
+        ]  # fmt: skip
+
+    def _note(self, rows: Sequence[tuple[Any, ...]]) -> int:
         keys = []
-        with self._writing():
-            for clear, signature in zip(clears, signatures, strict=True):
-                game = (clear.level, clear.speed, clear.seed, signature)
-                trace = np.array(clear.trace, "<u2").tobytes()
-                values = (*game, clear.frames, clear.spawns, now, run_id, trace)
-                if not self._has(*game, trace):
-                    keys.append((*game, trace))
-                self._file.execute(UPSERT, values)
-                self._file.execute(TRIM, (*game, self.keep))
-            return sum(self._has(*key) for key in dict.fromkeys(keys))
+        for row in rows:
+            game, key = row[:4], (*row[:4], row[-1])
+            if not self._has(*key):
+                keys.append(key)
+            self._file.execute(NOTE, row)
+            self._file.execute(TRIM.format("noted", "every"), (*game, self.keep))
+        return sum(self._has(*key) for key in dict.fromkeys(keys))
+
+    def _write(self, until: int) -> None:
+        games = self._file.execute(GAMES, (until,)).fetchall()
+        self._file.execute(WRITE, (until,))
+        self._file.execute(FORGET, (until,))
+        for game in games:
+            self._file.execute(TRIM.format("clears", "clears"), (*game, self.keep))
 
     def _has(self, *key: Any) -> bool:
         return self._file.execute(HAS, key).fetchone() is not None
@@ -253,14 +307,25 @@ class BestTimes:
         _require(_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
         with self._named():
             rows = self._file.execute(TOP, (level, speed, seed, count)).fetchall()
-        found = []
-        for level, name, number, frames, spawns, trace, signature, run_id in rows:
-            if not isinstance(trace, bytes) or len(trace) % 2:
-                game = f"level {level}, {name}, seed {number}"
-                raise RecordError(f"{self.path} is damaged: a clear of {game} has no whole trace.")
-            actions = tuple(np.frombuffer(trace, "<u2").tolist())
-            found.append(Clear(level, name, number, frames, spawns, actions, signature, run_id))
-        return found
+        return [self._clear(*row) for row in rows]
+
+    def _clear(
+        self,
+        level: int,
+        speed: str,
+        seed: int,
+        frames: int,
+        spawns: int,
+        trace: bytes,
+        signature: str,
+        run_id: str,
+    ) -> Clear:
+        """Return the clear of a row."""
+        if not isinstance(trace, bytes) or len(trace) % 2:
+            game = f"level {level}, {speed}, seed {seed}"
+            raise RecordError(f"{self.path} is damaged: a clear of {game} has no whole trace.")
+        actions = tuple(np.frombuffer(trace, "<u2").tolist())
+        return Clear(level, speed, seed, frames, spawns, actions, signature, run_id)
 
     def best(self, level: int, speed: str, seed: int) -> Clear | None:
         """Return the fastest clear of a seed, None without one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fastenv import BatchEngine
 from fastenv.drmario.config import DrMarioConfig
@@ -14,6 +15,7 @@ from training.run.envs import with_defaults
 from training.run.values import require
 
 FLOOR = 0.1  # quantile of the best times of a level's games: the minimum is luck
+COLUMNS = ("level", "speed", "seed", "frames", "spawns", "trace")  # of a clear in a checkpoint
 SAME = ("extended_inputs", "first_frame", "intro_frames")  # options that records do without
 
 
@@ -42,6 +44,7 @@ class StoreOfRun:
             require(value == usual, f"env_options.{name}", value, f"{usual} with best_times")
         self._store, self._run = BestTimes(path), run
         self._noted: list[Clear] = []
+        self._until = 0
 
     def note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
         """Take in an episode that has just ended in a lane, if its bottle is empty."""
@@ -56,9 +59,25 @@ class StoreOfRun:
         self._noted.append(Clear(level, speed, seed, frames, spawns, tuple(actions)))
 
     def store(self) -> int:
-        """Play what was noted again and write it; return how many clears are new."""
+        """Play what was noted again and know it from now on; return how many clears are new."""
         noted, self._noted = self._noted, []
-        return self._store.add(noted, self._run) if noted else 0
+        return self._store.note(noted, self._run) if noted else 0
+
+    def state(self) -> list[Any]:
+        """Return the clears that are known and not in the file yet, as JSON values."""
+        noted, self._until = self._store.noted()
+        return [[getattr(clear, name) for name in COLUMNS] for clear in noted]
+
+    def saved(self) -> None:
+        """Write the clears that :meth:`state` returned last to the file."""
+        self._store.write(self._until)
+
+    def restore(self, state: list[Any]) -> None:
+        """Play what :meth:`state` had returned again, and write it to the file."""
+        clears = (dict(zip(COLUMNS, values, strict=True)) for values in state)
+        noted = [Clear(**{**clear, "trace": tuple(clear["trace"])}) for clear in clears]
+        if noted:
+            self._store.add(noted, self._run)
 
     def floor(self, engine: BatchEngine, budget: str) -> float | None:
         """Return the lowest tenth of the best of the level's games, in frames or spawns."""

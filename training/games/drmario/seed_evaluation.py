@@ -397,5 +397,5 @@ def pyarrow_modules() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise ImportError("Parquet needs pyarrow: pip install 'fastenv[parquet]'.") from error
+        raise ImportError("Parquet needs pyarrow: pip install '.[parquet]'.") from error
     return pyarrow, pyarrow.parquet

@@ -76,7 +76,7 @@ class Prospector(GameTraining):
     protocol = "training.games.prospector.evaluation"
 
     def config(self, env: str, trainer: str) -> str | None:
-        """Return the file with what keeps an agent from cashing out at once."""
+        """Return the file that holds cashing out back for a while; see docs/prospector.md."""
         return "prospector.yaml"
 
     def elapsed(self, engine: Engine) -> np.ndarray:

@@ -23,10 +23,12 @@ from training.games.skullking.pair import DECODED
 from training.games.skullking.players import match_policy, tier_of, who_plays
 from training.games.skullking.playing import (
     compare_goals,
+    games_of,
     match_engine,
     play_matches,
     players_of,
 )
+from training.logs.run_data import opponents_in_words
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.games import GameTraining
@@ -172,7 +174,7 @@ def _print_matches(
     options: EvaluationConfig,
     found: dict[str, Any],
 ) -> None:
-    games = -(-options.games // 4) * 4
+    games = games_of(trained.config, options.games)
     caption = (
         f"{AGENT}: {who_plays(trained, options.bids)}. Official points of a whole game; "
         "margin: points minus those of the mean opponent; 95 % intervals over deals; shared wins "
@@ -182,7 +184,8 @@ def _print_matches(
     title = f"{name}: {games:,} games a row on the same deals, every seat in turn"
     console.print(tables.match_table(found, title, caption))
     last = list(found)[-1]
-    by_round = f"{AGENT} against {tables.table_of(last)}, round by round"
+    seats = opponents_in_words(last, players_of(trained.config))
+    by_round = f"{AGENT} against {seats}, round by round"
     console.print(tables.round_table(found[last][AGENT], by_round))
     shaped = found[last][AGENT]["shaped_return"]
     console.print(
@@ -228,14 +231,13 @@ def _reward_table() -> str:
 def _match_record(
     trained: Trained, options: EvaluationConfig, found: dict[str, Any]
 ) -> dict[str, Any]:
-    players = players_of(trained.config)
-    deals = -(-options.games // players)
+    players, games = players_of(trained.config), games_of(trained.config, options.games)
     return {
         "protocol": "duplicate deals, agent in every seat",
         "env": matches.ENV,
         "players": players,
-        "deals": deals,
-        "games": deals * players,
+        "deals": games // players,
+        "games": games,
         "first_seed": MATCH_SEEDS + options.seed,
         "trained_plays": who_plays(trained, options.bids),
         "shaped_return_is": _reward_table() + "; not a measure of strength",

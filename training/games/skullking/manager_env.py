@@ -92,7 +92,8 @@ class ManagerEnv:
         All zero: the Manager sees nothing behind the last round of an episode.
     tau : ndarray of int32, shape (n,)
         One and the cards played; information only, since discounts are per bid.
-    ep_return, ep_length : ndarray of float64 and int32, shape (n,)
+    ep_return, ep_length, ep_frames : ndarray of float64, int32 and int32, shape (n,)
+        Frames are bids.
     info, final_info : dict of str to ndarray, shape (n,)
         The round that the last step has played, in ``info`` or, where it ended the episode, in
         ``final_info``; there ``info["ended_round"]`` is 0.
@@ -115,6 +116,7 @@ class ManagerEnv:
         self.reward = np.zeros(n, np.float32)
         self.terminated, self.truncated = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
         self.tau, self.ep_length = np.ones(n, np.int32), np.zeros(n, np.int32)
+        self.ep_frames = self.ep_length
         self.ep_return = np.zeros(n)
         self._running_return, self._running_length = np.zeros(n), np.zeros(n, np.int32)
         columns = {name: np.zeros(n, np.float32) for name in ("reward_shaped", *_POINTS)}

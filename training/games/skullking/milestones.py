@@ -10,7 +10,6 @@ new checkpoints play, so a run can be followed while it removes its old ones.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -197,7 +196,7 @@ def _entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str
 def _played_before(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the checkpoints of an earlier ``milestones.json`` with the same options, by name."""
     try:
-        record = json.loads((run.path / FILE).read_text(encoding="utf-8"))
+        record = files.read_json(run.path / FILE)
         same = all(record[key] == value for key, value in asked.items())
         same = same and record["config_sha256"] == run.config.sha256()
         entries = record["checkpoints"] if same else []

@@ -14,7 +14,7 @@ from typing import Any
 from rich.table import Table
 
 from fastenv.errors import ConfigError
-from training.evaluation.over_seeds import over_seeds
+from training.evaluation.over_seeds import half_width, over_seeds
 from training.games.skullking.milestones import MILESTONES, TIMES, duration, shown
 
 _AT = ("steps", *TIMES)
@@ -35,7 +35,7 @@ def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         ``seeds``; ``milestones``, of each name ``reached``, in how many trainings, and the
         ``median`` and ``range`` of ``steps``, ``wall_s`` and ``cpu_s`` where all have reached it,
         None elsewhere, and ``last``: the mean over trainings at the last checkpoint with its 95 %
-        t interval.
+        interval, of trainings and of the deals that all have played.
 
     Raises
     ------
@@ -55,17 +55,18 @@ def summary(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         there = [r["milestones"][name] for r in records if r["milestones"][name] is not None]
         whole = len(there) == len(records)
         least, most = (-math.inf, math.inf) if milestone.measure == "margin" else (0.0, 1.0)
-        last = [record["checkpoints"][-1]["results"][name][0] for record in records]
+        results = [record["checkpoints"][-1]["results"][name] for record in records]
+        last, shared = [found[0] for found in results], [half_width(found) for found in results]
         found[name] = {
             "reached": len(there),
             **{key: _spread([t[key] for t in there]) if whole else None for key in _AT},
-            "last": over_seeds(last, least, most).to_list(),
+            "last": over_seeds(last, least, most, shared).to_list(),
             "last_by_seed": last,
         }
     return {
         "seeds": seeds,
         "steps": [record["checkpoints"][-1]["steps"] for record in records],
-        "intervals": "at the last checkpoint: 95 %, Student's t over trainings",
+        "intervals": "at the last checkpoint: 95 %, of trainings (Student's t) and deals together",
         "milestones": found,
     }
 
@@ -83,8 +84,8 @@ def table(found: Mapping[str, Any]) -> Table:
     count = len(found["seeds"])
     made = Table(
         title=f"Milestones over {count} training seeds: medians with ranges",
-        caption="At the last checkpoint: means over trainings with 95 % t intervals, at "
-        f"{min(found['steps']):,} decisions.",
+        caption="At the last checkpoint: means over trainings with 95 % intervals of trainings and "
+        f"deals together, at {min(found['steps']):,} decisions.",
         title_justify="left",
         caption_justify="left",
     )

@@ -26,12 +26,18 @@ def players_of(config: RunConfig) -> int:
     return int(config.env_options.get("num_players", 4))
 
 
+def games_of(config: RunConfig, at_least: int) -> int:
+    """Return how many games a run's agent plays if it is to play so many: in every seat equally."""
+    players = players_of(config)
+    return -(-at_least // players) * players
+
+
 def match_engine(config: RunConfig, opponents: str, games: int) -> BatchEngine:
-    """Return an engine for so many games of a run's agent, at least, in every seat equally."""
+    """Return an engine for so many games of a run's agent, at least; see :func:`games_of`."""
     players = players_of(config)
     extended = config.env_options.get("obs_ext")
     shared = {"obs_ext": extended} if extended else {}
-    return matches.match_engine(-(-games // players), opponents, players, shared)
+    return matches.match_engine(games_of(config, games) // players, opponents, players, shared)
 
 
 def play_matches(

@@ -31,11 +31,6 @@ ABILITY_ROWS = (
 )
 
 
-def table_of(opponents: str) -> str:
-    """Return how an opponent set is spoken of; a mixed one is no bot three times."""
-    return opponents if opponents == "mixed" else f"3 x {opponents}"
-
-
 def match_table(
     results: Mapping[str, Mapping[str, Mapping[str, Interval]]], title: str, caption: str
 ) -> Table:

@@ -173,7 +173,7 @@ class NativeConfig:
     obs_device : {"auto", "cpu"}
         ``cpu`` keeps observations in host memory and brings each minibatch to the device.
     timers : bool
-        Split the time of an iteration by phase; on CUDA this waits for the device at each boundary.
+        Split the time of an iteration by phase; on CUDA (untested) each boundary waits for it.
     diagnostics : int
         Iterations from one look at the layers to the next, see :mod:`training.ppo.diagnostics`; 0
         for none.

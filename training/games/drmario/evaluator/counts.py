@@ -8,10 +8,10 @@ name in them.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from fastenv.drmario import tables as t
+from fastenv.notice import cached_njit
 from training.games.drmario.evaluator.situations import UNKNOWN
 
 _LINES = tuple(
@@ -69,7 +69,7 @@ def mirrored(numbers: np.ndarray) -> np.ndarray:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _count(
     boards,  # IN uint8 (n, 128)
     pills,  # IN uint8 (n, 2), raw colours
@@ -87,7 +87,7 @@ def _count(
                 _count_line(board, tops, pill, row * _COLUMNS + column, _COLUMNS, numbers)
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _count_columns(
     board,  # IN uint8 (128,)
     tops,  # OUT int64 (8,), the highest rows that are not free
@@ -119,7 +119,7 @@ def _count_columns(
         numbers[at + 7 + column] = height
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _count_line(
     board,  # IN uint8 (128,)
     tops,  # IN int64 (8,)

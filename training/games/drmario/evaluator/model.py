@@ -11,15 +11,17 @@ import numpy as np
 import torch
 
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, FileError, show_reason
+from fastenv.files import open_regular, parse_json
 from training.games.drmario.evaluator.counts import counted
 from training.games.drmario.evaluator.net import UNIT, EvaluatorNet
 from training.games.drmario.evaluator.risk import Measure
 from training.games.drmario.evaluator.situations import OBSERVATION
 from training.run import files
-from training.run.values import build, require
+from training.run.values import build, require, shown
 
 FORMAT = "fastenv-drmario-evaluator"
+MOST = 1 << 27  # bytes of a file
 
 
 @dataclass(frozen=True)
@@ -147,15 +149,16 @@ def load(path: Path) -> Evaluator:
     """
     library = safetensors()
     allowed = "a file that training.evaluator has written"
-    require(path.is_file(), "evaluator", str(path), allowed)
     try:
-        with library.safe_open(path, "pt") as file:
+        with open_regular(path, MOST), library.safe_open(path, "pt") as file:
             found = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         require(found.get("format") == FORMAT, "evaluator", str(path), allowed)
-        values = json.loads(found["head"])
+        values = parse_json(found["head"], "its head")
+    except FileError as error:
+        raise ConfigError(f"evaluator={shown(str(path))} is not possible: {error}") from error
     except (library.SafetensorError, KeyError, ValueError, OSError) as error:
-        raise ConfigError(f"{path} is no evaluator: {' '.join(str(error).split())}") from error
+        raise ConfigError(f"{path} is no evaluator: {show_reason(error)}.") from error
     try:
         head = build(Head, values, "")
     except ConfigError as error:
@@ -164,8 +167,7 @@ def load(path: Path) -> Evaluator:
     try:
         net.load_state_dict({name: value.float() for name, value in tensors.items()})
     except RuntimeError as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"{path} holds another network: {reason}") from error
+        raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
     finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
     require(finite, "evaluator", str(path), "a network of finite numbers")
     return Evaluator(head, net, str(path))
@@ -189,5 +191,5 @@ def safetensors() -> Any:
         import safetensors
         import safetensors.torch
     except ImportError as error:
-        raise ImportError("Evaluators need safetensors: pip install 'fastenv[train]'.") from error
+        raise ImportError("Evaluators need safetensors: pip install '.[train]'.") from error
     return safetensors

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from fastenv.notice import cached_njit
 
-@numba.njit(cache=True, nogil=True, inline="always")
+
+@cached_njit(nogil=True, inline="always")
 def _between(
     image,  # IN float32 or uint8 (H, W, 3)
     x,  # IN float32, in pixels from the middle of the first
@@ -43,7 +44,7 @@ def _between(
     return red, green, blue, inside
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def sample(
     images,  # IN float32 (n, H, W, 3)
     points,  # IN float32 (1 or n, k, 2), right and down
@@ -65,7 +66,7 @@ def sample(
             out[n, k, 0], out[n, k, 1], out[n, k, 2] = red, green, blue
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def halve(
     images,  # IN float32 (n, H, W, 3)
     out,  # OUT float32 (n, H // 2, W // 2, 3)
@@ -81,7 +82,7 @@ def halve(
                     own[column, i] = four * np.float32(0.25)
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def place(
     picture,  # IN uint8 (H, W, 3)
     back,  # IN float32 (2, 2), from the frame to the picture
@@ -107,7 +108,7 @@ def place(
                 out[row, 3 * column + i] = value + (np.float32(1) - inside) * ground[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def develop(
     placed,  # IN float32 (rows, 3 * columns)
     weights,  # IN float32 (2 * reach + 1,), of the blur

@@ -20,7 +20,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from fastenv.errors import FastEnvError
+from fastenv.errors import FastEnvError, FileError, show_reason
+from fastenv.files import open_regular
 from training.games.drmario.reader import camera, kernels, seen
 from training.games.drmario.reader.seen import CELLS, CLASSES, MIDDLES, Reading
 from training.run import files
@@ -29,6 +30,7 @@ from training.run.values import require
 # Rows and columns of frames that are read. A picture alone is put into the middle of a frame.
 SIZES = (camera.FRAME, camera.PICTURE)
 FORMAT = {"format": "fastenv-reader", "version": "1"}
+MOST = 1 << 27  # bytes of a file
 ROUNDS = 3  # how often it is looked where the picture lies
 COARSE = 4  # pixels of a frame a pixel of what that is seen in
 UNITS = 16.0  # pixels of a frame that count as 1 in what is off
@@ -227,18 +229,16 @@ def load_reader(path: str | Path) -> tuple[Reader, str]:
         It is no such file, or of another network.
     """
     reader = Reader()
-    if not Path(path).is_file():
-        raise ReaderError(f"{path} cannot be read as a network: it is no file.")
     try:
-        with safe_open(path, "pt") as file:
+        with open_regular(path, MOST), safe_open(path, "pt") as file:
             about = file.metadata() or {}
             if {name: about.get(name) for name in FORMAT} != FORMAT:
                 raise ReaderError(f"{path} is no network that reads frames, or of another version.")
             names = file.keys()
             reader.load_state_dict({name: file.get_tensor(name).float() for name in names})
-    except (SafetensorError, RuntimeError, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise ReaderError(f"{path} cannot be read as a network: {reason}") from error
+    except (SafetensorError, RuntimeError, OSError, FileError) as error:
+        reason = show_reason(error)
+        raise ReaderError(f"{path} cannot be read as a network: {reason}.") from error
     if not all(bool(value.isfinite().all()) for value in reader.state_dict().values()):
         raise ReaderError(f"{path} cannot be read as a network: its numbers are not all finite.")
     return reader.eval(), about.get("trained", "{}")

@@ -41,7 +41,7 @@ def view(args: argparse.Namespace) -> None:
     try:
         from training.games.drmario.viewer.app import Viewer
     except ImportError as error:
-        raise ImportError("The viewer needs Textual: pip install 'fastenv[viewer]'.") from error
+        raise ImportError("The viewer needs Textual: pip install '.[viewer]'.") from error
     from training.games.drmario.best_times import BestTimes
     from training.games.drmario.viewer import sources
     from training.games.drmario.viewer.panels import Training

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.notice import cached_njit
 from fastenv.skullking.blocks_round import ability_values
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.layout import layout
@@ -137,7 +137,7 @@ def _tables(game: SkullKingConfig) -> Tables:
     return Tables(np.array(tricks), np.array(bet), np.array(ability))
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _find_rounds(
     fresh,  # IN bool (N,): the first observation begins a round
     done,  # IN bool (T, N)
@@ -160,7 +160,7 @@ def _find_rounds(
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _relabel_rounds(
     rounds,  # IN int64 (R, 3)
     obs,  # IN float32 (T + 1, N, D)
@@ -207,12 +207,12 @@ def _relabel_rounds(
             ret_out[back] = ret
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@cached_njit(nogil=True, inline="always")
 def _tenths(x):
     return int(10.0 * x + 0.5)
 
 
-@numba.njit(cache=True, nogil=True)
+@cached_njit(nogil=True)
 def _write_goal(goal, won, left, good, at, ability, obs_out):
     """Write what an observation shows of a goal; sums and quotients are those of the reference."""
     wanted, most = goal - won, len(ability) // 2

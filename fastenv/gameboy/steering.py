@@ -1,0 +1,54 @@
+"""How a person plays an environment: a key a step, at the speed of the console."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+
+from fastenv.gameboy.common import Common
+from fastenv.gameboy.render import display, text_of, title
+from fastenv.gameboy.tables import CLOCK, FRAME
+from fastenv.keys import ENTER
+
+# The keys of a terminal by the button that they press, and what they are called.
+_PAD = ("up", "down", "left", "right")
+_KEYS = {
+    **{name: (name,) for name in _PAD},
+    **{"a": ("x",), "b": ("z",), "start": (ENTER,), "select": ("\x7f", "\b"), "noop": (".",)},
+}
+_CALLED = {"a": "x: A", "b": "z: B", "start": "Enter: Start", "select": "Backspace: Select"}
+_AROUND = 4  # lines: title, blank, keys, and the one that the cursor stands on
+
+
+class ButtonSteering:
+    """A key is pressed for one step; a step without a key has no button.
+
+    Parameters
+    ----------
+    row : record of a lane
+    common : Common
+        Says which buttons there are; those that are not allowed have no key.
+    """
+
+    idle: int | None = 0
+
+    def __init__(self, row: np.void, common: Common) -> None:
+        self.row, self.common = row, common
+        config = common.config
+        self.frame_time = config.frames_per_step * FRAME / CLOCK
+        there_are = {name: k for k, name in enumerate(config.actions) if config.is_allowed(k)}
+        self._actions = {key: k for name, k in there_are.items() for key in _KEYS[name]}
+        called = ["arrows: move"] if any(name in there_are for name in _PAD) else []
+        called += [text for name, text in _CALLED.items() if name in there_are]
+        self.keys = "   ".join([*called, ".: wait", "q: leave"])
+
+    def press(self, key: str) -> int | None:
+        """Return the action of a key, None of one that has none."""
+        return self._actions.get(key)
+
+    def text(self) -> str:
+        """Return the display, as large as the terminal has room for."""
+        columns, lines = shutil.get_terminal_size()
+        picture = text_of(display(self.row, self.common), columns, lines - _AROUND)
+        return "\n".join([title(self.row), *picture])

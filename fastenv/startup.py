@@ -1,0 +1,37 @@
+"""What is done before anything else is imported: Ctrl-C ends a command that is only starting.
+
+While Python imports this package for ``python -m fastenv`` or ``python -m fastenv.gameboy.play``,
+which takes a good part of a second, ``sys.argv[0]`` is ``-m``. An interrupt would then show where
+in the imports of the libraries it came. Commands that tidy up call :func:`take_interrupts` when
+they begin. Programs of others that import this package keep their interrupts.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from itertools import pairwise
+
+
+def end_by_interrupts() -> None:
+    """Let Ctrl-C end the process at once if it is a command of ours that starts."""
+    starting = sys.argv[:1] == ["-m"] and _module().split(".")[0] == "fastenv"
+    if starting and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _module() -> str:
+    """Return what stands behind the interpreter's ``-m``, glued to it or not."""
+    for option, value in pairwise([*sys.orig_argv[1:], ""]):
+        if option.startswith("-m"):
+            return option[2:] or value
+    return ""
+
+
+def take_interrupts() -> None:
+    """Let Ctrl-C be a ``KeyboardInterrupt`` again, so that a command can tidy up."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+end_by_interrupts()

@@ -1,0 +1,85 @@
+"""As long as no record of ``make gpu-check`` is committed, what mentions CUDA says "untested"."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "RUNS.md", *(ROOT / "docs").glob("*.md")]
+MODULES = [path for name in ("fastenv", "training") for path in sorted((ROOT / name).rglob("*.py"))]
+HEADS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def is_record(path: Path) -> bool:
+    """Tell whether a file is a record of a check of a device that passed, of a clean commit."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return (
+        isinstance(found, dict)
+        and found.get("kind") == "gpu check"
+        and found.get("tests_passed") is True
+        and found.get("dirty") is False
+    )
+
+
+CHECKED = any(is_record(path) for path in (ROOT / "benchmarks").glob("*.json"))
+
+
+def sections(path: Path) -> Iterator[str]:
+    """Yield the parts of a page, each from one heading to the next."""
+    yield from re.split(r"^(?=#+ )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def strings(path: Path) -> Iterator[str]:
+    """Yield docstrings that name CUDA, and messages that do so other than to say there is none."""
+    text = path.read_text(encoding="utf-8")
+    if "cuda" not in text.lower():
+        return  # most files: to parse them takes long
+    tree = ast.parse(text)
+    docstrings = {
+        id(node.body[0]): node for node in ast.walk(tree) if isinstance(node, HEADS) and node.body
+    }
+    inside: set[int] = set()
+    for node in ast.walk(tree):
+        if id(node) in docstrings and isinstance(node, ast.Expr):
+            text = ast.get_docstring(docstrings[id(node)])
+            inside.add(id(node.value))
+            if text and re.search(r"\bcuda\b", text, re.IGNORECASE):
+                yield text
+        elif isinstance(node, ast.JoinedStr):
+            parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
+            inside.update(id(part) for part in node.values)
+            yield from message("...".join(map(str, parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from message("" if id(node) in inside else node.value)
+
+
+def message(text: str) -> Iterator[str]:
+    """Yield a text if it names a CUDA device as something there is or may be."""
+    if re.search(r"(?<!no )(?<!finds \.\.\. )\bCUDA\b|\bcpu or cuda\b", text) and " " in text:
+        yield text
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_sections_that_mention_a_device_say_that_it_is_untested(path: Path) -> None:
+    for text in sections(path):
+        if re.search(r"\bCUDA\b|\bGPUs?\b", text):
+            assert ("untested" in text) != CHECKED, text.splitlines()[0]
+
+
+def test_docstrings_and_messages_say_that_cuda_is_untested() -> None:
+    found = [(path, text) for path in MODULES for text in strings(path)]
+    assert len(found) > 10
+    for path, text in found:
+        assert ("untested" in text) != CHECKED, f"{path.relative_to(ROOT)}: {text}"
+
+
+def test_a_record_of_a_check_would_be_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "gpu.json"
+    record = {"kind": "gpu check", "tests_passed": True, "dirty": False}
+    for change, noticed in ({}, True), ({"tests_passed": None}, False), ({"dirty": True}, False):
+        path.write_text(json.dumps(record | change))
+        assert is_record(path) is noticed

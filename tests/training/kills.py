@@ -1,0 +1,306 @@
+"""Trainings that are killed at any moment and gone on with, beside the same ones left alone.
+
+A child process is forked from a server that has imported everything, so that a tiny run takes less
+than a second. In it the moments are counted at which a run does something that stays: files that
+are opened to be written, renamed or removed, lines of logs, statements of SQLite, and steps of the
+lanes. At the chosen one the process ends, as by SIGKILL: nothing is flushed, nothing is closed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import pydoc
+import sqlite3
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from training.run import checkpoint
+from training.run.jsonl import JsonLines
+from training.run.loop import Loop
+from training.run.writer import CheckpointWriter
+from training.train import main
+
+KILLED = 77
+CLOCK = (
+    *("time", "wall_s", "sps", "sps_cpu", "phases", "env_step", "mem", "duration_s", "updated_at"),
+    *("config", "config_sha256", "versions", "host", "git_rev", "dirty", "timestamp", "created"),
+)
+ABOUT_THE_PROCESS = ("start", "resume", "checkpoint", "stopped", "end")  # events
+LEFT_OUT = ("config.json", ".lock", "mailbox.pt", "tb", "checkpoints")
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A training that is killed.
+
+    Parameters
+    ----------
+    config : mapping
+    patches : mapping of str to value
+        Attributes of modules and classes, by their paths, as a tiny run needs them.
+    stores : tuple of str
+        SQLite files that it writes beside its folder, and their tables.
+    """
+
+    config: Mapping[str, Any]
+    patches: Mapping[str, Any] = field(default_factory=dict)
+    stores: tuple[tuple[str, str], ...] = ()
+
+
+class Moments:
+    """Counts the moments of a process, and ends it at one of them.
+
+    Parameters
+    ----------
+    folder : Path
+        What is written below it counts.
+    last : int or None
+        Number of the moment at which the process ends.
+    """
+
+    def __init__(self, folder: Path, last: int | None) -> None:
+        self._folder, self._last = str(folder), last
+        self._lock = threading.Lock()
+        self.names: list[str] = []
+
+    def pass_by(self, name: str) -> None:
+        with self._lock:
+            if self._last is not None and len(self.names) == self._last:
+                os._exit(KILLED)
+            self.names.append(name)
+
+    def hear(self, event: str, args: tuple[Any, ...]) -> None:
+        """Be the audit hook of the interpreter."""
+        if event == "open" and isinstance(args[2], int) and not args[2] & WRITES:
+            return
+        if event not in ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir"):
+            return
+        if isinstance(args[0], str | os.PathLike) and self._folder in os.fspath(args[0]):
+            self.pass_by(f"{event} {Path(args[0]).name}")
+
+    def listen(self) -> None:
+        """Count from now on."""
+        sys.addaudithook(self.hear)
+        passing = self
+
+        def before(owner: type, method: str) -> None:
+            original = getattr(owner, method)
+
+            def counted(self: Any, *args: Any, **options: Any) -> Any:
+                passing.pass_by(f"{owner.__name__}.{method}")
+                return original(self, *args, **options)
+
+            setattr(owner, method, counted)
+
+        before(Loop, "step")
+        before(JsonLines, "write")
+
+        class Connection(sqlite3.Connection):
+            def execute(self, *args: Any) -> Any:
+                passing.pass_by(f"SQLite {args[0].split()[0]}")
+                return super().execute(*args)
+
+        connect = sqlite3.connect
+        sqlite3.connect = lambda *a, **o: connect(*a, **(o | {"factory": Connection}))
+
+
+def write_late() -> None:
+    """Write every checkpoint as late as a slow disk might, when somebody waits for it."""
+    start, written, close = CheckpointWriter.start, CheckpointWriter.written, CheckpointWriter.close
+    waited: dict[CheckpointWriter, threading.Event] = {}
+
+    def start_late(self: CheckpointWriter, steps: int, write: Any) -> None:
+        asked = waited[self] = threading.Event()
+        start(self, steps, lambda: asked.wait() and write())
+
+    def release(self: CheckpointWriter) -> None:
+        if self in waited:
+            waited[self].set()
+
+    def written_late(self: CheckpointWriter, wait: bool = False) -> int | None:
+        if wait:
+            release(self)
+        return written(self, wait)
+
+    def close_late(self: CheckpointWriter) -> None:
+        release(self)
+        close(self)
+
+    CheckpointWriter.start, CheckpointWriter.written = start_late, written_late
+    CheckpointWriter.close = close_late
+
+
+def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) -> None:
+    """Train in this process, which ends with it; the moments go to a file if none is the last."""
+    os.chdir(folder)
+    said = os.open("said.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    for path, value in kind.patches.items():
+        owner, _, name = path.rpartition(".")
+        setattr(pydoc.locate(owner), name, value)
+    Path("given.json").write_text(json.dumps(kind.config))
+    moments = Moments(folder, last)
+    if late:
+        write_late()
+    moments.listen()
+    flags = ["--resume"] if resume else ["--config", "given.json"]
+    status = main([*flags, "--runs", str(folder), "--name", "run", "--no-evaluation"])
+    if last is None:
+        names, moments._folder = moments.names, "nothing more"
+        Path("moments.json").write_text(json.dumps(names))
+    os._exit(status)
+
+
+def context() -> Any:
+    """Return what forks children off a process that has imported everything."""
+    found = multiprocessing.get_context("forkserver")
+    found.set_forkserver_preload(["tests.training.kills", "training.callbacks.of_run"])
+    return found
+
+
+def run(folder: Path, kind: Kind, *, resume=False, last: int | None = None, late=False) -> int:
+    """Train in a child process; return its exit status."""
+    folder.mkdir(exist_ok=True)
+    child = context().Process(target=train, args=(folder, kind, resume, last, late))
+    child.start()
+    child.join()
+    assert child.exitcode is not None
+    return child.exitcode
+
+
+# -- what a training came to -----------------------------------------------------------------------
+
+
+def result(folder: Path, kind: Kind) -> dict[str, Any]:
+    """Return everything that a training leaves, but for what comes from clock and machine."""
+    run = folder / "run"
+    found: dict[str, Any] = {}
+    for path in sorted(p for p in run.rglob("*") if p.is_file()):
+        name = str(path.relative_to(run))
+        if not name.startswith(LEFT_OUT):
+            found[name] = _content(path)
+    found["checkpoints"] = sorted(path.name for path in checkpoint.whole(run / "checkpoints"))
+    for name in ("checkpoints", "checkpoints/best"):
+        newest = checkpoint.newest(run / name)
+        if newest is not None:
+            saved = {p.name: _content(p) for p in newest.iterdir() if p.name != "MANIFEST.json"}
+            found |= {f"{name}/newest": newest.name, f"{name}/content": saved}
+    for name, table in kind.stores:
+        found[name] = _table(folder / name, table)
+    return found
+
+
+def _content(path: Path) -> Any:
+    if path.suffix == ".jsonl":
+        lines = [_timeless(json.loads(line)) for line in path.read_text().splitlines()]
+        return [line for line in lines if line.get("event") not in ABOUT_THE_PROCESS]
+    if path.suffix == ".json":
+        return _timeless(json.loads(path.read_text()))
+    if path.suffix == ".pt":
+        return torch.load(path, weights_only=True)
+    if path.suffix == ".npz":
+        with np.load(path) as arrays:
+            return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+    if path.suffix == ".sqlite":
+        return _table(path, "ratings")
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _table(path: Path, table: str) -> list[dict[str, Any]]:
+    with sqlite3.connect(path) as file:
+        rows = file.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3")
+        names = [column[0] for column in rows.description]
+        return sorted((_timeless(dict(zip(names, row, strict=True))) for row in rows), key=repr)
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _timeless(v) for k, v in value.items() if k not in CLOCK}
+    return [_timeless(item) for item in value] if isinstance(value, list) else value
+
+
+# -- the trainings ---------------------------------------------------------------------------------
+
+TINY = {
+    "env": "SkullKingWorker-v0",
+    "num_envs": 8,
+    "total_steps": 768,
+    "torch_threads": 1,
+    "deterministic": True,
+    "device": "cpu",
+    "ppo": {
+        "n_steps": 8,
+        "batch_size": 32,
+        "n_epochs": 1,
+        "net_arch": [16],
+        "precision": "fp32",
+    },
+    "checkpoints": {"every": 192, "keep": 2},
+    "evaluation": {"during": "off", "after_training": False},
+}
+EVALUATED = {
+    "during": "inline",
+    "every": 128,
+    "patience": 3,
+    "games": 2,
+    "episodes": 4,
+    "curve_opponents": ["random"],
+    "bootstrap": 20,
+    "after_training": False,
+}
+DRMARIO = {
+    "env": "DrMarioPlacement-v0",
+    "env_options": {"speed": "high"},
+    "native": {"trunk": "shared", "heads": "placements"},
+}
+OVER = {"info": "reason", "at_least": 1}  # every episode is a success
+TIMES = {
+    "stages": [{"name": "a", "knobs": {"level": -15}}, {"name": "b", "knobs": {"level": -14}}],
+    "success": OVER,
+    "target": 0.5,
+    "n_max": 4000,
+    "tests": 20,
+    "gate_every": 1,
+    "lanes": 8,
+    "times": ["frames"],
+}
+KINDS = {
+    "schedule": Kind(
+        TINY | {"schedules": {"opponents": [[0, "rule_easy"], [192, "rule_hard"], [400, "random"]]}}
+    ),
+    "best times": Kind(
+        TINY
+        | DRMARIO
+        | {"best_times": "times.sqlite", "gate": TIMES, "num_envs": 16, "total_steps": 2560}
+        | {"episode_events": True},
+        {
+            "training.games.drmario.DrMario.goal_met": OVER,
+            "training.callbacks.times.STREAK": 24,
+            "training.callbacks.courses.FEWEST_EPISODES": 10,
+            "training.callbacks.courses.FEWEST_DECISIONS": 10,
+            "training.callbacks.courses.FEWEST_EFFECTIVE": 8.0,
+        },
+        (("times.sqlite", "clears"),),
+    ),
+    "early stopping": Kind(TINY | {"evaluation": EVALUATED, "total_steps": 2048}),
+    "self-play": Kind(
+        TINY
+        | {
+            "env": "SkullKingFlat-v0",
+            "env_options": {"schedule": [1, 2]},
+            "selfplay": {"start": 100, "every": 100, "keep": 2},
+        }
+    ),
+}

@@ -1,0 +1,28 @@
+"""A check leaves the lanes as they are: a run that goes on is not checked again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from training.callbacks.of_run import check
+from training.run import trainers
+from training.run.layers import layered, parser
+
+CONFIGS = sorted((Path(__file__).parents[2] / "training/configs").glob("*.yaml"))
+SCHEDULED = "schedules.opponents=[[0,rule_easy],[300,rule_hard]]"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(pytest.param(["--config", str(path)], id=path.stem) for path in CONFIGS),
+        pytest.param(["--env", "SkullKingFlat-v0", "--set", SCHEDULED], id="scheduled"),
+    ],
+)
+def test_a_check_leaves_the_lanes_as_they_are(words):
+    config = layered(parser().parse_args(words), {})
+    (engine,) = trainers.module_of(config.trainer).lanes(config).engines
+    before = engine.__getstate__()  # copies of all that decides how it goes on
+    check(config, engine)
+    np.testing.assert_equal(engine.__getstate__(), before)

@@ -1,0 +1,56 @@
+"""A training that was killed at any moment and gone on with is the one that was left alone."""
+
+import json
+import random
+import shutil
+
+import pytest
+
+from tests.bits import equal
+from tests.training import kills
+
+KILLS = 10
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return folder and result of the training of a kind that was left alone, made once."""
+    made = {}
+
+    def of(name):
+        if name not in made:
+            folder = tmp_path_factory.mktemp("whole")
+            status = kills.run(folder, kills.KINDS[name])
+            assert status == 0, (folder / "said.txt").read_text()
+            made[name] = folder, kills.result(folder, kills.KINDS[name])
+        return made[name]
+
+    return of
+
+
+def is_the_same_after_a_kill(whole, name, folder, moment, late):
+    """Kill a training at a moment, go on with it, and compare it with the one left alone."""
+    kind, expected = kills.KINDS[name], whole(name)[1]
+    assert kills.run(folder, kind, last=moment, late=late) == kills.KILLED
+    status = kills.run(folder, kind, resume=(folder / "run").exists())
+    said = (folder / "said.txt").read_text()
+    assert status == 0, said
+    found = kills.result(folder, kind)
+    different = [
+        part for part in expected | found if not equal(found.get(part), expected.get(part))
+    ]
+    assert different == [], said
+    shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["schedule", "best times", "early stopping", "self-play"])
+def test_killed_at_any_moment_and_resumed_is_the_same(whole, tmp_path, name):
+    print("seed", seed := random.SystemRandom().randrange(10**6))
+    rng = random.Random(seed)
+    moments = json.loads((whole(name)[0] / "moments.json").read_text())
+    lasting = [k for k, moment in enumerate(moments) if moment != "Loop.step"]
+    for k in range(KILLS):  # while the lanes are stepped, and while something is written
+        moment = rng.choice(lasting) if k % 2 else rng.randrange(len(moments))
+        print("killed at", moment, moments[moment])
+        is_the_same_after_a_kill(whole, name, tmp_path / "killed", moment, late=k % 4 >= 2)

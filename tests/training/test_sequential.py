@@ -1,0 +1,80 @@
+"""Sequential tests against exact sums, and against certificates that were computed otherwise."""
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from training.callbacks.sequential import EProcess, log_beta, log_sf
+
+ROOT = Path(__file__).resolve().parents[2]
+# p0, alpha, successes, failures, statistic, verdict; by the continued fraction of the incomplete
+# beta function in logarithms, which took SciPy's place once.
+CERTIFICATES = [
+    (0.9, 0.05, 0, 0, 0.0, "undecided"),
+    (0.9, 0.05, 30, 0, 1.9905144691538967, "undecided"),
+    (0.9, 0.01, 500, 20, 12.407874333557324, "pass"),
+    (0.9, 0.05, 0, 20000, -9.90353755128308, "fail"),
+    (0.5, 0.05, 300, 200, 7.857506338852687, "pass"),
+    (0.99, 0.05, 400, 0, 2.6134122512181808, "undecided"),
+    (0.99, 0.001, 19000, 1000, -6.696194349167854, "fail"),
+    (0.2, 0.05, 1, 3, -0.7985076962177722, "undecided"),
+    (0.7, 0.05, 7000, 3000, -3.960452110805363, "undecided"),
+    (0.7, 0.05, 14300, 5700, 7.195554140819695, "pass"),
+    (0.01, 0.05, 100, 100000, -11.408808185363114, "fail"),
+    (0.95, 0.05, 100000, 1000, 2510.748881076837, "pass"),
+]
+
+
+@pytest.mark.parametrize(
+    ("p0", "alpha", "successes", "failures", "statistic", "verdict"), CERTIFICATES
+)
+def test_certificates_stay_what_they_were(p0, alpha, successes, failures, statistic, verdict):
+    test = EProcess(p0, alpha)
+    assert test.statistic(successes, failures) == pytest.approx(statistic, rel=1e-9, abs=1e-9)
+    assert test.verdict(successes, failures) == verdict
+
+
+@pytest.mark.parametrize(
+    ("p0", "alpha", "fewest"), [(0.9, 0.05, 43), (0.99, 0.01, 644), (0.5, 0.001, 13)]
+)
+def test_fewest_episodes_stay_what_they_were(p0, alpha, fewest):
+    assert EProcess(p0, alpha).fewest() == fewest
+
+
+def exact(x, a, b):
+    """P(Beta(a, b) > x) for whole a and b: fewer than a successes in a + b - 1 trials."""
+    n, x = a + b - 1, Fraction(x)
+    return sum(math.comb(n, k) * x**k * (1 - x) ** (n - k) for k in range(a))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(1, 1), (2, 5), (40, 3), (60, 60), (1, 120), (100, 300), (7, 2000), (1, 3280)]
+)
+@pytest.mark.parametrize("x", [0.001, 0.2, 0.5, 0.9, 0.999])
+def test_upper_tail_is_the_binomial_one(x, a, b):
+    """Down to e**-13,000: the smallest double is e**-745."""
+    above = exact(x, a, b)
+    shift = above.denominator.bit_length() - above.numerator.bit_length()
+    log = math.log(above * 2**shift) - shift * math.log(2)
+    assert log_sf(x, a, b) == pytest.approx(log, rel=1e-10, abs=1e-12)
+
+
+def test_beta_function_of_whole_numbers():
+    known = math.factorial(4) * math.factorial(6) / math.factorial(11)
+    assert log_beta(5, 7) == pytest.approx(math.log(known), rel=1e-14)
+
+
+def test_commands_that_need_neither_import_neither_scipy_nor_jinja2(tiny_config, tmp_path):
+    code = (
+        "import sys; from training import train, evaluate; "
+        f"flags = ['--runs', {str(tmp_path)!r}, '--name', 'run', '--total-steps', '64']; "
+        f"status = train.main(['--config', {str(tiny_config)!r}, *flags]); "
+        # Numba asks for the version of SciPy, and no more.
+        "print(status, *({'scipy.special', 'jinja2'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "0", done.stderr

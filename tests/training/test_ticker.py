@@ -1,0 +1,108 @@
+import io
+import sys
+import threading
+
+import pytest
+
+from training.run.folder import RunFolder
+from training.run.ticker import ticking
+
+
+class Heard(io.StringIO):
+    """A file that tells when it has so many dots."""
+
+    def __init__(self, dots):
+        super().__init__()
+        self.enough, self._dots = threading.Event(), dots
+
+    def write(self, text):
+        written = super().write(text)
+        if self.getvalue().count(".") >= self._dots:
+            self.enough.set()
+        return written
+
+
+def test_what_lasts_is_heard_of_again_and_again():
+    out = Heard(3)
+    with ticking("loading", 0.001, out):
+        assert out.enough.wait(60)
+    text, end = out.getvalue()[:-1], out.getvalue()[-1]
+    assert text.rstrip(".") == "loading "
+    assert end == "\n"
+
+
+def test_what_is_done_at_once_is_not_heard_of():
+    out = io.StringIO()
+    with ticking("loading", 60, out):
+        pass
+    assert out.getvalue() == ""
+
+
+def test_error_ends_the_line():
+    out = Heard(1)
+
+    def fail():
+        with ticking("loading", 0.001, out):
+            assert out.enough.wait(60)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+    assert out.getvalue().endswith(".\n")
+
+
+def test_file_that_is_gone_disturbs_nobody():
+    out = io.StringIO()
+    out.close()
+    with ticking("loading", 0.001, out):
+        threading.Event().wait(0.01)
+
+
+def test_what_others_say_meanwhile_begins_on_a_line_of_its_own(monkeypatch):
+    out = Heard(3)
+    monkeypatch.setattr(sys, "stderr", out)
+    with ticking("loading", 0.001):
+        assert out.enough.wait(60)
+        before = out.getvalue().count(".")
+        print("half a line", end="", file=sys.stderr)
+        threading.Event().wait(0.05)  # no dot within it
+        print(", and its end", file=sys.stderr)
+        out.enough.clear()
+        while out.getvalue().count(".") == before:
+            assert out.enough.wait(60)
+            out.enough.clear()
+    assert sys.stderr is out
+    first, said, again, end = out.getvalue().split("\n")
+    assert said == "half a line, and its end"
+    assert {first.rstrip("."), again.rstrip(".")} == {"loading "}
+    assert end == ""
+
+
+def test_training_is_heard_of_from_its_first_line_until_it_logs(train, tmp_path, monkeypatch):
+    """Whoever works before the log is open does so beside a ticker."""
+    alone = []
+
+    def watched(name, function):
+        def call(*args, **options):
+            if not any(thread.name == "ticker" for thread in threading.enumerate()):
+                alone.append(name)
+            return function(*args, **options)
+
+        return call
+
+    from training import train as command
+    from training.callbacks import of_run
+    from training.run import session
+
+    for owner, name in (
+        (command, "options"),
+        (RunFolder, "create"),
+        (of_run, "check"),
+        (of_run, "callbacks_of"),
+        (session.Session, "go_on"),
+        (session.checkpoint, "load_newest"),
+    ):
+        monkeypatch.setattr(owner, name, watched(name, getattr(owner, name)))
+    assert train(tmp_path, "run", "--total-steps", "64") == 0
+    assert train(tmp_path, "run", "--total-steps", "128", "--resume") == 0
+    assert not alone

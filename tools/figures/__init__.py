@@ -1,0 +1,1 @@
+"""Tables of figures of all pages, from the records in ``benchmarks/`` (docs/figures.py)."""

@@ -1,0 +1,179 @@
+"""Tables of what plays Dr. Mario, and of what reads its pictures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from tools.figures import records
+from tools.figures.records import (
+    Record,
+    Row,
+    clock,
+    interval,
+    newest,
+    over_seeds,
+    spread,
+    table,
+    trained_at,
+)
+
+
+def dr_mario(runs: str = "") -> str:
+    """Return how often trained agents and ``greedy`` clear the same bottles, of runs so named."""
+    record, made = newest("drmario-learning.json"), []
+    chosen = {name: run for name, run in record.head["runs"].items() if name.startswith(runs)}
+    for name, run in chosen.items():
+        players = run["evaluation"]["policies"]
+        for player in ("trained", "greedy"):
+            if player in players:
+                found = players[player]
+                cells = [name, f"{run['steps']:,}", clock(run["core_s"])]
+                cells = [*cells, player] if player == "trained" else ["", "", "", player]
+                episodes = f"{run['evaluation']['episodes']:,}"
+                clear = interval(found["clear"], 1, 100, " %")
+                frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*found["frames_to_clear"])
+                made.append([*cells, episodes, clear, frames])
+    for level in dict.fromkeys(name.partition("-")[0] for name in chosen):
+        of_level = [run for name, run in chosen.items() if name.startswith(f"{level}-")]
+        if len(of_level) > 1:
+            label = f"{level}, {len(of_level)} seeds"
+            made.append([label, "", "", "trained", "", *_of_seeds(of_level)])
+    heads = ("run", "decisions", "of a core", "who plays", "episodes", "cleared", "frames to clear")
+    return f"{table(heads, made)}\n\n{trained_at(record, chosen.values())}."
+
+
+def dr_mario_compared() -> str:
+    """Return how often bottles are cleared after the same time of a core, over seeds."""
+    record = newest("drmario-learning.json")
+    made, every = [], []
+    for name, seeds in record.head["compared"].items():
+        runs = list(seeds.values())
+        every += runs
+        took = [run["process_s"] for run in runs]
+        core = spread(statistics.mean(took), took, clock)
+        rates = [run["evaluation"]["policies"]["trained"]["clear"][0] for run in runs]
+        least = f"{100 * min(rates):.1f} to {100 * max(rates):.1f} %"
+        made.append([name, f"{runs[0]['steps']:,}", core, *_of_seeds(runs)[:1], least])
+    greedy = every[0]["evaluation"]["policies"]["greedy"]["clear"]
+    made.append(["`greedy`", "", "", interval(greedy, 1, 100, " %"), ""])
+    heads = ("", "decisions", "of a core, all in all", "cleared, over seeds", "least to largest")
+    return f"{table(heads, made)}\n\n{trained_at(record, every)}."
+
+
+def _of_seeds(runs: Sequence[Row]) -> list[str]:
+    """Return clears and frames to clear of trainings that differ in their seed alone."""
+    players = [run["evaluation"]["policies"]["trained"] for run in runs]
+    clear, frames = ([p[key] for p in players] for key in ("clear", "frames_to_clear"))
+    cells = [interval(over_seeds(clear, least=0, most=1), 1, 100, " %"), ""]
+    if all(None not in found for found in frames):
+        cells[1] = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*over_seeds(frames))
+    return cells
+
+
+def risk_by_level() -> str:
+    """Return how the look-ahead clears the same bottles of Dr. Mario, judged by some quantiles."""
+    record, made = newest("drmario-risk.json"), list[list[str]]()
+    for row in record.head["levels"]:
+        kept = [found for found in made if found[0] == f"{row['level']}"]
+        cells = ["{:,.0f} [{:,.0f}, {:,.0f}]".format(*row[key]) for key in ("cost", "cvar_25")]
+        gap = row.get("less_first", {}).get("cvar_25")
+        made.append(
+            [
+                "" if kept else f"{row['level']}",
+                f"{row['risk_tau']:g}",
+                f"{row['games']:,}",
+                interval(row["clear"], 1, 100, " %"),
+                *cells,
+                "" if gap is None else "{:,.0f} [{:,.0f}, {:,.0f}]".format(*gap),
+            ]
+        )
+    first = f"{record.head['levels'][0]['risk_tau']:g}"
+    heads = ("level", "quantile", "games", "cleared", "frames", "mean of the worst quarter")
+    return f"{table((*heads, f'that, less {first}'), made)}\n\n{record.source}."
+
+
+def frames_read() -> str:
+    """Return what the reader of Dr. Mario's frames reads right."""
+    record = newest("drmario-reader-frames.json")
+    made = []
+    for name, part in record.head["read"].items():
+        right = interval(part["share"], 3 if name == "cells" else 1, 100, " %")
+        made.append([_READ[name], f"{part['of']:,}", right])
+    return f"{table(('what', 'of', 'read right'), made)}\n\n{record.source}."
+
+
+_READ = {
+    "cells": "cells of the bottle",
+    "boards": "whole bottles",
+    "previews": "previews",
+    "pills": "falling pills that do not rest",
+    "states": "bottle, pill and preview of these frames",
+}
+
+
+def through_frames() -> str:
+    """Return how players clear bottles of Dr. Mario through a camera, and on rows."""
+    made, sources = [], []
+    for path in sorted(records.RECORDS.glob("drmario-reader-play-*.json")):
+        record = Record(path)
+        sources.append(record.source)
+        name = [
+            f"`{record.head['who']}`, level {record.head['level']}",
+            f"{record.head['episodes']:,}",
+        ]
+        for sees, found in record.head["players"].items():
+            clear = interval(found["clear"], 1, 100, " %")
+            frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*found["frames_to_clear"])
+            made.append([*name, sees, clear, frames, f"{100 * found['refused']:.2f} %"])
+            name = ["", ""]
+    heads = ("who plays", "episodes", "sees", "cleared", "frames to clear", "refused")
+    return f"{table(heads, made)}\n\n{', '.join(sources)}."
+
+
+def look_ahead(name: str = "drmario-lookahead.json") -> str:
+    """Return how fast players clear bottles of Dr. Mario, look-aheads among them.
+
+    Parameters
+    ----------
+    name : str
+        Of the record.
+    """
+    record, made = newest(name), []
+    compared = record.head["compare"]
+    first = next(iter(next(iter(compared["levels"].values()))))
+    for level, players in compared["levels"].items():
+        name = f"{level}, {compared['games']:,} games"
+        for who, found in players.items():
+            less = [found.get("less_first", {}).get(kind) for kind in ("mean", "tail")]
+            means = (found["frames_to_clear"], found[_TAIL], *less)
+            frames = ["{:,.0f} [{:,.0f}, {:,.0f}]".format(*x) if x else "" for x in means]
+            made.append([name, _asked(who), interval(found["clear"], 1, 100, " %"), *frames])
+            name = ""
+    less_first = f"mean, less that of {_asked(first)}"
+    heads = ("level", "who plays", "cleared", "frames to clear", _WORST)
+    speeds = compared["decisions_per_cpu_s"].items()
+    rates = ", ".join(f"{_asked(who)} {speed:,.0f}" for who, speed in speeds)
+    batch = f"Decisions a CPU second at the highest level, {compared['batch']} lanes: {rates}."
+    last = (less_first, "worst quarter likewise")
+    return f"{table((*heads, *last), made)}\n\n{batch}\n\n{record.source}."
+
+
+_TAIL, _WORST = "cvar_0.25", "mean of the worst quarter"
+
+
+def _asked(who: str) -> str:
+    """Return a player's name without the evaluator's file."""
+    kind, _, rest = who.partition(":")
+    _, _, options = rest.partition(":")
+    return f"`{':'.join(filter(None, (kind, options)))}`"
+
+
+def calibrated() -> str:
+    """Return the shares of outcomes below the deciles of an evaluator of Dr. Mario."""
+    record = newest("drmario-calibration.json")
+    found = record.head["calibrate"]
+    shares = zip(found["deciles"], found["shares"], found["intervals"], strict=True)
+    made = [[f"{d:.1f}", interval((share, *ends), 3)] for d, share, ends in shares]
+    what = f"{found['decisions']:,} decisions of {found['games']:,} games"
+    return f"{table(('decile', 'outcomes below'), made)}\n\n{what}; {record.source}."

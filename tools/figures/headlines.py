@@ -1,0 +1,148 @@
+"""The table of the README."""
+
+from __future__ import annotations
+
+from tools.figures.learning import last_of
+from tools.figures.records import (
+    Row,
+    clock,
+    interval,
+    middle,
+    newest,
+    over_seeds,
+    ratio,
+    share,
+    spread,
+    table,
+)
+from tools.figures.speeds import OF_STOCK
+
+
+def headlines() -> str:
+    """Return the table of figures of the README."""
+    found = newest("bars.jsonl")
+    made = [(what, _speed(found.bar(bar))) for what, bar in _SPEEDS.items()]
+    for name, bar in (("Worker", _OVER[0]), ("Prospector, random play", _OVER[1])):
+        turns = found.bar(bar)
+        if turns["all"]:  # of one run and in turns, or not at all
+            times = f"{ratio(turns, 0)} times"
+            made.append((f"{name}, `fast` over this repository's plain Python", times))
+    single = next(r for r in found.rows if r["what"] == "gymnasium step" and r["backend"] == "fast")
+    ore = found.bar("prospector: one env through Gymnasium, steps a CPU second")
+    over = found.bar("one env through Gymnasium: fast over reference")
+    made.append(
+        (
+            "one game through `gymnasium.make(..., disable_env_checker=True).step`",
+            f"Skull King {single['steps_per_cpu_s'] / 1e3:.0f} k, "
+            f"{ratio(over, 0)} times the plain Python; "
+            f"Prospector {ore['measured'] / 1e3:.0f} k",
+        )
+    )
+    for game, bar in _STOCK_BARS.items():
+        made.append(
+            (f"env share of wall time, {game} under stock MaskablePPO", share(found.bar(bar)))
+        )
+    beside = newest("trainers.jsonl")
+    for what, bar in _TRAINERS.items():
+        made.append((f"our trainer over stock `MaskablePPO`, {what}", _times(beside.bar(bar))))
+    made += [_make_train(), _pair(), _agent()]
+    note = f"Speeds: {found.source}; trainers: {beside.source}."
+    return f"{table(('what', 'measured'), made)}\n\n{note}"
+
+
+_FRAMES = (
+    "DrMarioFrame-v0, step_into, random buttons, no info, level 10, obs none, obs_dtype uint8, "
+    "stack 1, fast, n=1024"
+)
+
+
+_PLACEMENTS = (
+    "DrMarioPlacement-v0, random feasible placements, warp, level 10, speed high, fast, n=1024"
+)
+
+
+_SPEEDS = {
+    "Skull King Worker (a card each step), `fast`": "worker: steps a CPU second, one core",
+    "Ability, `fast`": "ability: steps a CPU second, one core",
+    "flat (whole games), `fast`": "flat: steps a CPU second, one core",
+    "Manager (a whole round each step), `fast`": "manager: steps a CPU second, one core",
+    "Prospector, random play, `fast`": "prospector: uniform, n=1024, steps a CPU second",
+    "Prospector, a new world every step": "prospector: cash_out, n=1024, steps a CPU second",
+    "Prospector, waiting": "prospector: hold, n=1024, steps a CPU second",
+    "Dr. Mario, random buttons, no observation (a frame each step)": (
+        f"{_FRAMES}: steps a CPU second"
+    ),
+    "Dr. Mario, random placements, level 10": f"{_PLACEMENTS}: steps a CPU second",
+}
+
+
+_OVER = ("worker: fast over reference", "prospector: uniform, fast over reference")
+
+
+_STOCK_BARS = {
+    "Skull King Worker": f"stock MaskablePPO, 256 lanes, 256x256{OF_STOCK}",
+    "Prospector": f"prospector: stock MaskablePPO, 512 lanes, 64x64{OF_STOCK}",
+    "Dr. Mario": "DrMarioPlacement-v0, stock MaskablePPO, SmallCNN, level 10, obs "
+    f"bitplane_bottle_conn_mask, obs_dtype uint8, extras [], fast, n=64{OF_STOCK}",
+}
+
+
+_BESIDE = "over stock MaskablePPO, 512 lanes, per CPU second"
+
+
+_TRAINERS = {
+    "fp32": f"native fp32 {_BESIDE}",
+    "`auto` where bf16 is multiplied": f"native auto {_BESIDE}",
+    "the same with one trunk for policy and value": f"native auto, shared trunk {_BESIDE}",
+}
+
+
+def _speed(row: Row) -> str:
+    return spread(middle(row), row["all"], lambda x: f"{x / 1e6:.2f} M") + " a CPU second"
+
+
+def _times(row: Row) -> str:
+    """Return a ratio, or why there is none: the processor of the record may not multiply bf16."""
+    return f"not measured: {row['reason']}" if row["measured"] is None else ratio(row, 2)
+
+
+def _make_train() -> tuple[str, str]:
+    record = newest("make-train-*-seeds.json")
+    found = [run["overall"] for run in record.head["runs"].values()]
+    rates = [run["trained"] for run in found]
+    scripted = [interval(found[0][who], 1, 100, " %") for who in ("heuristic", "rule_hard")]
+    return (
+        "`make train`: goals a trained Worker reaches",
+        f"{interval(over_seeds(rates), 1, 100, ' %')} over {len(rates)} training seeds and the "
+        f"deals; at the same goals and deals `heuristic`, the best scripted player, {scripted[0]} "
+        f"over deals, RuleBased HARD {scripted[1]} (`benchmarks/{record.path.name}`)",
+    )
+
+
+def _pair() -> tuple[str, str]:
+    record = newest("pair-*-seeds.json")
+    found = record.head["milestones"]["M2"]
+    wins = interval(over_seeds(last_of(record, "M2")), 1, 100, " %")
+    precision = " or ".join(sorted({run["trained"]["precision"] for run in record.head["runs"]}))
+    return (
+        "a pair of Manager and Worker in whole games against three RuleBased HARD",
+        f"wins {wins} over {len(record.head['seeds'])} training seeds and the deals, after "
+        f"{min(record.head['steps']) / 1e6:.0f} M decisions, "
+        f"{clock(found['cpu_s']['median'])} ({clock(found['cpu_s']['range'][0])} to "
+        f"{clock(found['cpu_s']['range'][1])}) of a core in {precision} to M2, where the interval "
+        f"over deals lies above 50 % (`benchmarks/{record.path.name}`)",
+    )
+
+
+def _agent() -> tuple[str, str]:
+    record = newest("pretrained-skullking.json")
+    found = record.head["matches"]["results"]["rule_hard"]
+    trained, heuristic = (
+        interval(found[name]["win_rate"], 1, 100, " %") for name in ("trained", "heuristic")
+    )
+    return (
+        "`pretrained/skullking`, one such training, against three RuleBased HARD",
+        f"wins {trained} over deals after {record.head['steps'] / 1e6:.0f} M decisions; "
+        f"`heuristic`, the best scripted player, wins {heuristic} of the same games "
+        f"(`benchmarks/{record.path.name}`)",
+    )

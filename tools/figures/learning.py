@@ -1,0 +1,219 @@
+"""Tables of trainings of Skull King, and of trainings that are compared over seeds."""
+
+from __future__ import annotations
+
+import statistics
+
+from tools.figures.records import (
+    Record,
+    Row,
+    clock,
+    interval,
+    listed,
+    newest,
+    over_seeds,
+    spread,
+    table,
+)
+
+# Of an evaluation: name, decimals and factor.
+MEASURES = (("points", 0, 1), ("margin", 0, 1), ("win_rate", 1, 100), ("bid_hit", 1, 100))
+
+
+_ASKED = {
+    "M1": "win rate over 0.40 against 3 x rule_medium",
+    "M2": "win rate over 0.50 against 3 x rule_hard",
+    "M3": "bids made over 0.60 against 3 x rule_hard",
+    "M4": "more points than the mean of 3 x heuristic",
+}
+
+
+def milestones() -> str:
+    """Return when trainings of the pair reach M1 to M4, over seeds."""
+    record = newest("pair-*-seeds.json")
+    count, made = len(record.head["seeds"]), []
+    for name, asked in _ASKED.items():
+        found = record.head["milestones"][name]
+        points = name == "M4"
+        cells = ["-"] * 3
+        if found["steps"] is not None:
+            cells = [
+                spread(found[key]["median"], found[key]["range"], cell)
+                for key, cell in (
+                    ("steps", lambda x: f"{x / 1e6:.1f} M"),
+                    ("cpu_s", clock),
+                    ("wall_s", clock),
+                )
+            ]
+        reached = over_seeds(last_of(record, name))
+        last = interval(reached) if points else interval(reached, 1, 100, " %")
+        made.append([name, asked, f"{found['reached']} of {count}", *cells, last])
+    heads = ("milestone", "asked", "reached by", "decisions", "time of a core", "by the clock")
+    at = f"at {min(record.head['steps']):,} decisions"
+    return f"{table((*heads, at), made)}\n\n{record.source}, seeds {listed(record.head)}."
+
+
+def last_of(record: Record, milestone: str) -> list[list[float]]:
+    """Return what each training came to at its last checkpoint."""
+    return [run["checkpoints"][-1]["results"][milestone] for run in record.head["runs"]]
+
+
+def agent_milestones() -> str:
+    """Return when the training of the agent of the repository reached M1 to M4."""
+    record, made = newest("pretrained-skullking-milestones.json"), []
+    for name, asked in _ASKED.items():
+        found = record.head["milestones"][name]
+        cells = ["-"] * 4
+        if found is not None:
+            value = interval(
+                *((found["result"],) if name == "M4" else (found["result"], 1, 100, " %"))
+            )
+            times = [clock(found[key]) for key in ("cpu_s", "wall_s")]
+            cells = [f"{found['steps'] / 1e6:.1f} M", *times, value]
+        made.append([name, asked, *cells])
+    heads = ("milestone", "asked", "decisions", "time of a core", "by the clock", "then")
+    trained = record.head["trained"]
+    note = f"trained at {trained['git_rev'][:7]}, seed {trained['seed']}"
+    return f"{table(heads, made)}\n\n{record.source}, {note}."
+
+
+def pretrained(only: str = "") -> str:
+    """Return how the agent of the repository and others play, or ``only`` one of them."""
+    record = newest("pretrained-skullking.json")
+    made = []
+    for opponents, players in record.head["matches"]["results"].items():
+        seats = opponents if opponents == "mixed" else f"3 x {opponents}"
+        made += [
+            [seats, name, *_intervals(found)]
+            for name, found in players.items()
+            if only in ("", name)
+        ]
+    heads = ("against", "who plays", "points", "less mean opponent", "wins %", "bids made %")
+    games = record.head["matches"]["games"]
+    return f"{table(heads, made)}\n\n{record.source}, {games:,} games each."
+
+
+def _intervals(found: Row) -> list[str]:
+    return [interval(found[name], decimals, factor) for name, decimals, factor in MEASURES]
+
+
+def dqn_beside_ppo() -> str:
+    """Return what DQN, PPO and a scripted player win in whole games of Skull King, over seeds."""
+    replay, rollouts = newest("dqn-flat-*-seeds.json"), newest("variants-*-seeds.json")
+    sets, made = ("rule_medium", "rule_hard", "heuristic"), []
+    runs = list(replay.head["runs"].values())
+    rates = [[run["win_rate"][x]["trained"] for run in runs] for x in sets]
+    core = [run["cpu_s"] for run in runs]
+    cells = [interval(over_seeds(of), 1, 100) for of in rates]
+    took = f"{clock(min(core))} to {clock(max(core))} of a core"
+    made.append(
+        [
+            f"DQN, `flat_dqn`, {runs[0]['precision']}",
+            f"{runs[0]['steps'] / 1e6:.1f} M",
+            took,
+            *cells,
+        ]
+    )
+    flat = [run for run in rollouts.head["runs"] if run["variant"] == "flat"]
+    wall = [run["wall_s"] for run in flat]
+    cells = [interval(_mean(rollouts.head, x, "flat", "win_rate"), 1, 100) for x in sets]
+    took = f"{clock(min(wall))} to {clock(max(wall))} by the clock"
+    made.append(["PPO, `flat.yaml`", f"{flat[0]['steps'] / 1e6:.1f} M", took, *cells])
+    cells = [interval(runs[0]["win_rate"][x]["heuristic"], 1, 100) for x in sets]
+    made.append(["`heuristic`, the strongest scripted player", "", "", *cells])
+    heads = ("who plays, wins %", "decisions", "trained for", *(f"3 x {x}" for x in sets))
+    sources = [f"{x.source}, {n} seeds" for x, n in ((replay, len(runs)), (rollouts, len(flat)))]
+    return f"{table(heads, made)}\n\n{sources[0]}, and {sources[1]}."
+
+
+def comparison(pattern: str, gap: str = "minus_baseline", but: str = "") -> str:
+    """Return variants of a training over seeds, and what each is over the first.
+
+    Parameters
+    ----------
+    pattern : str
+        Of the record's name.
+    gap : str
+        What the record calls the difference to the baseline.
+    but : str
+        Rows whose name ends so are left out.
+    """
+    record = newest(pattern)
+    made = _compared(record.head, gap, but)
+    return f"{table(_COMPARED, made)}\n\n{record.source}, seeds {listed(record.head)}."
+
+
+_COMPARED = ("", "3 x", "points", "less mean opponent", "wins %", "bids made %")
+
+
+def _compared(report: Row, gap: str = "minus_baseline", but: str = "") -> list[list[str]]:
+    base, made = report["baseline"], []
+    for opponents, players in report["compared"].items():
+        rows = {row: of for row, of in players.items() if not (but and row.endswith(but))}
+        made += [
+            [
+                row,
+                opponents,
+                *(interval(_mean(report, opponents, row, m), d, f) for m, d, f in MEASURES),
+            ]
+            for row in rows
+        ]
+        made += [
+            [
+                f"{row} less {base}",
+                opponents,
+                *(interval(of[m][gap], max(d, 1), f) for m, d, f in MEASURES),  # they are small
+            ]
+            for row, of in rows.items()
+            if row != base
+        ]
+    return made
+
+
+def defaults() -> str:
+    """Return what the options are worth that an environment named alone learns by."""
+    record = newest("defaults-*-seeds.json")
+    made = [
+        [f"{env}, {row}", *cells]
+        for env, report in record.head["compared"].items()
+        for row, *cells in _compared(report)
+    ]
+    return f"{table(_COMPARED, made)}\n\n{record.source}, seeds {listed(record.head)}."
+
+
+def trained_variants(pattern: str, shares: dict[str, str]) -> str:
+    """Return what trainings that differ in one option come to, over seeds.
+
+    Parameters
+    ----------
+    pattern : str
+        Of the record's name, a report of ``training.compare`` about episodes.
+    shares : dict
+        Measure to what it is called; of the first the difference to the baseline is shown.
+    """
+    record, made = newest(pattern), []
+    decisive = next(iter(shares))
+    for row, found in record.head["compared"]["episodes"].items():
+        steps = statistics.mean(record.head["decisions"][row])
+        core, *_ = record.head["core_s"][row]
+        means = [_mean(record.head, "episodes", row, name) for name in shares]
+        cells = [interval(mean, 1, 100, " %") for mean in means]
+        of_seeds = ", ".join(f"{100 * x:.1f}" for x in found[decisive]["by_seed"])
+        gap = found[decisive].get("minus_baseline")
+        less = "" if gap is None else interval(gap, 1, 100)
+        made.append([row, f"{steps:,.0f}", clock(core), *cells, of_seeds, less])
+    first = f"{shares[decisive]} of each seed"
+    heads = ("", "decisions", "of a core", *shares.values(), first)
+    less = f"that, less {record.head['baseline']}'s"
+    return f"{table((*heads, less), made)}\n\n{record.source}, seeds {listed(record.head)}."
+
+
+def _mean(report: Row, opponents: str, row: str, measure: str) -> tuple[float, float, float]:
+    """Return the mean over seeds of a row of ``training.compare``, from its runs."""
+    found = []
+    for run in report["runs"]:
+        for player, of in run["results"][opponents].items():
+            name = run["variant"] if player == "trained" else f"{run['variant']}, {player}"
+            found += [of[measure]] if name == row else []
+    share = measure not in ("points", "margin")
+    return over_seeds(found, *((0, 1) if share else ()))

@@ -1,0 +1,110 @@
+"""Records of ``benchmarks/`` and the cells that tables are made of."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = ROOT / "benchmarks"
+T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # Student's t by number of values
+
+
+Row = dict[str, Any]
+
+
+class Record:
+    """A file of ``benchmarks/``: one JSON object, or a head and its rows."""
+
+    def __init__(self, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        self.path = path
+        self.rows: list[Row] = []
+        if path.suffix == ".jsonl":
+            self.head, *self.rows = map(json.loads, text.splitlines())
+        else:
+            self.head = json.loads(text)
+
+    @property
+    def source(self) -> str:
+        """Return file and commit as the tables name them."""
+        return f"`benchmarks/{self.path.name}` at {self.head['git_rev'][:7]}"
+
+    def bar(self, what: str) -> Row:
+        """Return the bar of that name."""
+        return next(row for row in self.rows if row["kind"] == "bar" and row["what"] == what)
+
+
+def newest(pattern: str) -> Record:
+    """Return the newest record whose name fits, of those taken without uncommitted changes."""
+    found = [Record(path) for path in RECORDS.glob(pattern)]
+    clean = [record for record in found if record.head["dirty"] is False]
+    return max(clean, key=lambda record: record.head.get("created", ""))
+
+
+def interval(values: Sequence[float], decimals: int = 0, factor: float = 1, unit: str = "") -> str:
+    """Return ``value unit [low, high]``."""
+    value, low, high = (f"{x * factor:.{decimals}f}" for x in values)
+    return f"{value}{unit} [{low}, {high}]"
+
+
+def middle(row: Row) -> float:
+    """Return the median over the repeats of a bar: of a ratio, over its turns."""
+    return float(statistics.median(row["all"]))
+
+
+def ratio(row: Row, decimals: int = 3) -> str:
+    """Return the median of a bar with the least and the largest of its turns."""
+    return spread(middle(row), row["all"], lambda x: f"{x:.{decimals}f}")
+
+
+def share(row: Row) -> str:
+    """Return a share of time likewise, in per cent."""
+    return spread(middle(row), row["all"], lambda x: f"{100 * x:.1f}") + " %"
+
+
+def spread(value: float, every: Sequence[float], cell: Callable[[float], str]) -> str:
+    """Return a value with the least and the largest of its repeats."""
+    return f"{cell(value)} ({cell(min(every))} to {cell(max(every))})"
+
+
+def clock(seconds: float) -> str:
+    """Return a time as ``m:ss``."""
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02d}"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def over_seeds(
+    found: Sequence[Sequence[float]], least: float = -math.inf, most: float = math.inf
+) -> tuple[float, float, float]:
+    """Return the mean over seeds and its 95 % interval, from what each came to and its own.
+
+    As ``training.evaluation.over_seeds``: Student's t over seeds, and the noise of the games that
+    all of them have played.
+    """
+    values = [value for value, *_ in found]
+    mean, n = statistics.mean(values), len(values)
+    spread_over_seeds = T_95[n] * statistics.stdev(values) / n**0.5
+    of_games = statistics.fmean(((high - low) / 2) ** 2 for _, low, high in found) ** 0.5
+    half = math.hypot(spread_over_seeds, of_games)
+    return mean, max(least, mean - half), min(most, mean + half)
+
+
+def trained_at(record: Record, runs: Iterable[Row]) -> str:
+    """Return a record and the commits that its runs were trained at."""
+    commits = dict.fromkeys(run["git_rev"][:7] for run in runs)
+    return f"`benchmarks/{record.path.name}`, trained at {' and '.join(commits)}"
+
+
+def listed(head: Row) -> str:
+    """Return the seeds of a record."""
+    return ", ".join(map(str, head["seeds"]))

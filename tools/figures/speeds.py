@@ -1,0 +1,191 @@
+"""Tables of speeds."""
+
+from __future__ import annotations
+
+from tools.figures import records
+from tools.figures.records import Record, Row, middle, newest, ratio, share, spread, table
+
+OF_STOCK = ": env share of wall time"
+
+
+def bars(pattern: str, of: str = "") -> str:
+    """Return what was asked and measured in the newest record of that name, ``of`` one game."""
+    record = newest(pattern)
+    made = []
+    for row in record.rows:
+        if row["kind"] == "bar" and row["measured"] is not None and row["what"].startswith(of):
+            shares = OF_STOCK in row["what"] or "env share" in row["what"]
+            cell = share(row) if shares else _measured(row)
+            made.append((row["what"], row["asked"], cell, "yes" if row["pass"] else "no"))
+    load = f"load {record.head['load']} before and {record.head['load_after']} after"
+    return f"{table(('bar', 'asked', 'measured', 'reached'), made)}\n\n{record.source}, {load}."
+
+
+def _measured(row: Row) -> str:
+    def cell(x: float) -> str:
+        return f"{x:,.0f}" if x >= 1000 else f"{x:.3f}" if 0.1 <= x < 100 else f"{x:.3g}"
+
+    return spread(middle(row), row["all"], cell) if row["all"] else cell(row["measured"])
+
+
+def game_boy() -> str:
+    """Return the speeds of the Game Boy's environments, and those of PyBoy in the same turns."""
+    record, made = newest("bars-gameboy.jsonl"), []
+    for row in record.rows:
+        if "frames_per_cpu_s" in row and "instructions_per_frame" in row:
+            way = _WAYS[row["what"]].format(lanes=f"{row['num_envs']:,}")
+            options = ", ".join(f"`{name}={value}`" for name, value in row["options"].items())
+            if "bytes_per_env" in row:
+                options += f", {sum(row['bytes_per_env'].values()):,} bytes a lane"
+            mine, theirs = row["frames_per_cpu_s_all"], row.get("pyboy_frames_per_cpu_s_all")
+            turns = theirs and [a / b for a, b in zip(mine, theirs, strict=True)]
+            over = ratio({"all": turns}, 1) if turns else ""
+            speed = spread(row["frames_per_cpu_s"], mine, lambda x: f"{x / 1e3:,.0f} k")
+            frames = f"{row['instructions_per_frame']:,}"
+            made.append([f"`{row['rom']}`", frames, way, options, speed, over])
+    heads = ("ROM", "instructions a frame", "what", "options", "frames a CPU second")
+    return f"{table((*heads, 'times PyBoy'), made)}\n\n{bars('bars-gameboy.jsonl')}"
+
+
+_WAYS = {
+    "step": "steps of 24 frames, {lanes} lanes",
+    "many": "steps of 24 frames, {lanes} lanes",
+    "skip": "one machine, nothing drawn",
+    "draw": "one machine, every frame drawn",
+}
+
+
+def flags_alone() -> str:
+    """Return the speed of each flag alone over the reference, a row for each id and flag."""
+    record = newest("flags.jsonl")
+    rows = flag_rows(record)
+    lanes = sorted({row["num_envs"] for row in rows})
+    found = {(row["env"], row["flag"], row["num_envs"]): row for row in rows}
+    made = [
+        [f"`{env}`", f"`{flag}`", *(_flag_cell(found[env, flag, n]) for n in lanes)]
+        for env, flag in dict.fromkeys((row["env"], row["flag"]) for row in rows)
+    ]
+    heads = ("environment", "flag", *(f"{n} lane{'s' * (n > 1)}" for n in lanes))
+    parts = [row["share_of_limit"] for row in rows if row["env"].startswith(_LIMITED)]
+    part = f"Of what Amdahl's law allows, Skull King and Prospector reach {min(parts):.2f} or more."
+    load = f"load {record.head['load']} before and {record.head['load_after']} after"
+    return f"{table(heads, made)}\n\n{flags_verdict()} {part}\n\n{record.source}, {load}."
+
+
+def flags_verdict() -> str:
+    """Return whether each flag alone is at least as fast as the reference, and where it is not."""
+    record = newest("flags.jsonl")
+    rows, below = flag_rows(record), flags_below(record)
+    *few, most = (f"{n}" for n in sorted({row["num_envs"] for row in rows}))
+    where = (
+        f"with {', '.join(few)} and {most} lanes, in every id and in a game as `new-game` writes it"
+    )
+    asked = f"median at least {FLAG_MEDIAN}, slowest repeat at least {FLAG_LEAST}"
+    if not below:
+        return f"{FLAGS_CLAIM} {where} ({asked})."
+    named = "; ".join(below)
+    return (
+        f"In {len(rows) - len(below)} of {len(rows)} cases a flag alone is at least as fast as the "
+        f"reference, {where} ({asked}). Below that: {named}."
+    )
+
+
+FLAGS_CLAIM = "Each flag alone is at least as fast as the reference"
+FLAG_MEDIAN, FLAG_LEAST = 1.0, 0.97  # times the reference, as training.bench.flags asks
+# What a flag replaces is there of about the size of the rest.
+_LIMITED = ("SkullKing", "Prospector")
+
+
+def flag_rows(record: Record) -> list[Row]:
+    """Return the rows of a record of the flags, one for each id, flag and number of lanes."""
+    return [row for row in record.rows if row["kind"] == "flag"]
+
+
+def flags_below(record: Record) -> list[str]:
+    """Return the rows of a record of the flags that are below what is asked of them."""
+    return [
+        f"`{row['env']}`, `{row['flag']}`, {row['num_envs']} lane{'s' * (row['num_envs'] > 1)}: "
+        + _flag_cell(row)
+        for row in flag_rows(record)
+        if row["over_reference"] < FLAG_MEDIAN or min(row["over_reference_all"]) < FLAG_LEAST
+    ]
+
+
+def _flag_cell(row: Row) -> str:
+    """Return times the reference: the median and, behind it, the slowest repeat."""
+    return f"{row['over_reference']:.3g} ({min(row['over_reference_all']):.3g})"
+
+
+def replay_steps() -> str:
+    """Return what each step from lists to tensors is worth in a training of DQN."""
+    record, made, game = newest("replay_steps.jsonl"), [], ""
+    for row in (r for r in record.rows if r["kind"] == "trainer"):
+        speed = spread(row["steps_per_cpu_s"], row["steps_per_cpu_s_all"], lambda x: f"{x:,.0f}")
+        turns = row.get("over_step_before_all")
+        over = ratio({"all": turns}, 2) if turns else ""
+        parts = [f"{row['us_per_step'][part]:,.0f}" for part in ("env", "collect", "update")]
+        shown, game = ("" if row["game"] == game else row["game"]), row["game"]
+        made.append([shown, row["step"], row["name"], speed, over, *parts])
+    heads = ("game", "step", "what ran", "decisions a CPU second", "times the step before")
+    split = ("us of a decision: environment", "acting and storing", "learning")
+    load = f"load {record.head['load']} before and {record.head['load_after']} after"
+    return f"{table((*heads, *split), made)}\n\n{record.source}, {load}."
+
+
+def vectorised() -> str:
+    """Return how fast ways to play many environments are, by their number."""
+    parts = []
+    for env in ("DrMarioPlacement-v0", "DrMarioFrame-v0"):
+        record = newest(f"vectorised-{env}.json")
+        rows = record.head["rows"]
+        sizes = sorted({row["num_envs"] for row in rows})
+        made = []
+        for way, name in _SIDE_BY_SIDE.items():
+            of = {row["num_envs"]: row for row in rows if row["vectorisation"] == way}
+            speeds = (1e3 * n / of[n]["env_step_ms_p50"] for n in sizes)
+            made.append([name, *(f"{speed / 1e3:,.1f} k" for speed in speeds)])
+        heads = (f"`{rows[0]['env']}`", *(f"{n:,}" for n in sizes))
+        load = f"load {record.head['load']} before"
+        parts.append(f"{table(heads, made)}\n\n{record.source}, {load}.")
+    return "\n\n".join(parts)
+
+
+_SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
+
+
+_NOT_MEASURED = "Not on record yet: `python -m training.benchmark_v9 --only scale` measures it."
+
+
+def scale() -> str:
+    """Return how fast trainings are that are spread over processes, and what was asked of them."""
+    if not list(records.RECORDS.glob("scale.jsonl")):
+        return _NOT_MEASURED
+    record, made = newest("scale.jsonl"), []
+    for row in (r for r in record.rows if r["kind"] == "trainer"):
+        speeds = (row[key] for key in ("steps_per_s", "steps_per_cpu_s"))
+        every = (row[f"{key}_all"] for key in ("steps_per_s", "steps_per_cpu_s"))
+        cells = [spread(*of, lambda x: f"{x:,.0f}") for of in zip(speeds, every, strict=True)]
+        parts = ", ".join(f"{name} {us:.1f}" for name, us in row["us_per_step"].items())
+        made.append([row["name"], f"{row['num_envs']}", f"`{row['backend']}`", *cells, parts])
+    heads = (
+        "what ran",
+        "lanes",
+        "environment",
+        "decisions a second",
+        "a CPU second",
+        "us of a decision",
+    )
+    host = record.head["host"]
+    machine = f"{host['cpu_model']}, {host['physical_cores']} cores"
+    return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {machine}."
+
+
+def scale_model() -> str:
+    """Return what more cores and GPUs would do, by the costs of the newest record."""
+    if not list(records.RECORDS.glob("scale.jsonl")):
+        return _NOT_MEASURED
+    from training.bench import scale_model as model
+
+    record, assumed = newest("scale.jsonl"), model.Assumed()
+    lines = model.table(model.costs_of(record.rows), assumed)
+    return f"{table(model.HEADS, lines)}\n\n{model.sentence(assumed)} Costs: {record.source}."

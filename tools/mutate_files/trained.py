@@ -1,0 +1,231 @@
+"""Kinds of files of ``training/``: runs and checkpoints, options, replays, networks, records."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tools.mutate_files.reading import Kind
+
+TINY = {
+    "env": "SkullKingWorker-v0",
+    "name": "run",
+    "num_envs": 2,
+    "total_steps": 16,
+    "torch_threads": 1,
+    "device": "cpu",
+    "ppo": {"n_steps": 4, "batch_size": 8, "n_epochs": 1, "net_arch": [4], "precision": "fp32"},
+    "trackers": {"episodes": {}, "visits": {"cell": "round", "num_cells": 16, "count_bonus": 0.1}},
+    "evaluation": {"during": "off", "after_training": False},
+    "checkpoints": {"every": 8},
+}
+NEWEST = "run/checkpoints/ckpt_000000000016"
+RUN = (
+    *("run/config.json", "run/metrics.jsonl", "run/events.jsonl", "run/summary.json"),
+    *(f"{NEWEST}/{name}" for name in ("model.pt", "trainer.json", "engine.npz", "trackers.pt")),
+    *(f"{NEWEST}/MANIFEST.json", "run/checkpoints/latest"),
+)
+
+
+# -- a run and its checkpoints ---------------------------------------------------------------------
+
+
+def make_run(folder: Path) -> None:
+    """Train for two iterations."""
+    from training.run import trainers
+    from training.run.config import RunConfig
+    from training.run.folder import RunFolder
+
+    run = RunFolder.create(folder, RunConfig.from_mapping(TINY))
+    native = trainers.module_of("native")
+    native.train(run, native.lanes(run.config))
+    for extra in ("tb", "checkpoints/ckpt_000000000008"):
+        for path in sorted((run.path / extra).rglob("*"), reverse=True):
+            path.unlink()
+        (run.path / extra).rmdir()
+
+
+def mend_run(folder: Path) -> None:
+    """Correct the hashes in ``config.json`` and ``MANIFEST.json``, as far as they can be read."""
+    from training.run.values import canonical_json
+
+    def digest(value: Any) -> str:
+        return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+    try:
+        path = folder / "run/config.json"
+        config = json.loads(path.read_text("utf-8"))
+        path.write_text(json.dumps(config | {"sha256": digest(config["config"])}), "utf-8")
+        path = folder / NEWEST / "MANIFEST.json"
+        manifest = json.loads(path.read_text("utf-8"))
+        for name, record in manifest["files"].items():
+            content = (folder / NEWEST / name).read_bytes()
+            record |= {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        rest = {key: value for key, value in manifest.items() if key != "sha256"}
+        path.write_text(json.dumps(rest | {"sha256": digest(rest)}), "utf-8")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return
+
+
+def read_run(folder: Path) -> None:
+    """Play with a trained policy, report on its run, and go on with the training."""
+    from training.callbacks.of_run import callbacks_of
+    from training.logs import run_data
+    from training.policies.load import load_policy
+    from training.ppo.run import NativeLearner, identity
+    from training.run.folder import RunFolder
+    from training.run.session import Session
+
+    run_data.read_run(folder / "run")
+    policy = load_policy(folder / "run")
+    env = policy.make()
+    obs, info = env.reset(seed=0)
+    policy.act(obs, info["action_mask"])
+    env.close()
+    run = RunFolder.open(folder / "run")
+    learner = NativeLearner(run.config, folder=run.path)
+    session = Session(
+        *(run, learner, callbacks_of(run, learner), identity(run, learner.engines[0]))
+    )
+    with run.lock():
+        session.go_on()
+    learner.trainer.iterate()
+    learner.close()
+
+
+# -- options of a run ------------------------------------------------------------------------------
+
+OPTIONS = {
+    **TINY,
+    "seed": 5,
+    "env_options": {"num_players": 4, "schedule": [3, 4], "round_weights": [1.0, 2.0]},
+    "schedules": {"opponents": [[0, "rule_easy"], [300, "rule_hard"]]},
+    "mask_schedule": [{"action": 3, "until": 100, "ticks": 4}],
+}
+
+
+def make_options(folder: Path) -> None:
+    """Write a config file."""
+    config = {key: value for key, value in OPTIONS.items() if key != "mask_schedule"}
+    (folder / "config.yaml").write_text(json.dumps(config, indent=1), "utf-8")
+
+
+def read_options(folder: Path) -> None:
+    """Check options as the command line does before it trains."""
+    from training.callbacks.of_run import check
+    from training.run import envs
+    from training.run.config import RunConfig, load_file
+
+    config = RunConfig.from_mapping(load_file(folder / "config.yaml"))
+    check(config, envs.make_engine(config.env, 1, config.env_options))
+    config.sha256()
+
+
+# -- replays ---------------------------------------------------------------------------------------
+
+
+def make_replay(folder: Path) -> None:
+    """Record an episode of a few steps."""
+    from training.evaluation import replays
+    from training.run.envs import make_engine
+
+    options = {"time_max": 60}
+    actions: list[int] = []
+    engine = make_engine("Prospector-v0", 1, options)
+    engine.reset_many(seeds=3)
+    while len(actions) < 5 and not engine.ended[0]:
+        actions.append(int(np.flatnonzero(engine.mask[0])[0]))
+        engine.step_many(actions[-1:], autoreset=False)
+    replay = replays.record("Prospector-v0", options, 3, actions)
+    path = replays.save(replay, folder)
+    path.rename(folder / "replay.jsonl.gz")
+    entry = {"replay_path": "replay.jsonl.gz", "return_total": 1.0}
+    index = {"schema_version": replays.SCHEMA_VERSION, "replays": [entry]}
+    (folder / "replay_index.json").write_text(json.dumps(index), "utf-8")
+
+
+def read_replay(folder: Path) -> None:
+    """Play an episode again, and add it to the index."""
+    from training.evaluation import replays
+
+    replay = replays.load(folder / "replay.jsonl.gz")
+    played = replays.play_again(replay)
+    replays.first_difference(replay, played)
+    for _ in replays.drawn(replay, "ansi"):
+        pass
+    replays.add_to_index(folder, folder / "replay.jsonl.gz", replay)
+
+
+# -- networks and records of Dr. Mario -------------------------------------------------------------
+
+
+def make_evaluator(folder: Path) -> None:
+    """Write an evaluator that knows nothing."""
+    from training.games.drmario.evaluator import model
+
+    head = model.Head(hidden=8, quantiles=5, about={"games": 1, "seed": 2})
+    model.new(head, 0).save(folder / "judge.safetensors")
+
+
+def read_evaluator(folder: Path) -> None:
+    """Judge a situation."""
+    from training.games.drmario.evaluator import model
+    from training.games.drmario.evaluator.situations import SITUATION
+
+    model.load(folder / "judge.safetensors").quantiles(np.zeros(1, SITUATION))
+
+
+def make_reader(folder: Path) -> None:
+    """Write a reader that knows nothing."""
+    from training.games.drmario.reader.network import Reader, save_reader
+
+    save_reader(Reader(), folder / "reader.safetensors", json.dumps({"steps": 3}))
+
+
+def read_reader(folder: Path) -> None:
+    """Load a reader, as its commands do."""
+    from training.games.drmario.reader.network import load_reader
+
+    load_reader(folder / "reader.safetensors")
+
+
+def make_times(folder: Path) -> None:
+    """Write a store with some clears."""
+    from training.evaluation import episodes
+    from training.evaluation.protocol import bot
+    from training.games.drmario import best_times
+    from training.games.drmario.evaluation import clears_of
+    from training.run.envs import make_engine
+
+    options = {"level": -15, "speed": "low"}
+    engine = make_engine(best_times.ENV, 4, options)
+    played = episodes.play(engine, bot("first"), 4, 3, 60, keep_actions=True)
+    with best_times.BestTimes(folder / "times.sqlite") as store:
+        store.add(clears_of(played, options)[:2], "run")
+
+
+def read_times(folder: Path) -> None:
+    """Ask a store, and add what it knows to another."""
+    from training.games.drmario.best_times import BestTimes
+
+    with BestTimes(folder / "times.sqlite") as store, BestTimes(folder / "other.sqlite") as other:
+        store.floor(-15, "low")
+        store.quantiles(-15, "low", of="spawns")
+        clears = store.top(-15, "low")
+        other.add(clears)
+        store.note(clears)
+        store.write(store.noted()[1])
+
+
+TRAINED = (
+    Kind("checkpoint", make_run, read_run, changed=RUN, mend=mend_run),
+    Kind("config", make_options, read_options),
+    Kind("replay", make_replay, read_replay),
+    Kind("evaluator", make_evaluator, read_evaluator),
+    Kind("reader", make_reader, read_reader),
+    Kind("times", make_times, read_times),
+)

@@ -1,0 +1,212 @@
+"""What ran: the description by which records, history, floors and trend know a figure.
+
+A measured row has it as ``ran``, made from the objects that were timed, not from what was asked of
+them. Two figures are of the same thing where their descriptions are equal, and there alone: what a
+description does not name, no comparison can tell apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import fastenv
+from fastenv import BatchEngine, Game
+from training.run.config import RunConfig
+from training.run.engine import Engine
+
+Ran = dict[str, Any]
+DIGITS = 12  # of the digest of a file
+# Options of a run that are described otherwise, or that do not change what is timed.
+_ELSEWHERE = frozenset(
+    (
+        *("env", "env_options", "backend", "num_envs", "env_threads", "trainer"),
+        *("torch_threads", "device", "name", "seed", "total_steps", "evaluation", "checkpoints"),
+    )
+)
+_SIZES = {
+    "ppo": {
+        "rollout_steps": "n_steps",
+        "minibatch": "batch_size",
+        "epochs": "n_epochs",
+        "net_arch": "net_arch",
+        "activation": "activation",
+    },
+    "dqn": {
+        "rollout_steps": "iteration_steps",
+        "minibatch": "batch_size",
+        "net_arch": "net_arch",
+        "activation": "activation",
+    },
+}
+
+
+def of_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: Any) -> Ran:
+    """Return what ran where lanes were stepped.
+
+    Parameters
+    ----------
+    engine : Engine
+        That was stepped.
+    timed : str
+        What was timed, such as ``step_many``.
+    adapter : str
+        Through what it was stepped: the engine itself, or a view of it.
+    **more
+        Whatever else tells this figure from others; None is left out.
+    """
+    game = engine.game
+    found = {
+        "timed": timed,
+        "adapter": adapter,
+        "env": game.env_id,
+        "options": options_of(game),
+        "rom": rom_of(game),
+        "backend": engine.backend,
+        "num_envs": engine.num_envs,
+        "num_threads": getattr(engine, "num_threads", 1),
+        "opponent": getattr(engine, "opponent", None),
+        "info_columns": _columns_of(engine),
+        **more,
+    }
+    return _plain({name: value for name, value in found.items() if value is not None})
+
+
+def of_run(config: RunConfig, engine: Engine, timed: str, precision: str, **more: Any) -> Ran:
+    """Return what ran where a trainer was timed.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What it trained.
+    engine : Engine
+        That it stepped.
+    timed : str
+        What was timed of it, such as ``iterations``.
+    precision : str
+        Of the layers; what ``auto`` chose.
+    **more
+        As of :func:`of_engine`; ``trainer`` where somebody else trains the same.
+    """
+    section = "dqn" if config.trainer == "dqn" else "ppo"
+    learning = getattr(config, section)
+    sizes = {name: getattr(learning, field) for name, field in _SIZES[section].items()}
+    trainer = more.pop("trainer", config.trainer)
+    trunk = {"trunk": config.native.trunk} if trainer == "native" else {}
+    about = {
+        "trainer": trainer,
+        "device": config.device if config.device != "auto" else _device(),
+        "precision": precision,
+        "torch_threads": config.torch_threads or 1,
+        **sizes,
+        **trunk,
+        "num_envs": config.num_envs,  # in all groups or environments together
+        "num_threads": config.env_threads,
+        "config": unusual(config, _without({section: _SIZES[section].values()})) or None,
+    }
+    return of_engine(engine, timed, **about, **more)
+
+
+def key(row: Mapping[str, Any]) -> str | None:
+    """Return what figures of the same thing share, None for a row that does not say what ran."""
+    return json.dumps(row["ran"], sort_keys=True) if row.get("ran") else None
+
+
+def label(ran: Mapping[str, Any]) -> str:
+    """Return what ran in words: equal words, equal thing."""
+    first = [str(ran[name]) for name in _FIRST if name in ran]
+    rest = (name for name in sorted(ran) if name not in _FIRST and ran[name] != {})
+    return " ".join([*first, *(f"{name}={_word(ran[name])}" for name in rest)])
+
+
+def _columns_of(engine: Any) -> list[str] | None:
+    """Return the info columns that an engine writes, None if they are those of its game."""
+    if not isinstance(engine, BatchEngine):
+        return None
+    spec, written = engine.spec, (*engine.info_columns, *engine.term_columns)
+    every = (*spec.info_columns, *spec.term_columns)
+    usual = every if spec.default_info is None else spec.default_info
+    return None if set(written) == set(usual) else [*written]
+
+
+_FIRST = ("timed", "env", "trainer", "backend")
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}:{_word(one)}" for name, one in sorted(value.items()))
+    if isinstance(value, list):
+        return "x".join(map(_word, value)) or "none"
+    return str(value)
+
+
+def options_of(game: Game) -> dict[str, Any]:
+    """Return the options in which a game differs from its id's defaults; a file by its digest."""
+    config: Any = getattr(game, "config", None)
+    if game.env_id is None or not is_dataclass(config):
+        return {}
+    usual: Any = fastenv.make_game(game.env_id)
+    found = {field.name: getattr(config, field.name) for field in fields(config)}
+    return {
+        name: digest(value)
+        for name, value in found.items()
+        if name != "rom" and value != getattr(usual.config, name)
+    }
+
+
+def rom_of(game: Game) -> str | None:
+    """Return the first digits of the SHA-256 of the program that a game runs, None without one."""
+    common = getattr(game, "common", None)
+    cartridge = getattr(common, "cartridge", None)
+    return None if cartridge is None else str(cartridge.sha256)[:DIGITS]
+
+
+def digest(value: Any) -> Any:
+    """Return a value, or the first digits of the SHA-256 of the file that it names."""
+    if isinstance(value, (str, Path)) and "/" in str(value):
+        path = Path(value)
+        if path.is_file():
+            return hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
+        return path.name
+    return value
+
+
+def unusual(given: Any, skip: Callable[[str], bool] = lambda _: False) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from its defaults, sections likewise."""
+    usual, found = type(given)(), dict[str, Any]()
+    for field in fields(given):
+        value, default = getattr(given, field.name), getattr(usual, field.name)
+        if skip(field.name) or value == default:
+            continue
+        if is_dataclass(value) and type(value) is type(default):
+            found[field.name] = unusual(value, partial(_inside, skip, field.name))
+            continue
+        found[field.name] = value
+    return {name: value for name, value in found.items() if value != {}}
+
+
+def _inside(skip: Callable[[str], bool], section: str, name: str) -> bool:
+    return skip(f"{section}.{name}")
+
+
+def _without(described: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Return what tells of an option of a run whether it is described elsewhere."""
+    names = {f"{section}.{name}" for section, every in described.items() for name in every}
+    names |= {"ppo.precision", "dqn.precision", "native.trunk", *_ELSEWHERE}
+    return names.__contains__
+
+
+def _device() -> str:
+    from training.nets.precision import choose_device  # torch
+
+    return choose_device("auto").type
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON gives it back."""
+    return json.loads(json.dumps(value, default=str))

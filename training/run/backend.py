@@ -1,0 +1,139 @@
+"""Which backend a run trains on: one of the four, or ``auto``.
+
+Whether a backend works here is found out by playing with it, not by looking for files: a library
+that was built for another machine is there and does not work.
+
+``auto`` takes the fastest that works. Where the compiled core does not, the games are stepped in
+plain Python, with observations, masks and rewards from Numba if that works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv import BackendUnavailableError, BatchEngine, ConfigError
+from fastenv.backend import FASTEST_FIRST, named
+from training.run.config import BACKENDS
+from training.run.values import require
+
+FAST = "fast"
+
+
+@dataclass(frozen=True)
+class ChosenBackend:
+    """What was asked for, and what was taken.
+
+    Parameters
+    ----------
+    requested : {"auto", "reference", "numba", "cython", "fast"}
+    name : {"reference", "numba", "cython", "fast"}
+        The engine's backend.
+    probe : str
+        ``"ok"``, or why the fast backend does not work here.
+    """
+
+    requested: str
+    name: str
+    probe: str
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether the fast backend would have been taken, but does not work here."""
+        return self.requested == "auto" and self.name != FAST
+
+    def record(self) -> dict[str, Any]:
+        """Return fields of the summary of a run: the backend, and those of the published one."""
+        selected = _published(self.name)
+        return {
+            "backend": self.name,
+            "ppo_env_impl_requested": _published(self.requested),
+            "ppo_env_impl_selected": selected,
+            "ppo_env_impl_auto_fallback": self.fell_back,
+            "ppo_native_available": self.probe == "ok",
+            "ppo_native_probe": self.probe,
+            "ppo_vector_backend_selected": "native_batch" if selected == "native" else "serial",
+        }
+
+
+def _published(name: str) -> str:
+    """Return who steps the games, in the words of the published benchmark of Prospector."""
+    backend = named(name)
+    if backend is None:
+        return "auto"
+    return "native" if backend.use_cython else "reference"
+
+
+def build(
+    requested: str,
+    env: str,
+    options: Mapping[str, Any] | None = None,
+    num_envs: int = 1,
+    num_threads: int = 1,
+) -> tuple[BatchEngine, ChosenBackend]:
+    """Return an engine on the backend that was asked for, and how it was chosen.
+
+    Its first lane has played a step: whoever trains on it resets all of them.
+
+    Parameters
+    ----------
+    requested : {"auto", "reference", "numba", "cython", "fast"}
+    env : str
+        Environment id.
+    options : mapping, optional
+        Options of the environment, and the ``opponent`` in a game of several agents.
+    num_envs, num_threads : int
+        Lanes and threads of the engine.
+
+    Raises
+    ------
+    ConfigError
+        For another word, or options that the environment refuses.
+    BackendUnavailableError
+        If a backend was requested by name and does not work here; says why.
+    """
+    allowed = "one of " + ", ".join(map(repr, BACKENDS))
+    require(requested in BACKENDS, "backend", requested, allowed)
+    given = dict(options or {})
+    opponent = given.pop("opponent", None)
+    game = fastenv.make_game(env, **given)
+    if opponent is not None:
+        game.bot(opponent)  # a name it does not know is no fault of the backend
+
+    def engine(backend: str, lanes: int = num_envs, threads: int = num_threads) -> BatchEngine:
+        return BatchEngine(game, lanes, backend, num_threads=threads, opponent=opponent)
+
+    _, found = probe(partial(engine, FAST, 1, 1))  # whatever is asked for, for the record of a run
+    candidates = FASTEST_FIRST if requested == "auto" else (requested,)
+    for name in candidates:
+        made, why = probe(partial(engine, name))
+        if made is not None:
+            return made, ChosenBackend(requested, name, found)
+    raise BackendUnavailableError(f"backend={requested!r} does not work here: {why}")
+
+
+def probe(make: Callable[[], BatchEngine]) -> tuple[BatchEngine | None, str]:
+    """Return an engine whose first lane can be stepped and ``"ok"``, or None and the reason.
+
+    Raises
+    ------
+    ConfigError
+        What is asked for is impossible with any implementation.
+    """
+    try:
+        engine = make()
+        first = np.zeros(engine.num_envs, np.uint8)
+        first[0] = 1
+        engine.reset_many(first, seeds=0)
+        engine.step_many(np.argmax(engine.mask, axis=-1).astype(np.int32), select=first)
+    except ConfigError:
+        raise
+    except Exception as error:  # whatever goes wrong is a reason not to use it
+        reason = " ".join(str(error).split())
+        return None, f"{type(error).__name__}: {reason}"
+    return engine, "ok"
