@@ -35,9 +35,9 @@ STAGGER = 20  # batch steps played before, in which each lane is reset once
 SHARE = 0.85  # of the limit, asked where the two parts are of one size
 SHARED = ("SkullKing", "Prospector")
 MEDIAN, LEAST = 1.0, 0.97  # times the reference, asked of the repeats of every row
-# Lane steps of a piece of work, by the beginning of the id; the reference takes 20 ms for a
-# placement of Dr. Mario, and 0.1 s for a frame of the Game Boy.
-PIECES = {"SkullKingManager": 64, "DrMarioFrame": 64, "DrMario": 16, "GameBoy": 1, "Lantern": 1}
+# Lane steps of a piece of work, by the beginning of the id. The reference takes 4 ms for a step of
+# Dr. Mario and 40 ms for a frame of the Game Boy; the shorter a piece, the more turns in a repeat.
+PIECES = {"SkullKingManager": 32, "DrMario": 8, "GameBoy": 1, "Lantern": 1}
 PIECE = 256
 # Steps of one frame: of the time that the reference takes for more, the flags replace no more.
 EMULATED = ("GameBoy", "Lantern")
