@@ -5,7 +5,14 @@ import pytest
 
 import fastenv
 from fastenv.errors import ConfigError
-from training.callbacks.trackers import EpisodeStats, Seen, StateArchive, VisitCounter, options
+from training.callbacks.trackers import (
+    EpisodeStats,
+    GrowthReward,
+    Seen,
+    StateArchive,
+    VisitCounter,
+    options,
+)
 from training.callbacks.trackers.base import read
 from training.callbacks.trackers.sources import source_of
 
@@ -95,6 +102,21 @@ def test_trackers_find_each_other_whatever_their_order(engine):
 
 def test_a_run_without_trackers_has_none(engine):
     assert options.build(engine, {}, seed=0) is None
+
+
+def test_growth_takes_a_source_and_a_weight(engine):
+    given = {"richer": {"kind": "growth", "source": {"info": "won", "bin": 2}, "weight": 0.5}}
+    growth = options.build(engine, given, seed=0)._named["richer"]
+    assert isinstance(growth, GrowthReward)
+    for wrong, told in (
+        ({"source": "gold"}, "trackers.growth.source: source 'gold'"),
+        ({}, "trackers.growth.source"),
+        ({"source": "won", "weight": "much"}, "trackers.growth.weight='much'"),
+        ({"source": "won", "weight": float("inf")}, "trackers.growth: weight=inf"),
+    ):
+        with pytest.raises(ConfigError) as raised:
+            options.build(engine, {"growth": wrong}, seed=0)
+        assert told in str(raised.value)
 
 
 def test_conditions_are_values_intervals_and_bits(engine):

@@ -3,6 +3,7 @@
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Seen, Source, Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
@@ -14,6 +15,7 @@ __all__ = [
     "EpisodeStats",
     "EpisodicMemory",
     "Event",
+    "GrowthReward",
     "QuestReward",
     "RandomDistillation",
     "RewardLikelihood",

@@ -15,6 +15,7 @@ from fastenv.errors import ConfigError, UnknownOptionError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
@@ -26,6 +27,7 @@ from training.run.values import require
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,
     "quests": QuestReward,
+    "growth": GrowthReward,
     "progress": BayesProgressTracker,
     "likelihood": RewardLikelihood,
     "episodes": EpisodeStats,
@@ -37,7 +39,7 @@ KINDS: dict[str, type[Tracker]] = {
 _GIVEN = ("engine", "sources", "exclude", "seed")
 # An archive asks a counter of visits, and statistics of episodes ask the archive.
 _ORDER = {"visits": 0, "archive": 1}
-_SOURCES = ("cell", "place", "score", "success")
+_SOURCES = ("cell", "place", "score", "source", "success")
 
 
 def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | None:

@@ -1,0 +1,60 @@
+"""Rewards what a number has grown to: credits earned, levels reached."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv.errors import ConfigError
+from training.callbacks.trackers.base import Array, Seen, Source, Tracker, checked, read
+from training.run.engine import Engine
+
+
+class GrowthReward(Tracker):
+    """Pays where a source rises above the highest value that it had in the episode.
+
+    What is lost again and regained is paid once, so that no circle of buying and selling pays.
+
+    Parameters
+    ----------
+    engine : Engine
+    source : str or callable
+        NaN is no value and not paid.
+    weight : float
+        Reward for a rise by 1.
+
+    Attributes
+    ----------
+    highest : ndarray of float64, shape (n,)
+        Highest value of each lane's episode, that of its first state included.
+    """
+
+    kept = ("highest", "bonus")
+    intrinsic = False
+
+    def __init__(self, engine: Engine, source: Source, weight: float = 1.0) -> None:
+        super().__init__(engine)
+        if not math.isfinite(weight):
+            raise ConfigError(f"weight={weight}: must be a finite number")
+        self._source, self._weight = checked(engine, source), float(weight)
+        self.highest = np.zeros(engine.num_envs)
+        self.bonus = np.zeros(engine.num_envs)
+
+    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
+        """See :class:`Tracker`."""
+        done = np.asarray(done_idx)
+        self.highest[done] = read(self._source, Seen(self._engine, obs))[done]
+
+    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
+        """See :class:`Tracker`."""
+        highest = np.fmax(self.highest, read(self._source, Seen.of_step(engine, obs)))
+        assert self.bonus is not None
+        self.bonus[:] = self._weight * np.nan_to_num(highest - self.highest, posinf=0.0)
+        self.highest[:] = highest
+
+    def metrics(self) -> dict[str, float]:
+        """Return the mean over the lanes of the highest value of their episodes."""
+        known = self.highest[np.isfinite(self.highest)]
+        return {"highest": float(known.mean()) if known.size else 0.0}
