@@ -38,13 +38,22 @@ from tools.figures.learning import (  # noqa: E402
     pretrained,
     trained_variants,
 )
-from tools.figures.speeds import bars, game_boy, replay_steps, scale, scale_model, vectorised  # noqa: E402
+from tools.figures.speeds import (  # noqa: E402
+    bars,
+    flags_alone,
+    flags_verdict,
+    game_boy,
+    replay_steps,
+    scale,
+    scale_model,
+    vectorised,
+)
 
 
 def pages() -> dict[str, dict[str, Callable[[], str]]]:
     """Return page to mark to what makes its table."""
     return {
-        "README.md": {"figures": headlines},
+        "README.md": {"figures": headlines, "flags": flags_verdict},
         "RUNS.md": {
             "milestones": milestones,
             "agent": agent_milestones,
@@ -67,7 +76,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "steps": replay_steps,
             "bars": lambda: bars("bars.jsonl"),
         },
-        "docs/benchmarks.md": {"vectorised": vectorised},
+        "docs/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
         "docs/training.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {
             "speeds": lambda: bars("bars.jsonl", "DrMario"),

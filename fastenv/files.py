@@ -95,9 +95,15 @@ def parse_json(content: bytes | str, name: str) -> Any:
             raise ValueError(f"{show(number)} is beyond what a float can be")
         return value
 
+    def convert_whole(number: str) -> int:
+        convert(number)  # who reads it may make a float of it
+        return int(number)
+
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
-        value = json.loads(text, parse_constant=refuse, parse_float=convert)
+        value = json.loads(
+            text, parse_constant=refuse, parse_float=convert, parse_int=convert_whole
+        )
     except RecursionError:
         value = None
         depth = MAX_DEPTH + 1

@@ -296,8 +296,8 @@ def flag_record(folder: Path, *over: list[float]) -> None:
     ("cells", "said"),
     [
         ([[1.0, 0.97, 1.2], [1.5, 1.4, 1.6]], "Each flag alone is at least as fast"),
-        ([[0.99, 0.98, 1.2], [1.5, 1.4, 1.6]], "1 lane: 0.99 (0.98)."),
-        ([[1.0, 1.1, 1.2], [1.5, 0.96, 1.6]], "8 lanes: 1.5 (0.96)."),
+        ([[0.99, 0.98, 1.2], [1.5, 1.4, 1.6]], "1 lane: 0.99, 0.98."),
+        ([[1.0, 1.1, 1.2], [1.5, 0.96, 1.6]], "8 lanes: 1.5, 0.96."),
     ],
 )
 def test_sentence_of_the_flags_names_what_is_below(

@@ -102,6 +102,7 @@ def test_gzip_that_expands_is_refused(tmp_path):
         (b"NaN", "no number of JSON"),
         (b"[-Infinity]", "no number of JSON"),
         (b"[1e999]", "beyond what a float can be"),
+        (b"9" * 400, "beyond what a float can be"),
         (b"\xff", "no JSON"),
         (b"", "no JSON"),
     ],

@@ -35,6 +35,22 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
 
 
 @pytest.mark.parametrize(
+    "values",
+    [
+        {"dqn": {"capacyty": 9}},
+        {"env": "SkullKingFlat-v0", "trainer": "hier", "hier": {"worker": {"batchsize": 9}}},
+    ],
+)
+def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
+    with pytest.raises(ConfigError) as refused:
+        check_environment(RunConfig.from_mapping(values))
+    said = str(refused.value)
+    assert "options: capacity, " in said or "options: batch_size, " in said
+    assert said.endswith(" more.")
+    assert len(said) < 600
+
+
+@pytest.mark.parametrize(
     ("values", "named"),
     [
         ({"num_envs": 0}, "num_envs=0"),

@@ -112,8 +112,8 @@ def flags_below(record: Record) -> list[str]:
 
 
 def _flag_cell(row: Row) -> str:
-    """Return times the reference: the median and, behind it, the slowest repeat."""
-    return f"{row['over_reference']:.3g} ({min(row['over_reference_all']):.3g})"
+    """Return times the reference: the median and the slowest repeat."""
+    return f"{row['over_reference']:.3g}, {min(row['over_reference_all']):.3g}"
 
 
 def replay_steps() -> str:

@@ -39,6 +39,7 @@ MEDIAN, LEAST = 1.0, 0.97  # times the reference, asked of the repeats of every 
 # Dr. Mario and 40 ms for a frame of the Game Boy; the shorter a piece, the more turns in a repeat.
 PIECES = {"SkullKingManager": 32, "DrMario": 8, "GameBoy": 1, "Lantern": 1}
 PIECE = 256
+TURNS = 4  # of a repeat at least, also where one step of 64 lanes takes seconds
 # Steps of one frame: of the time that the reference takes for more, the flags replace no more.
 EMULATED = ("GameBoy", "Lantern")
 ONE_FRAME: dict[str, Any] = {"frames_per_step": 1, "release_after_frames": 1}
@@ -149,7 +150,7 @@ def measure(env: str, lanes: int, repeats: int, seconds: float) -> list[dict[str
     if not emulated:
         works["rules"] = _rules_alone(play)
         works["no encoding"] = _without_encoding(play)
-    samples = in_turns(works, repeats, seconds)
+    samples = in_turns(works, repeats, seconds, TURNS)
     found = {name: summary(each) for name, each in samples.items()}
     return [
         {

@@ -115,7 +115,9 @@ def interleaved(
     return samples
 
 
-def in_turns(works: Mapping[str, Work], repeats: int, seconds: float) -> dict[str, list[Sample]]:
+def in_turns(
+    works: Mapping[str, Work], repeats: int, seconds: float, turns: int = 1
+) -> dict[str, list[Sample]]:
     """Time several works in turns, piece by piece: what is compared is of the same moments.
 
     Parameters
@@ -125,6 +127,8 @@ def in_turns(works: Mapping[str, Work], repeats: int, seconds: float) -> dict[st
     repeats : int
     seconds : float
         Timed work of a repeat of the first; the others take as many pieces.
+    turns : int
+        Pieces of each in a repeat at least.
     """
     for work in works.values():
         _once(work)
@@ -133,7 +137,7 @@ def in_turns(works: Mapping[str, Work], repeats: int, seconds: float) -> dict[st
     for _ in range(repeats):
         before = machine.load()
         pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in works}
-        while sum(wall for _, wall, _ in pieces[first]) < seconds:
+        while len(pieces[first]) < turns or sum(wall for _, wall, _ in pieces[first]) < seconds:
             for name, work in works.items():
                 pieces[name].append((work.steps, *_once(work)))
         for name, done in pieces.items():

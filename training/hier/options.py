@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fastenv.errors import ConfigError, UnknownOptionError
 from training.run.envs import stream_seed
 from training.run.options.hier import POLICY_DEFAULTS, GateOptions
-from training.run.values import require
+from training.run.values import listed, require, shown
 
 if TYPE_CHECKING:
     from training.callbacks.gate import GateConfig
@@ -43,10 +43,11 @@ def policy_run(run: RunConfig, policy: str) -> RunConfig:
         elif name == "num_envs" and policy == "manager":
             values[name] = value
         else:
-            known = sorted((*_names(run, "ppo"), *_names(run, "native")))
+            known = [*_names(run, "ppo"), *_names(run, "native")]
             known += ["num_envs"] if policy == "manager" else []
             raise UnknownOptionError(
-                f"'hier.{policy}.{name}' is not an option; options: {', '.join(known)}."
+                f"{shown(f'hier.{policy}.{name}')} is not an option; options: "
+                f"{listed(name, known)}."
             )
     after = max(run.total_steps - hier.warm_start, 1)
     managers = max(round(after / (1 + hier.ratio)), 1)

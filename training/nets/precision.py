@@ -16,8 +16,10 @@ from torch import Tensor
 
 from fastenv.errors import ConfigError
 from training.run.determinism import be_deterministic
+from training.run.values import require
 
 LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
+KNOWN = ("fp32", *LOW)
 
 
 def choose_device(name: str) -> torch.device:
@@ -52,13 +54,14 @@ def cuda_has_bf16() -> bool:
 
 
 def check(name: str, device: torch.device, option: str = "ppo.precision") -> None:
-    """Refuse a precision, by the name of its option, that the device lacks.
+    """Refuse a precision, by the name of its option, that there is not or that the device lacks.
 
     Raises
     ------
     ConfigError
         Says what to choose instead.
     """
+    require(name in KNOWN, option, name, f"one of {', '.join(KNOWN)}")  # in a checkpoint, too
     kind, reason = device.type, ""
     if name == "fp16" and kind != "cuda":
         other = "bf16 or fp32" if kind == "cpu" else "fp32"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 import math
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -17,6 +18,7 @@ from fastenv.errors import ConfigError, UnknownOptionError, show
 TEXT = "a text of characters that UTF-8 has"
 Schedule = tuple[tuple[int, Any], ...]
 MAX_NAME = 100  # characters of an option in a message; a stranger may have given any
+MAX_LISTED = 35  # options in a message
 MAX_WRITTEN = 200  # characters of a number
 _DIGITS = r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)(?:\.\d+)?"
 _NUMBER = re.compile(rf"({_DIGITS})(?:e\+?(\d{{1,2}})| ?([kmgb]))?", re.ASCII | re.IGNORECASE)
@@ -34,6 +36,22 @@ def require(ok: bool, name: str, value: object, allowed: str) -> None:
 def shown(value: object) -> str:
     """Return ``repr(value)`` for an error, cut where it is too long to be read."""
     return show(value)
+
+
+def listed(name: object, known: Iterable[str]) -> str:
+    """Return the names of options for an error: of too many to be read, those most like ``name``.
+
+    Parameters
+    ----------
+    name : object
+        Given, and none of them.
+    known : iterable of str
+    """
+    names = sorted(known)
+    if len(names) <= MAX_LISTED:
+        return ", ".join(names)
+    alike = difflib.get_close_matches(str(name)[:MAX_NAME], names, MAX_LISTED, cutoff=0.0)
+    return f"{', '.join(alike)} and {len(names) - MAX_LISTED} more"
 
 
 def canonical_json(value: object) -> str:
@@ -62,7 +80,7 @@ def build(cls: type, values: Mapping[str, Any], where: str) -> Any:
     for name in values:
         if name not in known:
             raise UnknownOptionError(
-                f"{shown(f'{where}{name}')} is not an option; options: {', '.join(sorted(known))}."
+                f"{shown(f'{where}{name}')} is not an option; options: {listed(name, known)}."
             )
     for f in options:
         optional = f.default is not MISSING or f.default_factory is not MISSING

@@ -131,6 +131,13 @@ def test_auto_takes_bf16_from_cuda_devices_that_do_not_emulate_it(monkeypatch, m
             precision.check("bf16", device)
 
 
+@pytest.mark.parametrize("name", ["f032", "auto", ["fp32"], None])
+def test_a_precision_that_there_is_not_is_refused(name):
+    """A checkpoint names one, and a stranger may have changed it."""
+    with pytest.raises(ConfigError, match="must be one of fp32, bf16, fp16"):
+        precision.Precision(name, torch.device("cpu"))
+
+
 def test_auto_measures_a_real_minibatch(make_trainer, monkeypatch):
     monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
     trainer = make_trainer(Bandit(16), precision="auto")

@@ -130,3 +130,19 @@ def test_conditions_are_values_intervals_and_bits(engine):
     inf = np.inf
     np.testing.assert_array_equal(quests._low, [[1, -inf, -inf], [2, -inf, -inf], [-inf, -inf, 1]])
     np.testing.assert_array_equal(quests._high, [[1, inf, inf], [inf, 9, inf], [inf, inf, 1]])
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"visits": {"cell": "round", "num_cells": 2**40}}, "trackers.visits: num_cells="),
+        ({"visits": {"cell": "round", "place": "round", "num_places": 2**22}}, "num_places="),
+        ({"archive": {"cell": "round", "max_cells": 2**40}}, "trackers.archive: max_cells="),
+        ({"episodes": {"size": 2**40}}, "trackers.episodes: size="),
+        ({"rnd": {"size": 2**40}}, "trackers.rnd: size="),
+        ({"memory": {"slots": 2**40}}, "trackers.memory: slots="),
+    ],
+)
+def test_tables_that_the_machine_cannot_hold_are_refused_by_name(engine, given, named):
+    with pytest.raises(ConfigError, match=rf"{named}.*must be smaller.* GiB"):
+        options.build(engine, given, seed=0)

@@ -18,6 +18,7 @@ from training.callbacks.trackers.base import (
     Seen,
     Source,
     Tracker,
+    check_room,
     checked,
     ended_lanes,
     read,
@@ -89,6 +90,7 @@ class StateArchive(Tracker):
         super().__init__(engine)
         if max_cells < 1:
             raise ConfigError(f"max_cells={max_cells}: must be at least 1")
+        check_room("max_cells", max_cells, max_cells * (engine.spec.state_dtype.itemsize + 56))
         if not 0.0 <= p_archive <= 1.0:
             raise ConfigError(f"p_archive={p_archive}: must be from 0 to 1")
         if sampling not in ("inverse_sqrt", "least_visited"):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import torch
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
 
@@ -93,6 +94,29 @@ def checked(engine: Engine, source: Source) -> Source:
             f"{', '.join(engine.info)}"
         )
     return source
+
+
+def check_room(option: str, value: int, size: int) -> None:
+    """Refuse a table that this machine cannot hold.
+
+    Parameters
+    ----------
+    option : str
+        What it is made as large as.
+    value : int
+    size : int
+        Bytes of the table.
+
+    Raises
+    ------
+    ConfigError
+    """
+    there = psutil.virtual_memory().total
+    if size >= there:  # a system may promise more than it has, and end the process later
+        raise ConfigError(
+            f"{option}={show(value)}: must be smaller: it would take {size / 2**30:,.0f} GiB, and "
+            f"this machine has {there / 2**30:,.0f}"
+        )
 
 
 def ended_lanes(engine: Engine) -> npt.NDArray[np.intp]:

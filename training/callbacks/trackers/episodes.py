@@ -12,6 +12,7 @@ from training.callbacks.trackers.base import (
     Seen,
     Source,
     Tracker,
+    check_room,
     checked,
     ended_lanes,
     read,
@@ -46,6 +47,7 @@ class EpisodeStats(Tracker):
         super().__init__(engine)
         if size < 1:
             raise ConfigError(f"size={size}: must be at least 1")
+        check_room("size", size, size * 24)
         self._success = None if success is None else checked(engine, success)
         self._exclude = exclude
         self._no_success = np.zeros(engine.num_envs)

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.callbacks.trackers.base import Array, Seen, Tracker
+from training.callbacks.trackers.base import Array, Seen, Tracker, check_room
 from training.nets.encoders import SMALLEST_IMAGE, Encoder
 from training.nets.layout import as_tensor, obs_layout
 from training.run.checkpoint import CheckpointError
@@ -113,6 +113,7 @@ class NoveltyTracker(Tracker):
     ) -> None:
         super().__init__(engine)
         require(size >= 1, "size", size, "at least 1")
+        check_room("size", size, size * HIDDEN * 4)
         require(weight >= 0, "weight", weight, "at least 0")
         falls = anneal_steps is None or anneal_steps >= 1
         require(falls, "anneal_steps", anneal_steps, "at least 1, or null for a constant weight")
@@ -300,6 +301,7 @@ class EpisodicMemory(NoveltyTracker):
         super().__init__(engine, size, weight, anneal_steps, seed)
         require(threshold > 0, "threshold", threshold, "above 0")
         require(slots >= 1, "slots", slots, "at least 1")
+        check_room("slots", slots, engine.num_envs * slots * size * 4)
         self._threshold = threshold
         self._memory = torch.zeros(engine.num_envs, slots, size)
         self._count = torch.zeros(engine.num_envs, dtype=torch.int64)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
-from training.callbacks.trackers.base import Array, Seen, Source, Tracker, checked, read
+from training.callbacks.trackers.base import Array, Seen, Source, Tracker, check_room, checked, read
 from training.run.engine import Engine
 
 MAX_LOAD = 0.6  # of a hash table, then it grows
@@ -75,6 +75,8 @@ class VisitCounter(Tracker):
         if (place is None) != (num_places == 0):
             raise ConfigError(f"num_places={num_places}: must be given together with place")
         n = engine.num_envs
+        check_room("num_cells", num_cells or 0, (num_cells or 0) * (8 + 4 * n))
+        check_room("num_places", num_places, num_places**2 * 8)
         self._cell = checked(engine, cell)
         self._place = None if place is None else checked(engine, place)
         self._limits = num_cells, num_places
