@@ -38,7 +38,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
     "values",
     [
         {"dqn": {"capacyty": 9}},
-        {"env": "SkullKingFlat-v0", "trainer": "hier", "hier": {"worker": {"batchsize": 9}}},
+        {"trainer": "hier", "hier": {"worker": {"batchsize": 9}}},
     ],
 )
 def test_of_many_options_those_most_like_the_unknown_one_are_named(values):

@@ -50,7 +50,7 @@ def listed(name: object, known: Iterable[str]) -> str:
     names = sorted(known)
     if len(names) <= MAX_LISTED:
         return ", ".join(names)
-    alike = difflib.get_close_matches(str(name)[:MAX_NAME], names, MAX_LISTED, cutoff=0.0)
+    alike = difflib.get_close_matches(str(name)[:MAX_NAME].lower(), names, MAX_LISTED, cutoff=0.0)
     return f"{', '.join(alike)} and {len(names) - MAX_LISTED} more"
 
 

@@ -114,8 +114,8 @@ def check_room(option: str, value: int, size: int) -> None:
     there = psutil.virtual_memory().total
     if size >= there:  # a system may promise more than it has, and end the process later
         raise ConfigError(
-            f"{option}={show(value)}: must be smaller: it would take {size / 2**30:,.0f} GiB, and "
-            f"this machine has {there / 2**30:,.0f}"
+            f"{option}={show(value)}: must be smaller: it would take {size / 2**30:,.1f} GiB, and "
+            f"this machine has {there / 2**30:,.1f}"
         )
 
 
