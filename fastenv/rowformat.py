@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -128,6 +128,16 @@ class RowFormat:
             If it has another size.
         """
         return self._struct.unpack(row)
+
+    def unpack_all(self, rows: Any) -> Iterator[tuple[Any, ...]]:
+        """Yield the values of each of several rows that follow one another; see :meth:`unpack`.
+
+        Raises
+        ------
+        struct.error
+            If their bytes are no whole number of rows, or none.
+        """
+        return self._struct.iter_unpack(rows)
 
 
 def _code(name: str, element: np.dtype[Any]) -> str:

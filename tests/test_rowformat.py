@@ -125,6 +125,15 @@ def test_a_row_is_anything_that_shows_its_bytes():
         assert layout.unpack(one) == layout.unpack(row), type(one)
 
 
+@pytest.mark.parametrize(("name", "raw"), CASES)
+def test_rows_that_follow_one_another_are_read_at_once(name, raw):
+    layout = RowFormat(DTYPES[name], raw)
+    rows = [random_record(DTYPES[name], seed).tobytes() for seed in range(3)]
+    assert [*layout.unpack_all(b"".join(rows))] == [*map(layout.unpack, rows)]
+    with pytest.raises(struct.error, match="multiple"):
+        layout.unpack_all(rows[0] + b"x")
+
+
 @pytest.mark.parametrize("change", [lambda v: v[:-1], lambda v: (*v, 0), lambda v: ()])
 def test_a_wrong_number_of_values_is_an_error(change):
     layout = RowFormat(DTYPES["arrays"])

@@ -7,8 +7,8 @@ Fields and attributes have the same names; what a row holds a player is in the o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
-from operator import attrgetter
+from collections.abc import Collection
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,10 @@ class Record:
         self._format = RowFormat(dtype[used], raw)
         where = self._format.fields
         self._lists = [(n, where[n]) for n in used if n in raw or isinstance(where[n], slice)]
-        self._numbers = [(n, where[n]) for n in used if (n, where[n]) not in self._lists]
+        self._numbers = [n for n in used if (n, where[n]) not in self._lists]
+        # itemgetter takes one at least, and makes no tuple of one; zip stops before the last
+        at = [where[name] for name in self._numbers] or [0]
+        self._numbers_of = itemgetter(*at, at[0])
         self._raw = [name in raw for name in used]
         self._get = attrgetter(*[f"{name}.state" if name == "rng" else name for name in used])
 
@@ -68,8 +71,8 @@ class Record:
     def unpack(self, thing: Any, part: Any) -> None:
         """Set an object's attributes from bytes."""
         values, attributes = self._format.unpack(part), vars(thing)
-        for name, at in self._numbers:
-            attributes[name] = values[at]
+        for name, number in zip(self._numbers, self._numbers_of(values), strict=False):
+            attributes[name] = number
         for name, where in self._lists:
             if name == "rng":
                 thing.rng.state = [*values[where]]
@@ -78,7 +81,14 @@ class Record:
 
 
 _head, _player = Record(HEAD_DTYPE), Record(PLAYER_DTYPE)
-_head_seen = Record(HEAD_DTYPE, but=("rng", "reserve"))  # what pills will come is not shown
+# What no observation, mask, reward or info reads: the pills to come, and what steps alone need.
+UNSEEN_OF_HEAD = ("rng", "reserve")
+UNSEEN_OF_PLAYER = (
+    *("hor_velocity", "throw_frame", "pill_count_lo", "pill_count_hi", "match_flag"),
+    *("chain_length", "buttons_prev", "buttons_held", "intro_wait", "doublings", "latches"),
+    *("clearing", "plan_left", "plan_action", "ev_action", "decided_frame"),
+)
+_seen = Record(HEAD_DTYPE, UNSEEN_OF_HEAD), Record(PLAYER_DTYPE, UNSEEN_OF_PLAYER)
 _view = RowFormat(VIEW_DTYPE, ["board"])
 _agents = [
     Record(np.dtype(fields[len(HEAD_DTYPE.names or ()) + 1 :], align=True)) for fields in (ONE, TWO)
@@ -104,10 +114,10 @@ def unpack(row: Any, config: DrMarioConfig, demo: Any = None) -> DrMario:
     demo : ndarray, optional
         Of ``DEMO_DTYPE``.
     """
-    return fill(new_game(config, demo), row, _head)
+    return fill(new_game(config, demo), row, (_head, _player))
 
 
-def fill(game: DrMario, row: Any, head: Record = _head_seen) -> DrMario:
+def fill(game: DrMario, row: Any, records: tuple[Record, Record] = _seen) -> DrMario:
     """Write a row into a game that is there, by default without what encoding never reads.
 
     Parameters
@@ -115,8 +125,8 @@ def fill(game: DrMario, row: Any, head: Record = _head_seen) -> DrMario:
     game : DrMario
     row : object with the buffer protocol
         See :func:`unpack`.
-    head : Record
-        What of the head is written.
+    records : tuple of Record
+        What of the head and of each player is written.
 
     Returns
     -------
@@ -124,29 +134,17 @@ def fill(game: DrMario, row: Any, head: Record = _head_seen) -> DrMario:
         ``game``.
     """
     # of a record, bytes() first asks for a description of all its fields
-    parts = _Parts(row.tobytes() if isinstance(row, np.void) else bytes(row))
-    head.unpack(game, parts.take(_head.size))
+    rest = memoryview(row.tobytes() if isinstance(row, np.void) else bytes(row))
+    head, each = records
+    head.unpack(game, rest[: _head.size])
+    rest = rest[_head.size :]
     for player in game.players:
-        _player.unpack(player, parts.take(_player.size))
+        each.unpack(player, rest[: each.size])
+        rest = rest[_player.size :]
     agents = _agents[len(game.players) - 1]
-    agents.unpack(game, parts.take(agents.size))
+    agents.unpack(game, rest[: agents.size])
     if game.config.stack > 1:
-        game.stack = [list(parts.views()) for _ in game.players]
+        # a board that is only looked at stays bytes
+        views = [[*view] for view in _view.unpack_all(rest[agents.size :])]
+        game.stack = [views[i : i + STACKED] for i in range(0, len(views), STACKED)]
     return game
-
-
-class _Parts:
-    """Bytes that are taken from the front, record by record."""
-
-    def __init__(self, row: bytes) -> None:
-        self.row, self.at = memoryview(row), 0
-
-    def take(self, size: int) -> memoryview:
-        """Return the next bytes."""
-        self.at += size
-        return self.row[self.at - size : self.at]
-
-    def views(self) -> Iterator[list[Any]]:
-        """Return the frames of a player's stack; a board that is only looked at stays bytes."""
-        for _ in range(STACKED):
-            yield [*_view.unpack(self.take(VIEW_DTYPE.itemsize))]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fastenv.drmario import encoding, kernels, layout, position, rewards
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
+from fastenv.drmario.placement import new_game
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import COEFFICIENTS, SHARED_DTYPE, derived_dtype, state_dtype
 from fastenv.engine import aligned
@@ -119,25 +120,26 @@ class Buffers:
         self.info(*row, self.columns.ctypes.data)
 
 
-def assert_same(config, game, costs):
-    """Compare what kernels and plain Python write about a game."""
+def assert_same(config, game, costs, shown=None):
+    """Compare what kernels write about a game and plain Python about ``shown``, by default it."""
+    shown = game if shown is None else shown
     compiled = Buffers(config)
     compiled.fill(game, costs)
     record = config.obs_record()
     obs = unwritten(config.agents, record)
     plain = obs["planes"] if record.names == ("planes",) else obs
-    encoding.encode_obs(game, costs, plain)
+    encoding.encode_obs(shown, costs, plain)
     for name in record.names:
         kind = f"u{record[name].base.itemsize}"
         got, expected = compiled.obs[name], obs[name]
         np.testing.assert_array_equal(got.view(kind), expected.view(kind), err_msg=name)
     mask = np.zeros_like(compiled.mask)
-    encoding.action_mask(game, costs, mask)
+    encoding.action_mask(shown, costs, mask)
     np.testing.assert_array_equal(compiled.mask, mask)
-    paid, terms = rewards.reward(game)
+    paid, terms = rewards.reward(shown)
     np.testing.assert_array_equal(compiled.terms, np.array(terms))
     np.testing.assert_array_equal(compiled.paid, np.array(paid, np.float32))
-    columns = encoding.info(game, costs)
+    columns = encoding.info(shown, costs)
     for name, value in zip(layout.info_dtype(config.agents).names, columns, strict=True):
         np.testing.assert_array_equal(compiled.columns[name][0], value, err_msg=name)
 
@@ -169,6 +171,25 @@ def test_kernels_write_what_plain_python_computes(config, seed):
     game, costs = random_game(config, rng), random_costs(config, rng)
     note(f"seed {seed}")
     assert_same(config, game, costs)
+
+
+@given(config=configs(), seed=st.integers(0, 2**32 - 1))
+def test_what_is_left_out_of_a_game_to_be_shown_is_read_by_nothing(config, seed):
+    rng = np.random.default_rng(seed)
+    game, costs = random_game(config, rng), random_costs(config, rng)
+    shown = new_game(config, None)
+    shown.reset(config.knobs_record()[0], seed=int(rng.integers(2**32)))
+    for player in shown.players:
+        for name in position.UNSEEN_OF_PLAYER:
+            setattr(player, name, None)
+    note(f"seed {seed}")
+    position.fill(shown, position.pack(game))
+    for mine, theirs in zip(shown.players, game.players, strict=True):
+        assert (mine.needs_decision(), mine.gravity()) == (
+            theirs.needs_decision(),
+            theirs.gravity(),
+        )
+    assert_same(config, game, costs, shown)
 
 
 @pytest.mark.parametrize("dtype", layout.OBS_DTYPES)
