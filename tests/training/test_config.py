@@ -184,10 +184,16 @@ def layers(*words, base=None):
     return layered(parser().parse_args(words), base or {})
 
 
+SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
+
+
 @pytest.mark.parametrize(
-    "env", ["SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0", "Prospector-v0"]
+    ("env", "trainer"),
+    [
+        *((env, trainer) for env in SKULL_KING for trainer in ("native", "sb3")),
+        ("Prospector-v0", "native"),
+    ],
 )
-@pytest.mark.parametrize("trainer", ["native", "sb3"])
 def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     config = layers("--env", env, "--trainer", trainer)
     file = yaml.safe_load((CONFIGS / games.of(env).config(env, trainer)).read_text())

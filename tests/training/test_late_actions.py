@@ -180,8 +180,9 @@ def test_windows_of_a_resumed_run_equal_those_of_an_uninterrupted_one(train, run
 
 def test_evaluation_shows_reference_lines_and_bots_beside_the_agent(run):
     record = json.loads((run / "evaluation.json").read_text())["episodes"]
-    names = ["trained", "cash_out", "hold", "masked_random", "random", "greedy_miner"]
-    assert list(record["policies"])[:6] == names
+    lines_of_reference = ["cash_out", "hold", "masked_random", "random"]
+    names = ["trained", "trained, drawn", *lines_of_reference, "greedy_miner"]
+    assert list(record["policies"])[:7] == names
     assert (record["base_seed"], record["count"], record["time_max"]) == (7, 4, 300)
     for found in record["policies"].values():
         assert {"return", "net_profit", "survival", "steps", "ticks"} <= set(found["intervals"])
@@ -195,7 +196,7 @@ def test_agent_whose_training_held_back_to_the_end_is_shown_both_ways(train, tmp
     path.write_text(json.dumps(CONFIG | {"mask_schedule": [rule], "total_steps": 128}))
     assert train(tmp_path, "kept", config=path, evaluation=True) == 0
     found = json.loads((tmp_path / "kept/evaluation.json").read_text())["episodes"]["policies"]
-    assert list(found)[:3] == ["trained", "trained, held back", "cash_out"]
+    assert list(found)[:4] == ["trained", "trained, drawn", "trained, held back", "cash_out"]
     rows = lines(tmp_path / "kept/episodes.jsonl")
     assert min(r["dt_total"] for r in rows if r["bot"] == "trained, held back") >= 20
 

@@ -72,12 +72,13 @@ class Prospector(GameTraining):
         "time_remaining": "kept",
     }
     bots = BOTS
+    draws = True
     fixed_actions: ClassVar = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
     protocol = "training.games.prospector.evaluation"
 
     def config(self, env: str, trainer: str) -> str | None:
-        """Return the file that holds cashing out back for a while; see docs/prospector.md."""
-        return "prospector.yaml"
+        """Return the file that pays for profit; see docs/prospector.md."""
+        return "prospector.yaml" if trainer == "native" else None
 
     def elapsed(self, engine: Engine) -> np.ndarray:
         """Return the ticks since the episode of each lane began, shape (n,)."""
