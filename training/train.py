@@ -6,6 +6,7 @@ Options come in layers, each over the one before: defaults, ``--preset``, ``--co
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import shlex
 import sys
@@ -115,4 +116,6 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended = main()
+    gc.freeze()  # or Python looks through all of torch before it ends, seconds without a word
+    sys.exit(ended)

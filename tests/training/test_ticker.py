@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from training.run.folder import RunFolder
-from training.run.ticker import ticking
+from training.run.ticker import EVERY_S, FIRST_S, ticking
 
 
 class Heard(io.StringIO):
@@ -36,6 +36,10 @@ def test_what_is_done_at_once_is_not_heard_of():
     with ticking("loading", 60, out):
         pass
     assert out.getvalue() == ""
+
+
+def test_two_that_say_nothing_are_no_two_seconds():
+    assert 2 * FIRST_S <= EVERY_S <= 1
 
 
 def test_error_ends_the_line():
@@ -92,6 +96,7 @@ def test_training_is_heard_of_from_its_first_line_until_it_logs(train, tmp_path,
 
     from training import train as command
     from training.callbacks import of_run
+    from training.logs import run_log
     from training.run import session
 
     for owner, name in (
@@ -99,8 +104,10 @@ def test_training_is_heard_of_from_its_first_line_until_it_logs(train, tmp_path,
         (RunFolder, "create"),
         (of_run, "check"),
         (of_run, "callbacks_of"),
+        (session, "be_deterministic"),
         (session.Session, "go_on"),
         (session.checkpoint, "load_newest"),
+        (run_log, "boards_of"),
     ):
         monkeypatch.setattr(owner, name, watched(name, getattr(owner, name)))
     assert train(tmp_path, "run", "--total-steps", "64") == 0

@@ -92,7 +92,9 @@ class Dashboard:
         """Print one line, above the picture if there is one."""
         self._ticks.close()
         try:
-            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+            # A terminal would break a long line within a word; in a file it stays one line.
+            whole = not self._console.is_terminal
+            self._console.print(text, highlight=False, markup=False, soft_wrap=whole)
         except Exception:
             self._give_up()
         self._tick()

@@ -14,6 +14,7 @@ from training.logs.boards import boards_of
 from training.logs.dashboard import Dashboard
 from training.run import machine
 from training.run.jsonl import JsonLines, read_lines
+from training.run.ticker import ticking
 
 
 class RunLog:
@@ -48,7 +49,8 @@ class RunLog:
         self._folder = folder
         self._windows: JsonLines | None = None
         self._evaluations: JsonLines | None = None
-        self._boards = boards_of(folder, start, wandb)
+        with ticking("preparing"):  # TensorBoard takes a second or two to import
+            self._boards = boards_of(folder, start, wandb)
         self._shown = Dashboard(folder.name, total_steps, start, console)
         if start:
             earlier = (r for r in metrics if r.get("step", 0) <= start)

@@ -158,11 +158,11 @@ def conduct(
     with stop.signals(), run.lock():
         if not resume and run.events.exists():
             raise RunError(f"{run.path} was begun by another process: go on with it (--resume).")
-        torch.set_num_threads(torch_threads(run.config))
-        be_deterministic(run.config.deterministic)
         try:
             with ExitStack() as closing:
                 with ticking("preparing"):
+                    torch.set_num_threads(torch_threads(run.config))
+                    be_deterministic(run.config.deterministic)  # imports much of torch
                     learner = _begin(learner_of)
                     closing.callback(learner.close)
                     same = identity(run, learner.engines[0])

@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 EVERY_S = 1.0
+# What is done in less is not heard of; one such after the other must not add up to two seconds.
+FIRST_S = 0.5
 
 
 class _Shared:
@@ -61,7 +63,7 @@ def ticking(text: str, every: float | None = None, file: TextIO | None = None) -
     ----------
     text : str
     every : float, optional
-        Seconds; default ``EVERY_S``.
+        Seconds; default ``FIRST_S`` before the first dot and ``EVERY_S`` from then on.
     file : text file, optional
         Default the standard error stream.
     """
@@ -69,7 +71,9 @@ def ticking(text: str, every: float | None = None, file: TextIO | None = None) -
     out, done = _Shared(file or before), threading.Event()
 
     def tick() -> None:
-        while not done.wait(EVERY_S if every is None else every):
+        wait, between = (FIRST_S, EVERY_S) if every is None else (every, every)
+        while not done.wait(wait):
+            wait = between
             try:
                 out.tick(text)
             except (OSError, ValueError):  # nobody is left to tell

@@ -254,6 +254,16 @@ class Broken(io.StringIO):
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
+def test_lines_are_broken_between_words_on_a_terminal_and_nowhere_else(is_terminal):
+    out = io.StringIO()
+    board = Dashboard("run", 100, console=Console(file=out, force_terminal=is_terminal, width=20))
+    board.say("nothing is broken within a word")
+    board.close()
+    broken = "nothing is broken \nwithin a word\n"
+    assert (broken if is_terminal else broken.replace("\n", "", 1)) in out.getvalue()
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_terminal_that_goes_away_harms_nothing(is_terminal):
     board = Dashboard("run", 100, console=Console(file=Broken(), force_terminal=is_terminal))
     for k in range(1, 4):
