@@ -36,7 +36,7 @@ GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
 }
-AGENTS = ("skullking", "drmario", "gameboy", "lantern_walk")
+AGENTS = ("skullking", "drmario", "gameboy", "lantern_walk", "prospector")
 PRETRAINED = [f"pretrained/{name}/README.md" for name in AGENTS]
 ENVS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
 SKULL_KING = GAMES["skullking.md"]
@@ -265,6 +265,19 @@ def test_records_of_the_tables_name_what_they_were_taken_on() -> None:
         assert head["host"]["cpu_model"], name
 
 
+@pytest.mark.parametrize(
+    "kind", ["trainers", "training", "views", "replay", "replay_steps", "bars"]
+)
+def test_command_above_a_table_is_that_of_its_record(kind: str) -> None:
+    runs = (ROOT / "RUNS.md").read_text(encoding="utf-8")
+    head = json.loads(
+        (ROOT / f"benchmarks/{kind}.jsonl").read_text(encoding="utf-8").splitlines()[0]
+    )
+    said = re.findall(r"(python -m training\.benchmark_v9 [^`]+)`", runs)
+    taken = sorted(word for word in head["command"].split() if word != "--record")
+    assert taken in [sorted(command.split()) for command in said]
+
+
 def test_record_of_the_flags_has_every_id_and_a_new_game() -> None:
     record = newest("flags.jsonl")
     rows = [(r["env"], r["backend"], r["num_envs"]) for r in speeds.flag_rows(record)]
@@ -347,7 +360,7 @@ def test_what_is_said_of_an_environment_named_alone_is_what_it_learns_by() -> No
         assert (plain.num_envs, plain.ppo) == (RunConfig().num_envs, PPOConfig())
 
 
-@pytest.mark.parametrize("game", ["drmario", "gameboy"])
+@pytest.mark.parametrize("game", ["drmario", "gameboy", "prospector"])
 def test_trainings_came_from_clean_commits(game: str) -> None:
     runs = newest(f"{game}-learning.json").head["runs"]
     assert {run["dirty"] for run in runs.values()} == {False}
