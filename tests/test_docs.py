@@ -181,6 +181,7 @@ def test_the_other_examples_of_the_readme_run(of: str, needs: str) -> None:
 def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:
     assert re.search(r"^make train\b", README, flags=re.MULTILINE)
     assert re.search(r"^make test\b", README, flags=re.MULTILINE)
+    assert re.search(r"first `make` [^.]*\d+ minutes [^.]*\d+ GB", README)
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
