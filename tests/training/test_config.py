@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 import yaml
@@ -228,6 +229,12 @@ def test_sizes_of_an_ensemble_are_those_of_each_member():
     config = RunConfig.from_mapping({**values, "ppo": {"batch_size": 512, "n_epochs": 4}})
     said = derived_sizes(config, 4 * 203, 11)
     assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
+
+
+@pytest.mark.parametrize("trainer", ["native", "dqn"])
+def test_one_rollout_is_no_rollouts(trainer):
+    config = RunConfig.from_mapping({"trainer": trainer, "total_steps": 64})
+    assert re.search(r"\b1 (rollout|iteration)\b", derived_sizes(config, 4 * 203, 11))
 
 
 @pytest.mark.parametrize(("threads", "backend"), [(1, "serial"), (4, "threads")])

@@ -133,11 +133,12 @@ def derived_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     minibatches = config.rollout // (members * config.ppo.batch_size)
     each = f" for each of {members} networks" if members > 1 else ""
     megabytes = rollout_bytes(config, obs_bytes, num_actions) / 2**20
+    rollouts = -(-config.total_steps // config.rollout)
     return (
         f"rollout {config.num_envs} x {config.ppo.n_steps} = {config.rollout:,} decisions, "
         f"{minibatches} minibatch{'es' * (minibatches != 1)} of {config.ppo.batch_size:,}, "
         f"{minibatches * config.ppo.n_epochs} updates a rollout{each}, "
-        f"{-(-config.total_steps // config.rollout)} rollouts, "
+        f"{rollouts} rollout{'s' * (rollouts != 1)}, "
         f"{megabytes:,.0f} MiB of rollout buffer"
     )
 
@@ -148,11 +149,12 @@ def _replay_sizes(config: RunConfig, obs_bytes: int, num_actions: int) -> str:
     updates = dqn.replay_ratio * config.num_envs / dqn.batch_size
     megabytes = replay_bytes(config, obs_bytes, num_actions) / 2**20
     learns = config.total_steps > dqn.learning_starts
+    iterations = -(-config.total_steps // config.rollout)
     idle = "" if learns else "; they end before: nothing is learnt"
     return (
         f"replay of {kept:,} decisions, {megabytes:,.0f} MiB; from {dqn.learning_starts:,} on "
         f"{updates:,.4g} updates of {dqn.batch_size:,} for a decision in each of "
-        f"{config.num_envs:,} lanes, {-(-config.total_steps // config.rollout)} iterations of "
+        f"{config.num_envs:,} lanes, {iterations} iteration{'s' * (iterations != 1)} of "
         f"{config.rollout:,} decisions{idle}"
     )
 

@@ -368,6 +368,9 @@ def test_learning_tells_what_a_run_left_behind():
         found.step()
     rows = dict(panels.learning(found, 0, training))
     assert (rows["stage"], rows["stage rate"]) == ("L3", "75% of 40, low 60%")
+    gates[0] |= {"successes": 249, "failures": 1, "interval": [0.985, 1.0]}
+    rows = dict(panels.learning(found, 0, training))
+    assert rows["stage rate"] == "99.6% of 250, low 98%"
     assert (rows["kl"], rows["policy loss"]) == ("0.1250", panels.NOTHING)
     frames = found.tally.frames[0]
     assert rows["budget"] == f"{frames} of 5,000 frames, 3 of 40 pills"

@@ -17,6 +17,7 @@ from training.games.drmario.best_times import BestTimes
 from training.games.drmario.viewer.playback import Playback
 from training.logs.run_data import RunData
 from training.run.jsonl import read_lines
+from training.run.rounding import rounded
 
 NOTHING = "n/a"
 LENGTHS = ("decisions", "frames")  # of an episode
@@ -49,10 +50,10 @@ class Training:
         if self.gates:
             last = self.gates[-1]
             played = last["successes"] + last["failures"]
-            rate = f"{last['successes'] / max(played, 1):.0%} of {played}"
+            rate = f"{rounded(last['successes'] / max(played, 1), 0, 100)}% of {played}"
             found += [
                 ("stage", str(last["stage"])),
-                ("stage rate", f"{rate}, low {last['interval'][0]:.0%}"),
+                ("stage rate", f"{rate}, low {rounded(last['interval'][0], 0, 100)}%"),
             ]
         for name in ("loss", "policy_loss", "value_loss", "entropy", "kl"):
             found.append((name.replace("_", " "), number(self.run.last(f"train/{name}"), 4)))
