@@ -438,7 +438,7 @@ class BatchEngine:
             Wrong dtype or count, or a row that no game can be in. Nothing has changed.
         """
         trusted = checks.flag("trusted", trusted)
-        lanes = self._as_lanes(idx)
+        lanes = self.lanes(idx)
         rows = checks.rows_of(rows, self.spec.state_dtype)
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
@@ -462,7 +462,7 @@ class BatchEngine:
 
     def get_state(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.uint8]:
         """Return the state rows as bytes, shape (k, S): complete, including the generators."""
-        lanes = self._as_lanes(idx)
+        lanes = self.lanes(idx)
         select = np.zeros(self.num_envs, np.uint8)
         select[lanes] = 1
         self._path.pack(select)
@@ -492,7 +492,7 @@ class BatchEngine:
             Which lanes; default all.
         """
         checks.name("knob", name)
-        lanes = self._as_lanes(idx)
+        lanes = self.lanes(idx)
         if isinstance(value, np.ndarray):  # games take numbers, names and sequences of them
             value = checks.plain("value", value, ConfigError).tolist()
         rows = self._knobs[lanes]
@@ -502,7 +502,7 @@ class BatchEngine:
     def get_knob(self, name: str, idx: npt.ArrayLike | None = None) -> list[Any]:
         """Return what :meth:`configure` would have to be given, one value a lane."""
         checks.name("knob", name)
-        return [self.game.get_knob(self._knobs[i], name) for i in self._as_lanes(idx)]
+        return [self.game.get_knob(self._knobs[i], name) for i in self.lanes(idx)]
 
     def set_shared(self, shared: Array, *, trusted: bool = False) -> None:
         """Replace what all lanes read (rules, a bank of start states) as a whole.
@@ -675,7 +675,8 @@ class BatchEngine:
             select = select != 0
         return np.ascontiguousarray(select).view(np.uint8)
 
-    def _as_lanes(self, idx: npt.ArrayLike | None) -> npt.NDArray[np.intp]:
+    def lanes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.intp]:
+        """Return the numbers of lanes that are named by numbers or by a bool mask; default all."""
         if idx is None:
             return np.arange(self.num_envs)
         lanes = np.atleast_1d(checks.plain("idx", idx))

@@ -88,6 +88,8 @@ def sample_legal(
     if legal.ndim != 2:
         raise ValueError(f"masks must have shape (n, A), got {legal.shape}")
     legal = legal.astype(np.bool_, copy=False)
+    if not legal.shape[1]:
+        raise ValueError("masks must have an action or more, got none")
     rank = legal.cumsum(axis=1, dtype=np.int32)
     count = rank[:, -1]
     if not count.all():
@@ -185,8 +187,10 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         self.single_observation_space = observation_space(configured, k)
         several = spaces.MultiDiscrete([spec.num_actions] * k)
         self.single_action_space = several if k > 1 else spaces.Discrete(spec.num_actions)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.observation_space: spaces.Space[Any] = batch_space(
+            self.single_observation_space, self.num_envs
+        )
+        self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, self.num_envs)
         self._lane_seeds: Sequence[int | None] = [None] * self.num_envs
 
     @property
@@ -338,6 +342,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         *args, **kwargs
             For ``"configure"``: the knob and its value.
         """
+        checks.name("name", name)
         if name == "configure":
             self.configure(*args, **kwargs)
             return (None,) * self.num_envs

@@ -203,3 +203,17 @@ def test_what_is_no_name_is_no_knob(env_id):
             engine.configure(name, 1)
         with pytest.raises(ConfigError, match=r"^knob must be a name, got "):
             engine.get_knob(name)
+
+
+def test_nor_is_it_what_a_view_is_asked_for():
+    vec = fastenv.make_vec("SkullKingWorker-v0", 2, backend="reference")
+    for name in (["goal"], 3, None, np.array(["goal", "backend"])):
+        for call in (vec.call, vec.get_attr):
+            with pytest.raises(ConfigError, match=r"^name must be a name, got "):
+                call(name)
+
+
+def test_masks_without_an_action_are_refused():
+    for masks in ([[], []], np.zeros((0, 0)), np.zeros((2, 2, 0))):
+        with pytest.raises(ValueError, match=r"no legal action|an action or more"):
+            fastenv.sample_legal(masks)

@@ -30,7 +30,7 @@ from fastenv.adapters.rllib import (
     advantages,
 )
 from fastenv.env import FastEnv
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, InvalidActionError
 from tests.toy import RaceGame, WalkGame
 from training.ppo.gae import gae_many
 
@@ -302,6 +302,15 @@ def test_one_iteration_of_ppo_changes_the_policy():
 def test_bad_input(context, text):
     with pytest.raises(ConfigError, match=text):
         RLlibVectorEnv(context)
+
+
+def test_masked_actions_are_refused():
+    env = RLlibVectorEnv({"env": WalkGame(), "num_envs": 2})
+    env.reset(seed=0)
+    before = env.engine.get_states().tobytes()
+    with pytest.raises(InvalidActionError, match="got a masked one"):
+        env.step(np.ma.zeros(2, int))
+    assert env.engine.get_states().tobytes() == before
 
 
 def test_default_module_refuses_structured_observations():

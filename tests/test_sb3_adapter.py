@@ -1,6 +1,7 @@
 """The Stable-Baselines3 adapter: beside ``DummyVecEnv`` over monitored reference environments."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -184,12 +185,35 @@ def test_attributes_methods_and_knobs():
     for call in (venv.env_method, venv.get_attr):
         with pytest.raises(AttributeError):
             call("colour")
+        for name in (["colour"], np.array(["a", "b"]), None):
+            with pytest.raises(fastenv.ConfigError, match="must be a name"):
+                call(name)
     assert venv.env_is_wrapped(Monitor) == [True] * N
     assert venv.env_is_wrapped(FastEnv) == [False] * N
     assert batch(monitor=False).env_is_wrapped(Monitor, 0) == [False]
     pictures = batch(render_mode="rgb_array")
     pictures.reset()
     assert pictures.render().shape == (8, 12, 3)
+
+
+@pytest.mark.parametrize("masks", ["rows", "block"])
+def test_arrays_name_lanes_as_they_do_for_the_engine(masks):
+    venv = batch(masks=masks, render_mode="ansi")
+    venv.reset()
+    numbers = np.array([3, 1])
+    for lanes in (numbers, np.isin(np.arange(N), numbers)):
+        venv.set_attr("limit", 5, indices=lanes)
+        assert venv.get_attr("limit") == [12, 5, 12, 5]
+        assert venv.get_attr("limit", lanes) == [5, 5]
+        legal = venv.get_attr("action_masks", lanes)
+        wanted = venv.engine.mask[lanes]
+        assert np.array_equal([each() for each in legal], wanted)
+        if masks == "rows":
+            assert np.array_equal(venv.env_method("action_masks", indices=lanes), wanted)
+    for call in (venv.get_attr, partial(venv.env_method, "render"), venv.env_is_wrapped):
+        args = () if isinstance(call, partial) else ("action_masks",)
+        with pytest.raises(ValueError, match="idx must be a plain array, got a masked one"):
+            call(*args, indices=np.ma.array(numbers))
 
 
 def test_no_step_between_close_and_reset():

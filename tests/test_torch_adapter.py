@@ -181,6 +181,9 @@ def test_what_goes_to_a_gpu_is_pinned_and_arrives_whole_whatever_is_queued():
         (torch.zeros(N), "must be integers, got dtype float32"),
         (torch.full((N,), 11), "lane 0: action 11 is out of range"),
         ([0.5] * N, "must be integers"),
+        (torch.zeros(N, dtype=torch.long).to_sparse(), "actions: can't convert Sparse"),
+        (torch.zeros(N, dtype=torch.long, device="meta"), "actions: Cannot copy out of meta"),
+        (torch.zeros(N, dtype=torch.bfloat16), "actions: Got unsupported ScalarType BFloat16"),
     ],
 )
 def test_actions_that_do_not_fit_are_refused_and_nothing_moves(actions, says):
@@ -200,6 +203,7 @@ def test_actions_that_do_not_fit_are_refused_and_nothing_moves(actions, says):
         (fastenv.BatchEngine(WalkGame(), 1), "cpu", "must be a FastVectorEnv"),
         (FastVectorEnv(WalkGame(), 1), "disk", "device='disk'"),
         (FastVectorEnv(WalkGame(), 1), None, "device=None"),
+        (FastVectorEnv(WalkGame(), 1), 2**70, "device=1180591620717411303424: "),
         (FastVectorEnv(WalkGame(), 1), "meta", "device='meta': must be 'cpu' or a CUDA device"),
         (FastVectorEnv(WalkGame(), 1), "cuda:63", "torch finds [0-9]+ CUDA devices here"),
     ],

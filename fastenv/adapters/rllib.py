@@ -140,7 +140,7 @@ class RLlibVectorEnv(VectorEnv[dict[str, Any], Array, Array]):
         engine = self.engine
         began = engine.ended.copy()
         obs = np.empty_like(engine.obs)
-        self.vec.step_into(np.asarray(actions), StepBuffers(obs=obs))
+        self.vec.step_into(actions, StepBuffers(obs=obs))
         infos: dict[str, Any] = {}
         if engine.spec.has_tau:
             infos["tau"] = np.where(began, 0, engine.tau)

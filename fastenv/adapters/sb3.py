@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from fastenv import checks
 from fastenv.backend import Backend
-from fastenv.checks import plain
 from fastenv.engine import BatchEngine, aligned
 from fastenv.env import (
     FastEnv,
@@ -173,7 +173,7 @@ class BatchVecEnv(VecEnv):
 
     def step_async(self, actions: Array) -> None:
         """Remember the actions, integers of shape (n,)."""
-        self._actions = plain("actions", actions, InvalidActionError).copy()
+        self._actions = checks.plain("actions", actions, InvalidActionError).copy()
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
         """Take the step; ended lanes return the first observation of their next episode.
@@ -236,6 +236,14 @@ class BatchVecEnv(VecEnv):
         rows = self.engine.get_states(list(lanes))
         return [self.engine.game.render(row, self._render_mode) for row in rows]
 
+    def _get_indices(self, indices: Indices) -> Iterable[int]:
+        """Return lane numbers; an array names them as it does for the engine."""
+        if isinstance(indices, np.ndarray):
+            lanes: list[int] = self.engine.lanes(indices).tolist()
+            return lanes
+        found: Iterable[int] = super()._get_indices(indices)
+        return found
+
     def has_attr(self, attr_name: str) -> bool:
         """Tell whether :meth:`get_attr` or :meth:`env_method` knows a name."""
         if attr_name in ("action_masks", "render_mode"):
@@ -244,6 +252,7 @@ class BatchVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return ``render_mode``, ``action_masks``, an info column or a knob, one value a lane."""
+        checks.name("attribute", attr_name)
         lanes = list(self._get_indices(indices))
         if attr_name == "render_mode":
             return [self._render_mode] * len(lanes)
@@ -268,6 +277,7 @@ class BatchVecEnv(VecEnv):
         AttributeError
             For any other name.
         """
+        checks.name("method", method_name)
         if method_name == "action_masks":
             if indices is None or self._one_block:
                 return [*self._masks]

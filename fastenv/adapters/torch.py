@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from fastenv.errors import ConfigError, show, show_reason
+from fastenv.errors import ConfigError, InvalidActionError, show, show_reason
 from fastenv.vector import FastVectorEnv, StepBuffers
 
 try:
@@ -238,7 +238,7 @@ class _Block:
 def _device(device: str | torch.device) -> torch.device:
     try:
         chosen = torch.device(device)
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError, ValueError) as error:
         raise ConfigError(f"device={show(device)}: {show_reason(error)}") from None
     if chosen.type not in ("cpu", "cuda"):
         raise ConfigError(f"device={show(device)}: must be 'cpu' or a CUDA device (untested)")
@@ -254,7 +254,10 @@ def _on_host(actions: torch.Tensor) -> Array:
     try:  # asking a tensor first costs as much as half of what is done
         array: Array = actions.numpy()
     except (TypeError, RuntimeError):  # on a device, or with a gradient
-        array = actions.detach().cpu().numpy()
+        try:
+            array = actions.detach().cpu().numpy()
+        except (TypeError, RuntimeError) as error:  # sparse, of a dtype NumPy lacks, without data
+            raise InvalidActionError(f"actions: {show_reason(error)}") from None
     return array
 
 

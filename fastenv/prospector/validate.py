@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import StateError
+from fastenv.errors import StateError, show
 from fastenv.prospector import tables as t
 from fastenv.prospector.state import STATE_DTYPE
 from fastenv.prospector.world import EMPTY, ESTIMATE, STATION
@@ -47,7 +47,7 @@ def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
         Naming the first bad lane, the field, its value and what is allowed.
     """
     if rows.dtype != STATE_DTYPE:
-        raise StateError(f"state rows must have dtype STATE_DTYPE, got {rows.dtype}.")
+        raise StateError(f"state rows must have dtype STATE_DTYPE, got {show(rows.dtype)}.")
     for start in range(0, len(rows), CHUNK):
         _validate(rows[start : start + CHUNK], rules[0], start)
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from fastenv.checks import plain
 from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.skullking import tables as t
 from fastenv.skullking.layout import obs_dim
@@ -94,9 +95,11 @@ def _number(field: str, value: object) -> float:
 def _listed(field: str, value: object, allowed: str) -> list[Any]:
     """Return the items of a collection, of which no option has hundreds."""
     try:
-        items = list(islice(iter(value), _MOST_ITEMS + 1))  # type: ignore[call-overload]
+        each = iter(value)  # type: ignore[call-overload]
     except TypeError:  # it has none
-        items = None
+        each = value
+    # of an iterator the next to ask would find nothing left
+    items = None if each is value else list(islice(each, _MOST_ITEMS + 1))
     if items is None or isinstance(value, str) or len(items) > _MOST_ITEMS:
         raise _refuse(field, value, allowed)
     return items
@@ -216,6 +219,12 @@ class SkullKingConfig:
 
     def __post_init__(self) -> None:
         """Validate by resolving everything once."""
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if isinstance(value, np.ndarray):
+                value = plain(part.name, value, ConfigError).tolist()
+            if isinstance(value, list):  # whoever gave it may write into it
+                object.__setattr__(self, part.name, tuple(value))
         self.rules_record()
         self.default_knobs(1)
 
@@ -297,6 +306,7 @@ class SkullKingConfig:
         if memory:
             _choice("obs_ext", self.obs_ext, ("memory",))
         two_player = _choice("two_player", self.two_player, ("graybeard", "plain"))
+        whole = _choice("mode", self.mode, ("round", "game")) == 1
         deck, sizes = self.deck_cards(), self.hand_sizes()
         row["deck"] = -1
         row["deck"][0, : len(deck)] = deck
@@ -306,8 +316,7 @@ class SkullKingConfig:
             "num_players": players,
             "num_hands": 3 if players == 2 and two_player == 0 else players,
             "tier": tier,
-            "full_game": tier == t.Tier.FLAT
-            or (_choice("mode", self.mode, ("round", "game")) == 1 and tier == t.Tier.MANAGER),
+            "full_game": tier == t.Tier.FLAT or (whole and tier == t.Tier.MANAGER),
             "num_rounds": len(sizes),
             "deck_len": len(deck),
             "scoring": _choice("scoring", self.scoring, [x.name.lower() for x in t.Scoring]),
@@ -395,11 +404,11 @@ class SkullKingConfig:
 
     def default_knobs(self, n: int) -> np.ndarray:
         """Return the knobs of ``n`` lanes, shape (n,), dtype ``KNOBS_DTYPE``."""
-        knobs = np.zeros(n, KNOBS_DTYPE)
-        for name in ("opponents", "agent_seat", "goal_mode", "goal", "enable_abilities", "pirates"):
+        knobs = np.zeros(1, KNOBS_DTYPE)
+        names = "opponents agent_seat goal_mode goal enable_abilities pirates round_weights"
+        for name in (*names.split(), "allowed_phases"):
             self.set_knob(knobs, name, getattr(self, name))
-        self.set_knob(knobs, "round_sampling", (self.round_weights, self.allowed_phases))
-        return knobs
+        return np.repeat(knobs, n)
 
     def set_knob(self, knobs: np.ndarray, name: str, value: Any) -> None:
         """Write one knob into rows of ``KNOBS_DTYPE``; lanes take it at their next reset.

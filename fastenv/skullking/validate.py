@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import StateError
+from fastenv.errors import StateError, show
 from fastenv.skullking import tables as t
 from fastenv.skullking.state import STATE_DTYPE
 
@@ -43,7 +43,7 @@ def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
         Naming the first bad lane, the field, its value and what is allowed.
     """
     if rows.dtype != STATE_DTYPE:
-        raise StateError(f"state rows must have dtype STATE_DTYPE, got {rows.dtype}.")
+        raise StateError(f"state rows must have dtype STATE_DTYPE, got {show(rows.dtype)}.")
     rule = rules[0]
     for section in (_ranges, _cards, _table_and_hands, _last_trick, _order, _sums, _phases):
         for field, bad, allowed in section(rows, rule):

@@ -100,6 +100,47 @@ def test_what_samples_no_round_is_refused_and_nothing_is_written(name, value, me
     assert np.array_equal(engine._knobs, before)
 
 
+def test_an_option_that_leaves_no_round_is_named():
+    allowed = r"^allowed_phases=\('late',\) .* the 1 rounds .* with round_weights='plan'"
+    for tier in ("flat", "manager", "worker", "ability"):
+        with pytest.raises(fastenv.ConfigError, match=allowed):
+            make_game(tier=tier, schedule=[3], allowed_phases=("late",))
+
+
+COLLECTIONS = {
+    "deck": ["no_kraken"],
+    "schedule": [2, 3],
+    "opponents": ["random", "rule_hard"],
+    "round_weights": [1.0] * 10,
+    "allowed_phases": ["late"],
+    "pirates": ["rosie"],
+}
+
+
+@pytest.mark.parametrize("name", COLLECTIONS)
+def test_collections_are_read_once_and_kept(name):
+    """Of an iterator the second reader finds nothing: neither cards nor knobs then agree."""
+    value = COLLECTIONS[name]
+    given = list(value)
+    game = make_game(tier="ability", num_players=3, **{name: given})
+    twin = make_game(tier="ability", num_players=3, **{name: np.array(value)})
+    given.clear()
+    assert game.config == twin.config
+    assert hash(game.config) == hash(twin.config)
+    assert game.shared.tobytes() == twin.shared.tobytes()
+    assert game.default_knobs(3).tobytes() == twin.default_knobs(3).tobytes()
+    for other, message in ((iter(value), name), (np.ma.array(value), "masked")):
+        with pytest.raises(fastenv.ConfigError, match=message):
+            make_game(tier="ability", num_players=3, **{name: other})
+
+
+def test_modes_that_are_none_are_refused_in_every_tier():
+    for tier in ("flat", "manager", "worker", "ability"):
+        for mode in ("whole", None, ["game"]):
+            with pytest.raises(fastenv.ConfigError, match="mode must be one of 'round', 'game'"):
+                make_game(tier=tier, mode=mode)
+
+
 def test_both_can_be_set_at_once_where_no_round_is_left_in_between():
     engine = engine_of(round_weights=EARLY, allowed_phases=["early"])
     late = (0.0,) * 9 + (1.0,)
