@@ -1,4 +1,4 @@
-"""Four players at one table of Skull King: ``python docs/examples/table.py [games]``.
+"""Four players at one table of Skull King: ``python -m docs.examples.table [games]``.
 
 A trained agent, two scripted players and one that draws any legal action, through PettingZoo. Run
 it from the root of the checkout, where ``training`` and ``pretrained`` are.

@@ -370,6 +370,7 @@ def test_what_maps_no_agents_is_refused():
 def test_four_players_meet_at_one_table(monkeypatch):
     pytest.importorskip("torch")  # one of the four is a trained network
     monkeypatch.chdir(ROOT)
-    points = runpy.run_path(str(ROOT / "docs" / "examples" / "table.py"))["play"](3)
+    monkeypatch.syspath_prepend(ROOT)  # as `python -m docs.examples.table` has it
+    points = runpy.run_module("docs.examples.table")["play"](3)
     assert list(points) == [f"player_{seat}" for seat in range(4)]
     assert points["player_0"] > points["player_3"]
