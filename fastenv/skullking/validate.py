@@ -27,6 +27,7 @@ _CATEGORY = np.stack(  # the categories of `counts`, one row each
 )
 
 Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
+Range = tuple[str, int, int]  # field, least and largest value
 
 
 def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
@@ -45,7 +46,10 @@ def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
     if rows.dtype != STATE_DTYPE:
         raise StateError(f"state rows must have dtype STATE_DTYPE, got {show(rows.dtype)}.")
     rule = rules[0]
-    for section in (_ranges, _cards, _table_and_hands, _last_trick, _order, _sums, _phases):
+    for section in (
+        *(_ranges, _cards, _finished_tricks, _table_and_hands),
+        *(_last_trick, _order, _sums, _phases),
+    ):
         for field, bad, allowed in section(rows, rule):
             lanes = np.flatnonzero(bad)
             if lanes.size:
@@ -61,14 +65,11 @@ def _between(rows: np.ndarray, field: str, low: int, high: int) -> Check:
     return field, bad.reshape(len(rows), -1).any(axis=1), f"it must be from {low} to {high}"
 
 
-def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+def _ranges_of_play(rule: np.void) -> tuple[Range, ...]:
+    """Return field, least and largest value of what a round is played with."""
     players, hands = int(rule["num_players"]), int(rule["num_hands"])
     rounds = int(rule["num_rounds"])
-    for field in ("played", "known", "out"):
-        none = rows[field][:, 1] >> np.uint64(t.NUM_CARDS - 64)
-        yield field, none != 0, f"it has a bit for each of {t.NUM_CARDS} cards"
-    yield "rng", ~rows["rng"].any(axis=1), "a generator of zeros is stuck"
-    for field, low, high in (
+    return (
         ("agent", 0, players - 1),
         ("actor", 0, players - 1),
         ("phase", 0, t.Phase.END),
@@ -109,6 +110,12 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("invalid_count", 0, t.INVALID_LIMIT),
         ("alliances", -1, players - 1),
         ("num_alliances", 0, 2),
+    )
+
+
+def _ranges_of_events(rule: np.void) -> tuple[Range, ...]:
+    """Return field, least and largest value of sums and of what the last step did."""
+    return (
         ("total", -12000, 12000),
         ("bonus", 0, 1000),
         ("ep_length", 0, 2**30),
@@ -122,12 +129,20 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
         ("ev_trick", 0, 2),
         ("ev_captures", 0, t.MAX_PLAYERS),
         ("ev_cards", 0, t.MAX_CARDS),
-        ("ev_round", 0, rounds),
+        ("ev_round", 0, int(rule["num_rounds"])),
         ("ev_bid", 0, t.MAX_CARDS),
         ("ev_won", 0, t.MAX_CARDS),
         ("ev_alliances", 0, 2),
-        ("ev_rank", 0, players),
-    ):
+        ("ev_rank", 0, int(rule["num_players"])),
+    )
+
+
+def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    for field in ("played", "known", "out"):
+        none = rows[field][:, 1] >> np.uint64(t.NUM_CARDS - 64)
+        yield field, none != 0, f"it has a bit for each of {t.NUM_CARDS} cards"
+    yield "rng", ~rows["rng"].any(axis=1), "a generator of zeros is stuck"
+    for field, low, high in (*_ranges_of_play(rule), *_ranges_of_events(rule)):
         yield _between(rows, field, low, high)
     yield "rascal_bet", ~np.isin(rows["rascal_bet"], (0, 10, 20)), "it must be 0, 10 or 20"
     yield "ev_bet", ~np.isin(rows["ev_bet"], (0, 10, 20)), "it must be 0, 10 or 20"
@@ -198,7 +213,15 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "specials_known", rows["specials_known"] != specials, "the specials among `known`"
     counts = played.astype(np.int64) @ _CATEGORY.T
     yield "counts", (rows["counts"] != counts).any(axis=1), "the categories of `played`"
-    done = played & (table == 0)  # in finished tricks
+    strength = played @ np.array(t.STRENGTH)
+    wrong = ~(np.abs(rows["seen_strength"] - strength) < 1e-9)  # the sum in play order
+    yield "seen_strength", wrong, "the sum of the strengths of `played`"
+
+
+def _finished_tricks(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
+    """Alliances and pirates' abilities come from cards of finished tricks."""
+    table = _members(rows["table_card"], rows["table_card"] >= 0)
+    done = _bits(rows["played"]) & (table == 0)
     loots = done[:, t.LOOTS].sum(axis=1)
     yield "num_alliances", rows["num_alliances"] > loots, "one for each Loot of a finished trick"
     for field, unused, pirate in (
@@ -217,9 +240,6 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     waiting = deciding + (rows["harry_seat"] >= 0).astype(np.int64)
     too_often = rows["abilities_used"] + waiting > done[:, t.PIRATES].sum(axis=1)
     yield "abilities_used", too_often, "one for each pirate of a finished trick"
-    strength = played @ np.array(t.STRENGTH)
-    wrong = ~(np.abs(rows["seen_strength"] - strength) < 1e-9)  # the sum in play order
-    yield "seen_strength", wrong, "the sum of the strengths of `played`"
 
 
 def _order(rows: np.ndarray, rule: np.void) -> Iterator[Check]:

@@ -137,7 +137,10 @@ def test_root_holds_commands():
         assert "main" in functions, path.name
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
+FASTENV = sorted((ROOT.parent / "fastenv").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", [*modules(), *FASTENV], ids=name_of)
 def test_functions_are_short(path):
     lengths = [  # no dict: two of a file may have one name
         (node.name, node.end_lineno - node.lineno + 1)
