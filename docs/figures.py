@@ -26,6 +26,7 @@ from tools.figures.games import (  # noqa: E402
     QUEST,
     game_boy_agents,
     game_boy_over_seeds,
+    prospector_pilots,
     prospector_players,
 )
 from tools.figures.headlines import headlines  # noqa: E402
@@ -90,7 +91,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
         },
         "docs/gameboy.md": {"speeds": game_boy},
-        "docs/prospector.md": {"players": prospector_players},
+        "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
         "docs/scale.md": {"measured": scale, "model": scale_model},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
         "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-1")},
@@ -98,6 +99,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "walk": lambda: game_boy_agents("walk-2"),
             "beginning": lambda: game_boy_agents("walk-2", "beginning"),
         },
+        "pretrained/prospector/README.md": {"players": lambda: prospector_players("profit-1")},
         "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5-1")},
     }
 

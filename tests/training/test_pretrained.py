@@ -20,7 +20,8 @@ FOLDER = ROOT / "pretrained/skullking"
 DRMARIO = ROOT / "pretrained/drmario"
 GAMEBOY = ROOT / "pretrained/gameboy"
 LANTERN_WALK = ROOT / "pretrained/lantern_walk"
-FOLDERS = (FOLDER, DRMARIO, GAMEBOY, LANTERN_WALK)
+PROSPECTOR = ROOT / "pretrained/prospector"
+FOLDERS = (FOLDER, DRMARIO, GAMEBOY, LANTERN_WALK, PROSPECTOR)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -96,3 +97,14 @@ def test_pretrained_agent_gets_there_from_states_that_it_has_not_seen(folder, le
     engine = make_engine(trained.config.env, 64, options)
     played = play(engine, trained.players()[DRAWN], 64, 0, options["max_steps"])
     assert played.columns["terminated"].mean() > least
+
+
+@needs_core
+def test_pretrained_agent_earns_and_comes_home():
+    """100 of the 300 worlds of the record, drawn with the same generator."""
+    trained = load(RunFolder.open(PROSPECTOR))
+    engine = make_engine(trained.config.env, 100, trained.config.env_options)
+    found = play(engine, trained.players()[DRAWN], 100, 7, 2000).summary()
+    assert found["net_profit_mean"] > 700  # the bots rich_haul and short_haul: 1162 and 258
+    assert found["survival_rate"] >= 0.97
+    assert found["guard_truncated_count"] == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tools.figures.records import clock, interval, newest, over_seeds, table, trained_at
 
@@ -57,24 +57,63 @@ _SHARES = {"four_items": "four candles", "first_event": "first event", "reached"
 QUEST = {"reached": "quest", "first_event": "first event", "four_items": "four candles"}
 
 
-def prospector_players() -> str:
-    """Return what trained agents of Prospector, reference lines and bots come to."""
-    record, made = newest("prospector-learning.json"), []
-    runs = record.head["runs"]
-    found = {
-        (f"{player}, `{name}`" if player.startswith("trained") else f"`{player}`"): policy
-        for name, run in runs.items()
-        for player, policy in run["evaluation"]["episodes"]["policies"].items()
-    }
-    later = newest("prospector-bots.json")  # the same worlds, and bots that were added since
-    for player, policy in later.head["bots"]["policies"].items():
-        found.setdefault(f"`{player}`", policy)
-    for player, policy in found.items():
-        values = policy["intervals"]
-        digits = 3 if abs(values["return"][0]) < 1 else 1
-        cells = [interval(values["return"], digits), interval(values["net_profit"])]
-        cells.append(interval(values["survival"], 0, 100, " %"))
-        made.append([player, *cells, interval(values["steps"]), interval(values["ticks"])])
+def prospector_players(only: str = "") -> str:
+    """Return what trained agents of Prospector, reference lines and bots come to.
+
+    Parameters
+    ----------
+    only : str
+        Name of the one run to show; empty for all of them, and the mean over their seeds.
+    """
+    record = newest("prospector-learning.json")
+    runs = {name: run for name, run in record.head["runs"].items() if only in ("", name)}
+    played = {name: run["evaluation"]["episodes"]["policies"] for name, run in runs.items()}
+    made = [
+        _prospector_row(f"{player}, `{name}`", policies[player]["intervals"])
+        for player in ("trained, drawn", "trained")
+        for name, policies in played.items()
+    ]
+    if len(runs) > 1:
+        every = [policies["trained, drawn"]["intervals"] for policies in played.values()]
+        means = {
+            measure: over_seeds(
+                [each[measure] for each in every],
+                *((0.0, 1.0) if measure == "survival" else ()),
+            )
+            for measure in every[0]
+        }
+        made.insert(0, _prospector_row("trained, drawn: mean over seeds", means))
+    others = next(iter(played.values()))
+    made += [
+        _prospector_row(f"`{player}`", policy["intervals"])
+        for player, policy in others.items()
+        if not player.startswith("trained")
+    ]
     heads = ("player", "return", "net profit", "survives", "steps", "ticks")
-    sources = f"{trained_at(record, runs.values())}; `rich_haul`: {later.source}"
-    return f"{table(heads, made)}\n\n{sources}."
+    return f"{table(heads, made)}\n\n{trained_at(record, runs.values())}."
+
+
+def _prospector_row(player: str, values: Mapping[str, Sequence[float]]) -> list[str]:
+    digits = 3 if abs(values["return"][0]) < 1 else 1
+    cells = [interval(values["return"], digits), interval(values["net_profit"])]
+    cells.append(interval(values["survival"], 1, 100, " %"))
+    return [player, *cells, interval(values["steps"]), interval(values["ticks"])]
+
+
+def prospector_pilots() -> str:
+    """Return what was tried before the options of Prospector were chosen, one training each."""
+    record = newest("prospector-learning.json")
+    found = record.head["pilots"]
+    made = []
+    for name, run in found["runs"].items():
+        cells = [name, run["tried"], f"{run['steps']:,}"]
+        for player in ("trained", "trained, drawn"):
+            played = run["played"].get(player)
+            if played is None:
+                cells += ["", ""]
+                continue
+            cells += [f"{played['net_profit']:.0f}", f"{100 * played['survival']:.1f} %"]
+        made.append(cells)
+    best = ("best action: profit", "survives")
+    heads = ("pilot", "what was tried", "decisions", *best, "drawn: profit", "survives")
+    return f"{table(heads, made)}\n\n{trained_at(record, found['runs'].values())}."
