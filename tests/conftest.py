@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -99,3 +100,13 @@ def pytest_runtest_setup() -> None:
     """Keep torch to one thread: the test processes share the cores already."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interrupts() -> None:
+    """Take interrupts, which a shell without job control lets its background commands ignore.
+
+    A program that is started ignoring them keeps to that, so tests that interrupt one would fail.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
