@@ -1,10 +1,14 @@
 """Where commands write: refused before any work if nothing can be written there."""
 
+from pathlib import Path
+
 import pytest
 
 from fastenv.errors import ConfigError
 from training import benchmark_v9, evaluate, matrix, profile, protocol, report
-from training.run import files
+from training.games.drmario.best_times import BestTimes, RecordError
+from training.run import files, games
+from training.run.config import RunConfig
 
 
 def test_folder_of_a_file_to_be_written_is_made(tmp_path):
@@ -19,6 +23,22 @@ def test_place_that_cannot_be_written_is_named(tmp_path):
         files.prepare("--out", tmp_path / "file/x")
     with pytest.raises(ConfigError, match=r"^--out .*: cannot be written: it is a folder\."):
         files.prepare("--out", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a" * 20_000, "a/" * 3000 + "x", "a\0b", "a\0b/c"])
+def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name):
+    with pytest.raises(ConfigError, match="cannot be written: ") as refused:
+        files.prepare("--out", tmp_path / name)
+    assert len(str(refused.value)) < 600
+    with pytest.raises(RecordError, match="cannot be used as a store of times: ") as refused:
+        BestTimes(tmp_path / name)
+    assert len(str(refused.value)) < 600
+
+
+def test_a_game_without_best_times_says_so_briefly():
+    with pytest.raises(ConfigError, match="keeps no best times") as refused:
+        games.of("Prospector-v0").records(Path("a" * 20_000), RunConfig(env="Prospector-v0"))
+    assert len(str(refused.value)) < 600
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from training.callbacks.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
 from training.callbacks.trackers.base import Seen, Source, read
 from training.run import files
@@ -108,7 +108,7 @@ class GateConfig:
 
     def _require(self, name: str, right: bool, wanted: str) -> None:
         if not right:
-            raise ConfigError(f"gate.{name}={getattr(self, name)!r}: must be {wanted}")
+            raise ConfigError(f"gate.{name}={show(getattr(self, name))}: must be {wanted}")
 
     @property
     def p1(self) -> float:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import sys
 from io import BufferedReader
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, cast
 import psutil
 
 from fastenv.errors import ConfigError, FileError
-from fastenv.files import open_regular
+from fastenv.files import open_regular, show_path
 from fastenv.files import read_json as read_bounded
 
 MOST_JSON = 1 << 25  # bytes; values take up to twenty times as many
@@ -35,16 +36,24 @@ def prepare(flag: str, path: Path) -> None:
     ConfigError
         If there can be no such file.
     """
-    reason = "it is a folder" if path.is_dir() else None
+    reason, parent = None, show_path(path.parent)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = f"{path.parent} is no folder and none can be made there ({error.strerror})"
+        reason = f"{parent} is no folder and none can be made there ({error.strerror})"
+    except ValueError:  # a character of value 0
+        reason = "there can be no file of this name"
     else:
-        if reason is None and not os.access(path.parent, os.W_OK):
-            reason = f"{path.parent} does not let itself be written to"
+        if not os.access(path.parent, os.W_OK):
+            reason = f"{parent} does not let itself be written to"
+        try:
+            reason = "it is a folder" if stat.S_ISDIR(path.stat().st_mode) else reason
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError):  # a name that is too long
+            reason = "there can be no file of this name"
     if reason is not None:
-        raise ConfigError(f"{flag} {path}: cannot be written: {reason}.")
+        raise ConfigError(f"{flag} {show_path(path)}: cannot be written: {reason}.")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.run.engine import Engine
-from training.run.values import require
+from training.run.values import require, shown
 
 _MODULES = {
     "SkullKingFlat-v0": "training.games.skullking",
@@ -322,7 +322,7 @@ class GameTraining:
             If the game keeps none, or those of such a run could not be played again.
         """
         raise ConfigError(
-            f"best_times={str(path)!r} is not possible: {config.env} keeps no best times."
+            f"best_times={shown(str(path))} is not possible: {config.env} keeps no best times."
         )
 
     def seats(self, engine: Engine) -> Seats | None:

@@ -18,7 +18,8 @@ from fastenv.errors import ConfigError, UnknownOptionError, show
 TEXT = "a text of characters that UTF-8 has"
 Schedule = tuple[tuple[int, Any], ...]
 MAX_NAME = 100  # characters of an option in a message; a stranger may have given any
-MAX_LISTED = 35  # options in a message
+MAX_LISTED = 35  # options in a message; of more, the few that are most like the one given
+MOST_ALIKE = 20
 MAX_WRITTEN = 200  # characters of a number
 _DIGITS = r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d[\d_]*)(?:\.\d+)?"
 _NUMBER = re.compile(rf"({_DIGITS})(?:e\+?(\d{{1,2}})| ?([kmgb]))?", re.ASCII | re.IGNORECASE)
@@ -50,8 +51,8 @@ def listed(name: object, known: Iterable[str]) -> str:
     names = sorted(known)
     if len(names) <= MAX_LISTED:
         return ", ".join(names)
-    alike = difflib.get_close_matches(str(name)[:MAX_NAME].lower(), names, MAX_LISTED, cutoff=0.0)
-    return f"{', '.join(alike)} and {len(names) - MAX_LISTED} more"
+    alike = difflib.get_close_matches(str(name)[:MAX_NAME].lower(), names, MOST_ALIKE, cutoff=0.0)
+    return f"{', '.join(alike)} and {len(names) - MOST_ALIKE} more"
 
 
 def canonical_json(value: object) -> str:

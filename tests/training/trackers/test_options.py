@@ -146,3 +146,24 @@ def test_conditions_are_values_intervals_and_bits(engine):
 def test_tables_that_the_machine_cannot_hold_are_refused_by_name(engine, given, named):
     with pytest.raises(ConfigError, match=rf"{named}.*must be smaller.* GiB"):
         options.build(engine, given, seed=0)
+
+
+LONG = "a" * 20_000
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {LONG: {"kind": "rnd"}},
+        {"visits": {"cell": LONG}},
+        {"visits": {"cell": "round", LONG: 1}},
+        {"archive": {"cell": "round", "sampling": LONG}},
+        {"quests": {"stages": [{"quest": LONG, "column": "round"}]}},
+        {"quests": {"stages": [{LONG: 1}]}},
+        {"progress": {"events": [{"name": LONG, "column": "round", "kind": "no"}]}},
+    ],
+)
+def test_long_texts_of_strangers_are_shortened_in_messages(engine, given):
+    with pytest.raises(ConfigError) as refused:
+        options.build(engine, given, seed=0)
+    assert len(str(refused.value)) < 600

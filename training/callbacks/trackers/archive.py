@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
@@ -94,9 +94,9 @@ class StateArchive(Tracker):
         if not 0.0 <= p_archive <= 1.0:
             raise ConfigError(f"p_archive={p_archive}: must be from 0 to 1")
         if sampling not in ("inverse_sqrt", "least_visited"):
-            raise ConfigError(f"sampling={sampling!r}: must be inverse_sqrt or least_visited")
+            raise ConfigError(f"sampling={show(sampling)}: must be inverse_sqrt or least_visited")
         if not isinstance(afresh, bool):
-            raise ConfigError(f"afresh={afresh!r}: must be true or false")
+            raise ConfigError(f"afresh={show(afresh)}: must be true or false")
         self._cell = checked(engine, cell)
         self._score = None if score is None else checked(engine, score)
         self._counter, self._limit = visits, capture_min_visits

@@ -90,7 +90,7 @@ def checked(engine: Engine, source: Source) -> Source:
     """Return a source, or raise ConfigError if it names no info column of the engine."""
     if isinstance(source, str) and source not in engine.info:
         raise ConfigError(
-            f"source {source!r}: this engine has no such info column, it has "
+            f"source {show(source)}: this engine has no such info column, it has "
             f"{', '.join(engine.info)}"
         )
     return source

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fastenv.errors import ConfigError, UnknownOptionError
+from fastenv.errors import ConfigError, UnknownOptionError, show, show_reason
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
@@ -22,7 +22,7 @@ from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.sources import source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
-from training.run.values import require
+from training.run.values import MAX_NAME, require
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,
@@ -85,6 +85,7 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
 
 
 def _kind(name: str, given: Any) -> str:
+    require(len(name) <= MAX_NAME, "trackers", name, f"named in at most {MAX_NAME} characters each")
     require(isinstance(given, Mapping), f"trackers.{name}", given, "a mapping of options")
     kind = given.get("kind", name)
     known = isinstance(kind, str) and kind in KINDS
@@ -108,7 +109,9 @@ def _values(
             continue
         where = f"{option}.{name}"
         if name not in known:
-            raise UnknownOptionError(f"{where!r} is not an option; options: {', '.join(known)}.")
+            raise UnknownOptionError(
+                f"{show(where)} is not an option; options: {', '.join(known)}."
+            )
         values[name] = value
         if name in _SOURCES and value is not None:
             values[name] = source_of(engine, value, where)
@@ -155,7 +158,9 @@ def _items(
         try:
             found.append(make(engine, item, where))
         except TypeError as error:  # an option that is missing or that there is not
-            raise ConfigError(f"{where}: {str(error).partition('__init__() ')[2]}.") from error
+            raise ConfigError(
+                f"{where}: {show_reason(error).partition('__init__() ')[2]}."
+            ) from error
     return found
 
 

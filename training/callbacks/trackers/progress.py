@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
@@ -89,9 +89,11 @@ class BayesProgressTracker(Tracker):
         for event in events:
             checked(engine, event.source)
             if event.kind not in _KINDS:
-                raise ConfigError(f"event {event.name!r}: kind must be one of {', '.join(_KINDS)}")
+                raise ConfigError(
+                    f"event {show(event.name)}: kind must be one of {', '.join(_KINDS)}"
+                )
             if min(event.prior) <= 0:
-                raise ConfigError(f"event {event.name!r}: prior must be above 0")
+                raise ConfigError(f"event {show(event.name)}: prior must be above 0")
         if half_life is not None and half_life <= 0:
             raise ConfigError(f"half_life={half_life}: must be above 0, or None")
         if len({event.name for event in events}) < len(events) or not events:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import Array, Seen, Source, Tracker, checked, read
 from training.run.engine import Engine
@@ -80,7 +80,7 @@ class QuestReward(Tracker):
     ) -> None:
         super().__init__(engine)
         if scope not in ("episode", "lifetime"):
-            raise ConfigError(f"scope={scope!r}: must be episode or lifetime")
+            raise ConfigError(f"scope={show(scope)}: must be episode or lifetime")
         self.scope = scope
         self.quests = list(dict.fromkeys(stage.quest for stage in stages))
         if not 1 <= len(self.quests) <= MAX_QUESTS:
@@ -88,14 +88,18 @@ class QuestReward(Tracker):
         ordered = sorted(stages, key=lambda stage: self.quests.index(stage.quest))
         sizes = [sum(s.quest == quest for s in stages) for quest in self.quests]
         if max(sizes) > 255:
-            raise ConfigError(f"quest {self.quests[int(np.argmax(sizes))]!r}: more than 255 stages")
+            raise ConfigError(
+                f"quest {show(self.quests[int(np.argmax(sizes))])}: more than 255 stages"
+            )
         self._first = np.cumsum([0, *sizes])
         self._reward = np.array([stage.reward for stage in ordered], np.float64)
         self._requires = np.zeros(len(self.quests), np.int64)
         for stage in ordered:
             for name in stage.requires:
                 if name not in self.quests:
-                    raise ConfigError(f"quest {stage.quest!r} requires {name!r}: no such quest")
+                    raise ConfigError(
+                        f"quest {show(stage.quest)} requires {show(name)}: no such quest"
+                    )
                 self._requires[self.quests.index(stage.quest)] |= 1 << self.quests.index(name)
         self._columns, self._low, self._high = _conditions(engine, ordered, sources or {})
         n = engine.num_envs

@@ -22,6 +22,7 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.drmario import tables as t
 from fastenv.errors import FastEnvError, show_reason
+from fastenv.files import show_path
 from training.run import machine
 from training.run.values import shown
 
@@ -136,9 +137,10 @@ class BestTimes:
     def __init__(self, path: Path, keep: int = KEEP) -> None:
         _require(_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
         self.path, self.keep = path, keep
-        if path.exists() and not path.is_file():
-            raise RecordError(f"{path} cannot be used as a store of times: it is no regular file.")
         with self._named():
+            if path.exists() and not path.is_file():
+                said = f"{show_path(path)} cannot be used as a store of times"
+                raise RecordError(f"{said}: it is no regular file.")
             self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._prepare()
 
@@ -173,11 +175,16 @@ class BestTimes:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Name the file in what SQLite refuses."""
+        """Name the file in what SQLite and the system refuse."""
         try:
             yield
-        except (sqlite3.Error, UnicodeError) as error:  # texts, and messages about a schema
-            message = f"{self.path} cannot be used as a store of times: {show_reason(error)}."
+        except FastEnvError:
+            raise
+        # Texts and messages about a schema are of any bytes; a path may be too long, or hold a 0.
+        except (sqlite3.Error, OSError, ValueError) as error:
+            message = (
+                f"{show_path(self.path)} cannot be used as a store of times: {show_reason(error)}."
+            )
             raise RecordError(message) from error
 
     @contextmanager
