@@ -186,7 +186,7 @@ def test_a_person_walks(capsys):
 
 @pytest.mark.parametrize("size", [(80, 24), (80, 40), (140, 50), (170, 80)])
 def test_what_is_played_fits_the_terminal_and_is_drawn_in_place(size, monkeypatch):
-    monkeypatch.setattr(shutil, "get_terminal_size", lambda: size)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda *_, **__: size)
     found = steering()
     keys = type("Terminal", (), {"single": True})
     shown = _over(f"{found.text()}\n\n{found.keys}", keys) + "\n"  # as it is printed
