@@ -203,6 +203,21 @@ def test_half_a_placement_is_damage(store):
         store.top(0, "high")
 
 
+@pytest.mark.parametrize("value", [None, "many", 2.5, b"1"])
+@pytest.mark.parametrize("what", ["floor", "quantiles"])
+def test_a_time_that_is_no_number_is_damage(store, value, what):
+    store.add(CLEARS)
+    with sqlite3.connect(store.path) as file:  # as what is written over may come to hold
+        file.execute("ALTER TABLE clears RENAME TO strict")
+        file.execute("CREATE TABLE clears AS SELECT * FROM strict")
+        file.execute("UPDATE clears SET frames = ?", [value])
+    file.close()
+    with pytest.raises(
+        RecordError, match=r"times\.sqlite is damaged: .* no whole number of frames"
+    ):
+        ASKED[what](store)
+
+
 def test_clears_of_an_evaluation_are_accepted(store):
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 8, options)

@@ -301,8 +301,12 @@ class BestTimes:
     def _best(self, level: int, speed: str, of: str = "frames") -> list[int]:
         _check_game(level, speed)
         with self._named():
-            rows = self._file.execute(BEST.format(of), (level, speed))
-            return [least for (least,) in rows]
+            found = [least for (least,) in self._file.execute(BEST.format(of), (level, speed))]
+        if not all(map(_whole, found)):  # a damaged page may hold what the schema forbids
+            game = f"level {level}, {speed}"
+            said = f"a clear of {game} has no whole number of {of}"
+            raise RecordError(f"{show_path(self.path)} is damaged: {said}.")
+        return found
 
     def top(
         self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None
