@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,7 @@ class Record:
         self._format = RowFormat(dtype[used], raw)
         where = self._format.fields
         self._lists = [(n, where[n]) for n in used if n in raw or isinstance(where[n], slice)]
-        self._numbers = [n for n in used if (n, where[n]) not in self._lists]
-        # itemgetter takes one at least, and makes no tuple of one; zip stops before the last
-        at = [where[name] for name in self._numbers] or [0]
-        self._numbers_of = itemgetter(*at, at[0])
+        self._numbers = [(n, where[n]) for n in used if (n, where[n]) not in self._lists]
         self._raw = [name in raw for name in used]
         self._get = attrgetter(*[f"{name}.state" if name == "rng" else name for name in used])
 
@@ -71,8 +68,8 @@ class Record:
     def unpack(self, thing: Any, part: Any) -> None:
         """Set an object's attributes from bytes."""
         values, attributes = self._format.unpack(part), vars(thing)
-        for name, number in zip(self._numbers, self._numbers_of(values), strict=False):
-            attributes[name] = number
+        for name, at in self._numbers:
+            attributes[name] = values[at]
         for name, where in self._lists:
             if name == "rng":
                 thing.rng.state = [*values[where]]
@@ -140,7 +137,7 @@ def fill(game: DrMario, row: Any, records: tuple[Record, Record] = _seen) -> DrM
     rest = rest[_head.size :]
     for player in game.players:
         each.unpack(player, rest[: each.size])
-        rest = rest[_player.size :]
+        rest = rest[each.size :]
     agents = _agents[len(game.players) - 1]
     agents.unpack(game, rest[: agents.size])
     if game.config.stack > 1:

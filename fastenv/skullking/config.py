@@ -405,8 +405,10 @@ class SkullKingConfig:
     def default_knobs(self, n: int) -> np.ndarray:
         """Return the knobs of ``n`` lanes, shape (n,), dtype ``KNOBS_DTYPE``."""
         knobs = np.zeros(1, KNOBS_DTYPE)
-        names = "opponents agent_seat goal_mode goal enable_abilities pirates round_weights"
-        for name in (*names.split(), "allowed_phases"):
+        for name in (
+            *("opponents", "agent_seat", "goal_mode", "goal", "enable_abilities", "pirates"),
+            *("round_weights", "allowed_phases"),
+        ):
             self.set_knob(knobs, name, getattr(self, name))
         return np.repeat(knobs, n)
 

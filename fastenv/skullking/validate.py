@@ -46,10 +46,7 @@ def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
     if rows.dtype != STATE_DTYPE:
         raise StateError(f"state rows must have dtype STATE_DTYPE, got {show(rows.dtype)}.")
     rule = rules[0]
-    for section in (
-        *(_ranges, _cards, _finished_tricks, _table_and_hands),
-        *(_last_trick, _order, _sums, _phases),
-    ):
+    for section in (_ranges, _cards, _table_and_hands, _last_trick, _order, _sums, _phases):
         for field, bad, allowed in section(rows, rule):
             lanes = np.flatnonzero(bad)
             if lanes.size:
@@ -213,15 +210,14 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     yield "specials_known", rows["specials_known"] != specials, "the specials among `known`"
     counts = played.astype(np.int64) @ _CATEGORY.T
     yield "counts", (rows["counts"] != counts).any(axis=1), "the categories of `played`"
+    yield from _finished_tricks(rows, played & (table == 0))
     strength = played @ np.array(t.STRENGTH)
     wrong = ~(np.abs(rows["seen_strength"] - strength) < 1e-9)  # the sum in play order
     yield "seen_strength", wrong, "the sum of the strengths of `played`"
 
 
-def _finished_tricks(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
-    """Alliances and pirates' abilities come from cards of finished tricks."""
-    table = _members(rows["table_card"], rows["table_card"] >= 0)
-    done = _bits(rows["played"]) & (table == 0)
+def _finished_tricks(rows: np.ndarray, done: np.ndarray) -> Iterator[Check]:
+    """Check alliances and pirates' abilities against the cards of finished tricks, ``done``."""
     loots = done[:, t.LOOTS].sum(axis=1)
     yield "num_alliances", rows["num_alliances"] > loots, "one for each Loot of a finished trick"
     for field, unused, pirate in (

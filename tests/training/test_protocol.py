@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from training.evaluation.episodes import Episodes
+from training.evaluation.protocol import Plan
+from training.evaluation.trained import AGENT, load
 from training.games.prospector import benchmark
 from training.protocol import main
 from training.run import games
+from training.run.folder import RunFolder
 
 FLAGS = ["--total-steps", "128", "--episodes-per-seed", "3", "--time-max", "60"]
 for option in (
@@ -33,6 +36,16 @@ def test_one_run_a_seed(report):
         config = json.loads((runs / run["run"] / "config.json").read_text())["config"]
         assert config["seed"] == run["seed"]
         assert (runs / run["run"] / "checkpoints" / run["checkpoint"]).is_dir()
+
+
+def test_the_agent_takes_its_best_action_as_the_contract_asks(report):
+    runs, found = report
+    assert found["config"]["actions"] == "highest legal logit"
+    agent = load(RunFolder.open(runs / "tiny-ppo-seed7"))
+    plan = Plan(3, 7, found["config"]["episodes"]["max_steps"], env_options={"time_max": 60.0})
+    engine = plan.engine(agent.config.env, agent.config.env_options)
+    again = plan.play(engine, {"ppo": agent.players()[AGENT]})["ppo"]
+    assert benchmark.summary(again) == found["contenders"][0]["seed_reports"][0]["aggregate"]
 
 
 def test_everybody_plays_the_same_episodes_a_block_a_seed(report):

@@ -78,15 +78,16 @@ def flags_verdict() -> str:
     rows, below = flag_rows(record), flags_below(record)
     *few, most = (f"{n}" for n in sorted({row["num_envs"] for row in rows}))
     where = (
-        f"with {', '.join(few)} and {most} lanes, in every id and in a game as `new-game` writes it"
+        f"Measured are {', '.join(few)} and {most} lanes of every id and of a game as `new-game` "
+        "writes it."
     )
-    asked = f"median at least {FLAG_MEDIAN}, slowest repeat at least {FLAG_LEAST}"
+    asked = f"(median at least {FLAG_MEDIAN}, slowest repeat at least {FLAG_LEAST})"
     if not below:
-        return f"{FLAGS_CLAIM} {where} ({asked})."
+        return f"{FLAGS_CLAIM} {asked}. {where}"
     named = "; ".join(below)
     return (
         f"In {len(rows) - len(below)} of {len(rows)} cases a flag alone is at least as fast as the "
-        f"reference, {where} ({asked}). Below that: {named}."
+        f"reference {asked}. {where} Below that: {named}."
     )
 
 

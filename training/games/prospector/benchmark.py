@@ -24,7 +24,7 @@ from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
 from training.evaluation.over_seeds import over_seeds, train_to_end
 from training.evaluation.protocol import Plan
-from training.evaluation.trained import DRAWN
+from training.evaluation.trained import AGENT
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
@@ -200,7 +200,7 @@ def run(
         "config": {
             "seeds": list(seeds),
             "episodes": plan.record() | protocol.about(engine),
-            "actions": "drawn, as in training",
+            "actions": "highest legal logit",
             "training": config.to_dict(),
         },
         "training_runs": trained,
@@ -220,7 +220,7 @@ def _play(
     for block, (seed, run) in enumerate(runs.items()):
         agent, record = train_to_end(run)
         trained.append(record)
-        players = {POLICY: agent.players()[DRAWN], **protocol.scripted()}
+        players = {POLICY: agent.players()[AGENT], **protocol.scripted()}
         part = replace(plan, base_seed=plan.base_seed + block * plan.count)
         for name, episodes in part.play(engine, players).items():
             played.setdefault(name, {})[seed] = episodes
