@@ -11,6 +11,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from training import composition
+
 if TYPE_CHECKING:  # what users take from here; it is imported below, when they do
     from training.policies.load import load_policy
 
@@ -36,6 +38,8 @@ def _say_interrupted(
 
 if sys.argv[:1] == ["-m"]:  # until the command itself is found; it says so afterwards
     sys.excepthook = _say_interrupted
+
+composition.compose()  # every start passes here: commands, spawned workers, Ray's and tests
 
 
 def __getattr__(name: str) -> object:

@@ -27,7 +27,7 @@ from training.evaluation.command import add_flags, evaluation_of, exit_status, t
 from training.evaluation.comparison import Earlier, Training, run_comparison, settings
 from training.evaluation.equal_time import of_equal_time
 from training.evaluation.over_seeds import parse_seeds
-from training.run import games
+from training.evaluation.protocol import protocol_of
 from training.run.config import parse_assignments
 from training.run.layers import layered
 from training.run.layers import parser as train_parser
@@ -89,7 +89,7 @@ def plan(args: argparse.Namespace, onto: Earlier | None = None) -> list[Training
     first, baseline = next(iter(configs.items()))
     for name, config in configs.items():
         require(config.trainer != "ensemble", "trainer", config.trainer, "one of a single network")
-        theirs, ours = (games.protocol_of(c.env).together(c) for c in (config, baseline))
+        theirs, ours = (protocol_of(c.env).together(c) for c in (config, baseline))
         if theirs != ours:
             raise ConfigError(
                 f"variant {name!r} plays {theirs} and {first!r} {ours}: "
@@ -187,7 +187,7 @@ def _compare(words: list[str]) -> None:
     options = evaluation_of(args, config)
     report = run_comparison(trainings, options, args.runs, target, about, onto)
     console = tables.console()
-    paired.show(console, report, games.protocol_of(config.env))
+    paired.show(console, report, protocol_of(config.env))
     console.print(f"written to {target}")
 
 

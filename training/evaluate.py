@@ -18,7 +18,7 @@ from pathlib import Path
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from training.evaluation import tables
-from training.run import files, games, machine
+from training.run import files, machine
 from training.run.folder import RunFolder
 
 # Options that only some of what can be evaluated has a use for.
@@ -84,7 +84,9 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
 
 def play_bots(args: argparse.Namespace) -> None:
     """Let scripted players alone play; print and, if asked to, write what came out."""
-    protocol, env = games.protocol_of(args.env), short_id(args.env)
+    from training.evaluation.protocol import protocol_of
+
+    protocol, env = protocol_of(args.env), short_id(args.env)
     names = ("episodes", "seed", "max_steps", "time_max")
     asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     usable = set(names) & set(protocol.options)
@@ -125,7 +127,9 @@ def play_table(args: argparse.Namespace) -> None:
 def evaluate_run(args: argparse.Namespace) -> None:
     """Evaluate a run with the options of a command line over those of its config."""
     run = RunFolder.find(args.run, Path(args.runs))
-    used = games.protocol_of(run.config.env).options
+    from training.evaluation.protocol import protocol_of
+
+    used = protocol_of(run.config.env).options
     unused = (name for name in (*_OF_GAMES, *_OF_BOTS) if name not in used)
     refuse_unused(args, f"a run of {run.config.env}", unused)
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from training.run import games
+from training.apps.drmario import evaluate_seeds
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    return games.command("evaluate_seeds")(argv)
+    return evaluate_seeds.main(argv)
 
 
 if __name__ == "__main__":

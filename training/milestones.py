@@ -20,7 +20,8 @@ from typing import Any
 from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import tables
 from training.evaluation.comparison import settings
-from training.run import files, games, machine
+from training.evaluation.protocol import protocol_of
+from training.run import files, machine
 from training.run.folder import RunFolder
 
 
@@ -76,7 +77,7 @@ def main(argv: list[str] | None = None) -> int:
         names = ("games", "seed", "bids")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         console = tables.console()
-        protocol = games.protocol_of(runs[0].config.env)
+        protocol = protocol_of(runs[0].config.env)
         records = []
         for run in runs:
             options = replace(run.config.evaluation, **given)

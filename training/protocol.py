@@ -16,7 +16,8 @@ from fastenv.errors import ConfigError, FastEnvError
 from training.callbacks.of_run import check_environment
 from training.evaluation import tables
 from training.evaluation.over_seeds import parse_seeds
-from training.run import files, games, machine
+from training.evaluation.protocol import protocol_of
+from training.run import files, machine
 from training.run.layers import layered
 from training.run.layers import parser as train_parser
 
@@ -51,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
         flags = ["--config", args.config, *(f"--set={text}" for text in args.set)]
         flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
         config = layered(train_parser().parse_args(flags), {})
-        protocol = games.protocol_of(config.env)
+        protocol = protocol_of(config.env)
         if not protocol.has_benchmark:
             raise ConfigError(f"env={config.env!r}: this game has no protocol over training seeds.")
         asked = {"episodes": args.episodes_per_seed, "max_steps": args.max_steps}

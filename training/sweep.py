@@ -28,8 +28,9 @@ from training.evaluation.command import add_flags, evaluation_of, exit_status, t
 from training.evaluation.comparison import begun
 from training.evaluation.of_run import play_compared
 from training.evaluation.over_seeds import parse_seeds, train_to_end
+from training.evaluation.protocol import protocol_of
 from training.evaluation.trained import AGENT
-from training.run import files, games, machine, plain
+from training.run import files, machine, plain
 from training.run.config import RunConfig
 from training.run.finite import TrainingError
 from training.run.folder import RunFolder
@@ -132,7 +133,7 @@ def value_of(config: RunConfig, options: EvaluationConfig, root: Path) -> float:
     run = RunFolder.create(root, config) if there is None else there
     trained, _ = train_to_end(run, resume=there is not None)
     results = play_compared(run, trained, options, config)
-    protocol = games.protocol_of(config.env)
+    protocol = protocol_of(config.env)
     return statistics.mean(
         players[AGENT][protocol.columns(what)[0][0]][0] for what, players in results.items()
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from training.run import games
+from training.apps.drmario.viewer import command
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    return games.command("viewer")(argv)
+    return command.main(argv)
 
 
 if __name__ == "__main__":

@@ -14,14 +14,14 @@ from tests.bits import equal
 from tests.training.conftest import TINY
 from training import compare as compare_module
 from training import train as train_module
+from training.apps.skullking.evaluation import PAIRED_MEASURES
+from training.apps.skullking.pair import DECODED
+from training.apps.skullking.playing import play_matches
 from training.compare import main
 from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
+from training.evaluation.protocol import protocol_of
 from training.evaluation.trained import AGENT, load
-from training.games.skullking.evaluation import PAIRED_MEASURES
-from training.games.skullking.pair import DECODED
-from training.games.skullking.playing import play_matches
-from training.run import games
 from training.run.folder import RunFolder
 
 VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
@@ -224,7 +224,7 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     assert {"return", "net_profit", "survival"} <= set(rows["slow"])
     trained = load(RunFolder.open(tmp_path / "t-slow-5"))
     options = replace(trained.config.evaluation, episodes=8)
-    found = games.protocol_of("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
+    found = protocol_of("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
     returns = found.played.columns["return_total"]
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
@@ -346,7 +346,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
     report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
     report["decisions"] = {"base": [256, 256, 256], "other": [320, 320, 320]}
     report["compared"] = paired.statistics(runs, "base")
-    paired.show(tables.console(), report, games.protocol_of("SkullKingFlat-v0"))
+    paired.show(tables.console(), report, protocol_of("SkullKingFlat-v0"))
     printed = capsys.readouterr().out
     assert f"other {says} base in points" in printed
     assert "base 256, other 320" in " ".join(printed.split())

@@ -6,7 +6,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from training import benchmark_v9, evaluate, matrix, profile, protocol, report
-from training.games.drmario.best_times import BestTimes, RecordError
+from training.apps.drmario.best_times import BestTimes, RecordError
 from training.run import files, games
 from training.run.config import RunConfig
 

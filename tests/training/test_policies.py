@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Phase
+from training.apps.skullking import goals, matches
+from training.apps.skullking.players import NetInGame, round_begins
 from training.evaluation import episodes
 from training.evaluation.policies import (
     Bot,
@@ -17,8 +19,6 @@ from training.evaluation.policies import (
     episode_begins,
     first_episodes,
 )
-from training.games.skullking import goals, matches
-from training.games.skullking.players import NetInGame, round_begins
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic, RecurrentLogits
 from training.nets.initial import orthogonal

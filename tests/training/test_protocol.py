@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from training.apps.prospector import benchmark
 from training.evaluation.episodes import Episodes
-from training.evaluation.protocol import Plan
+from training.evaluation.protocol import Plan, protocol_of
 from training.evaluation.trained import AGENT, load
-from training.games.prospector import benchmark
 from training.protocol import main
 from training.run import games
 from training.run.folder import RunFolder
@@ -179,7 +179,7 @@ def test_aggregate_is_over_all_blocks():
         )
 
     found = benchmark.contender(
-        games.protocol_of("Prospector-v0"), "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])}
+        protocol_of("Prospector-v0"), "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])}
     )
     assert found["aggregate"]["steps_total"] == 12
     assert found["over_seeds"]["steps_mean"][0] == pytest.approx(3)

@@ -15,7 +15,7 @@ from tests.race import without_scalars
 from tests.toy import RaceGame, WalkGame
 from training.callbacks.shaping import Potential, Shaping, shaping_of
 from training.dqn.trainer import DQNTrainer
-from training.games.drmario import GAME
+from training.games.drmario import DrMario
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -107,7 +107,7 @@ def test_shaping_telescopes_to_the_first_potential_exactly():
 def test_viruses_are_the_potential_of_dr_mario():
     engine, rng = make_engine("DrMarioPlacement-v0", 8, {"level": 2}), np.random.default_rng(SEED)
     engine.reset_many(seeds=SEED)
-    potential = Potential(engine, GAME.potentials["viruses"], 3.0, 0.999)
+    potential = Potential(engine, DrMario.potentials["viruses"], 3.0, 0.999)
     potential.begin()
     assert (potential.values == -12 / 3).all()
     removed = over = 0

@@ -12,8 +12,8 @@ import torch
 from fastenv.errors import ConfigError, FastEnvError
 from tools.mutate_files.trained import NEWEST, TRAINED, mend_run, read_run
 from tools.mutate_files.worker import Files, judge
+from training.apps.drmario.evaluator import model
 from training.evaluation import replays
-from training.games.drmario.evaluator import model
 from training.logs import run_data
 from training.run import files
 from training.run.jsonl import drop_after, read_lines

@@ -12,8 +12,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from fastenv.errors import ConfigError
 from training import sweep as sweep_module
+from training.apps.skullking.playing import play_matches
 from training.evaluation.trained import load
-from training.games.skullking.playing import play_matches
 from training.logs.run_data import compared, read_runs
 from training.report import main as report_main
 from training.run.folder import RunFolder

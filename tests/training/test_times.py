@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from fastenv.drmario.tables import Reason
+from training.apps.drmario.best_times import BestTimes
 from training.callbacks import times
 from training.callbacks.gate import Gate
 from training.callbacks.times import HARDEST, RECENT, STREAK, TimeGoal, targets
 from training.games.drmario import DrMario
-from training.games.drmario.best_times import BestTimes
 from training.run.games import Budget
 from training.run.session import Session
 

@@ -165,7 +165,7 @@ def read_replay(folder: Path) -> None:
 
 def make_evaluator(folder: Path) -> None:
     """Write an evaluator that knows nothing."""
-    from training.games.drmario.evaluator import model
+    from training.apps.drmario.evaluator import model
 
     head = model.Head(hidden=8, quantiles=5, about={"games": 1, "seed": 2})
     model.new(head, 0).save(folder / "judge.safetensors")
@@ -173,32 +173,32 @@ def make_evaluator(folder: Path) -> None:
 
 def read_evaluator(folder: Path) -> None:
     """Judge a situation."""
-    from training.games.drmario.evaluator import model
-    from training.games.drmario.evaluator.situations import SITUATION
+    from training.apps.drmario.evaluator import model
+    from training.apps.drmario.evaluator.situations import SITUATION
 
     model.load(folder / "judge.safetensors").quantiles(np.zeros(1, SITUATION))
 
 
 def make_reader(folder: Path) -> None:
     """Write a reader that knows nothing."""
-    from training.games.drmario.reader.network import Reader, save_reader
+    from training.apps.drmario.reader.network import Reader, save_reader
 
     save_reader(Reader(), folder / "reader.safetensors", json.dumps({"steps": 3}))
 
 
 def read_reader(folder: Path) -> None:
     """Load a reader, as its commands do."""
-    from training.games.drmario.reader.network import load_reader
+    from training.apps.drmario.reader.network import load_reader
 
     load_reader(folder / "reader.safetensors")
 
 
 def make_times(folder: Path) -> None:
     """Write a store with some clears."""
+    from training.apps.drmario import best_times
+    from training.apps.drmario.evaluation import clears_of
     from training.evaluation import episodes
     from training.evaluation.protocol import bot
-    from training.games.drmario import best_times
-    from training.games.drmario.evaluation import clears_of
     from training.run.envs import make_engine
 
     options = {"level": -15, "speed": "low"}
@@ -210,7 +210,7 @@ def make_times(folder: Path) -> None:
 
 def read_times(folder: Path) -> None:
     """Ask a store, and add what it knows to another."""
-    from training.games.drmario.best_times import BestTimes
+    from training.apps.drmario.best_times import BestTimes
 
     with BestTimes(folder / "times.sqlite") as store, BestTimes(folder / "other.sqlite") as other:
         store.floor(-15, "low")

@@ -42,8 +42,8 @@ from training.bench.configs import (
     row,
 )
 from training.bench.trainer import TIERS, Flags
-from training.evaluation.protocol import MILESTONES
-from training.run import files, games, machine, plain
+from training.evaluation.protocol import MILESTONES, protocol_of
+from training.run import files, machine, plain
 from training.run.folder import RunFolder
 
 SCHEMA = 1
@@ -165,7 +165,7 @@ def measure(args: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
         if args.only == part or (args.only is None and part in usual):
             rows += measured(args, console)
     for milestone in reached:
-        console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
+        console.print(protocol_of(milestone["env"]).milestone_table(milestone))
     rows += reached
     if args.only in (None, "configs"):
         rows += _configs(args, chosen, console)

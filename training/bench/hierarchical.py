@@ -8,12 +8,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from training.apps.skullking import matches
+from training.apps.skullking.players import match_policy
 from training.bench.timing import noisy
 from training.bench.trainer import Flags, game_means
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.trained import load
-from training.games.skullking import matches
-from training.games.skullking.players import match_policy
 from training.run.config import RunConfig, load_file, merge
 from training.run.envs import trial_lanes
 from training.run.folder import RunFolder

@@ -19,11 +19,11 @@ from fastenv import BatchEngine, FastEnv
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
+from training.apps.skullking import matches
+from training.apps.skullking.players import in_whole_games
 from training.bench import ran
 from training.bench.stopwatch import Stopwatch
 from training.evaluation.policies import Policy
-from training.games.skullking import matches
-from training.games.skullking.players import in_whole_games
 from training.run import machine
 from training.run.envs import make_engine, with_defaults
 from training.run.options.ppo import PPOConfig

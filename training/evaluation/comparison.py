@@ -11,8 +11,9 @@ from fastenv.errors import ConfigError
 from training.evaluation import paired
 from training.evaluation.of_run import play_compared
 from training.evaluation.over_seeds import over_seeds, train_to_end
+from training.evaluation.protocol import protocol_of
 from training.evaluation.trained import provenance
-from training.run import files, games, machine
+from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.options.evaluation import EvaluationConfig
@@ -166,7 +167,7 @@ def run_comparison(
     configs = {} if onto is None else onto.configs
     configs |= {each.variant: each.config for each in trainings[: len(variants)]}
     baseline = next(iter(configs.values()))
-    protocol = games.protocol_of(baseline.env)
+    protocol = protocol_of(baseline.env)
     about = {**about, **_head(configs, options, onto)}
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}

@@ -12,10 +12,11 @@ from rich.table import Table
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.of_run import evaluate
+from training.evaluation.protocol import protocol_of
 from training.evaluation.tables import Column, shown
 from training.evaluation.trained import AGENT
 from training.logs.run_data import groups_of, is_interval
-from training.run import files, games
+from training.run import files
 from training.run.folder import RunFolder
 from training.run.session import Outcome
 from training.run.ticker import ticking
@@ -70,7 +71,7 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     with ticking(f"{run.name}: evaluating"):
         record = evaluate(run, run.config.evaluation, whole)
     files.write_text(run.path / FILE, text.getvalue())
-    protocol = games.protocol_of(run.config.env)
+    protocol = protocol_of(run.config.env)
     found = compare(record, lambda group: protocol.columns(group)[0])
     config = run.config
     lines = [

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Curve
+from training.evaluation.protocol import Curve, protocol_of
 from training.evaluation.trained import ready
-from training.run import checkpoint, envs, games, trainers
+from training.run import checkpoint, envs, trainers
 from training.run.checkpoint import BEST, CheckpointError
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
@@ -39,7 +39,7 @@ class Evaluator:
         self._options = config.evaluation
         self._view = envs.make_engine(config.env, 1, config.env_options)
         self._identity = trainers.module_of(config.trainer).identity(run, self._view)
-        self._curve: Curve = games.protocol_of(config.env).curve(config)
+        self._curve: Curve = protocol_of(config.env).curve(config)
         self._lowest = self._best_so_far()
 
     def evaluate(self, version: int, steps: int, parameters: dict[str, Any]) -> dict[str, Any]:

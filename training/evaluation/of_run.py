@@ -13,8 +13,9 @@ from rich.console import Console
 
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
+from training.evaluation.protocol import protocol_of
 from training.evaluation.trained import Trained, load, own_episodes
-from training.run import files, games, machine
+from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.options.evaluation import EvaluationConfig
@@ -54,7 +55,7 @@ def evaluate(
         seeds = run.config.ensemble.seeds
         console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
     record, begin = _head(run, trained, options), time.perf_counter()
-    protocol = games.protocol_of(run.config.env)
+    protocol = protocol_of(run.config.env)
     found = protocol.evaluate(console, run.name, trained, options, asked)
     record |= found.record
     if found.rows is not None:
@@ -96,7 +97,7 @@ def play_compared(
         See :meth:`training.evaluation.protocol.Protocol.paired`.
     """
     torch.set_num_threads(1)
-    found: dict[str, Any] = games.protocol_of(reference.env).paired(trained, options, reference)
+    found: dict[str, Any] = protocol_of(reference.env).paired(trained, options, reference)
     path = run.path / "evaluation.json"
     before = files.read_object(path)
     if "compared" in before or before.get("checkpoint") != trained.path.name:

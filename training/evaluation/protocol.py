@@ -26,6 +26,7 @@ from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.policies import Bot, Net, RandomLegal
 from training.evaluation.tables import Column
 from training.evaluation.trained import AGENT, Trained
+from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
@@ -502,6 +503,8 @@ class EpisodeCurve(Curve):
         return {name: means[name] for name in (self.decides, "steps")}
 
 
-def of(game: GameTraining) -> Protocol:
-    """Return the protocol of a game that says nothing of itself."""
-    return EpisodeProtocol(game)
+def protocol_of(env: str) -> Protocol:
+    """Return how the game of an environment is evaluated."""
+    game = games.of(env)
+    found: Protocol | None = game.protocol()
+    return EpisodeProtocol(game) if found is None else found

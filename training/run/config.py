@@ -48,7 +48,7 @@ class RunConfig:
         Environment id, with or without the namespace.
     trainer : {"native", "sb3", "hier", "ensemble", "dqn", "rllib"}
         :mod:`training.ppo`, stock ``sb3_contrib.MaskablePPO``, a Manager and a Worker with
-        :mod:`training.hier`, several networks at once with :mod:`training.ensemble`,
+        :mod:`training.apps.skullking.hier`, several networks at once with :mod:`training.ensemble`,
         :mod:`training.dqn`, or PPO of Ray RLlib with :mod:`training.rllib`.
     name : str or None
         Folder under ``runs/``; None makes one up from the id and the time.

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from training.run import games
+from training.run import games, registry
 from training.run.backend import ChosenBackend, build
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.seeds import TRAINING_BIT
 from training.run.values import Schedule, require
 
-_OPPONENTS = "training.policies.opponents"  # seats trained agents, where options name some
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = (
     "env",
@@ -79,7 +77,7 @@ def _seating(
     if not has_guests(options):
         return dict(options), lambda engine: engine
     found: tuple[dict[str, Any], Callable[[BatchEngine], Any]]
-    found = import_module(_OPPONENTS).seating(env, options)
+    found = registry.FUNCTIONS.load("seating")(env, options)
     return found
 
 

@@ -1,16 +1,16 @@
 """What training must know of a game, by environment id.
 
-Every game that has something to say says it in a module of :mod:`training.games`, which has a
-:class:`GameTraining` called ``GAME``. Nothing imports such a module but this registry, by name and
-when its game is asked for; what lies below the games asks here. An environment that nobody has
-described has a :class:`GameTraining` with its defaults, which suit any game of :mod:`fastenv`.
+Every game that has something to say says it in a module of :mod:`training.games`, in a
+:class:`GameTraining` for each of its ids, and is entered in :mod:`training.composition`. What lies
+below the games asks here, and the module of a game is imported when it is asked for. An environment
+that nobody has described has a :class:`GameTraining` with its defaults, which suit any game of
+:mod:`fastenv`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -18,24 +18,10 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
+from training.run import registry
 from training.run.engine import Engine
 from training.run.values import require, shown
 
-_MODULES = {
-    "SkullKingFlat-v0": "training.games.skullking",
-    "SkullKingManager-v0": "training.games.skullking",
-    "SkullKingWorker-v0": "training.games.skullking",
-    "SkullKingAbility-v0": "training.games.skullking",
-    "Prospector-v0": "training.games.prospector",
-    "DrMarioPlacement-v0": "training.games.drmario",
-    "DrMarioFrame-v0": "training.games.drmario.frames",
-    "DrMarioVersus-v0": "training.games.drmario.versus",
-    "DrMarioVersusFrame-v0": "training.games.drmario.versus_frames",
-    "GameBoyPixels-v0": "training.games.gameboy",
-    "GameBoyGoal-v0": "training.games.gameboy.goal",
-    "GameBoyOverworld-v0": "training.games.gameboy.overworld",
-    "LanternWalk-v0": "training.games.gameboy.overworld",
-}
 _REGISTERED: dict[str, GameTraining] = {}
 
 
@@ -226,10 +212,6 @@ class GameTraining:
         look alike and the best action of each may lead in circles.
     fixed_actions : mapping of str to int
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
-    protocol : str
-        Module with how it is evaluated; see :mod:`training.evaluation.protocol`.
-    commands : mapping of str to str
-        Commands of :mod:`training` that are for it alone, and the modules with their ``main``.
     """
 
     title = ""
@@ -244,8 +226,6 @@ class GameTraining:
     bots: tuple[str, ...] = ()
     draws = False
     fixed_actions: ClassVar[Mapping[str, int]] = {}
-    protocol = "training.evaluation.protocol"
-    commands: ClassVar[Mapping[str, str]] = {}
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file in ``training/configs`` whose options a run learns by unless told others.
@@ -256,6 +236,16 @@ class GameTraining:
             Its id, with or without the namespace.
         trainer : str
             Who trains, as in a config.
+        """
+        return None
+
+    def protocol(self) -> Any:
+        """Return how it is evaluated.
+
+        Returns
+        -------
+        training.evaluation.protocol.Protocol or None
+            None for episodes beside its bots, judged by return.
         """
         return None
 
@@ -420,28 +410,15 @@ def of(env: str) -> GameTraining:
     env = _short(env)
     if env in _REGISTERED:
         return _REGISTERED[env]
-    if env not in _MODULES:
+    if env not in registry.GAMES:
         return GameTraining()
-    game: GameTraining = import_module(_MODULES[env]).GAME
+    game: GameTraining = registry.GAMES.load(env)
     return game
 
 
 def of_engine(engine: Engine) -> GameTraining:
     """Return what training knows of the game that an engine steps."""
     return of(getattr(engine.game, "env_id", None) or "")
-
-
-def protocol_of(env: str) -> Any:
-    """Return how a game is evaluated, an :class:`training.evaluation.protocol.Protocol`."""
-    game = of(env)
-    return import_module(game.protocol).of(game)
-
-
-def command(name: str) -> Callable[[list[str] | None], int]:
-    """Return ``main`` of a command that is for one game alone."""
-    (module,) = {game.commands[name] for game in _all() if name in game.commands}
-    main: Callable[[list[str] | None], int] = import_module(module).main
-    return main
 
 
 def presets() -> dict[str, dict[str, Any]]:
@@ -477,4 +454,4 @@ def _short(env: str) -> str:
 
 def _all() -> list[GameTraining]:
     """Return what training knows of every game, each once."""
-    return list(dict.fromkeys(map(of, (*_MODULES, *_REGISTERED))))
+    return list(dict.fromkeys(map(of, (*registry.GAMES, *_REGISTERED))))

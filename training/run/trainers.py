@@ -10,17 +10,25 @@ observations and, if it has one, of its state (:class:`training.nets.actor_criti
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
-_MODULES = {
-    "native": "training.ppo.run",
-    "sb3": "training.sb3.run",
-    "hier": "training.hier.run",
-    "ensemble": "training.ensemble.run",
-    "dqn": "training.dqn.run",
-    "rllib": "training.rllib.run",
-}
+from training.run.registry import TRAINERS
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the trainers."""
+    return tuple(TRAINERS)
+
+
+def register(trainer: str, load: Callable[[], Any]) -> None:
+    """Register a trainer; ``load`` imports and returns its module."""
+    TRAINERS.register(trainer, load)
+
+
+def unregister(trainer: str) -> None:
+    """Forget a trainer."""
+    TRAINERS.unregister(trainer)
 
 
 def module_of(trainer: str) -> Any:
@@ -28,19 +36,12 @@ def module_of(trainer: str) -> Any:
 
     Parameters
     ----------
-    trainer : {"native", "sb3", "hier", "ensemble", "dqn", "rllib"}
+    trainer : str
+        One of :func:`names`.
 
     Raises
     ------
     ImportError
         If it needs a package that is not there; says which extra has it.
     """
-    try:
-        return import_module(_MODULES[trainer])
-    except ModuleNotFoundError as error:
-        if trainer == "sb3" and error.name in ("stable_baselines3", "sb3_contrib"):
-            raise ImportError(
-                "trainer='sb3' needs Stable-Baselines3: pip install '.[sb3]', or choose "
-                "trainer='native'."
-            ) from error
-        raise
+    return TRAINERS.load(trainer)

@@ -12,11 +12,12 @@ from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training import evaluate
+from training.apps.drmario.evaluation import outcomes
+from training.apps.drmario.placements import cells_of_placements
 from training.callbacks.of_run import check_environment
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
-from training.games.drmario import COST_UNIT, GAME, OPTIONS, cells_of_placements
-from training.games.drmario.evaluation import outcomes
+from training.games.drmario import COST_UNIT, OPTIONS, DrMario
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
@@ -168,7 +169,7 @@ def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():
 
 def test_decisions_last_and_bots_are_there_to_compare_with():
     assert engine_of(0).spec.has_tau
-    assert set(GAME.bots) <= set(engine_of(0).game.bot_names)
+    assert set(DrMario.bots) <= set(engine_of(0).game.bot_names)
 
 
 def test_a_match_is_evaluated_and_recorded_as_one_agent(capsys):

@@ -10,15 +10,14 @@ from fastenv.gameboy.lantern_walk import load_world
 from fastenv.gameboy.ram_map import load_ram_map
 from tests.needs import needs_core
 from training import train
+from training.apps.gameboy.evaluation import HELD_OUT, held_out
+from training.apps.gameboy.players import Scripted
 from training.evaluation.episodes import Episodes, play
-from training.evaluation.protocol import Plan
-from training.games.gameboy.evaluation import HELD_OUT, held_out
-from training.games.gameboy.players import Scripted
+from training.evaluation.protocol import Plan, protocol_of
 from training.nets.encoders import Encoder
 from training.nets.layout import obs_layout
 from training.run.config import RunConfig, load_file
 from training.run.envs import make_engine
-from training.run.games import protocol_of
 from training.run.presets import CONFIGS, found_best
 
 IDS = ("GameBoyGoal-v0", "LanternWalk-v0")
