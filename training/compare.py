@@ -28,10 +28,10 @@ from training.evaluation.comparison import Earlier, Training, run_comparison, se
 from training.evaluation.equal_time import of_equal_time
 from training.evaluation.over_seeds import parse_seeds
 from training.evaluation.protocol import protocol_of
-from training.run.config import parse_assignments
 from training.run.layers import layered
 from training.run.layers import parser as train_parser
-from training.run.values import require
+from training.run.options import require
+from training.run.reading import parse_assignments
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def plan(args: argparse.Namespace, onto: Earlier | None = None) -> list[Training
     configs |= {each.variant: each.config for each in trainings[: len(names)]}
     first, baseline = next(iter(configs.items()))
     for name, config in configs.items():
-        require(config.trainer != "ensemble", "trainer", config.trainer, "one of a single network")
+        require(not config.members, "trainer", config.trainer, "one of a single network")
         theirs, ours = (protocol_of(c.env).together(c) for c in (config, baseline))
         if theirs != ours:
             raise ConfigError(

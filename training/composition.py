@@ -68,10 +68,22 @@ def _game(env: str) -> Any:
 # -- trainers --------------------------------------------------------------------------------------
 
 
+def _native_options() -> Any:
+    from training.ppo.options import NativeRun
+
+    return NativeRun
+
+
 def _native() -> Any:
     from training.ppo import run
 
     return run
+
+
+def _sb3_options() -> Any:
+    from training.sb3.options import SB3Run
+
+    return SB3Run
 
 
 def _sb3() -> Any:
@@ -87,10 +99,22 @@ def _sb3() -> Any:
     return run
 
 
+def _hier_options() -> Any:
+    from training.apps.skullking.hier.options import HierRun
+
+    return HierRun
+
+
 def _hier() -> Any:
     from training.apps.skullking.hier import run
 
     return run
+
+
+def _ensemble_options() -> Any:
+    from training.ensemble.options import EnsembleRun
+
+    return EnsembleRun
 
 
 def _ensemble() -> Any:
@@ -99,10 +123,22 @@ def _ensemble() -> Any:
     return run
 
 
+def _dqn_options() -> Any:
+    from training.dqn.options import DQNRun
+
+    return DQNRun
+
+
 def _dqn() -> Any:
     from training.dqn import run
 
     return run
+
+
+def _rllib_options() -> Any:
+    from training.rllib.options import RLlibRun
+
+    return RLlibRun
 
 
 def _rllib() -> Any:
@@ -111,13 +147,14 @@ def _rllib() -> Any:
     return run
 
 
-TRAINERS: dict[str, Callable[[], Any]] = {
-    "native": _native,
-    "sb3": _sb3,
-    "hier": _hier,
-    "ensemble": _ensemble,
-    "dqn": _dqn,
-    "rllib": _rllib,
+# Of each trainer what imports its options, and what imports its module.
+TRAINERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "native": (_native_options, _native),
+    "sb3": (_sb3_options, _sb3),
+    "hier": (_hier_options, _hier),
+    "ensemble": (_ensemble_options, _ensemble),
+    "dqn": (_dqn_options, _dqn),
+    "rllib": (_rllib_options, _rllib),
 }
 
 
@@ -134,6 +171,7 @@ def compose() -> None:
     """Fill the registries."""
     for env in GAMES:
         registry.GAMES.register(env, partial(_game, env))
-    for trainer, load in TRAINERS.items():
-        registry.TRAINERS.register(trainer, load)
+    for trainer, (options, module) in TRAINERS.items():
+        registry.OPTIONS.register(trainer, options)
+        registry.TRAINERS.register(trainer, module)
     registry.FUNCTIONS.register("seating", _seating)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from fastenv.errors import ConfigError, FastEnvError
@@ -135,7 +134,7 @@ def evaluate_run(args: argparse.Namespace) -> None:
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     if args.opponents is not None:
         given["opponents"] = tuple(args.opponents.split(","))
-    options = replace(run.config.evaluation, **given)
+    options = run.config.evaluation.replace(**given)
     from training.evaluation.of_run import evaluate
 
     asked = {"only": args.only, "time_max": args.time_max, "best_times": args.best_times}

@@ -14,7 +14,7 @@ from pathlib import Path
 from fastenv.errors import FastEnvError
 from training.policies.export import export
 from training.run.folder import RunFolder
-from training.run.values import require
+from training.run.options import require
 
 
 def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:

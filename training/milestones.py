@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
         protocol = protocol_of(runs[0].config.env)
         records = []
         for run in runs:
-            options = replace(run.config.evaluation, **given)
+            options = run.config.evaluation.replace(**given)
             records.append(protocol.milestones(console, run, options, args.member))
         if len(runs) > 1:
             found = protocol.milestones_over_seeds(console, records)

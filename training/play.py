@@ -19,7 +19,7 @@ from fastenv.registry import short_id
 from training.policies.person import YOU, Leave, Session, distinct
 from training.run import games
 from training.run.envs import make_engine
-from training.run.values import require
+from training.run.options import require
 
 
 def session(console: Console, args: argparse.Namespace) -> Session:

@@ -14,7 +14,7 @@ from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import replays
 from training.logs import film
 from training.run import files
-from training.run.values import require
+from training.run.options import require
 
 
 def parser() -> argparse.ArgumentParser:

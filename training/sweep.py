@@ -17,7 +17,6 @@ import shlex
 import statistics
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,8 @@ from training.run.finite import TrainingError
 from training.run.folder import RunFolder
 from training.run.layers import layered
 from training.run.layers import parser as train_parser
-from training.run.options.evaluation import EvaluationConfig
-from training.run.values import canonical_json, require
+from training.run.options import canonical_json, require
+from training.run.sections import EvaluationConfig
 
 try:
     import optuna
@@ -151,7 +150,7 @@ def search(args: argparse.Namespace, say: Callable[[str], None]) -> optuna.Study
     """
     varied, seeds = space(args.vary), parse_seeds(args.seeds)
     usual = config_of(args, 0, {}, seeds[0])
-    require(usual.trainer != "ensemble", "trainer", usual.trainer, "one of a single network")
+    require(not usual.members, "trainer", usual.trainer, "one of a single network")
     check_environment(usual)
     options = evaluation_of(args, usual)
     args.runs.mkdir(parents=True, exist_ok=True)
@@ -163,7 +162,7 @@ def search(args: argparse.Namespace, say: Callable[[str], None]) -> optuna.Study
         "base": canonical_json({k: v for k, v in usual.to_dict().items() if k != "name"}),
         "vary": sorted(args.vary),
         "seeds": args.seeds,
-        "evaluation": canonical_json(asdict(options)),
+        "evaluation": canonical_json(options.to_dict()),
     }
     same = study.user_attrs.get("asked", asked) == asked
     require(same, "--name", args.name, "of a sweep with the same options, or a new one")

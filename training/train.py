@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastenv.errors import ConfigError, FastEnvError
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
 from training.run.folder import BusyError, RunError, RunFolder
 from training.run.layers import layered, parser
+from training.run.reading import load_file
 from training.run.ticker import ticking
 
 if TYPE_CHECKING:

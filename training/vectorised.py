@@ -22,7 +22,7 @@ from training.bench import history, vectorised
 from training.bench.benchmark import head
 from training.evaluation import tables
 from training.run import files
-from training.run.config import parse_assignments
+from training.run.reading import parse_assignments
 
 SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share", "speedup")
 

@@ -25,7 +25,7 @@ import fastenv
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.run import games
-from training.run.values import require
+from training.run.options import require
 
 # Chooses an action in an environment, of what it shows.
 Choose = Callable[[Any, Any], int]

@@ -17,11 +17,11 @@ import torch
 from training.bench import ran
 from training.bench.timing import Work, described, interleaved, summary
 from training.bench.verdicts import bar, ratio_bar, speed_bar
-from training.dqn import DQNLearner
 from training.dqn.priorities import Priorities
 from training.dqn.replay import ReplayLanes, TensorReplay
+from training.dqn.run import DQNLearner
 from training.nets.precision import cpu_has_bf16
-from training.ppo import NativeLearner
+from training.ppo.parts import NativeLearner
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 

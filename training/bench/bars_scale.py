@@ -22,9 +22,10 @@ from training.bench.meter import Meter
 from training.bench.timing import Sample
 from training.bench.verdicts import ratio_bar, unmeasured_bar
 from training.run import envs, files, machine
-from training.run.config import RunConfig, merge
+from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
+from training.run.reading import merge
 
 MODE = "scale"
 RUNNERS, OVER_REFERENCE, RANKS = 1.6, 2.5, 1.6

@@ -19,7 +19,7 @@ from training.bench.timing import Work, interleaved, noisy
 from training.bench.trainer import TIERS, Flags, make_model, make_vec_env
 from training.bench.verdicts import bar, ratio_bar, speed_bar, unmeasured_bar
 from training.nets.precision import cpu_has_bf16
-from training.ppo import NativeLearner
+from training.ppo.parts import NativeLearner
 from training.run import machine
 from training.run.config import RunConfig
 

@@ -13,10 +13,10 @@ import torch
 from training.bench import trainers
 from training.bench.timing import Work, interleaved
 from training.bench.verdicts import bar, unmeasured_bar
-from training.ppo import NativeLearner
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.parts import NativeLearner
 from training.run import machine
 from training.run.config import RunConfig
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 MODE = "cuda"
 LANES = 8192

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from training.ppo import NativeLearner
+from training.ppo.parts import NativeLearner
 from training.run.config import RunConfig
 from training.run.ranks import Ranks
 

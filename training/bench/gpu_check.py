@@ -12,11 +12,11 @@ import torch
 
 from training.bench import cuda
 from training.bench.timing import Work, interleaved, summary
+from training.dqn.options import DQNConfig
 from training.dqn.run import DQNLearner
-from training.ppo import NativeLearner
+from training.ppo.parts import NativeLearner
 from training.run import machine
 from training.run.config import RunConfig
-from training.run.options.dqn import DQNConfig
 
 LANES = 8192
 DQN_LANES = 256

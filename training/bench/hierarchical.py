@@ -14,9 +14,10 @@ from training.bench.timing import noisy
 from training.bench.trainer import Flags, game_means
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.trained import load
-from training.run.config import RunConfig, load_file, merge
+from training.run.config import RunConfig
 from training.run.envs import trial_lanes
 from training.run.folder import RunFolder
+from training.run.reading import load_file, merge
 
 CONFIG = Path(__file__).resolve().parents[1] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.

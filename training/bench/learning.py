@@ -13,8 +13,8 @@ from typing import Any
 
 from fastenv.errors import ConfigError
 from training.run import files, machine
-from training.run.config import merge, parse_assignments
 from training.run.folder import RunFolder
+from training.run.reading import merge, parse_assignments
 
 LIMIT_S = 3600.0
 LATE = 0.75  # of a training: what comes behind it counts

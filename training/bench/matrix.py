@@ -38,7 +38,8 @@ from training.bench.learning import Trainings, compare
 from training.bench.play import check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.run import files, machine
-from training.run.config import BACKENDS, parse_assignments
+from training.run.config import BACKENDS
+from training.run.reading import parse_assignments
 
 START_S = 8.0  # imports, compilation and recording of a fresh process
 PRECISIONS = ("fp32", "bf16", "fp16")

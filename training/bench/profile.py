@@ -18,9 +18,10 @@ from fastenv.gameboy import GameBoyGame
 from training.bench import floors, history, record
 from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.play import check_workload
+from training.ppo.options import PPOConfig
 from training.run import files, machine
-from training.run.config import RunConfig, merge, parse_assignments
-from training.run.options.ppo import PPOConfig
+from training.run.config import RunConfig
+from training.run.reading import merge, parse_assignments
 
 MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.

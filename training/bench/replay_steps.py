@@ -21,9 +21,10 @@ from training.dqn.replay import ReplayLanes, TensorReplay
 from training.dqn.run import lanes
 from training.dqn.trainer import DQNTrainer
 from training.nets.compiled import Compiled
-from training.run.config import RunConfig, merge
+from training.run.config import RunConfig
 from training.run.envs import stream_seed
 from training.run.learner import common
+from training.run.reading import merge
 
 STORED = 16_384  # decisions
 GAMES: dict[str, dict[str, Any]] = {

@@ -24,9 +24,9 @@ from training.apps.skullking.players import in_whole_games
 from training.bench import ran
 from training.bench.stopwatch import Stopwatch
 from training.evaluation.policies import Policy
+from training.ppo.options import PPOConfig
 from training.run import machine
 from training.run.envs import make_engine, with_defaults
-from training.run.options.ppo import PPOConfig
 from training.sb3.policy import check, logits_of, policy_kwargs
 from training.sb3.vec import TimedVecEnv
 

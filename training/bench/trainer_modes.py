@@ -28,7 +28,7 @@ from training.bench.stopwatch import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
 from training.bench.trainers import ADAPTERS
 from training.evaluation.of_run import evaluate
-from training.ppo import NativeLearner
+from training.ppo.parts import NativeLearner
 from training.run import envs, machine, trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine

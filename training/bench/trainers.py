@@ -12,10 +12,10 @@ import torch
 
 from training.bench import ran
 from training.bench.timing import Sample, Work, interleaved, summary
-from training.ppo import NativeLearner
+from training.ppo.options import PPOConfig
+from training.ppo.parts import NativeLearner
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.options.ppo import PPOConfig
 from training.sb3.run import SB3Learner
 
 BASE = "sb3"

@@ -17,7 +17,7 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
 from training.run.loop import Loop
-from training.run.values import require
+from training.run.options import require
 
 
 class BestTimes(Callback):

@@ -9,11 +9,11 @@ Wherever the stage changes, all lanes begin anew with its knobs, so that no roll
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from training.callbacks import certificates
 from training.callbacks.courses import MODES, Course, Goal
@@ -29,11 +29,10 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
 from training.run.loop import Loop
-from training.run.values import build, require
+from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(Options):
     """A stage of a curriculum.
 
     Parameters
@@ -43,12 +42,13 @@ class Stage:
         Knobs of the environment and their values; what it does not name stays as it is.
     """
 
-    name: str
-    knobs: Mapping[str, Any]
+    SECTION: ClassVar[str] = "gate.stages."
+
+    name: Text
+    knobs: Plain
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Options):
     """What a policy must look like in the log to be tested at all.
 
     Parameters
@@ -58,11 +58,12 @@ class Ready:
     at_least : float
     """
 
-    metric: str
-    at_least: float
+    SECTION: ClassVar[str] = "gate.ready."
+
+    metric: Text
+    at_least: Number
 
 
-@dataclass(frozen=True, kw_only=True)
 class CurriculumConfig(GateConfig):
     """Options of the section ``gate``: those of every gate, counted in iterations, and its own.
 
@@ -93,19 +94,19 @@ class CurriculumConfig(GateConfig):
     """
 
     stages: tuple[Stage, ...]
-    success: Mapping[str, Any]
-    tests: int = 10
-    lanes: int = 64
-    max_steps: int | None = None
+    success: Plain
+    tests: Whole = 10
+    lanes: Whole = 64
+    max_steps: Whole | None = None
     ready: Ready | None = None
-    mode: str = "linear"
-    rehearsal: float = 0.0
-    watch: bool = False
-    times: tuple[str, ...] = ()
+    mode: Text = "linear"
+    rehearsal: Number = 0.0
+    watch: Truth = False
+    times: tuple[Text, ...] = ()
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _check_stages(self) -> Self:
         """Refuse impossible values."""
-        super().__post_init__()
         names = [stage.name for stage in self.stages]
         different = len(set(names)) == len(names) >= 2
         require(different, "gate.stages", names, "two or more, each with a name of its own")
@@ -120,6 +121,7 @@ class CurriculumConfig(GateConfig):
         knobs = [set(stage.knobs) for stage in self.stages]
         same = (self.mode == "linear" and not self.rehearsal) or all(k == knobs[0] for k in knobs)
         require(same, "gate.stages", names, "stages with the same knobs where training goes back")
+        return self
 
 
 def options_of(config: RunConfig) -> CurriculumConfig | None:
@@ -132,7 +134,7 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     """
     if not config.gate:
         return None
-    options: CurriculumConfig = build(CurriculumConfig, config.gate, "gate.")
+    options: CurriculumConfig = CurriculumConfig.from_mapping(config.gate)
     both = sorted(
         {knob for stage in options.stages for knob in stage.knobs} & set(config.schedules)
     )
@@ -151,7 +153,7 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     require(not taken, "gate.times", list(options.times), f"without {', '.join(taken)} elsewhere")
     tested = [*MODES[options.mode].targets(options.target), *(targets() if options.times else ())]
     for target in tested:
-        replace(options, target=target)  # refuses those that could hardly be passed
+        options.replace(target=target)  # refuses those that could hardly be passed
     return options
 
 
@@ -333,7 +335,7 @@ class Curriculum(Callback):
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),
                 "schedules": envs.scheduled(self._config.schedules, steps),
-                "stages": [asdict(stage) for stage in stages],
+                "stages": [stage.to_dict() for stage in stages],
                 "success": dict(self._options.success),
                 **({} if within is None else {"budgets": self._times.values(within)}),
             },

@@ -17,15 +17,15 @@ from training.callbacks.trackers.base import ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import envs, games, late_actions, session, sizes, trainers
+from training.run import envs, games, late_actions, session, trainers
 from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.folder import RunFolder
 from training.run.loop import Loop
+from training.run.options import require
 from training.run.session import Learner, Outcome
-from training.run.values import require
 
 
 def check(config: RunConfig, engine: Any) -> None:
@@ -45,11 +45,11 @@ def check(config: RunConfig, engine: Any) -> None:
     """
     if config.wandb:
         check_wandb()
-    sizes.check_memory(config, engine.obs[0].nbytes, engine.num_actions)
+    config.check_memory(engine.obs[0].nbytes, engine.num_actions)
     envs.Knobs(envs.trial_lanes(config).engines, config.schedules)
     late_actions.check(engine, config.mask_schedule)
     trackers = options.build(engine, config.trackers, seed=0)
-    coef = config.native.intrinsic_coef
+    coef = config.intrinsic_coef
     pays = coef is None or (trackers is not None and bool(trackers.intrinsic))
     allowed = "null with trackers none of which pays for what is new"
     require(pays, "native.intrinsic_coef", coef, allowed)

@@ -27,7 +27,7 @@ from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine, discounts
 from training.run.loop import Loop
-from training.run.values import require
+from training.run.options import require
 
 Array = npt.NDArray[Any]
 # Of rows (k,), in the state dtype of a game, a value each.
@@ -146,7 +146,8 @@ def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
         If the game has no such potential, or the trainer discounts otherwise.
     """
     allowed = "native or dqn: sb3 discounts a decision by gamma, shaping by gamma**tau"
-    require(not (config.trainer == "sb3" and engines[0].spec.has_tau), "trainer", "sb3", allowed)
+    counts = config.COUNTS_TICKS or not engines[0].spec.has_tau
+    require(counts, "trainer", config.trainer, allowed)
     own = [engine for engine in engines if isinstance(engine, BatchEngine)]
     allowed = "scripted players with shaping"
     require(len(own) == len(engines), "env_options.opponents", "trained agents", allowed)

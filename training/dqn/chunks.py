@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from training.dqn.windows import windows_of
-from training.run.values import require
+from training.run.options import require
 
 
 @dataclass(frozen=True)

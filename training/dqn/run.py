@@ -11,6 +11,7 @@ import torch
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.of_run import conduct
+from training.dqn.options import DQNConfig
 from training.dqn.trainer import DQNTrainer
 from training.nets.actor_critic import Logits, RecurrentLogits, logits_of
 from training.nets.frames import Stacking
@@ -18,7 +19,7 @@ from training.nets.layout import obs_layout, storage
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.nets.q_network import QNetwork
-from training.run import checkpoint, envs, sizes
+from training.run import checkpoint, envs
 from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -27,7 +28,6 @@ from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.learner import TrainerLearner, common
 from training.run.loop import Loop
-from training.run.options.dqn import DQNConfig
 from training.run.session import Outcome, Snapshot
 
 # Options of the section ``dqn`` that shape the network.
@@ -158,8 +158,8 @@ def check(config: RunConfig, engine: Engine) -> None:
     device = choose_device(config.device)
     if device.type == "cuda" and config.dqn.replay_device == "auto":
         there = torch.cuda.get_device_properties(device).total_memory
-        given = config, engine.obs[0].nbytes, engine.num_actions, there
-        sizes.check_replay(*given, copied=False, where="the GPU (dqn.replay_device=auto)")
+        given = engine.obs[0].nbytes, engine.num_actions, there
+        config.check_replay(*given, copied=False, where="the GPU (dqn.replay_device=auto)")
     if config.precision != "auto":
         check_precision(config.precision, device, "dqn.precision")
     if config.dqn.warm_start is not None:

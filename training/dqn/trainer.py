@@ -18,6 +18,7 @@ from training.dqn.adam import ClippedAdam
 from training.dqn.direct import Direct, fits
 from training.dqn.explore import EpsilonGreedy
 from training.dqn.loss import quantile_huber
+from training.dqn.options import DQNConfig
 from training.dqn.replay import ReplayLanes, TensorReplay
 from training.dqn.sequences import SequenceReplay
 from training.dqn.windows import RUNNING
@@ -33,11 +34,10 @@ from training.nets.precision import (
 from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
 from training.run.checkpoint import to_host
+from training.run.decay import decayed
 from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
-from training.run.options.dqn import DQNConfig
-from training.run.options.ppo import scheduled
 
 # Means over the updates of an iteration.
 TERMS = ("loss", "auxiliary", "error", "value", "grad_norm")
@@ -181,7 +181,7 @@ class DQNTrainer:
         self.start()
         begin, before = time.perf_counter(), self.updates
         done = self.steps / self.total_steps
-        lr = scheduled(self.dqn.learning_rate, self.dqn.lr_schedule, done)
+        lr = decayed(self.dqn.learning_rate, self.dqn.lr_schedule, done)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         self._env_s = learn_s = 0.0

@@ -7,15 +7,15 @@ from typing import Any
 from training.callbacks.of_run import conduct
 from training.ensemble import trainer
 from training.ensemble.trainer import EnsembleTrainer
-from training.ppo import NativeLearner
 from training.ppo import run as native
+from training.ppo.parts import NativeLearner
 from training.run.config import RunConfig
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
 from training.run.learner import common
+from training.run.options import require
 from training.run.session import Outcome
-from training.run.values import require
 
 lanes, load_logits, load_nets = native.lanes, native.load_logits, native.load_nets
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
+from training.ensemble.options import Member
 from training.ensemble.stacked import (
     StackedAdam,
     StackedMinibatches,
@@ -27,7 +28,8 @@ from training.ensemble.stacked import (
 )
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
-from training.ppo import (
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.parts import (
     KL,
     TERMS,
     CutOff,
@@ -46,13 +48,12 @@ from training.ppo import (
     sample,
     wide,
 )
+from training.run.decay import decayed
 from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError
-from training.run.options.ensemble import Member
-from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
+from training.run.options import require
 from training.run.stats import Window
-from training.run.values import require
 
 
 def check(ppo: PPOConfig, native: NativeConfig, members: int, lanes: int) -> None:
@@ -159,10 +160,10 @@ class EnsembleTrainer(PPOTrainer):
 
     def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
         ppo, native = self.ppo, self.native
-        rates = [scheduled(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
+        rates = [decayed(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
         self.optimizer.set_rates(rates)
-        clip_left = scheduled(1.0, native.clip_schedule, done)
-        ent_left = scheduled(1.0, native.ent_schedule, done)
+        clip_left = decayed(1.0, native.clip_schedule, done)
+        ent_left = decayed(1.0, native.ent_schedule, done)
         clips = [member.clip_range * clip_left for member in self.members]
         entropies = [member.ent_coef * ent_left for member in self.members]
         objective = Objective.of(ppo, native, clip_left, ent_left)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
 from training.run.config import RunConfig
-from training.run.options.evaluation import EvaluationConfig
+from training.run.sections import EvaluationConfig
 
 
 def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
@@ -45,8 +44,7 @@ def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[st
 
 def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:
     """Return what the trained agents play."""
-    return replace(
-        config.evaluation,
+    return config.evaluation.replace(
         games=args.games,
         episodes=args.games,
         opponents=tuple(args.opponents.split(",")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,8 +16,8 @@ from training.evaluation.trained import provenance
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.options.evaluation import EvaluationConfig
-from training.run.values import build, require
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class Earlier:
         theirs = self.report["seeds"]
         same = list(seeds) == theirs
         require(same, "--seeds", ",".join(map(str, seeds)), f"those of {self.path}: {theirs}")
-        played = build(EvaluationConfig, self.report["evaluation"], "evaluation.")
-        for name, value in asdict(played).items():
-            ours = asdict(options)[name]
+        played = EvaluationConfig.from_mapping(self.report["evaluation"])
+        for name in played.names():
+            value, ours = getattr(played, name), getattr(options, name)
             require(ours == value, f"evaluation.{name}", ours, f"{value!r}, as in {self.path}")
 
     def runs_of(self, seeds: Collection[int]) -> list[dict[str, Any]]:
@@ -195,7 +195,7 @@ def _head(
         "intervals": "of means: 95 %, of seeds (Student's t) and games together; of differences: "
         "95 %, Student's t over seeds; of runs: 95 %, "
         f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
-        "evaluation": asdict(options),
+        "evaluation": options.to_dict(),
         "configs": {name: settings(config) for name, config in configs.items()},
     }
 

@@ -18,10 +18,9 @@ from training.evaluation.over_seeds import train_to_end
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.values import require
+from training.run.options import require
 
 ITERATIONS = 9  # of a measurement; the first, which compiles, does not move their median
-TRAINERS = ("native", "sb3")
 
 
 def of_equal_time(trainings: Sequence[Training], seconds: float, root: Path) -> list[Training]:
@@ -47,9 +46,8 @@ def of_equal_time(trainings: Sequence[Training], seconds: float, root: Path) -> 
     allowed = "more than 0 and finite"
     require(0 < seconds < math.inf, "--core-seconds", seconds, allowed)
     for each in trainings:
-        trainer = each.config.trainer
-        words = f"{' or '.join(map(repr, TRAINERS))} with --core-seconds"
-        require(trainer in TRAINERS, "trainer", trainer, words)
+        words = "one whose iterations all do the same with --core-seconds"
+        require(each.config.EQUAL_ITERATIONS, "trainer", each.config.trainer, words)
     lengths: dict[str, int] = {}
     for each in trainings:
         if each.variant not in lengths:
@@ -67,8 +65,7 @@ def length(config: RunConfig, speed: float, seconds: float) -> int:
 
 def _speed(training: Training, root: Path) -> float:
     """Return the decisions of a training for each second of a core."""
-    config = replace(
-        training.config,
+    config = training.config.replace(
         name=f"{str(training.config.name).removesuffix(f'-{training.config.seed}')}-speed",
         total_steps=ITERATIONS * training.config.rollout,
     )
@@ -81,5 +78,5 @@ def _speed(training: Training, root: Path) -> float:
 
 def _lengthened(training: Training, steps: int) -> Training:
     """Return a training of another length."""
-    config = replace(training.config, total_steps=steps)
+    config = training.config.replace(total_steps=steps)
     return replace(training, config=config, command=f"{training.command} --total-steps={steps}")

@@ -18,7 +18,7 @@ from training.evaluation.trained import Trained, load, own_episodes
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.options.evaluation import EvaluationConfig
+from training.run.sections import EvaluationConfig
 
 
 def evaluate(
@@ -52,7 +52,7 @@ def evaluate(
     torch.set_num_threads(1)
     trained = load(run, name, member)
     if trained.member is not None:
-        seeds = run.config.ensemble.seeds
+        seeds = run.config.members
         console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
     record, begin = _head(run, trained, options), time.perf_counter()
     protocol = protocol_of(run.config.env)

@@ -13,7 +13,7 @@ from training.evaluation.trained import Trained, load
 from training.run import trainers
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.values import require
+from training.run.options import require
 
 
 def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:

@@ -31,8 +31,8 @@ from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.games import GameTraining
-from training.run.options.evaluation import EvaluationConfig
-from training.run.values import require
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 
 RANDOM = "random_legal"
 MILESTONES = "milestones.json"  # in a run folder

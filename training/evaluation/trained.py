@@ -18,9 +18,9 @@ from training.run import checkpoint, files, games, late_actions, trainers
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
-from training.run.options.evaluation import EvaluationConfig
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
 
 AGENT = "trained"
 DRAWN = "trained, drawn"  # what it does is drawn as in its training
@@ -97,7 +97,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         If there is none.
     """
     config = run.config
-    members = len(config.ensemble.seeds)
+    members = len(config.members)
     if members and member is None:
         member = 1
     allowed = f"from 1 to {members}" if members else "left out: this run has one network"
@@ -142,9 +142,8 @@ def ready(
     engine = make_engine(config.env, 1, config.env_options)
     own = parameters if member is None else parameters[str(member)]
     logits = trainer.load_logits(config, engine, own)
-    pair = None
-    if config.trainer == "hier":
-        pair = trainer.load_pair(config, logits, own)
+    load_pair = getattr(trainer, "load_pair", None)  # of a trainer with two policies
+    pair = None if load_pair is None else load_pair(config, logits, own)
     return Trained(config, path, steps, logits, windows or {}, pair, member)
 
 

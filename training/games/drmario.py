@@ -61,7 +61,7 @@ class DrMario(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
-        return "drmario.yaml" if trainer == "native" else None
+        return {"native": "drmario.yaml"}.get(trainer)
 
     def protocol(self) -> Any:
         """Return episodes judged by clears."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from fastenv.gameboy.config import GameBoyConfig
+from fastenv.registry import short_id
 from training.run.engine import Engine
 from training.run.games import GameTraining, ObservationParts
 
@@ -21,7 +22,7 @@ class GameBoy(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
-        return LEARNS.get(env.rpartition("/")[2]) if trainer == "native" else None
+        return {"native": LEARNS.get(short_id(env))}.get(trainer)
 
     def protocol(self) -> Any:
         """Return episodes from start states that no training saw."""

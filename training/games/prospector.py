@@ -77,7 +77,7 @@ class Prospector(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file that pays for profit; see docs/prospector.md."""
-        return "prospector.yaml" if trainer == "native" else None
+        return {"native": "prospector.yaml"}.get(trainer)
 
     def protocol(self) -> Any:
         """Return episodes beside the reference lines and all bots."""

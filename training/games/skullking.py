@@ -13,7 +13,7 @@ from training.apps.skullking.hindsight.modes import MODES
 from training.run.engine import Engine
 from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
-from training.run.values import require
+from training.run.options import require
 
 CONFIGS = {
     "SkullKingFlat-v0": "flat.yaml",
@@ -140,7 +140,7 @@ class SkullKing(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file whose options were found best for a tier."""
-        return "hierarchical.yaml" if trainer == "hier" else CONFIGS.get(short_id(env))
+        return {"hier": "hierarchical.yaml", "dqn": None}.get(trainer, CONFIGS.get(short_id(env)))
 
     def protocol(self) -> Any:
         """Return whole games on duplicate deals, and rounds at equal goals."""

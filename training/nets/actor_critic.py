@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from training.nets.fused import hidden_layers
 from training.nets.initial import VALUE_GAIN, orthogonal
 from training.nets.layout import ObsLayout, as_tensor
+from training.nets.options import ActorCriticConfig, HiddenConfig
 from training.nets.pixels import encoder_of
 from training.nets.placements import HEADS, BoardHead
 from training.nets.recurrent import CELLS, Cell, unroll
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 Logits = Callable[[np.ndarray], np.ndarray]
 POLICY_GAIN = 0.01  # of its head: all actions nearly equally likely at first
@@ -75,11 +75,11 @@ class Tower(nn.Module):
     Parameters
     ----------
     size_in : int
-    ppo : PPOConfig
-    native : NativeConfig
+    ppo : HiddenConfig
+    native : ActorCriticConfig
     """
 
-    def __init__(self, size_in: int, ppo: PPOConfig, native: NativeConfig) -> None:
+    def __init__(self, size_in: int, ppo: HiddenConfig, native: ActorCriticConfig) -> None:
         super().__init__()
         self.layers = hidden_layers(size_in, ppo.net_arch, ppo.activation)
         size_in = ppo.net_arch[-1]
@@ -96,8 +96,8 @@ class ActorCritic(nn.Module):
     Parameters
     ----------
     layout : ObsLayout
-    ppo : PPOConfig
-    native : NativeConfig
+    ppo : HiddenConfig
+    native : ActorCriticConfig
     seed : int
         Of the initial parameters; the global generator is left alone.
 
@@ -108,7 +108,7 @@ class ActorCritic(nn.Module):
     """
 
     def __init__(
-        self, layout: ObsLayout, ppo: PPOConfig, native: NativeConfig, seed: int = 0
+        self, layout: ObsLayout, ppo: HiddenConfig, native: ActorCriticConfig, seed: int = 0
     ) -> None:
         super().__init__()
         layout.check(native)
@@ -275,14 +275,14 @@ class ActorCritic(nn.Module):
 
 
 def load_net(
-    ppo: PPOConfig, native: NativeConfig, layout: ObsLayout, state_dict: dict[str, Any]
+    ppo: HiddenConfig, native: ActorCriticConfig, layout: ObsLayout, state_dict: dict[str, Any]
 ) -> ActorCritic:
     """Return a trained network.
 
     Parameters
     ----------
-    ppo : PPOConfig
-    native : NativeConfig
+    ppo : HiddenConfig
+    native : ActorCriticConfig
         What it was trained with.
     layout : ObsLayout
         Of the environment it was trained on.

@@ -26,9 +26,9 @@ from torch import Tensor, nn
 from training.nets.frames import PACKED, unpacked, unpacked_field
 from training.nets.fused import is_low
 from training.nets.layout import Field, ObsLayout, torch_dtype
+from training.nets.options import NATURE
 from training.run.games import Colours
-from training.run.options.ppo import NATURE
-from training.run.values import require
+from training.run.options import require
 
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
 BOARD_LAYERS = ((32, 5), (32, 3))  # channels and sides of kernels: three cells each way are seen

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from training.nets.layout import Field, ObsLayout
-from training.run.values import require
+from training.run.options import require
 
 PACKED = "packed"  # Field.kind: four pixels a byte, the first in the low two bits
 DARKEST = 3

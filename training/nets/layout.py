@@ -16,11 +16,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from training.nets.options import ActorCriticConfig
 from training.run import games
 from training.run.engine import Engine
 from training.run.games import Colours, Placements
-from training.run.options.ppo import NativeConfig
-from training.run.values import require
+from training.run.options import require
 
 Array = npt.NDArray[Any]
 MOST_VALUES = 32  # that a cell of a board may have, to be shown as a one-hot
@@ -135,7 +135,7 @@ class ObsLayout:
     colours: Colours | None = None
     goals: tuple[str, ...] = ()
 
-    def check(self, native: NativeConfig) -> None:
+    def check(self, native: ActorCriticConfig) -> None:
         """Refuse a network that this environment cannot feed."""
         fits = native.heads != "phase" or self.phase is not None
         require(fits, "native.heads", native.heads, "'single': this game does not show its phase")

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from training.nets.encoders import Encoder
 from training.nets.layout import Field, ObsLayout
-from training.run.options.ppo import NATURE
+from training.nets.options import NATURE
 
 FIRST, WIDTH = 48, 96  # channels
 GROUPS = 8

@@ -21,8 +21,8 @@ from training.policies.load import load_policy
 from training.policies.policy import Policy
 from training.run import games
 from training.run.games import Guest
+from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
 from training.selfplay.ratings import fit
 
 

@@ -16,7 +16,7 @@ from training.evaluation.trained import load
 from training.nets.layout import storage
 from training.run import checkpoint, files, trainers
 from training.run.folder import RunError, RunFolder
-from training.run.values import require
+from training.run.options import require
 
 _ROWS = 3  # of the example that is traced; any number but 0 and 1, which are taken for constants
 

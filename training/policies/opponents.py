@@ -12,7 +12,7 @@ from fastenv import BatchEngine
 from training.policies.load import load_policy
 from training.run import games
 from training.run.games import Guest
-from training.run.values import require
+from training.run.options import require
 from training.selfplay.seated import Array, SeatedEngine
 
 OUTSIDE = "external"  # as games call a seat that is not theirs to play
@@ -125,7 +125,7 @@ def check(config: Any) -> None:
     """
     given, options = config.env_options["opponents"], config.env_options
     allowed = "bots with trainer='{}' or selfplay, which cannot play against trained agents"
-    plain = config.trainer in ("native", "ensemble") and config.selfplay is None
+    plain = config.MEETS_AGENTS and config.selfplay is None
     require(plain, "opponents", given, allowed.format(config.trainer))
     require("opponents" not in config.schedules, "schedules.opponents", given, "left out here")
     made_with, seat = seating(config.env, {**games.of(config.env).env_options, **options})

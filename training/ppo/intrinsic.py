@@ -18,8 +18,8 @@ from torch import Tensor
 
 from training.ppo.gae import write_advantages
 from training.ppo.loss import explained_variance
+from training.ppo.options import NativeConfig
 from training.run.engine import Engine, discounts
-from training.run.options.ppo import NativeConfig
 
 
 class IntrinsicRollout:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from training.nets.distribution import entropy, log_prob_of, masked_log_probs
 from training.ppo.loss_kernel import loss_rows
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.ranks import ALONE, Ranks
 
 # What is added up over minibatches, in this order.

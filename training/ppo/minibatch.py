@@ -10,7 +10,7 @@ from torch import Tensor
 
 from training.ppo.buffer import Rollout
 from training.ppo.loss import Samples, normalised
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.ranks import ALONE, Ranks
 
 LOW_ROWS = 4096  # of a piece in bfloat16, a thread; see Minibatches.begin

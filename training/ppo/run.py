@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -303,7 +302,7 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
 
 def network_of(config: RunConfig) -> dict[str, Any]:
     """Return the options that shape the network of a run."""
-    shape = {name: value for name, value in asdict(config.native).items() if name in _SHAPE}
+    shape = {name: value for name, value in config.native.to_dict().items() if name in _SHAPE}
     network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
     for name, usual in (("hindsight", "off"), ("encoder", "auto")):
         if (chosen := getattr(config.native, name)) != usual:  # checkpoints are older than both

@@ -33,15 +33,16 @@ from training.ppo.intrinsic import IntrinsicRollout
 from training.ppo.lanes import CutOff, Lanes, lanes_of
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
 from training.ppo.minibatch import Minibatches
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
 from training.run.checkpoint import to_host
+from training.run.decay import decayed
 from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
-from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
+from training.run.options import require
 from training.run.ranks import ALONE, Ranks
-from training.run.values import require
 
 CHECK_MASKS_EVERY = 1000  # rollouts
 
@@ -255,9 +256,9 @@ class PPOTrainer:
             ``lr`` and ``clip_range``.
         """
         ppo, native = self.ppo, self.native
-        lr = scheduled(ppo.learning_rate, ppo.lr_schedule, done)
-        clip_left = scheduled(1.0, native.clip_schedule, done)
-        ent_left = scheduled(1.0, native.ent_schedule, done)
+        lr = decayed(ppo.learning_rate, ppo.lr_schedule, done)
+        clip_left = decayed(1.0, native.clip_schedule, done)
+        ent_left = decayed(1.0, native.ent_schedule, done)
         objective = Objective.of(ppo, native, clip_left, ent_left)
         for group in self.optimizer.param_groups:
             group["lr"] = lr

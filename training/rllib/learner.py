@@ -34,10 +34,10 @@ from training.rllib.module import (
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
+from training.run.decay import decayed
 from training.run.finite import TrainingError, check_loss, check_parameters
 from training.run.folder import RunError
 from training.run.loop import Loop
-from training.run.options.ppo import scheduled
 from training.run.session import Snapshot
 
 ENV = "fastenv lanes"
@@ -119,7 +119,7 @@ class RLlibLearner:
     def sizes(self) -> str:
         """Return one line on what the options amount to."""
         engine, given = self.engines[0], self._config.rllib
-        line = sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+        line = self._config.sizes(engine.obs[0].nbytes, engine.num_actions)
         return f"{line}; {given.env_runners} env runners, {given.learners} learners of RLlib"
 
     def facts(self) -> dict[str, Any]:
@@ -367,7 +367,7 @@ def _hyper_parameters(config: RunConfig, steps: int) -> dict[str, Any]:
     ppo, learners = config.ppo, max(1, config.rllib.learners)
     lr: Any = ppo.learning_rate
     if ppo.lr_schedule != "constant":
-        now = scheduled(lr, ppo.lr_schedule, steps / config.total_steps)
+        now = decayed(lr, ppo.lr_schedule, steps / config.total_steps)
         lr = [[0, now], [max(1, config.total_steps - steps), 0.0]]
     return {
         "gamma": ppo.gamma,

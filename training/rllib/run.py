@@ -13,8 +13,8 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
+from training.run.options import require
 from training.run.session import Outcome
-from training.run.values import require
 
 identity, load_logits, load_nets = native.identity, native.load_logits, native.load_nets
 

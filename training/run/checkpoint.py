@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from fastenv.errors import FastEnvError, FileError, show_reason
+from fastenv.errors import FastEnvError, FileError, show, show_reason
 from fastenv.files import check_zip, read_npz, read_regular, show_path
 from training.run import files
 from training.run.engine import Engine
-from training.run.values import canonical_json, shown
+from training.run.options import canonical_json
 
 FORMAT = "fastenv-checkpoint"
 VERSION = 1
@@ -301,7 +301,7 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
         saved = manifest["identity"].get(key)
         if saved != value:
             raise CheckpointError(
-                f"{path} is foreign: its {key} is {shown(saved)}, here it is {shown(value)}."
+                f"{path} is foreign: its {key} is {show(saved)}, here it is {show(value)}."
             )
     model = _read(path / "model.pt", _tensors)
     trainer = _read(path / "trainer.json", _mapping)

@@ -14,8 +14,8 @@ from training.run import games, registry
 from training.run.backend import ChosenBackend, build
 from training.run.config import RunConfig
 from training.run.engine import Engine
+from training.run.options import Schedule, require
 from training.run.seeds import TRAINING_BIT
-from training.run.values import Schedule, require
 
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = (

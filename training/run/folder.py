@@ -31,7 +31,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -39,7 +38,7 @@ from typing import Any, Self
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, machine
 from training.run.config import RunConfig
-from training.run.values import canonical_json
+from training.run.options import canonical_json
 
 FORMAT = "fastenv-run"
 VERSION = 1
@@ -133,7 +132,7 @@ class RunFolder:
         taken = f"{path} is there already: go on with it (--resume), or choose another --name."
         if path.exists():
             raise RunError(taken)
-        named = replace(config, name=name)
+        named = config.replace(name=name)
         try:
             root.mkdir(parents=True, exist_ok=True)
             unfinished = tempfile.TemporaryDirectory(prefix=".tmp-", dir=root)
@@ -251,7 +250,7 @@ class RunFolder:
                 f"{self.path} was begun with another {', '.join(different)}: "
                 f"only {', '.join(MAY_CHANGE[:-1])} may change when a run goes on."
             )
-        self.config = replace(wanted, name=self.name)
+        self.config = wanted.replace(name=self.name)
 
     def discard_unless_begun(self) -> None:
         """Remove the folder if no training has ever written to it."""

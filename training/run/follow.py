@@ -10,7 +10,7 @@ import numpy as np
 from training.run import late_actions
 from training.run.engine import Engine
 from training.run.loop import Loop
-from training.run.options.mask_schedule import LateAction
+from training.run.sections import HeldAction
 
 
 class Follower:
@@ -18,7 +18,7 @@ class Follower:
 
     Parameters
     ----------
-    rules : sequence of LateAction
+    rules : sequence of HeldAction
         The ``mask_schedule`` of the run.
 
     Attributes
@@ -27,7 +27,7 @@ class Follower:
         None until the training begins.
     """
 
-    def __init__(self, rules: Sequence[LateAction]) -> None:
+    def __init__(self, rules: Sequence[HeldAction]) -> None:
         self._rules = rules
         self.loop: Loop | None = None
 

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from training.run import registry
 from training.run.engine import Engine
-from training.run.values import require, shown
+from training.run.options import require
 
 _REGISTERED: dict[str, GameTraining] = {}
 
@@ -37,7 +37,7 @@ class Placements:
         Of each action, the cells of the first half and of the second, row by row from the top; -1
         for one outside the board.
     costs : str or None
-        Field with a number for each action, such as how long it takes; None if it is not shown.
+        Field with a number for each action, such as how long it takes; None if it is not show.
     """
 
     board: str
@@ -208,7 +208,7 @@ class GameTraining:
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all.
     draws : bool
-        Agents are shown and judged with actions drawn from their distribution, since many states
+        Agents are show and judged with actions drawn from their distribution, since many states
         look alike and the best action of each may lead in circles.
     fixed_actions : mapping of str to int
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
@@ -312,7 +312,7 @@ class GameTraining:
             If the game keeps none, or those of such a run could not be played again.
         """
         raise ConfigError(
-            f"best_times={shown(str(path))} is not possible: {config.env} keeps no best times."
+            f"best_times={show(str(path))} is not possible: {config.env} keeps no best times."
         )
 
     def seats(self, engine: Engine) -> Seats | None:

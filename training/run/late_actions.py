@@ -14,12 +14,12 @@ import numpy as np
 from fastenv.errors import ConfigError
 from training.run import games
 from training.run.engine import Engine
-from training.run.options.mask_schedule import LateAction
+from training.run.sections import HeldAction
 
 
 def masks(
     engine: Engine,
-    rules: Sequence[LateAction],
+    rules: Sequence[HeldAction],
     steps: int,
     mask: np.ndarray | None = None,
 ) -> np.ndarray:
@@ -29,7 +29,7 @@ def masks(
     ----------
     engine : Engine
         Its own masks stay as they are.
-    rules : sequence of LateAction
+    rules : sequence of HeldAction
         Applied in turn; an action that is the only one left is not held back.
     steps : int
         Decisions of training so far.
@@ -50,7 +50,7 @@ def masks(
     return legal
 
 
-def check(engine: Engine, rules: Sequence[LateAction]) -> None:
+def check(engine: Engine, rules: Sequence[HeldAction]) -> None:
     """Refuse rules that the game cannot follow.
 
     Raises

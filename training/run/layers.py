@@ -10,23 +10,16 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
+from fastenv.errors import show
 from training.run import games
-from training.run.config import (
-    BACKENDS,
-    RunConfig,
-    load_file,
-    merge,
-    name_backend,
-    parse_assignments,
-)
+from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.folder import flat
+from training.run.options import require
 from training.run.presets import found_best, preset
-from training.run.shorter import shorten
-from training.run.values import require, shown
+from training.run.reading import load_file, merge, parse_assignments
 
 REMEDY = (
     "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
@@ -84,7 +77,8 @@ def layered(
 ) -> RunConfig:
     """Return the options of a command line over ``base``.
 
-    Where a run is shorter than a rollout, the rollout is shortened (:mod:`training.run.shorter`).
+    Where a run is shorter than a rollout, the rollout is shortened
+    (:meth:`training.run.config.RunConfig.shortened`).
 
     A file may have a section ``without_core``: options for a shorter run, which take the place of
     its own where the compiled core does not work, unless flags say how long it is to be. A run that
@@ -104,7 +98,9 @@ def layered(
     """
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
-        from_file = found_best(*(str(_given(args).get(n, getattr(RunConfig, n))) for n in _WHAT))
+        from_file = found_best(
+            *(str(_given(args).get(n, RunConfig.model_fields[n].default)) for n in _WHAT)
+        )
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
@@ -120,7 +116,7 @@ def layered(
         if backend != "fast":
             say(f"no compiled core, so on {backend} and {_difference(less, config)}. {REMEDY}")
             config = less
-    shorter = shorten(config, _ranks())
+    shorter = config.shortened(_ranks())
     if shorter != config:
         say(
             f"total_steps={config.total_steps:,} is less than a rollout, which is shortened: "
@@ -134,8 +130,8 @@ def _going_on(config: RunConfig, base: dict[str, Any]) -> RunConfig:
     begun = RunConfig.from_mapping(base)
     if config.rollout == begun.rollout:
         return config
-    shorter = shorten(replace(config, total_steps=begun.total_steps), _ranks())
-    return replace(shorter, total_steps=config.total_steps)
+    shorter = config.replace(total_steps=begun.total_steps).shortened(_ranks())
+    return shorter.replace(total_steps=config.total_steps)
 
 
 def _ranks() -> int:
@@ -175,4 +171,4 @@ def _difference(config: RunConfig, other: RunConfig) -> str:
 
 
 def _in_words(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int | float) else shown(value)
+    return f"{value:,}" if isinstance(value, int | float) else show(value)

@@ -85,7 +85,7 @@ class TrainerLearner:
     def sizes(self) -> str:
         """Return one line on what the options amount to."""
         engine = self.engines[0]
-        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+        return self._config.sizes(engine.obs[0].nbytes, engine.num_actions)
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network and lanes."""

@@ -45,5 +45,6 @@ class Registry:
 
 
 GAMES = Registry()  # by environment id: training.run.games.GameTraining
+OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
 FUNCTIONS = Registry()  # of higher packages, which lower ones call

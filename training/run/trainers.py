@@ -1,4 +1,4 @@
-"""The trainers a run can name, each in a module with the same functions.
+"""The trainers a run can name: the options of each, and a module with the same functions.
 
 ``train(run, resume) -> Outcome``; ``check(config, engine)`` refuses what cannot be trained here;
 ``identity(run, engine)`` is what a checkpoint must share with a run to be played;
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from training.run.registry import TRAINERS
+from training.run.registry import OPTIONS, TRAINERS
 
 
 def names() -> tuple[str, ...]:
@@ -21,14 +21,30 @@ def names() -> tuple[str, ...]:
     return tuple(TRAINERS)
 
 
-def register(trainer: str, load: Callable[[], Any]) -> None:
-    """Register a trainer; ``load`` imports and returns its module."""
+def register(trainer: str, options: Callable[[], Any], load: Callable[[], Any]) -> None:
+    """Register a trainer.
+
+    Parameters
+    ----------
+    trainer : str
+    options : callable
+        Imports and returns its options, a subclass of :class:`training.run.config.RunConfig`.
+    load : callable
+        Imports and returns its module.
+    """
+    OPTIONS.register(trainer, options)
     TRAINERS.register(trainer, load)
 
 
 def unregister(trainer: str) -> None:
     """Forget a trainer."""
+    OPTIONS.unregister(trainer)
     TRAINERS.unregister(trainer)
+
+
+def options_of(trainer: str) -> Any:
+    """Return the options of a trainer, a subclass of :class:`training.run.config.RunConfig`."""
+    return OPTIONS.load(trainer)
 
 
 def module_of(trainer: str) -> Any:

@@ -30,8 +30,8 @@ from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
+from training.run.options import require
 from training.run.session import Outcome, Snapshot
-from training.run.values import require
 from training.sb3 import policy
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
@@ -98,7 +98,7 @@ class SB3Learner:
     def sizes(self) -> str:
         """Return one line on what the options amount to."""
         engine = self.engines[0]
-        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+        return self._config.sizes(engine.obs[0].nbytes, engine.num_actions)
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network and rollout."""

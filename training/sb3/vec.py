@@ -14,7 +14,7 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
 from training.run import late_actions
 from training.run.loop import Loop
-from training.run.options.mask_schedule import LateAction
+from training.run.sections import HeldAction
 
 
 class LateActionVecEnv(VecEnvWrapper):
@@ -25,7 +25,7 @@ class LateActionVecEnv(VecEnvWrapper):
     Parameters
     ----------
     venv : BatchVecEnv
-    rules : sequence of LateAction
+    rules : sequence of HeldAction
         See :func:`training.run.late_actions.masks`.
 
     Attributes
@@ -39,7 +39,7 @@ class LateActionVecEnv(VecEnvWrapper):
         From :func:`training.run.late_actions.check`.
     """
 
-    def __init__(self, venv: BatchVecEnv, rules: Sequence[LateAction]) -> None:
+    def __init__(self, venv: BatchVecEnv, rules: Sequence[HeldAction]) -> None:
         super().__init__(venv)
         self._rules = tuple(rules)
         self._engine: BatchEngine = venv.engine

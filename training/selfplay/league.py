@@ -13,8 +13,8 @@ from training.nets.actor_critic import ActorCritic
 from training.run import envs, games
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.options.selfplay import SelfPlayConfig
-from training.run.values import require
+from training.run.options import require
+from training.run.sections import SelfPlayConfig
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
 from training.selfplay.ratings import LEARNER, Ratings, RatingsFile

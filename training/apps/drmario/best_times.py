@@ -21,10 +21,9 @@ import numpy as np
 import fastenv
 from fastenv import BatchEngine
 from fastenv.drmario import tables as t
-from fastenv.errors import FastEnvError, show_reason
+from fastenv.errors import FastEnvError, show, show_reason
 from fastenv.files import show_path
 from training.run import machine
-from training.run.values import shown
 
 ENV = "DrMarioPlacement-v0"
 LANES = 256  # records that are played again at once
@@ -346,7 +345,7 @@ class BestTimes:
 
 def _require(ok: bool, name: str, value: object, allowed: str) -> None:
     if not ok:
-        raise RecordError(f"{name}={shown(value)} is not possible: {name} must be {allowed}.")
+        raise RecordError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
 
 
 def _check_game(level: object, speed: object) -> None:
@@ -409,9 +408,9 @@ def _check_clear(clear: object) -> None:
     for name in ("level", "seed", "frames", "spawns"):
         value = getattr(clear, name)
         if not _whole(value):
-            raise _refused(clear, f"{name}={shown(value)} is no whole number")
+            raise _refused(clear, f"{name}={show(value)} is no whole number")
     if not isinstance(clear.trace, tuple):
-        raise _refused(clear, f"trace={shown(clear.trace)} is no tuple")
+        raise _refused(clear, f"trace={show(clear.trace)} is no tuple")
 
 
 def _replay(clears: Sequence[Clear]) -> list[str]:

@@ -28,7 +28,7 @@ from training.apps.drmario.seed_levels import by_level
 from training.evaluation.episodes import Player
 from training.run import files, machine
 from training.run.envs import with_defaults
-from training.run.values import require
+from training.run.options import require
 
 ENV = "DrMarioPlacement-v0"
 # Options of the environment that the plan decides, and what says them here.

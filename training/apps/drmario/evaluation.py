@@ -25,8 +25,8 @@ from training.evaluation.trained import Trained
 from training.run import files
 from training.run.envs import with_defaults
 from training.run.games import GameTraining
-from training.run.options.evaluation import EvaluationConfig
-from training.run.values import require
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 
 SHARES = ("clear", "timeout")
 FRAMES = "frames_to_clear"

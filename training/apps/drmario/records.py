@@ -12,7 +12,7 @@ from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL, Reason
 from training.apps.drmario.best_times import BestTimes, Clear
 from training.run.config import RunConfig
 from training.run.envs import with_defaults
-from training.run.values import require
+from training.run.options import require
 
 FLOOR = 0.1  # quantile of the best times of a level's games: the minimum is luck
 COLUMNS = ("level", "speed", "seed", "frames", "spawns", "trace")  # of a clear in a checkpoint

@@ -26,7 +26,7 @@ from training.evaluation.policies import Bot, Memory
 from training.evaluation.trained import Trained
 from training.run import files
 from training.run.envs import make_engine
-from training.run.values import require
+from training.run.options import require
 
 LANES = 256  # episodes that are played at once
 TAILS = (5, 25)  # percent of the worst episodes that a CVaR is the mean of

@@ -18,7 +18,7 @@ from training.evaluation.trained import Trained
 from training.run.config import RunConfig
 from training.run.envs import with_defaults
 from training.run.games import GameTraining
-from training.run.options.evaluation import EvaluationConfig
+from training.run.sections import EvaluationConfig
 
 REACHED, SOLVER = "reached", "solver"
 # Banks of start states by those that are trained on (docs/gameboy.md, 18).

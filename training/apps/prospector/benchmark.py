@@ -236,7 +236,7 @@ def _folders(
         if (root / name).exists():
             raise ConfigError(f"{root / name} is there already: choose another --run-id.")
     return {
-        seed: RunFolder.create(root, replace(config, name=name, seed=seed))
+        seed: RunFolder.create(root, config.replace(name=name, seed=seed))
         for seed, name in names.items()
     }
 

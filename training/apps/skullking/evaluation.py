@@ -31,7 +31,7 @@ from training.evaluation.trained import AGENT, Trained
 from training.logs.run_data import opponents_in_words
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.options.evaluation import EvaluationConfig
+from training.run.sections import EvaluationConfig
 from training.run.seeds import GOAL_SEEDS, MATCH_SEEDS
 
 GOAL_TIERS = ("worker", "ability")

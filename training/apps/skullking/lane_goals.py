@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv import BatchEngine
+from training.apps.skullking.hier.options import GoalShares
 from training.apps.skullking.partner import Partner
 from training.apps.skullking.rows import write_bids
-from training.run.options.hier import GoalShares
 
 SOURCES = ("manager", "estimate", "uniform")
 

@@ -11,7 +11,7 @@ new checkpoints play, so a run can be followed while it removes its old ones.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -26,9 +26,9 @@ from training.evaluation.protocol import MILESTONES as FILE
 from training.evaluation.trained import AGENT, Trained, load, provenance
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
-from training.run.options.evaluation import EvaluationConfig
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
 
 PLAYERS = 4
 TIMES = ("wall_s", "cpu_s")  # of training, at a checkpoint
@@ -80,7 +80,7 @@ def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | 
         ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
     """
     sets = tuple(dict.fromkeys(milestone.opponents for milestone in MILESTONES))
-    found = play_matches(trained, replace(options, opponents=sets), baselines=())
+    found = play_matches(trained, options.replace(opponents=sets), baselines=())
     return {m.name: found[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
 
 

@@ -13,7 +13,7 @@ from training.evaluation.policies import Bot, Net, Policy
 from training.evaluation.trained import AGENT, Trained
 from training.run.config import RunConfig
 from training.run.envs import make_engine
-from training.run.options.evaluation import EvaluationConfig
+from training.run.sections import EvaluationConfig
 from training.run.seeds import GOAL_SEEDS, MATCH_SEEDS
 
 MATCH_BASELINES = ("random", "rule_hard", "heuristic", *HALVES)

@@ -21,7 +21,7 @@ from training.nets.encoders import SMALLEST_IMAGE, Encoder
 from training.nets.layout import as_tensor, obs_layout
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
-from training.run.values import require
+from training.run.options import require
 
 LIMIT = 5.0  # deviations
 HIDDEN = 256

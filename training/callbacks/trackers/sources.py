@@ -20,7 +20,7 @@ import numpy as np
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.base import Array, Seen, Source, checked
 from training.run.engine import Engine
-from training.run.values import require
+from training.run.options import require
 
 _RULES = ("bin", "equals", "at_least")
 

@@ -10,7 +10,7 @@ import numpy as np
 from training.apps.drmario.evaluator.model import Evaluator
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.samples import CENSORED, Samples
-from training.run.values import require
+from training.run.options import require
 
 DECILES = tuple(k / 10 for k in range(1, 10))
 RESAMPLES = 200

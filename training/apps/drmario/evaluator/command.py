@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from training.apps.drmario.evaluator.players import DEPTH, LOOKAHEAD, player_of
 from training.apps.drmario.evaluator.samples import Games
 from training.apps.drmario.evaluator.train import TrainConfig, train
 from training.run import files, machine
-from training.run.values import build
 
 HELD_BACK = 77_000_000  # seeds of generators that no training has
 
@@ -37,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     about = "train one, by games of a bot first, then of the look-ahead"
     trained = commands.add_parser("train", help=about, description=about)
     trained.add_argument("--out", type=Path, required=True, metavar="FILE")
-    about = f"option: {', '.join(f.name for f in fields(TrainConfig))}, or fit.NAME"
+    about = f"option: {', '.join(TrainConfig.names())}, or fit.NAME"
     trained.add_argument("--set", action="append", default=[], metavar="X=Y", help=about)
     about = "how far outcomes keep to its quantiles, in games that it was not trained on"
     calibrated = commands.add_parser("calibrate", help=about, description=about)
@@ -64,7 +62,7 @@ def run_train(args: argparse.Namespace, console: Console) -> None:
         name, value = option(text.replace("fit.", "fit_", 1))
         inner = name.removeprefix("fit_")
         (values.setdefault("fit", {}) if inner != name else values)[inner] = value
-    config = build(TrainConfig, values, "")
+    config = TrainConfig.from_mapping(values)
     model.safetensors()
     files.prepare("--out", args.out)
     torch.set_num_threads(1)

@@ -20,7 +20,7 @@ from training.evaluation.shares import share
 from training.evaluation.trained import AGENT, load
 from training.policies.load import find
 from training.run.envs import make_engine, with_defaults
-from training.run.values import require
+from training.run.options import require
 
 TAIL = 0.25  # of the outcomes, the largest
 LOST = 36_000  # frames that a game without a clear counts in the tail, as over the registry

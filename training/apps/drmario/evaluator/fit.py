@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
+from pydantic import model_validator
 from torch import Tensor
 
 from training.apps.drmario.evaluator.counts import counted, mirrored
@@ -31,13 +32,12 @@ from training.apps.drmario.evaluator.net import UNIT, EvaluatorNet
 from training.apps.drmario.evaluator.samples import CENSORED, CLEARED, Samples
 from training.apps.drmario.evaluator.situations import UNKNOWN
 from training.dqn.loss import quantile_huber
-from training.run.values import require
+from training.run.options import Number, Options, Whole, require
 
 REFRESH = 200  # steps after which the copy that bootstraps is a new one
 
 
-@dataclass(frozen=True)
-class FitConfig:
+class FitConfig(Options):
     """How an evaluator is trained.
 
     Parameters
@@ -57,16 +57,19 @@ class FitConfig:
     seed : int
     """
 
-    steps: int = 500
-    batch_size: int = 1024
-    learning_rate: float = 1e-3
-    ahead: int = 0
-    kappa: float = 50.0
-    targets: int = 8
-    unknown: float = 0.2
-    seed: int = 0
+    SECTION: ClassVar[str] = "fit."
 
-    def __post_init__(self) -> None:
+    steps: Whole = 500
+    batch_size: Whole = 1024
+    learning_rate: Number = 1e-3
+    ahead: Whole = 0
+    kappa: Number = 50.0
+    targets: Whole = 8
+    unknown: Number = 0.2
+    seed: Whole = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         """Refuse impossible values."""
         require(1 <= self.steps <= 10**7, "steps", self.steps, "at least 1")
         require(1 <= self.batch_size <= 10**6, "batch_size", self.batch_size, "at least 1")
@@ -75,6 +78,7 @@ class FitConfig:
         require(0 < self.kappa <= 10**4, "kappa", self.kappa, "above 0")
         require(1 <= self.targets <= 1000, "targets", self.targets, "from 1 to 1000")
         require(0 <= self.unknown < 1, "unknown", self.unknown, "from 0 to below 1")
+        return self
 
 
 def censored_loss(theta: Tensor, target: Tensor, at_least: Tensor, kappa: float) -> Tensor:

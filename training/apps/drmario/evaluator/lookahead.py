@@ -16,7 +16,7 @@ from training.apps.drmario.evaluator.model import Evaluator
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import situations
 from training.apps.drmario.evaluator.successors import Successors, Tried
-from training.run.values import require
+from training.run.options import require
 
 BEAM = 4  # placements behind which a second one is looked for
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
+from pydantic import Field, model_validator
 
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
-from fastenv.errors import ConfigError, FileError, show_reason
+from fastenv.errors import ConfigError, FileError, show, show_reason
 from fastenv.files import open_regular, parse_json
 from training.apps.drmario.evaluator.counts import counted
 from training.apps.drmario.evaluator.net import UNIT, EvaluatorNet
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import OBSERVATION
 from training.run import files
-from training.run.values import build, require, shown
+from training.run.options import Options, Plain, Text, Whole, require
 
 FORMAT = "fastenv-drmario-evaluator"
 MOST = 1 << 27  # bytes of a file
 
 
-@dataclass(frozen=True)
-class Head:
+class Head(Options):
     """What an evaluator is for.
 
     Parameters
@@ -43,15 +42,16 @@ class Head:
         How it was trained.
     """
 
-    levels: tuple[int, ...] = (0, 10)
-    speeds: tuple[str, ...] = ("medium",)
-    t_max: int = 24_000
-    quantiles: int = 51
-    hidden: int = 96
-    observation: str = OBSERVATION
-    about: dict[str, Any] = field(default_factory=dict)
+    levels: tuple[Whole, ...] = (0, 10)
+    speeds: tuple[Text, ...] = ("medium",)
+    t_max: Whole = 24_000
+    quantiles: Whole = 51
+    hidden: Whole = 96
+    observation: Text = OBSERVATION
+    about: Plain = Field(default_factory=dict)
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         """Refuse impossible values."""
         lowest, highest = 0, LAST_VIRUS_LEVEL
         pair = len(self.levels) == 2 and lowest <= self.levels[0] <= self.levels[1] <= highest
@@ -64,6 +64,7 @@ class Head:
         require(1 <= self.hidden <= 4096, "hidden", self.hidden, "from 1 to 4096")
         allowed = f"{OBSERVATION!r}: this version sees nothing else"
         require(self.observation == OBSERVATION, "observation", self.observation, allowed)
+        return self
 
     def net(self) -> EvaluatorNet:
         """Return a new network."""
@@ -133,7 +134,7 @@ class Evaluator:
         """Write it to a file."""
         save = safetensors()
         tensors = {name: value.contiguous() for name, value in self.net.state_dict().items()}
-        head = {"format": FORMAT, "head": json.dumps(asdict(self.head))}
+        head = {"format": FORMAT, "head": json.dumps(self.head.to_dict())}
         files.write_bytes(path, save.torch.save(tensors, head))
 
 
@@ -156,11 +157,11 @@ def load(path: Path) -> Evaluator:
         require(found.get("format") == FORMAT, "evaluator", str(path), allowed)
         values = parse_json(found["head"], "its head")
     except FileError as error:
-        raise ConfigError(f"evaluator={shown(str(path))} is not possible: {error}") from error
+        raise ConfigError(f"evaluator={show(str(path))} is not possible: {error}") from error
     except (library.SafetensorError, KeyError, ValueError, OSError) as error:
         raise ConfigError(f"{path} is no evaluator: {show_reason(error)}.") from error
     try:
-        head = build(Head, values, "")
+        head = Head.from_mapping(values)
     except ConfigError as error:
         raise ConfigError(f"evaluator {path}: {error}") from error
     net = head.net()

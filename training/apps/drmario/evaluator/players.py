@@ -17,7 +17,7 @@ from training.apps.drmario.evaluator.lookahead import LookAhead
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.samples import Player
 from training.evaluation.policies import Bot
-from training.run.values import require
+from training.run.options import require
 
 LOOKAHEAD = "lookahead:"
 DEPTH = ":depth2"

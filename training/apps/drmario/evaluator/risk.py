@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from training.run.values import require
+from training.run.options import require
 
 ALLOWED = "mean, or quantile or cvar with a share above 0 and below 1, such as cvar0.25"
 

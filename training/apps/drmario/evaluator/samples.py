@@ -20,7 +20,7 @@ from training.apps.drmario.evaluator.lookahead import LookAhead
 from training.apps.drmario.evaluator.situations import situations
 from training.evaluation.policies import Policy, RandomLegal
 from training.run.envs import make_engine
-from training.run.values import require
+from training.run.options import require
 
 ENV = "DrMarioPlacement-v0"
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}

@@ -11,8 +11,9 @@ own rounds, if there are any, the look-ahead plays to the end, and the evaluator
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Self
+
+from pydantic import Field, model_validator
 
 from training.apps.drmario.evaluator import fit, model, samples
 from training.apps.drmario.evaluator.fit import FitConfig
@@ -20,11 +21,10 @@ from training.apps.drmario.evaluator.lookahead import LookAhead
 from training.apps.drmario.evaluator.model import Evaluator, Head
 from training.apps.drmario.evaluator.samples import Games, Player, Samples
 from training.evaluation.policies import Bot
-from training.run.values import require
+from training.run.options import Options, Text, Whole, require
 
 
-@dataclass(frozen=True)
-class TrainConfig:
+class TrainConfig(Options):
     """How an evaluator comes to be.
 
     Parameters
@@ -46,25 +46,26 @@ class TrainConfig:
     fit : FitConfig
     """
 
-    levels: tuple[int, ...] = (0, 10)
-    speeds: tuple[str, ...] = ("medium",)
-    t_max: int = 24_000
-    quantiles: int = 51
-    hidden: int = 96
-    bot: str = "greedy"
-    bot_games: int = 8000
-    bot_steps: int = 1200
-    rounds: int = 0
-    games: int = 500
-    own_rounds: int = 0
-    own_games: int = 768
-    own_steps: int = 800
-    own_depth: int = 1
-    most: int = 250
-    seed: int = 0
-    fit: FitConfig = field(default_factory=FitConfig)
+    levels: tuple[Whole, ...] = (0, 10)
+    speeds: tuple[Text, ...] = ("medium",)
+    t_max: Whole = 24_000
+    quantiles: Whole = 51
+    hidden: Whole = 96
+    bot: Text = "greedy"
+    bot_games: Whole = 8000
+    bot_steps: Whole = 1200
+    rounds: Whole = 0
+    games: Whole = 500
+    own_rounds: Whole = 0
+    own_games: Whole = 768
+    own_steps: Whole = 800
+    own_depth: Whole = 1
+    most: Whole = 250
+    seed: Whole = 0
+    fit: FitConfig = Field(default_factory=FitConfig)
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         """Refuse impossible values."""
         self.head()
         for name in ("rounds", "own_rounds"):
@@ -72,11 +73,12 @@ class TrainConfig:
             require(0 <= value <= 1000, name, value, "from 0 to 1000")
         require(self.own_depth in (1, 2), "own_depth", self.own_depth, "1 or 2")
         require(0 <= self.seed < 2**31, "seed", self.seed, "from 0 to 2**31 - 1")
+        return self
 
     def head(self) -> Head:
         """Return what the evaluator is for."""
         names = ("levels", "speeds", "t_max", "quantiles", "hidden")
-        return Head(**{name: getattr(self, name) for name in names}, about=asdict(self))
+        return Head(**{name: getattr(self, name) for name in names}, about=self.to_dict())
 
     def played(self, number: int) -> Games:
         """Return the games of a round; round 0 is begun by chance."""
@@ -93,7 +95,7 @@ class TrainConfig:
     def trained(self, number: int) -> FitConfig:
         """Return how a round is trained on."""
         steps = self._of(number, self.bot_steps, self.fit.steps, self.own_steps)
-        return replace(self.fit, steps=steps, seed=self.fit.seed + number)
+        return self.fit.replace(steps=steps, seed=self.fit.seed + number)
 
     def _of(self, number: int, first: Any, begun: Any, own: Any) -> Any:
         """Return what holds in a round: of the bot, begun by the look-ahead, or its own."""

@@ -22,7 +22,7 @@ from fastenv.errors import FastEnvError
 from training.apps.drmario.reader import camera, fitting, measure, play
 from training.apps.drmario.reader.network import load_reader, save_reader
 from training.run import files, machine
-from training.run.values import require
+from training.run.options import require
 
 AGENT = Path("pretrained/drmario")
 

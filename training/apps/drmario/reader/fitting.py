@@ -15,8 +15,8 @@ from torch import Tensor
 from training.apps.drmario.reader import camera, positions, seen
 from training.apps.drmario.reader.network import UNITS, Reader, as_input, half_as_large, moved
 from training.apps.drmario.reader.seen import EMPTY
+from training.run.options import require
 from training.run.seeds import TRAINING_BIT
-from training.run.values import require
 
 SEEDS = 1000  # of the positions of one training, at most
 WANDERING = 0.5  # share of the patches that lie as the network places them, not as they are

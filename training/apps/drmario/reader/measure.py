@@ -13,8 +13,8 @@ from training.apps.drmario.reader.network import Reader
 from training.apps.drmario.reader.seen import BOARD
 from training.evaluation.bootstrap import Resamples
 from training.evaluation.shares import share
+from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
 
 BATCH = 32
 RESAMPLES = 1000

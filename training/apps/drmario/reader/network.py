@@ -25,7 +25,7 @@ from fastenv.files import open_regular
 from training.apps.drmario.reader import camera, kernels, seen
 from training.apps.drmario.reader.seen import CELLS, CLASSES, MIDDLES, Reading
 from training.run import files
-from training.run.values import require
+from training.run.options import require
 
 # Rows and columns of frames that are read. A picture alone is put into the middle of a frame.
 SIZES = (camera.FRAME, camera.PICTURE)

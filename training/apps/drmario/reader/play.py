@@ -18,8 +18,8 @@ from training.evaluation.episodes import Episodes, Player
 from training.evaluation.policies import Bot
 from training.evaluation.shares import share
 from training.run.envs import make_engine, with_defaults
+from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
 
 LANES = 64
 RESAMPLES = 2000

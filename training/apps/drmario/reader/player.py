@@ -21,7 +21,7 @@ from training.apps.drmario.reader.seen import BOARD, CLASSES
 from training.evaluation.episodes import Player
 from training.evaluation.policies import Policy
 from training.run.envs import make_engine
-from training.run.values import require
+from training.run.options import require
 
 ENV = "DrMarioPlacement-v0"
 BATCH = 32

@@ -13,7 +13,7 @@ from fastenv.drmario.tables import Button, Next
 from training.apps.drmario.reader.seen import CLASSES
 from training.evaluation.policies import Bot, Net, Policy
 from training.run.envs import make_engine
-from training.run.values import require
+from training.run.options import require
 
 ENV, FRAMES = "DrMarioPlacement-v0", "DrMarioFrame-v0"
 BOTS = ("random", "greedy")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
-from training.run.values import require
+from training.run.options import require
 
 
 def parser() -> argparse.ArgumentParser:

@@ -23,7 +23,7 @@ from training.evaluation.trained import AGENT
 from training.policies.load import find
 from training.run import games
 from training.run.envs import with_defaults
-from training.run.values import require
+from training.run.options import require
 
 MOST = 256  # environments that are shown at once
 FAMILY = "DrMario"

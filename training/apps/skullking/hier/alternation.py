@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from training.run.options.hier import HierConfig
+from training.apps.skullking.hier.options import HierConfig
 
 LOW, HIGH = 8, 30  # epochs
 REFERENCE = 10  # rollouts

@@ -32,8 +32,8 @@ from training.run.envs import Lanes, make_engine
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
+from training.run.options import require
 from training.run.session import Outcome, Snapshot
-from training.run.values import require
 
 GATE_LANES = 256
 
@@ -102,7 +102,7 @@ class HierLearner:
         """Return one line on what the options of the Worker amount to."""
         engine = self.engines[0]
         run = options.policy_run(self._config, "worker")
-        return f"Worker: {sizes.derived_sizes(run, engine.obs[0].nbytes, engine.num_actions)}"
+        return f"Worker: {run.sizes(engine.obs[0].nbytes, engine.num_actions)}"
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of the Worker's network and rollout."""

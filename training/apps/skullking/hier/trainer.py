@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from training.apps.skullking.partner import Partner
 from training.apps.skullking.round_stats import RoundStats
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import manager_observer
-from training.ppo import PPOTrainer
 from training.ppo import run as native
+from training.ppo.parts import PPOTrainer
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.engine import Engine, OnStep
@@ -98,7 +97,7 @@ class HierTrainer:
             rules = rules_of(fastenv.make_game(run.env, **run.env_options))
             weights = [1 / cards for cards in rules.hand_sizes()]
             # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
-            run = replace(run, env_options={**run.env_options, "round_weights": weights})
+            run = run.replace(env_options={**run.env_options, "round_weights": weights})
         return envs.lanes_of(run)
 
     def _manager_engine(self) -> BatchEngine:
@@ -106,7 +105,7 @@ class HierTrainer:
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
         env = FLAT if whole else run.env
-        (engine,) = envs.lanes_of(replace(run, env=env, env_options=values)).engines
+        (engine,) = envs.lanes_of(run.replace(env=env, env_options=values)).engines
         assert isinstance(engine, BatchEngine)
         return engine
 
@@ -148,7 +147,7 @@ class HierTrainer:
         trainer = self.trainers[name]
         if self._hier.adaptive_epochs:
             epochs = self._epochs[name].epochs(self.runs[name].ppo.n_epochs)
-            trainer.ppo = replace(trainer.ppo, n_epochs=epochs)
+            trainer.ppo = trainer.ppo.replace(n_epochs=epochs)
         found = trainer.iterate()
         self._epochs[name].add(trainer.rollout.ret)
         details = {

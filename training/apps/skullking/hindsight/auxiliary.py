@@ -16,12 +16,12 @@ from training.apps.skullking.hindsight.samples import ManagerSource, Source, Wor
 from training.apps.skullking.rules import rules_of
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic
-from training.ppo import Rollout
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.parts import Rollout
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.options.ppo import NativeConfig, PPOConfig
-from training.run.values import require
+from training.run.options import require
 
 # Takes the network and samples of the mode's policy.
 Loss = Callable[[ActorCritic, Any], Tensor]

@@ -13,7 +13,7 @@ from fastenv.skullking.rules import score_bid
 from fastenv.skullking.tables import MAX_CARDS, Scoring, Tier
 from training.apps.skullking.hindsight.losses import tricks_log_probs
 from training.nets.actor_critic import ActorCritic, Logits
-from training.run.values import require
+from training.run.options import require
 
 Array = npt.NDArray[Any]
 

@@ -1,0 +1,34 @@
+"""What other packages may use of the native trainer, whose other modules are its own."""
+
+from training.ppo.buffer import Rollout
+from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
+from training.ppo.gae import gae_many
+from training.ppo.lanes import CutOff, Lanes
+from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
+from training.ppo.minibatch import Minibatches, Piece
+from training.ppo.run import NativeLearner
+from training.ppo.trainer import PPOTrainer, adam, wide
+
+__all__ = [
+    "KL",
+    "TERMS",
+    "CutOff",
+    "Lanes",
+    "Layers",
+    "Minibatches",
+    "NativeLearner",
+    "Objective",
+    "PPOTrainer",
+    "Piece",
+    "Rollout",
+    "Samples",
+    "StepWatch",
+    "adam",
+    "dead_units",
+    "explained_variance",
+    "gae_many",
+    "merged",
+    "normalised",
+    "sample",
+    "wide",
+]
