@@ -23,12 +23,13 @@ from tests.needs import HAS_CORE
 from tools.figures import records, speeds
 from tools.figures.headlines import headlines
 from tools.figures.records import newest
+from training.apps.skullking.hier.options import HierConfig
 from training.bench import flags
 from training.bench.verdicts import unmeasured_bar
-from training.run.config import RunConfig, load_file
+from training.ppo.options import NativeRun, PPOConfig
+from training.run.config import RunConfig
 from training.run.layers import layered, parser
-from training.run.options.hier import HierConfig
-from training.run.options.ppo import PPOConfig
+from training.run.reading import load_file
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -358,7 +359,7 @@ def test_what_is_said_of_an_environment_named_alone_is_what_it_learns_by() -> No
         for name in ("num_envs", "env_options", "schedules", "ppo", "native"):
             assert getattr(found, name) == getattr(alone, name), name
         assert plain.env_options == found.env_options
-        assert (plain.num_envs, plain.ppo) == (RunConfig().num_envs, PPOConfig())
+        assert (plain.num_envs, plain.ppo) == (NativeRun().num_envs, PPOConfig())
 
 
 @pytest.mark.parametrize("game", ["drmario", "gameboy", "prospector"])

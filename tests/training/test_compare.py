@@ -4,7 +4,6 @@ import json
 import math
 import shlex
 import shutil
-from dataclasses import replace
 
 import pytest
 import torch
@@ -203,7 +202,7 @@ def test_a_pair_with_a_head_over_tricks_also_plays_the_bids_it_computes(compare,
     rows = report["compared"]["rule_hard"]
     assert list(rows) == ["flat", "pair", f"pair, {DECODED}"]
     pair = load(RunFolder.open(tmp_path / "t-pair-3"))
-    options = replace(pair.config.evaluation, games=8, opponents=("rule_hard",))
+    options = pair.config.evaluation.replace(games=8, opponents=("rule_hard",))
     found = play_matches(pair, options)["rule_hard"]
     for player, row in ((AGENT, "pair"), (DECODED, f"pair, {DECODED}")):
         assert rows[row]["margin"]["by_seed"][0] == found[player]["margin"].value
@@ -223,7 +222,7 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     rows = report["compared"]["episodes"]
     assert {"return", "net_profit", "survival"} <= set(rows["slow"])
     trained = load(RunFolder.open(tmp_path / "t-slow-5"))
-    options = replace(trained.config.evaluation, episodes=8)
+    options = trained.config.evaluation.replace(episodes=8)
     found = protocol_of("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
     returns = found.played.columns["return_total"]
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
 from training.run import plain
-from training.run.config import RunConfig, load_file, parse_assignments
+from training.run.config import RunConfig
 from training.run.layers import layered, parser
+from training.run.reading import load_file, parse_assignments
 
 UGLY = {
     "seed: 2024-99-99": "seed='2024-99-99' is not possible: seed must be an integer",

@@ -24,8 +24,8 @@ from training.nets.actor_critic import ActorCritic, RecurrentLogits
 from training.nets.initial import orthogonal
 from training.nets.layout import obs_layout
 from training.nets.recurrent import CELLS
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 LANES = 6
 

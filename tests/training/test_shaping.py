@@ -14,13 +14,13 @@ from fastenv.errors import ConfigError
 from tests.race import without_scalars
 from tests.toy import RaceGame, WalkGame
 from training.callbacks.shaping import Potential, Shaping, shaping_of
+from training.dqn.options import DQNConfig
 from training.dqn.trainer import DQNTrainer
 from training.games.drmario import DrMario
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
-from training.run.options.dqn import DQNConfig
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 SEED = 20_260
 TINY = {

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -68,7 +67,7 @@ def test_every_trial_trains_every_seed_and_is_worth_their_mean(sweep, tmp_path, 
             assert math.isclose(
                 run.config.ppo.learning_rate, each["options"]["ppo.learning_rate"], rel_tol=1e-12
             )
-            options = replace(run.config.evaluation, games=8, episodes=8, opponents=("rule_hard",))
+            options = run.config.evaluation.replace(games=8, episodes=8, opponents=("rule_hard",))
             found = play_matches(load(run), options, baselines=())
             points.append(found["rule_hard"]["trained"]["points"].value)
         assert each["value"] == pytest.approx(sum(points) / 2)

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from training.callbacks.of_run import check_environment
+from training.dqn.options import DQNConfig
+from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.run import games
 from training.run.config import RunConfig
-from training.run.options.dqn import DQNConfig
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")
 EXAMPLES = {
@@ -39,7 +39,7 @@ def test_example_is_accepted(name, env):
 
 def test_defaults_of_checkpoints_are_those_of_the_table():
     listed = dict(re.findall(r"^\| `checkpoints\.(\w+)` \| ([\w,]+) \|", PAGE, re.MULTILINE))
-    config = RunConfig().checkpoints
+    config = NativeRun().checkpoints
     shown = {
         name: "null" if value is None else f"{value:,}" for name, value in vars(config).items()
     }

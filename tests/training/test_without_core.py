@@ -8,7 +8,7 @@ import pytest
 from fastenv import ConfigError
 from tests.needs import needs_core
 from tests.training.conftest import TINY
-from training.run.config import load_file
+from training.run.reading import load_file
 from training.train import layered, parser
 
 MAIN = Path(__file__).resolve().parents[2] / "training" / "configs" / "main.yaml"

@@ -51,7 +51,7 @@ def make_run(folder: Path) -> None:
 
 def mend_run(folder: Path) -> None:
     """Correct the hashes in ``config.json`` and ``MANIFEST.json``, as far as they can be read."""
-    from training.run.values import canonical_json
+    from training.run.options import canonical_json
 
     def digest(value: Any) -> str:
         return hashlib.sha256(canonical_json(value).encode()).hexdigest()
@@ -118,7 +118,8 @@ def read_options(folder: Path) -> None:
     """Check options as the command line does before it trains."""
     from training.callbacks.of_run import check
     from training.run import envs
-    from training.run.config import RunConfig, load_file
+    from training.run.config import RunConfig
+    from training.run.reading import load_file
 
     config = RunConfig.from_mapping(load_file(folder / "config.yaml"))
     check(config, envs.make_engine(config.env, 1, config.env_options))

@@ -154,6 +154,17 @@ class DQNConfig(QNetworkConfig):
         """Return the rows of a replay; sequences begin in the same ones after each turn."""
         return self.capacity // num_envs // self.learnt * self.learnt
 
+    def check_lanes(self, num_envs: int) -> None:
+        """Refuse a replay that ``num_envs`` lanes could not learn from."""
+        rows, span = self.rows(num_envs), self.reach + self.margin
+        needed = -(-(span + self.learnt) // self.learnt) * self.learnt
+        what = "dqn.n_step + 1" if needed == self.n_step + 1 else f"{needed}"
+        allowed = f"at least {needed * num_envs}, {what} rows of {num_envs} lanes"
+        require(rows >= needed, "dqn.capacity", self.capacity, allowed)
+        ready = (rows - span) // self.learnt * self.learnt * num_envs
+        allowed = f"at most {ready}, which a replay of dqn.capacity={self.capacity} has ready"
+        require(self.learning_starts <= ready, "dqn.learning_starts", self.learning_starts, allowed)
+
     def finals(self, num_envs: int) -> int:
         """Return how many last observations are kept; see :func:`finals_of`."""
         return finals_of(self.rows(num_envs) * num_envs, num_envs, self.reach)
@@ -180,16 +191,8 @@ class DQNRun(RunConfig):
 
     @model_validator(mode="after")
     def _check_lanes(self) -> Self:
-        """Refuse a replay that the lanes could not learn from, and what one lane cannot be."""
         dqn, num_envs = self.dqn, self.num_envs
-        rows, span = dqn.rows(num_envs), dqn.reach + dqn.margin
-        needed = -(-(span + dqn.learnt) // dqn.learnt) * dqn.learnt
-        what = "dqn.n_step + 1" if needed == dqn.n_step + 1 else f"{needed}"
-        allowed = f"at least {needed * num_envs}, {what} rows of {num_envs} lanes"
-        require(rows >= needed, "dqn.capacity", dqn.capacity, allowed)
-        ready = (rows - span) // dqn.learnt * dqn.learnt * num_envs
-        allowed = f"at most {ready}, which a replay of dqn.capacity={dqn.capacity} has ready"
-        require(dqn.learning_starts <= ready, "dqn.learning_starts", dqn.learning_starts, allowed)
+        dqn.check_lanes(num_envs)
         legacy = dqn.runner == "legacy" and num_envs > 1
         for name in ("window_ticks", "trackers"):
             one = not (legacy and getattr(self, name))

@@ -67,6 +67,12 @@ class PPOConfig(HiddenConfig):
         require(wide, "ppo.net_arch", self.net_arch, "one or more layer widths of at least 1")
         return self
 
+    def check_rollout(self, num_envs: int) -> None:
+        """Refuse a minibatch that does not divide the rollout of ``num_envs`` lanes."""
+        rollout = self.n_steps * num_envs
+        allowed = f"a divisor of the rollout, num_envs * ppo.n_steps = {rollout}"
+        require(rollout % self.batch_size == 0, "ppo.batch_size", self.batch_size, allowed)
+
     def precision_asked(self, *, chooses: bool) -> str:
         """Return the precision; where none is given, ``auto`` of who may choose, else ``fp32``."""
         return self.precision or ("auto" if chooses else "fp32")
@@ -163,9 +169,7 @@ class OnPolicyConfig(RunConfig):
 
     @model_validator(mode="after")
     def _check_rollout(self) -> Self:
-        allowed = f"a divisor of the rollout, num_envs * ppo.n_steps = {self.rollout}"
-        fits = self.rollout % self.ppo.batch_size == 0
-        require(fits, "ppo.batch_size", self.ppo.batch_size, allowed)
+        self.ppo.check_rollout(self.num_envs)
         return self
 
     @property

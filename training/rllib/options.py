@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -80,5 +81,4 @@ class RLlibRun(ActorCriticRun):
     def units(self, ranks: int) -> dict[str, int]:
         """Return what lanes, steps and minibatches of a rollout must be multiples of."""
         runners, learners = max(1, self.rllib.env_runners), max(1, self.rllib.learners)
-        found = super().units(runners * learners)
-        return {**found, "batch_unit": found["step_unit"] * learners}
+        return {**super().units(learners), "lane_unit": math.lcm(runners, learners)}

@@ -71,6 +71,13 @@ def unknown_option(name: str, known: Iterable[str]) -> UnknownOptionError:
     )
 
 
+class _Part:
+    """The part of a value that is wrong; pydantic would try to print it, however large it is."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
 def refused(allowed: str, **value: object) -> PydanticCustomError:
     """Return the error that a validator of one value raises.
 
@@ -81,7 +88,8 @@ def refused(allowed: str, **value: object) -> PydanticCustomError:
     value : object, optional
         The part of the value that is wrong; default all of it.
     """
-    return PydanticCustomError("refused", "{allowed}", {"allowed": allowed, **value})
+    parts = {name: _Part(each) for name, each in value.items()}
+    return PydanticCustomError("refused", "{allowed}", {"allowed": allowed, **parts})
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -269,7 +277,8 @@ def _config_error(model: type[Options], error: ValidationError) -> ConfigError:
     if first["type"] == "extra_forbidden":
         return unknown_option(name, model.model_fields)
     value = None if first["type"] == "missing" else first["input"]
-    value = first.get("ctx", {}).get("value", value)
+    part = first.get("ctx", {}).get("value")
+    value = part.value if isinstance(part, _Part) else value
     try:
         require(False, name, value, _allowed(model, first))
     except ConfigError as found:

@@ -24,7 +24,7 @@ from training.run.engine import Engine
 from training.run.folder import RunError, RunFolder
 from training.run.jsonl import drop_after, finite, read_lines
 from training.run.loop import Loop, Stop
-from training.run.sizes import planned_steps, whole_rollouts
+from training.run.sizes import whole_rollouts
 from training.run.ticker import ticking
 
 
@@ -266,7 +266,7 @@ class Session:
         """Train to the end, or until it is told to stop; see :func:`conduct`."""
         run, learner = self.run, self.learner
         self._knobs.apply(self._began_at)  # what changes at the boundary itself is yet to be logged
-        log = log_of(planned_steps(run.config), self.steps)
+        log = log_of(run.config.planned_steps, self.steps)
         loop = self._loop(log, stop)
         try:
             self._announce(log, resumed)

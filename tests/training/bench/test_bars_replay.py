@@ -3,7 +3,7 @@
 import pytest
 
 from training.bench import bars_replay
-from training.dqn import DQNLearner
+from training.dqn.run import DQNLearner
 
 
 def test_drawing_by_priority_and_by_chance_take_turns_on_one_full_replay():

@@ -13,7 +13,8 @@ from training.bench import bars_scale, exchange, scale_model
 from training.bench.bars_scale import COMMON, WAYS, Turn, Way
 from training.bench.scale_model import Assumed
 from training.bench.timing import Sample
-from training.run.config import RunConfig, merge
+from training.run.config import RunConfig
+from training.run.reading import merge
 
 # What each way takes: CPU seconds and microseconds of a phase, a decision each.
 PHASES = {

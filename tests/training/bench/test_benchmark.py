@@ -38,10 +38,10 @@ from training.bench.configs import CONFIGS, ENVS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
-from training.ppo import PPOTrainer
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.parts import PPOTrainer
 from training.run import machine
 from training.run.config import RunConfig
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]
 TINY += ["--set", "n_envs=4", "--set", "n_steps=16", "--set", "batch=32", "--set", "net_arch=[16]"]

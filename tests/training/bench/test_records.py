@@ -27,9 +27,9 @@ from training.bench import (
     trainers,
     views,
 )
+from training.ppo.options import NativeConfig
 from training.run import machine
 from training.run.config import RunConfig
-from training.run.options.ppo import NativeConfig
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKER = "SkullKingWorker-v0"

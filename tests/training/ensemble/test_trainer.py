@@ -11,10 +11,10 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training.ppo.conftest import DEVICES, sections
 from tests.training.ppo.engines import Counting
+from training.ensemble.options import EnsembleConfig
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo.trainer import PPOTrainer, TrainingError
 from training.run.envs import make_engine
-from training.run.options.ensemble import EnsembleConfig
 
 LANES = 16
 SMALL = {

@@ -21,12 +21,13 @@ from training.games.drmario import COST_UNIT, OPTIONS, DrMario
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.run import build, lanes
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.layers import layered, parser
-from training.run.options.ppo import NativeConfig, PPOConfig
 from training.run.presets import CONFIGS
+from training.run.reading import load_file
 
 LANES = 8
 PAGE = Path(__file__).resolve().parents[3] / "docs/drmario.md"

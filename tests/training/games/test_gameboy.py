@@ -16,9 +16,10 @@ from training.evaluation.episodes import Episodes, play
 from training.evaluation.protocol import Plan, protocol_of
 from training.nets.encoders import Encoder
 from training.nets.layout import obs_layout
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.presets import CONFIGS, found_best
+from training.run.reading import load_file
 
 IDS = ("GameBoyGoal-v0", "LanternWalk-v0")
 FILES = {

@@ -17,7 +17,7 @@ from training.evaluation.policies import best_legal
 from training.policies.predict import Predictor
 from training.run.checkpoint import CheckpointError
 from training.run.folder import RunError, RunFolder
-from training.run.values import canonical_json
+from training.run.options import canonical_json
 
 from .conftest import KINDS
 

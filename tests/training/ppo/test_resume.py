@@ -22,7 +22,7 @@ from fastenv import BatchEngine
 from tests.race import without_scalars
 from tests.training.ppo.engines import Seek
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 
 def trainer_of(kind, device="cpu"):

@@ -15,10 +15,11 @@ from tests.training.ppo.engines import Bandit, Bytes, Corridor, Counting, Steady
 from training.nets.distribution import log_prob_of, masked_log_probs
 from training.ppo import lanes as ppo_lanes
 from training.ppo import trainer as ppo_trainer
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.stepper import Stepper
 from training.ppo.trainer import TrainingError
+from training.run.decay import decayed
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
 
 
 def test_the_rollout_holds_what_the_engine_showed(make_trainer):
@@ -220,9 +221,9 @@ def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
 
 
 def test_schedules():
-    assert [scheduled(2.0, "linear", x) for x in (0, 0.25, 1, 2)] == [2.0, 1.5, 0.0, 0.0]
-    assert scheduled(2.0, "constant", 0.7) == 2.0
-    halves = [scheduled(2.0, "cosine", x) for x in (0, 0.5, 1)]
+    assert [decayed(2.0, "linear", x) for x in (0, 0.25, 1, 2)] == [2.0, 1.5, 0.0, 0.0]
+    assert decayed(2.0, "constant", 0.7) == 2.0
+    halves = [decayed(2.0, "cosine", x) for x in (0, 0.5, 1)]
     assert halves == pytest.approx([2.0, 1.0, 0.0])
 
 

@@ -11,10 +11,12 @@ import torch
 from fastenv.skullking.tables import Bot
 from tests.bits import equal
 from training.callbacks.of_run import check_environment
+from training.ppo.options import NativeRun
 from training.run import checkpoint
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
 from training.run.envs import trial_lanes
 from training.run.loop import Loop
+from training.run.reading import load_file
 from training.selfplay.engine import PoolEngine
 
 FLAGS = {
@@ -230,4 +232,4 @@ def test_the_config_of_self_play_is_possible():
 def test_snapshots_are_due_from_the_start_on():
     options = RunConfig.from_mapping({"selfplay": {"start": 100, "every": 50}}).selfplay
     assert [options.due(steps) for steps in (0, 99, 100, 149, 150, 250)] == [0, 0, 1, 1, 2, 4]
-    assert RunConfig().selfplay is None
+    assert NativeRun().selfplay is None

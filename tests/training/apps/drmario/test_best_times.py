@@ -24,7 +24,7 @@ from training.apps.drmario.records import COLUMNS, StoreOfRun
 from training.callbacks.best_times import BestTimes as OfTraining
 from training.evaluation import episodes
 from training.evaluation.protocol import bot
-from training.run.config import RunConfig
+from training.ppo.options import NativeRun
 from training.run.envs import make_engine
 
 pytestmark = needs_core  # clears are many decisions
@@ -341,7 +341,7 @@ def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
     noted = [[getattr(clear, name) for name in COLUMNS] for clear in CLEARS[:2]]
     state = json.loads(json.dumps({"best_times": {"actions": [], "new": 2, "noted": noted}}))
     path = tmp_path / "times.sqlite"
-    again = OfTraining([], StoreOfRun(path, RunConfig(env=best_times.ENV), "run"))
+    again = OfTraining([], StoreOfRun(path, NativeRun(env=best_times.ENV), "run"))
     again.restore(SimpleNamespace(trainer=state))
     again.close()
     assert len(rows_of(path)) == 2

@@ -1,7 +1,7 @@
 """The evaluator of Dr. Mario: what it sees, what it is trained toward, its file, its measures."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -296,7 +296,7 @@ def test_file_keeps_what_is_said(saved, rows):
 
 def written(path, **changed):
     """Write the file again with another head."""
-    head = asdict(SMALL) | changed
+    head = SMALL.to_dict() | changed
     save_file(load_file(path), path, {"format": FORMAT, "head": json.dumps(head)})
     return path
 

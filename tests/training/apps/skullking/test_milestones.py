@@ -1,7 +1,6 @@
 import json
 import math
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -74,8 +73,8 @@ def test_every_checkpoint_plays_and_tells_its_time(run, capsys):
     assert set(record["milestones"]) == {"M1", "M2", "M3", "M4"}
     assert all(m.says in printed for m in MILESTONES)
     # The figures are those of an evaluation with the same options.
-    options = replace(run.config.evaluation, games=8, seed=5)
-    found = play_matches(load(run), replace(options, opponents=("rule_hard", "heuristic")))
+    options = run.config.evaluation.replace(games=8, seed=5)
+    found = play_matches(load(run), options.replace(opponents=("rule_hard", "heuristic")))
     last = record["checkpoints"][-1]["results"]
     assert last["M2"] == found["rule_hard"][AGENT]["win_rate"].to_list()
     assert last["M3"] == found["rule_hard"][AGENT]["bid_hit"].to_list()
@@ -105,7 +104,7 @@ def test_what_was_played_is_kept_and_not_played_again(run, played):
     again = measure(run, options, console)
     assert played == [256, 512]
     assert again["checkpoints"] == first["checkpoints"]
-    measure(run, replace(options, seed=1), console)  # other games: nothing is known of them
+    measure(run, options.replace(seed=1), console)  # other games: nothing is known of them
     assert played == [256, 512, 512]
 
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from training.apps.skullking.hier.trainer import HierTrainer
-from training.run.config import RunConfig, merge
+from training.run.config import RunConfig
+from training.run.reading import merge
 from training.train import main
 
 TINY = {

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from training.apps.skullking.hier.alternation import REFERENCE, AdaptiveEpochs, next_policy
-from training.run.options.hier import HierConfig
+from training.apps.skullking.hier.options import HierConfig
 
 
 @pytest.mark.parametrize("rollouts", [(512, 96), (512, 512), (64, 1000), (1000, 1)])

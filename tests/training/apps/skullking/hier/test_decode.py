@@ -11,8 +11,8 @@ from training.apps.skullking.hindsight.decode import decode_bid, decoding, expec
 from training.apps.skullking.hindsight.losses import tricks_log_probs
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 
 def some(rng, k):

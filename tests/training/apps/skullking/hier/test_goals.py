@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
+from training.apps.skullking.hier.options import GoalShares
 from training.apps.skullking.lane_goals import GoalLanes
 from training.run.envs import make_engine
-from training.run.options.hier import GoalShares
 
 N, SEED = 40, 17
 RULES = {"tigress": "agent"}  # else her mode would depend on the goal

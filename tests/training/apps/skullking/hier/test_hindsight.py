@@ -16,11 +16,11 @@ from training.apps.skullking.hindsight.losses import tricks_log_probs
 from training.apps.skullking.hindsight.modes import BIDS, MODES
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller
 from training.evaluation.trained import load
+from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 POLICIES = {name: mode.policy for name, mode in MODES.items()}
 
@@ -368,7 +368,7 @@ def test_heads_have_an_output_a_bid():
 
 
 def test_off_is_the_default_and_can_be_written():
-    assert RunConfig().native.hindsight == "off"
+    assert NativeRun().native.hindsight == "off"
     assert RunConfig.from_mapping({"native": {"hindsight": False}}).native == NativeConfig()
     with pytest.raises(ConfigError, match=r"native\.hindsight='tricks'.*trainer='native'"):
-        RunConfig(trainer="sb3", native=NativeConfig(hindsight="tricks"))
+        RunConfig.from_mapping({"trainer": "sb3", "native": {"hindsight": "tricks"}})

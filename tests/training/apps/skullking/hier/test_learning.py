@@ -4,9 +4,9 @@ import numpy as np
 import torch
 
 from training.apps.skullking.manager_env import ManagerEnv, RuleCards
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 
 def test_manager_bids_better_than_at_random():

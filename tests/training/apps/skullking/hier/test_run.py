@@ -13,9 +13,10 @@ from training.apps.skullking.pair import BIDS, CARDS
 from training.apps.skullking.players import tier_of
 from training.callbacks.of_run import check_environment
 from training.evaluation.trained import load
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
+from training.run.reading import load_file
 
 
 def settings(*assignments):
