@@ -121,6 +121,17 @@ TRAINERS: dict[str, Callable[[], Any]] = {
 }
 
 
+# -- what commands take where no game is named -----------------------------------------------------
+
+DEFAULT_ENVS = {
+    "train": "SkullKingWorker-v0",
+    "bots": "Prospector-v0",
+    "play": "SkullKingFlat-v0",
+    "protocol": "Prospector-v0",
+    "vectorised": "DrMarioPlacement-v0",
+}
+
+
 # -- functions that lower packages call ------------------------------------------------------------
 
 
@@ -136,4 +147,5 @@ def compose() -> None:
         registry.GAMES.register(env, partial(_game, env))
     for trainer, load in TRAINERS.items():
         registry.TRAINERS.register(trainer, load)
+    registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.register("seating", _seating)

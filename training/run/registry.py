@@ -47,3 +47,4 @@ class Registry:
 GAMES = Registry()  # by environment id: training.run.games.GameTraining
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
 FUNCTIONS = Registry()  # of higher packages, which lower ones call
+DEFAULT_ENVS: dict[str, str] = {}  # by command: the environment where none is named
