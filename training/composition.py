@@ -158,6 +158,17 @@ TRAINERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
+# -- what commands take where no game is named -----------------------------------------------------
+
+DEFAULT_ENVS = {
+    "train": "SkullKingWorker-v0",
+    "bots": "Prospector-v0",
+    "play": "SkullKingFlat-v0",
+    "protocol": "Prospector-v0",
+    "vectorised": "DrMarioPlacement-v0",
+}
+
+
 # -- functions that lower packages call ------------------------------------------------------------
 
 
@@ -174,4 +185,5 @@ def compose() -> None:
     for trainer, (options, module) in TRAINERS.items():
         registry.OPTIONS.register(trainer, options)
         registry.TRAINERS.register(trainer, module)
+    registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.register("seating", _seating)

@@ -19,6 +19,7 @@ from fastenv.registry import short_id
 from training.evaluation import tables
 from training.run import files, machine
 from training.run.folder import RunFolder
+from training.run.registry import DEFAULT_ENVS
 
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -57,7 +58,8 @@ def parser() -> argparse.ArgumentParser:
     alone.add_argument("--best-times", type=Path, metavar="FILE", help=about)
     alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
     alone.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
-    alone.add_argument("--env", default="Prospector-v0", help="with --bots; default %(default)s")
+    env = DEFAULT_ENVS["bots"]
+    alone.add_argument("--env", default=env, help="with --bots; default %(default)s")
     alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
     alone.add_argument("--run-id", help="with --bots: name in the report")
     alone.add_argument("--output-path", type=Path, help="JSON report, with --bots and --against")

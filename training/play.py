@@ -20,6 +20,7 @@ from training.policies.person import YOU, Leave, Session, distinct
 from training.run import games
 from training.run.envs import make_engine
 from training.run.options import require
+from training.run.registry import DEFAULT_ENVS
 
 
 def session(console: Console, args: argparse.Namespace) -> Session:
@@ -59,7 +60,7 @@ def session(console: Console, args: argparse.Namespace) -> Session:
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.play", description=__doc__)
-    parse.add_argument("--env", default="SkullKingFlat-v0", help="id of an environment")
+    parse.add_argument("--env", default=DEFAULT_ENVS["play"], help="id of an environment")
     parse.add_argument("--against", nargs="+", metavar="WHO", help="trained agents and bots")
     parse.add_argument("--seat", type=int, default=0, help="yours at the table; default 0")
     parse.add_argument("--seed", type=int, help="of the cards; default random")

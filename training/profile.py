@@ -63,7 +63,7 @@ def _add_parts(parse: argparse.ArgumentParser) -> None:
         choices=("reference", "numba", "cython", "fast"),
         help="time this backend in turns with the other and report the ratio",
     )
-    env.add_argument("--force-resets", action="store_true", help="episodes of one step: Game Boy")
+    env.add_argument("--force-resets", action="store_true", help="episodes of one step")
     env.add_argument("--threads-scaling", metavar="N,N", help="time these threads in turns")
 
     train = parse.add_argument_group("trainer, trainer_eval, breakdown")

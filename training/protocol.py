@@ -17,18 +17,25 @@ from training.callbacks.of_run import check_environment
 from training.evaluation import tables
 from training.evaluation.over_seeds import parse_seeds
 from training.evaluation.protocol import protocol_of
-from training.run import files, machine
+from training.run import files, games, machine
 from training.run.layers import layered
 from training.run.layers import parser as train_parser
+from training.run.registry import DEFAULT_ENVS
 
-CONFIG = "training/configs/prospector.yaml"
+
+def default_config() -> str:
+    """Return the file of the game whose protocol is run where none is named."""
+    env = DEFAULT_ENVS["protocol"]
+    return f"training/configs/{games.of(env).config(env, 'native')}"
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.protocol", description=__doc__)
     parse.add_argument("--seeds", "--seed-matrix", default="7,19,31", help="training seeds")
-    parse.add_argument("--config", default=CONFIG, help="YAML or JSON file of training options")
+    parse.add_argument(
+        "--config", default=default_config(), help="YAML or JSON file of training options"
+    )
     parse.add_argument("--total-steps", help="decisions of each training, such as 2e6 or 2M")
     parse.add_argument(
         "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"

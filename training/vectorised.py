@@ -23,6 +23,7 @@ from training.bench.benchmark import head
 from training.evaluation import tables
 from training.run import files
 from training.run.reading import parse_assignments
+from training.run.registry import DEFAULT_ENVS
 
 SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share", "speedup")
 
@@ -30,7 +31,7 @@ SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share"
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.vectorised", description=__doc__)
-    parse.add_argument("--env", default="DrMarioPlacement-v0")
+    parse.add_argument("--env", default=DEFAULT_ENVS["vectorised"])
     parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
     parse.add_argument("--ways", nargs="+", choices=vectorised.WAYS, default=vectorised.WAYS)
     parse.add_argument("--num-envs", type=int, nargs="+", default=[1, 2, 4, 8, 16])

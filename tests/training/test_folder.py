@@ -144,7 +144,7 @@ def test_file_system_without_locks_is_named(tmp_path, monkeypatch):
 CREATE = """
 import json, sys, time
 from pathlib import Path
-from training.run.config import RunConfig
+from training.ppo.options import NativeRun
 from training.run.folder import RunError, RunFolder
 root, won = Path(sys.argv[1]), []
 (root / sys.argv[2]).touch()

@@ -11,12 +11,11 @@ import numpy as np
 from fastenv import BatchEngine
 from training.callbacks.trackers.base import ended_lanes
 from training.run import files, games
-from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import Loop
+from training.run.loop import Callback, Loop
 from training.run.options import require
 
 

@@ -23,12 +23,11 @@ from training.callbacks.trackers.base import Seen, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.evaluation.policies import Net
 from training.run import checkpoint, envs, games, trainers
-from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import Loop
+from training.run.loop import Callback, Log, Loop
 from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
 
 

@@ -18,12 +18,11 @@ from training.callbacks.windows import EngineWindows, WindowRecord
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
 from training.run import envs, games, late_actions, session, trainers
-from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.folder import RunFolder
-from training.run.loop import Loop
+from training.run.loop import Callback, Loop
 from training.run.options import require
 from training.run.session import Learner, Outcome
 

@@ -22,11 +22,10 @@ import numpy.typing as npt
 
 from fastenv import BatchEngine
 from training.run import games
-from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine, discounts
-from training.run.loop import Loop
+from training.run.loop import Callback, Loop
 from training.run.options import require
 
 Array = npt.NDArray[Any]

@@ -27,6 +27,7 @@ from training.run.options import (
     option,
     require,
 )
+from training.run.registry import DEFAULT_ENVS
 from training.run.sections import (
     CheckpointConfig,
     EvaluationConfig,
@@ -83,7 +84,9 @@ class RunConfig(Options):
     EQUAL_ITERATIONS: ClassVar[bool] = False
     ITERATION: ClassVar[str] = "rollout"
 
-    env: Text = option("SkullKingWorker-v0", "environment id, with or without the namespace")
+    env: Text = option(
+        lambda: DEFAULT_ENVS["train"], "environment id, with or without the namespace"
+    )
     trainer: str = option("native", "who trains")
     name: Text | None = option(
         None, "folder under ``runs/``; null makes one up from the id and the time"

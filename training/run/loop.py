@@ -1,4 +1,7 @@
-"""What happens between two iterations, whatever the trainer: log, save, change knobs, stop."""
+"""What happens between two iterations, whatever the trainer: log, save, change knobs, stop.
+
+A :class:`Callback` is told of it and a :class:`Log` says it.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import psutil
 
-from training.run.callback import Callback, Log
-from training.run.checkpoint import CheckpointError
+from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Knobs
@@ -23,6 +25,93 @@ from training.run.writer import CheckpointWriter
 
 # Takes a snapshot at once and returns what writes it.
 TakeSnapshot = Callable[[int], Callable[[], object]]
+
+
+class Callback:
+    """Goes along with a run, is saved with it and goes on with it; does nothing by itself."""
+
+    @property
+    def engines(self) -> Sequence[Any]:
+        """Engines of its own, on which the knobs of the training hold too."""
+        return ()
+
+    @property
+    def placed(self) -> np.ndarray | None:
+        """Lanes whose episode did not begin at its beginning, shape (n,); None for none ever."""
+        return None
+
+    def start(self, loop: Loop) -> None:
+        """Be told that the training begins or goes on."""
+
+    def begin_iteration(self, loop: Loop) -> None:
+        """Be told, at the boundary, that an iteration is to begin; may reset the lanes."""
+
+    def step(
+        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
+        """Take in the step an engine has made; see :meth:`training.run.loop.Loop.step`."""
+
+    def record(self) -> dict[str, Any]:
+        """Return what belongs into the line of metrics of an iteration."""
+        return {}
+
+    def end_iteration(self, loop: Loop) -> None:
+        """Be told, at the boundary, that an iteration is logged and saved."""
+
+    def saved(self) -> None:
+        """Be told that the checkpoint with what :meth:`state` returned last is on disk."""
+
+    def finish(self, loop: Loop) -> None:
+        """Be told that the training is done and saved."""
+
+    def close(self) -> None:
+        """Let go of processes and threads, however the training ended."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return what belongs into the summary of a run that has ended."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """Return JSON values for a checkpoint, under names of its own."""
+        return {}
+
+    def tensors(self) -> dict[str, Any] | None:
+        """Return what does not fit into JSON; of one callback a run at most."""
+        return None
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Put back what was saved.
+
+        Raises
+        ------
+        CheckpointError, KeyError, TypeError
+            It does not fit.
+        """
+
+
+class Log(Protocol):
+    """Where a run says what happens."""
+
+    def metrics(self, record: dict[str, Any]) -> None:
+        """Log one iteration; ``record["step"]`` is where it ended."""
+
+    def window(self, record: dict[str, Any]) -> None:
+        """Log a window of ticks; ``record["step"]`` is where it was closed."""
+
+    def event(self, kind: str, **details: Any) -> None:
+        """Log something that happened."""
+
+    def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
+        """Log what an evaluation of the policy at ``steps`` found."""
+
+    def warn(self, text: str, **details: Any) -> None:
+        """Log a warning; it stays in sight."""
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+
+    def close(self) -> None:
+        """Flush and close everything."""
 
 
 class Stop:

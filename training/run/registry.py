@@ -48,3 +48,4 @@ GAMES = Registry()  # by environment id: training.run.games.GameTraining
 OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
 FUNCTIONS = Registry()  # of higher packages, which lower ones call
+DEFAULT_ENVS: dict[str, str] = {}  # by command: the environment where none is named

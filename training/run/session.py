@@ -16,14 +16,13 @@ import torch
 from fastenv.errors import show_reason
 from training.run import checkpoint, envs, machine
 from training.run.backend import ChosenBackend
-from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.config import RunConfig
 from training.run.determinism import be_deterministic
 from training.run.engine import Engine
 from training.run.folder import RunError, RunFolder
 from training.run.jsonl import drop_after, finite, read_lines
-from training.run.loop import Loop, Stop
+from training.run.loop import Callback, Log, Loop, Stop
 from training.run.sizes import whole_rollouts
 from training.run.ticker import ticking
 

@@ -1,6 +1,12 @@
 """What training knows of games, and what it does with one that it knows nothing of."""
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +24,7 @@ from training.run.folder import RunFolder
 from training.run.presets import preset
 from training.train import main
 
+ROOT = Path(__file__).resolve().parents[3]
 TINY = {
     "env": ENV,
     "num_envs": 8,
@@ -104,6 +111,67 @@ def test_a_game_may_be_registered_and_forgotten(told):
     assert games.of(ENV).title == ""
     with pytest.raises(ConfigError, match="preset='toy'"):
         preset("toy")
+
+
+# -- a game that describes itself ------------------------------------------------------------------
+
+DESCRIPTION = """
+from training.run.games import GameTraining
+
+class Walk(GameTraining):
+    title = "the walk"
+    presets = {"walk": {"env": "Walk-v0", "num_envs": 8, "total_steps": 128,
+                        "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [8]}}}
+    bots = ("walker", "random")
+
+GAMES = {"Walk-v0": Walk()}
+"""
+LOADER = """
+def _walk() -> Mapping[str, Any]:
+    from training.games import walk
+
+    return walk.GAMES
+
+
+"""
+SCRIPT = """
+import sys
+from tests.training.games import walk
+
+walk.register()
+from training import evaluate, train
+
+flags = ["--preset", "walk", "--runs", ".", "--name", "x", "--no-evaluation"]
+sys.exit(train.main(flags) or evaluate.main(["x", "--runs", ".", "--episodes", "4"]))
+"""
+
+
+def files_of(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_game_that_describes_itself_touches_one_file_of_training(tmp_path):
+    copied = tmp_path / "training"
+    shutil.copytree(ROOT / "training", copied, ignore=shutil.ignore_patterns("__pycache__"))
+    before = files_of(copied)
+    (copied / "games/walk.py").write_text(DESCRIPTION)
+    composition = copied / "composition.py"
+    text = composition.read_text(encoding="utf-8")
+    (entry,) = re.findall(r".*: _prospector,\n", text)
+    text = text.replace(entry, f'{entry}    "{ENV}": _walk,\n')
+    composition.write_text(text.replace("\ndef _prospector", f"{LOADER}def _prospector"))
+    after = files_of(copied)
+    assert [path for path in before if after[path] != before[path]] == [composition]
+    assert set(after) - set(before) == {copied / "games/walk.py"}
+
+    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    command = [sys.executable, "-P", "-c", SCRIPT]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | paths, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "x/evaluation.json").read_text())["episodes"]["policies"]
+    assert list(found) == ["trained", "walker", "random"]
 
 
 # -- a third game ----------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Trainers on small engines."""
 
-
 import pytest
 import torch
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -23,14 +23,11 @@ from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
 from training.evaluation.over_seeds import over_seeds, train_to_end
-from training.evaluation.protocol import Plan
+from training.evaluation.protocol import EpisodeProtocol, Plan
 from training.evaluation.trained import AGENT
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-
-if TYPE_CHECKING:
-    from training.apps.prospector.evaluation import ProspectorProtocol
 
 POLICY = "ppo"
 # What a policy is compared on, and whether more of it is better.
@@ -60,7 +57,7 @@ def summary(episodes: Episodes) -> dict[str, Any]:
 
 
 def contender(
-    protocol: ProspectorProtocol, name: str, blocks: Mapping[int, Episodes]
+    protocol: EpisodeProtocol, name: str, blocks: Mapping[int, Episodes]
 ) -> dict[str, Any]:
     """Return the report of one contender from its episodes for each training seed."""
     first = next(iter(blocks.values()))
@@ -156,7 +153,7 @@ def verdict(report: Mapping[str, Any], per_seed: int, enforce: bool) -> dict[str
 
 
 def run(
-    protocol: ProspectorProtocol,
+    protocol: EpisodeProtocol,
     config: RunConfig,
     seeds: Sequence[int],
     plan: Plan,
@@ -168,7 +165,7 @@ def run(
 
     Parameters
     ----------
-    protocol : ProspectorProtocol
+    protocol : EpisodeProtocol
     config : RunConfig
         Of every training; name and seed are filled in.
     seeds : sequence of int
@@ -212,7 +209,7 @@ def run(
 
 
 def _play(
-    protocol: ProspectorProtocol, plan: Plan, engine: BatchEngine, runs: Mapping[int, RunFolder]
+    protocol: EpisodeProtocol, plan: Plan, engine: BatchEngine, runs: Mapping[int, RunFolder]
 ) -> tuple[list[dict[str, Any]], dict[str, dict[int, Episodes]]]:
     """Train the runs; return a record of each, and the episodes by contender and training seed."""
     trained: list[dict[str, Any]] = []

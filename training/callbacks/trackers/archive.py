@@ -14,10 +14,10 @@ import numpy.typing as npt
 from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
+    Archive,
     Array,
     Seen,
     Source,
-    Tracker,
     check_room,
     checked,
     ended_lanes,
@@ -30,7 +30,7 @@ from training.run.engine import Engine
 _NO_LIMIT = np.iinfo(np.int64).max
 
 
-class StateArchive(Tracker):
+class StateArchive(Archive):
     """State rows by cell, and episodes that begin in them.
 
     A row has its generator in it: what chance brings after it is the same each time. It has the

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,6 @@ import torch
 from fastenv.errors import ConfigError, show
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
-
-if TYPE_CHECKING:
-    from training.callbacks.trackers.archive import StateArchive
 
 Array = npt.NDArray[Any]
 
@@ -231,6 +228,18 @@ def _pack(value: Any) -> Any:
     return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
 
 
+class Archive(Tracker):
+    """A tracker that puts states into lanes at the beginning of their episodes.
+
+    Attributes
+    ----------
+    placed : ndarray of bool, shape (n,)
+        Lanes whose episode began in such a state.
+    """
+
+    placed: Array
+
+
 class Trackers:
     """The trackers of an engine, called by a trainer after each step.
 
@@ -243,7 +252,7 @@ class Trackers:
     engine : Engine
     trackers : mapping of str to Tracker
         Names, for state and metrics, in the order in which they observe.
-    archive : StateArchive, optional
+    archive : Archive, optional
         Observes last and resets first, so that the others see the states it has put into lanes.
 
     Attributes
@@ -256,7 +265,7 @@ class Trackers:
         self,
         engine: Engine,
         trackers: Mapping[str, Tracker],
-        archive: StateArchive | None = None,
+        archive: Archive | None = None,
     ) -> None:
         self._engine, self._archive = engine, archive
         self._named = dict(trackers) | ({} if archive is None else {"archive": archive})
