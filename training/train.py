@@ -63,7 +63,9 @@ def follow(args: argparse.Namespace) -> int:
     try:
         _, config = options(args, say=lambda text: None)
         from training.ppo import run
+        from training.ppo.options import NativeRun
 
+        assert isinstance(config, NativeRun)  # no other trainer has ranks
         run.follow(config)
     except (FastEnvError, ImportError, OSError):
         return 2

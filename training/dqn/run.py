@@ -11,7 +11,7 @@ import torch
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.callbacks.of_run import conduct
-from training.dqn.options import DQNConfig
+from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
 from training.nets.actor_critic import Logits, RecurrentLogits, logits_of
 from training.nets.frames import Stacking
@@ -21,7 +21,6 @@ from training.nets.precision import choose_device
 from training.nets.q_network import QNetwork
 from training.run import checkpoint, envs
 from training.run.checkpoint import Checkpoint, CheckpointError
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
@@ -37,7 +36,7 @@ _MORE = ("recurrent", "recurrent_size", "stack_k", "head_width", "bonus_head")
 _READ = ("side_weight", "goal_weight")
 
 
-def lanes(config: RunConfig) -> Lanes:
+def lanes(config: DQNRun) -> Lanes:
     """Return the engines of a run."""
     return envs.lanes_of(config, config.num_envs if config.dqn.runner == "legacy" else 1)
 
@@ -52,14 +51,15 @@ class DQNLearner(TrainerLearner):
 
     Parameters
     ----------
-    config : RunConfig
+    config : DQNRun
     given : Lanes, optional
         What :func:`lanes` returns for it; default new ones.
     """
 
     trainer: DQNTrainer
+    _config: DQNRun
 
-    def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
+    def __init__(self, config: DQNRun, given: Lanes | None = None) -> None:
         super().__init__(config)
         given = given or lanes(config)
         self.engines, self.backend = list(given.engines), given.backend
@@ -113,7 +113,7 @@ class DQNLearner(TrainerLearner):
         """Nothing: there is no thread."""
 
 
-def build(config: RunConfig, engines: list[Engine], on_step: Any = None) -> DQNTrainer:
+def build(config: DQNRun, engines: list[Engine], on_step: Any = None) -> DQNTrainer:
     """Return the trainer as the config asks, with all generators seeded.
 
     Raises
@@ -124,7 +124,7 @@ def build(config: RunConfig, engines: list[Engine], on_step: Any = None) -> DQNT
     return DQNTrainer(engines, config.dqn, seed=config.seed, on_step=on_step, **common(config))
 
 
-def first_parameters(config: RunConfig, engine: Engine) -> dict[str, Any]:
+def first_parameters(config: DQNRun, engine: Engine) -> dict[str, Any]:
     """Return the parameters that ``dqn.warm_start`` names.
 
     Raises
@@ -146,7 +146,7 @@ def first_parameters(config: RunConfig, engine: Engine) -> dict[str, Any]:
     return parameters
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: DQNRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -171,7 +171,7 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     return {**checkpoint.identity_of(run.config.env, engine), **network_of(run.config)}
 
 
-def network_of(config: RunConfig) -> dict[str, Any]:
+def network_of(config: DQNRun) -> dict[str, Any]:
     """Return the trainer and the options that shape its network, as checkpoints have them."""
     usual = DQNConfig()
     values = {name: getattr(config.dqn, name) for name in _SHAPE}
@@ -182,7 +182,7 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     return {"network": network, "trainer": config.trainer}
 
 
-def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> QNetwork:
+def load_net(config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]) -> QNetwork:
     """Return the trained network of a run."""
     net = QNetwork(obs_layout(engine), config.dqn)
     net.load_state_dict(state_dict)
@@ -190,7 +190,7 @@ def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any])
 
 
 def load_logits(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to values of actions."""
     net = load_net(config, engine, state_dict)
@@ -207,7 +207,7 @@ def player_of(net: QNetwork, engine: Engine) -> QNetwork | Stacking:
 
 
 def load_nets(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[QNetwork | Stacking, BatchEngine]]:
     """Return the trained network of a run, and an engine that shows what it sees."""
     return {"policy": (player_of(load_net(config, engine, state_dict), engine), engine)}

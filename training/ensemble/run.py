@@ -6,15 +6,14 @@ from typing import Any
 
 from training.callbacks.of_run import conduct
 from training.ensemble import trainer
+from training.ensemble.options import EnsembleRun
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo import run as native
 from training.ppo.parts import NativeLearner
-from training.run.config import RunConfig
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
 from training.run.learner import common
-from training.run.options import require
 from training.run.session import Outcome
 
 lanes, load_logits, load_nets = native.lanes, native.load_logits, native.load_nets
@@ -28,7 +27,7 @@ def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
 class EnsembleLearner(NativeLearner):
     """:class:`EnsembleTrainer` on the engine of a run: a :class:`training.run.session.Learner`."""
 
-    def build(self, config: RunConfig, on_step: OnStep) -> EnsembleTrainer:
+    def build(self, config: Any, on_step: OnStep) -> EnsembleTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
         return EnsembleTrainer(
             self.engines[0],
@@ -40,7 +39,7 @@ class EnsembleLearner(NativeLearner):
         )
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: EnsembleRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -49,9 +48,6 @@ def check(config: RunConfig, engine: Engine) -> None:
         See :func:`training.ensemble.trainer.check`.
     """
     native.check(config, engine)
-    for name in ("gate", "trackers"):
-        value = getattr(config, name)
-        require(not value, name, value, "empty with trainer='ensemble': it is for one policy")
     trainer.check(config.ppo, config.native, len(config.ensemble.seeds), config.num_envs)
 
 

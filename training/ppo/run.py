@@ -17,10 +17,10 @@ from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.ppo.auxiliary import Auxiliary
+from training.ppo.options import ActorCriticRun
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint, envs, games
 from training.run.checkpoint import Checkpoint
-from training.run.config import RunConfig
 from training.run.determinism import be_deterministic
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
@@ -37,13 +37,13 @@ from training.selfplay.league import League
 _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
-def lanes(config: RunConfig) -> Lanes:
+def lanes(config: ActorCriticRun) -> Lanes:
     """Return the engines of a run, with this rank's share of the lanes."""
     share = config.share_of(Ranks.of_environment().size)
     return envs.lanes_of(share, share.native.env_groups)
 
 
-def follow(config: RunConfig) -> None:
+def follow(config: ActorCriticRun) -> None:
     """Train as one of the ranks of torchrun that are not the first, until that one has done."""
     torch.set_num_threads(torch_threads(config))
     be_deterministic(config.deterministic)
@@ -64,7 +64,7 @@ class NativeLearner(TrainerLearner):
 
     Parameters
     ----------
-    config : RunConfig
+    config : ActorCriticRun
     given : Lanes, optional
         What :func:`lanes` returns for it; default new ones.
     folder : Path, optional
@@ -72,9 +72,10 @@ class NativeLearner(TrainerLearner):
     """
 
     trainer: PPOTrainer
+    _config: ActorCriticRun
 
     def __init__(
-        self, config: RunConfig, given: Lanes | None = None, folder: Path | None = None
+        self, config: ActorCriticRun, given: Lanes | None = None, folder: Path | None = None
     ) -> None:
         super().__init__(config)
         self.ranks = Ranks.of_environment()
@@ -101,7 +102,7 @@ class NativeLearner(TrainerLearner):
         own = self.trainer.rollout.intrinsic
         return None if own is None else own.paid
 
-    def build(self, config: RunConfig, on_step: OnStep) -> PPOTrainer:
+    def build(self, config: ActorCriticRun, on_step: OnStep) -> PPOTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
         return build(config.share_of(self.ranks.size), self.engines, on_step, self.ranks)
 
@@ -241,7 +242,7 @@ def own_share(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(
-    config: RunConfig, engines: list[Any], on_step: Any = None, ranks: Ranks = ALONE
+    config: ActorCriticRun, engines: list[Any], on_step: Any = None, ranks: Ranks = ALONE
 ) -> PPOTrainer:
     """Return the trainer as the config asks, with all generators seeded.
 
@@ -262,7 +263,7 @@ def build(
     )
 
 
-def auxiliary(config: RunConfig, engine: Engine) -> Auxiliary | None:
+def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
     """Return the auxiliary loss that the game offers for ``native.hindsight``; None if it is off.
 
     Raises
@@ -276,7 +277,7 @@ def auxiliary(config: RunConfig, engine: Engine) -> Auxiliary | None:
     return found
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: ActorCriticRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -300,7 +301,7 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     return {**same, "network": network_of(config), "trainer": config.trainer}
 
 
-def network_of(config: RunConfig) -> dict[str, Any]:
+def network_of(config: ActorCriticRun) -> dict[str, Any]:
     """Return the options that shape the network of a run."""
     shape = {name: value for name, value in config.native.to_dict().items() if name in _SHAPE}
     network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
@@ -312,20 +313,22 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     return network
 
 
-def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> ActorCritic:
+def load_net(
+    config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
+) -> ActorCritic:
     """Return the trained network of a run."""
     return policy.load_net(config.ppo, config.native, obs_layout(engine), state_dict)
 
 
 def load_logits(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to logits."""
     return policy.player_of(load_net(config, engine, state_dict))
 
 
 def load_nets(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[ActorCritic, BatchEngine]]:
     """Return the trained network of a run, and an engine that shows what it sees."""
     return {"policy": (load_net(config, engine, state_dict), engine)}

@@ -31,9 +31,9 @@ from training.rllib.module import (
     set_state_of,
     state_of,
 )
+from training.rllib.options import RLlibRun
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
-from training.run.config import RunConfig
 from training.run.decay import decayed
 from training.run.finite import TrainingError, check_loss, check_parameters
 from training.run.folder import RunError
@@ -95,14 +95,14 @@ class RLlibLearner:
 
     Parameters
     ----------
-    config : RunConfig
+    config : RLlibRun
     lanes : Lanes
         Of :func:`training.rllib.run.lanes`.
     """
 
     precision = "fp32"
 
-    def __init__(self, config: RunConfig, lanes: envs.Lanes) -> None:
+    def __init__(self, config: RLlibRun, lanes: envs.Lanes) -> None:
         self._config, self.backend = config, lanes.backend
         self._lane = OneLane(lanes.engines[0])
         self.engines: list[Any] = [self._lane]
@@ -270,7 +270,7 @@ def _nothing_lost() -> Iterator[None]:
         ) from error
 
 
-def start_ray(config: RunConfig) -> None:
+def start_ray(config: RLlibRun) -> None:
     """Join a cluster, or start one on this machine.
 
     Raises
@@ -306,12 +306,12 @@ def _answering(address: str | None) -> None:
         socket.create_connection((host, int(port)), timeout=10.0).close()
 
 
-def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
+def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
     """Return the options of a run as RLlib has them.
 
     Parameters
     ----------
-    config : RunConfig
+    config : RLlibRun
     steps : int
         Decisions before this process; schedules go on from there.
     backend : str
@@ -363,7 +363,7 @@ def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
     )
 
 
-def _hyper_parameters(config: RunConfig, steps: int) -> dict[str, Any]:
+def _hyper_parameters(config: RLlibRun, steps: int) -> dict[str, Any]:
     ppo, learners = config.ppo, max(1, config.rllib.learners)
     lr: Any = ppo.learning_rate
     if ppo.lr_schedule != "constant":

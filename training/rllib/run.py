@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from training.callbacks.of_run import conduct
 from training.ppo import run as native
+from training.rllib.options import RLlibRun
 from training.run import envs
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
@@ -19,7 +19,7 @@ from training.run.session import Outcome
 identity, load_logits, load_nets = native.identity, native.load_logits, native.load_nets
 
 
-def lanes(config: RunConfig) -> Lanes:
+def lanes(config: RLlibRun) -> Lanes:
     """Return a lane to check a run with: those it trains on belong to its env runners."""
     return envs.trial_lanes(config)
 
@@ -32,7 +32,7 @@ def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
     return conduct(run, resume, lambda: RLlibLearner(run.config, lanes), identity)
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: RLlibRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises

@@ -24,6 +24,7 @@ from training.run.options import (
     Truth,
     Whole,
     canonical_json,
+    in_words,
     option,
     require,
 )
@@ -163,7 +164,7 @@ class RunConfig(Options):
             value: Any = self
             for part in only.option.split("."):
                 value = getattr(value, part)
-            allowed = f"{_in_words(only.values)} with trainer={self.trainer!r}{only.why}"
+            allowed = f"{in_words(*only.values)} with trainer={self.trainer!r}{only.why}"
             require(value in only.values, only.option, _plain(value), allowed)
         if self.shaping is not None:
             gamma = self.shaping.gamma
@@ -296,18 +297,6 @@ class RunConfig(Options):
         require(known, "trainer", trainer, "one of " + ", ".join(map(repr, trainers.names())))
         model = trainers.options_of(trainer)
         return super(RunConfig, model).from_mapping(without_others(model, given))
-
-
-def _in_words(values: tuple[Any, ...]) -> str:
-    """Return values of an option as a sentence has them."""
-    words = {None: "null", (): "empty"}
-    said = [
-        "empty"
-        if value == {}
-        else words.get(value, str(value).lower() if value is False else repr(value))
-        for value in values
-    ]
-    return " or ".join(said)
 
 
 def _plain(value: Any) -> Any:

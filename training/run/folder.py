@@ -75,7 +75,7 @@ class RunFolder:
 
     def __init__(self, path: Path, config: RunConfig) -> None:
         self.path = path
-        self.config = config
+        self.config: Any = config  # with the sections of its trainer
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from training.run import trainers
-from training.run.options import Options, require
+from training.run.options import Options, in_words, require
 
 
 def without_others(model: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _require_usual(section: type[Options], given: Options, owner: str, trainer: 
     usual = section()
     for option in section.names():
         value = getattr(usual, option)
-        only = f"{value!r} with trainer={trainer!r}: it belongs to trainer={owner!r}"
+        only = f"{in_words(value)} with trainer={trainer!r}: it belongs to trainer={owner!r}"
         same = getattr(given, option) == value
         require(same, f"{section.SECTION}{option}", getattr(given, option), only)
 

@@ -99,7 +99,7 @@ def layered(
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
         from_file = found_best(
-            *(str(_given(args).get(n, RunConfig.model_fields[n].default)) for n in _WHAT)
+            *(str(_given(args).get(name, RunConfig.usual(name))) for name in _WHAT)
         )
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)

@@ -92,6 +92,20 @@ def refused(allowed: str, **value: object) -> PydanticCustomError:
     return PydanticCustomError("refused", "{allowed}", {"allowed": allowed, **parts})
 
 
+def in_words(*values: object) -> str:
+    """Return values of an option as a sentence has them: null, false and empty as in YAML."""
+    words = {None: "null", False: "false", True: "true", (): "empty"}
+    said = [
+        "empty"
+        if value == {}
+        else words[value]
+        if value in (None, ()) or type(value) is bool
+        else repr(value)
+        for value in values
+    ]
+    return " or ".join(said)
+
+
 # -- values ----------------------------------------------------------------------------------------
 
 
@@ -250,6 +264,11 @@ class Options(BaseModel):
         """Return the options by name."""
         return tuple(cls.model_fields)
 
+    @classmethod
+    def usual(cls, name: str) -> Any:
+        """Return the default of an option."""
+        return cls.model_fields[name].get_default(call_default_factory=True)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain JSON values."""
         plain: dict[str, Any] = json.loads(json.dumps(self.model_dump()))
@@ -339,5 +358,5 @@ def option(default: Any, description: str, allowed: str | None = None, **bounds:
         ``ge``, ``gt``, ``le``, ``lt``, as pydantic has them.
     """
     how: dict[str, Any] = {"default_factory" if callable(default) else "default": default}
-    extra = None if allowed is None else {"allowed": allowed}
+    extra: Any = None if allowed is None else {"allowed": allowed}
     return Field(**how, description=description, json_schema_extra=extra, **bounds)

@@ -24,7 +24,6 @@ from fastenv.env import shown_obs
 from training.callbacks.of_run import conduct
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
@@ -36,6 +35,7 @@ from training.sb3 import policy
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.loop import LoopCallback
+from training.sb3.options import SB3Run
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
 from training.sb3.vec import FollowedVecEnv, LateActionVecEnv, TimedVecEnv
 
@@ -43,7 +43,7 @@ from training.sb3.vec import FollowedVecEnv, LateActionVecEnv, TimedVecEnv
 BLOCK_MASKS_FROM = 1024
 
 
-def lanes(config: RunConfig) -> Lanes:
+def lanes(config: SB3Run) -> Lanes:
     """Return the engine of a run."""
     return envs.lanes_of(config)
 
@@ -58,12 +58,12 @@ class SB3Learner:
 
     Parameters
     ----------
-    config : RunConfig
+    config : SB3Run
     given : Lanes, optional
         What :func:`lanes` returns for it; default new ones.
     """
 
-    def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
+    def __init__(self, config: SB3Run, given: Lanes | None = None) -> None:
         self._config = config
         given = given or lanes(config)
         (engine,) = given.engines
@@ -181,7 +181,7 @@ class SB3Learner:
         self.vec.close()
 
 
-def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
+def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
     """Return MaskablePPO as the config asks, with all generators seeded."""
     ppo = config.ppo
     rate = ppo.learning_rate
@@ -215,7 +215,7 @@ def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
     return model
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: SB3Run, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -236,14 +236,14 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
 
 
 def load_logits(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: SB3Run, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> policy.Logits:
     """Return the trained network of a run as a function from observations to logits."""
     return policy.load_logits(config.ppo, engine, state_dict)
 
 
 def load_nets(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: SB3Run, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[policy.LogitsNet, BatchEngine]]:
     """Return the trained policy network of a run, and an engine that shows what it sees."""
     return {"policy": (policy.LogitsNet(policy.load_net(config.ppo, engine, state_dict)), engine)}

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.apps.skullking.hier import options
+from training.apps.skullking.hier.options import HierRun
 from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.hindsight.decode import decoding
 from training.apps.skullking.pair import Pair
@@ -26,7 +27,6 @@ from training.ppo import run as native
 from training.run import checkpoint, envs, sizes
 from training.run.backend import ChosenBackend
 from training.run.checkpoint import Checkpoint
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes, make_engine
 from training.run.finite import check_parameters
@@ -38,7 +38,7 @@ from training.run.session import Outcome, Snapshot
 GATE_LANES = 256
 
 
-def lanes(config: RunConfig) -> Lanes:
+def lanes(config: HierRun) -> Lanes:
     """Return a lane to check a run with: what it trains on are lanes of other options."""
     return envs.trial_lanes(config)
 
@@ -55,12 +55,12 @@ class HierLearner:
 
     Parameters
     ----------
-    config : RunConfig
+    config : HierRun
     certificates : Path
         Folder for those of its gate.
     """
 
-    def __init__(self, config: RunConfig, certificates: Path) -> None:
+    def __init__(self, config: HierRun, certificates: Path) -> None:
         self._config, self._certificates = config, certificates
         self._loop: Loop | None = None
         self.trainer = HierTrainer(config, self._step)
@@ -212,7 +212,7 @@ class HierLearner:
         self.trainer.close()
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: HierRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -250,14 +250,14 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
 
 
 def load_logits(
-    config: RunConfig, engine: BatchEngine, parameters: Mapping[str, Any]
+    config: HierRun, engine: BatchEngine, parameters: Mapping[str, Any]
 ) -> Logits | RecurrentLogits:
     """Return the trained Worker as a function from observations to logits."""
     run = options.policy_run(config, "worker")
     return native.load_logits(run, engine, parameters["worker"])
 
 
-def load_pair(config: RunConfig, cards: Logits, parameters: Mapping[str, Any]) -> Pair:
+def load_pair(config: HierRun, cards: Logits, parameters: Mapping[str, Any]) -> Pair:
     """Return the trained pair; ``cards`` is what :func:`load_logits` has returned."""
     run, observer = options.policy_run(config, "manager"), manager_observer(config.env_options)
     net = native.load_net(run, observer, parameters["manager"])
@@ -268,7 +268,7 @@ def load_pair(config: RunConfig, cards: Logits, parameters: Mapping[str, Any]) -
 
 
 def load_nets(
-    config: RunConfig, engine: BatchEngine, parameters: Mapping[str, Any]
+    config: HierRun, engine: BatchEngine, parameters: Mapping[str, Any]
 ) -> dict[str, tuple[ActorCritic, BatchEngine]]:
     """Return both networks, and an engine that shows what each sees."""
     observers = {"worker": engine, "manager": manager_observer(config.env_options)}

@@ -10,6 +10,7 @@ import fastenv
 from fastenv import BatchEngine
 from training.apps.skullking.hier import options
 from training.apps.skullking.hier.alternation import AdaptiveEpochs, next_policy
+from training.apps.skullking.hier.options import HierRun
 from training.apps.skullking.lane_goals import GoalLanes
 from training.apps.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards
 from training.apps.skullking.partner import Partner
@@ -19,7 +20,6 @@ from training.apps.skullking.whole_games import manager_observer
 from training.ppo import run as native
 from training.ppo.parts import PPOTrainer
 from training.run import envs
-from training.run.config import RunConfig
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes, make_engine, stream_seed
 
@@ -31,7 +31,7 @@ class HierTrainer:
 
     Parameters
     ----------
-    config : RunConfig
+    config : HierRun
     on_step : callable, optional
         Called after each step of an engine (of the Worker, or the :class:`ManagerEnv`); see
         :data:`training.run.engine.OnStep`.
@@ -57,7 +57,7 @@ class HierTrainer:
         Options that it cannot follow; see :func:`training.apps.skullking.hier.options.check`.
     """
 
-    def __init__(self, config: RunConfig, on_step: OnStep | None = None) -> None:
+    def __init__(self, config: HierRun, on_step: OnStep | None = None) -> None:
         options.check(config)
         self.config, self._hier = config, config.hier
         self._on_step = on_step

@@ -16,10 +16,9 @@ from training.apps.skullking.hindsight.samples import ManagerSource, Source, Wor
 from training.apps.skullking.rules import rules_of
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic
-from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.options import ActorCriticRun, NativeConfig, PPOConfig
 from training.ppo.parts import Rollout
 from training.run import envs
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import require
 
@@ -101,7 +100,7 @@ class Hindsight:
         self._generator.set_state(saved["generator"])
 
 
-def of_run(config: RunConfig, engine: Engine) -> Hindsight:
+def of_run(config: ActorCriticRun, engine: Engine) -> Hindsight:
     """Return the auxiliary loss of a run that asks for one.
 
     Raises
