@@ -65,7 +65,8 @@ def follow(args: argparse.Namespace) -> int:
         from training.ppo import run
         from training.ppo.options import NativeRun
 
-        assert isinstance(config, NativeRun)  # no other trainer has ranks
+        if not isinstance(config, NativeRun):  # no other has ranks; the first one says so
+            return 2
         run.follow(config)
     except (FastEnvError, ImportError, OSError):
         return 2
