@@ -1,7 +1,8 @@
 """Training, evaluation and measurement: consumers of fastenv through its public API only.
 
-The modules here are commands: each parses, calls and prints, and ``python -m training`` lists them.
-What they call lies in the packages; ``docs/design.md`` says what is where and who imports whom.
+But for ``composition`` the modules here are commands: each parses, calls and prints, and
+``python -m training`` lists them. What they call lies in the packages; ``docs/design.md`` says what
+is where and who imports whom.
 """
 
 from __future__ import annotations

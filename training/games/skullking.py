@@ -21,7 +21,6 @@ CONFIGS = {
     "SkullKingAbility-v0": "main.yaml",  # the same task, with more to decide
 }
 
-# Presets: docs/skullking.md, 11 and 12.
 # Knobs that change during training, from the given step on (docs/skullking.md, 11.2, 11.3).
 PHASE_CURRICULUM = [[0, ["late"]], [1_000_000, ["mid", "late"]], [2_000_000, []]]
 OPPONENT_CURRICULUM = [
@@ -45,6 +44,7 @@ ABILITY_CURRICULUM = {
 
 _LAYERED = {"n_steps": 1024, "batch_size": 16_384, "gamma": 0.99, "gae_lambda": 0.95}
 
+# docs/skullking.md, 11 and 12.
 PRESETS: dict[str, dict[str, Any]] = {
     "flat": {
         "env": "SkullKingFlat-v0",
