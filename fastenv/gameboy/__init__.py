@@ -26,7 +26,8 @@ from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixel
 from fastenv.gameboy.render import render
 from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, TAIL_OF_LANE
 from fastenv.gameboy.steering import ButtonSteering
-from fastenv.gameboy.validate import validate_lanes, validate_rows
+from fastenv.gameboy.validate import validate_lanes
+from fastenv.gameboy.validate_machine import validate_rows
 
 __all__ = ["GameBoyConfig", "GameBoyGame", "make_game", "random_options"]
 

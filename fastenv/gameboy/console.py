@@ -10,7 +10,7 @@ from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import shared_record
 from fastenv.gameboy.tables import HEIGHT, WIDTH
-from fastenv.gameboy.validate import validate_rows
+from fastenv.gameboy.validate_machine import validate_rows
 
 
 class Console:

@@ -23,7 +23,7 @@ from fastenv.gameboy.reference.render import render_line
 from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import HEIGHT, WIDTH
-from fastenv.gameboy.validate import validate_rows
+from fastenv.gameboy.validate_machine import validate_rows
 
 Array = npt.NDArray[Any]
 POWER_UP = "power_up"
