@@ -11,7 +11,6 @@ Between a Python side and a compiled side a row is packed or unpacked once a ste
 from __future__ import annotations
 
 import ctypes
-import importlib
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
@@ -553,7 +552,9 @@ def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:
     """
     compiled: Compiled = functions
     if not isinstance(functions, Compiled):  # the capsule of a core
-        compiled = Compiled(**importlib.import_module("fastenv._batch").read_table(functions))
+        from fastenv import _batch
+
+        compiled = Compiled(**_batch.read_table(functions))
     compiled.check(game.spec, game.shared.dtype.itemsize)
     for name in needed:
         if not getattr(compiled, name):
@@ -595,8 +596,9 @@ def make_path(
     kernels = _kernels(game) if backend.use_numba else None
     _check_derive(game, core, *([] if kernels is None else [kernels]))
     memory = (batch.states, batch.knobs, batch.derived, batch.shared)
-    module = importlib.import_module("fastenv._batch")
-    loop = module.BatchLoop(game.spec, core, kernels, *memory, num_threads)
+    from fastenv import _batch
+
+    loop = _batch.BatchLoop(game.spec, core, kernels, *memory, num_threads)
     core_lanes = CoreLanes(game, batch, loop)
     if kernels is None:
         return Composed(core_lanes, PythonEncoder(game, core_lanes, out), out)
