@@ -17,7 +17,6 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 
 from fastenv._version import __version__
@@ -25,6 +24,7 @@ from fastenv.errors import ConfigError, FileError
 from fastenv.gameboy.cartridge import UnsupportedCartridgeError, load_cartridge
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import power_up_row
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import FRAME
 
 FRAMES = 3600  # a minute of the machine's time: some suites of many parts need most of it
@@ -95,7 +95,7 @@ def read_expected(path: Path | None) -> list[str]:
     ConfigError
         If it cannot be read.
     """
-    file = resources.files("fastenv.gameboy") / "acceptance.txt" if path is None else path
+    file = shipped("acceptance.txt") if path is None else path
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -15,7 +15,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from fastenv.errors import FastEnvError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge
 from fastenv.gameboy.compare import PyBoyTwin, bare_row
 from fastenv.gameboy.console import Console
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import Key
 
 ROMS = ("busy", "poll", "halt", "lantern_walk", "heavy")
@@ -160,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse.parse_args(argv)
     if args.windows < 1 or not args.seconds > 0:
         parse.error("--windows must be at least 1, --seconds above 0")
-    folder = Path(str(resources.files("fastenv.gameboy") / "roms"))
+    folder = Path(str(shipped("roms")))
     for rom in args.roms or [folder / f"{name}.gb" for name in ROMS]:
         for way in args.ways:
             try:

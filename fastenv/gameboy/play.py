@@ -15,7 +15,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +24,7 @@ from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError, F
 from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.render import text_of
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import CLOCK, FRAME, HEIGHT, WIDTH, Key
 from fastenv.startup import take_interrupts
 
@@ -228,9 +228,9 @@ class Window:
 
 def start(rom: Path | None) -> tuple[Machine, str]:
     """Return a machine with a ROM, by default Lantern Walk, at power-up; and the ROM's title."""
-    shipped = resources.files("fastenv.gameboy") / "roms" / "lantern_walk.gb"
+    ours = shipped("roms", "lantern_walk.gb")
     try:
-        cartridge = load_cartridge(rom or Path(str(shipped)))
+        cartridge = load_cartridge(rom or Path(str(ours)))
     except FileError as error:
         raise ConfigError(f"rom: {error}") from None
     try:
