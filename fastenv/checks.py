@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError, StateError, show, show_reason
-from fastenv.game import NOTHING, Game, GameSpec
+from fastenv.game import Game
+from fastenv.spec import NOTHING, GameSpec
 
 Array = npt.NDArray[Any]
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.game import GameSpec
-from fastenv.paths import Buffers, Composed, Fused, clear
+from fastenv.memory import Buffers, clear
+from fastenv.paths import Composed, Fused
+from fastenv.spec import GameSpec
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]

@@ -11,7 +11,6 @@ Between a Python side and a compiled side a row is packed or unpacked once a ste
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from fastenv.backend import Backend
 from fastenv.errors import ConfigError
 from fastenv.game import Compiled, Game
+from fastenv.memory import Batch, Buffers, clear
 from fastenv.notice import compile_notice
 from fastenv.rng import Rng
 
@@ -32,38 +32,6 @@ def chosen(flags: Array) -> list[int]:
     """Return the lanes whose flag is set."""
     lanes: list[int] = np.flatnonzero(flags).tolist()
     return lanes
-
-
-@dataclass
-class Batch:
-    """The memory of a batch: one row a lane, and what belongs to it."""
-
-    states: Array
-    knobs: Array
-    derived: Array | None
-    shared: Array
-
-
-@dataclass
-class Buffers:
-    """Destinations of a step, one row a lane; see :class:`fastenv.engine.BatchEngine`.
-
-    ``info``, ``final_info`` and ``terms`` are structured, of the wanted columns.
-    """
-
-    obs: Array
-    mask: Array
-    reward: Array
-    terms: Array
-    terminated: Array
-    truncated: Array
-    tau: Array
-    info: Array
-    final_info: Array
-    final_obs: Array
-    ep_return: Array
-    ep_length: Array
-    ep_frames: Array
 
 
 class PythonLanes:
@@ -537,12 +505,6 @@ class Fused:
         self.reset, self.pack, self.load = loop.reset, loop.complete, loop.derive
         self.first_illegal, self.needs_action = loop.first_illegal, lanes.needs_action
         self.bot_actions, self.completes = bots, loop.completes
-
-
-def clear(array: Array) -> None:
-    """Set all bytes to 0, of a structured array too, which may have no fields."""
-    if array.dtype.itemsize:
-        array.view(np.uint8).fill(0)
 
 
 def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:

@@ -14,7 +14,6 @@ from gymnasium.vector.utils import batch_space
 
 from fastenv import checks
 from fastenv.backend import Backend
-from fastenv.engine import aligned
 from fastenv.env import (
     as_game,
     check_info_mode,
@@ -26,6 +25,7 @@ from fastenv.env import (
 )
 from fastenv.errors import ConfigError, ResetNeededError, show
 from fastenv.game import Game
+from fastenv.memory import aligned
 
 Array = npt.NDArray[Any]
 Infos = dict[str, Any]

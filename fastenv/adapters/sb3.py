@@ -12,7 +12,7 @@ from gymnasium import spaces
 
 from fastenv import checks
 from fastenv.backend import Backend
-from fastenv.engine import BatchEngine, aligned
+from fastenv.engine import BatchEngine
 from fastenv.env import (
     FastEnv,
     check_render_mode,
@@ -22,6 +22,7 @@ from fastenv.env import (
     shown_obs,
 )
 from fastenv.errors import InvalidActionError, ResetNeededError, show
+from fastenv.memory import aligned
 from fastenv.registry import make_game
 
 try:
