@@ -18,8 +18,8 @@ from fastenv.backend import Backend, resolve
 from fastenv.errors import ConfigError, StateError, show
 from fastenv.game import Game
 from fastenv.memory import Batch, Buffers, aligned
-from fastenv.one_seat import OneSeat
 from fastenv.paths import Composed, Fused, make_path
+from fastenv.single_agent import SingleAgentPath
 
 Array = npt.NDArray[Any]
 
@@ -101,9 +101,9 @@ class BatchState:
         batch = Batch(self._states, self._knobs, self._derived, self._shared)
         seats = self._out if self.opponent is None else self._allocate(spec.num_agents)
         inner = make_path(game, self._backend, batch, self.num_threads, seats)
-        path: Composed | Fused | OneSeat = inner
+        path: Composed | Fused | SingleAgentPath = inner
         if self.opponent is not None:
-            path = OneSeat(spec, inner, seats, self._out, game.bot(self.opponent))
+            path = SingleAgentPath(spec, inner, seats, self._out, game.bot(self.opponent))
         self._path = path
         out = self._out
         self._step_lane = partial(path.step, self._actions, self._all, False, out.obs, out.mask)
@@ -295,14 +295,14 @@ class BatchState:
         ndarray of int32, shape (n,), or None
             A copy; None without an ``opponent``.
         """
-        return self._path.decisions.copy() if isinstance(self._path, OneSeat) else None
+        return self._path.decisions.copy() if isinstance(self._path, SingleAgentPath) else None
 
     def set_decisions(self, decisions: Array | None) -> None:
         """Put back what :meth:`get_decisions` returned, behind :meth:`set_states`."""
         if decisions is not None:
             shape, dtype = (self.num_envs,), np.dtype(np.int32)
             decisions = checks.check_array("decisions", decisions, shape, dtype)
-        if isinstance(self._path, OneSeat) and decisions is not None:
+        if isinstance(self._path, SingleAgentPath) and decisions is not None:
             self._path.decisions[:] = decisions
 
     def lanes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.intp]:

@@ -106,7 +106,7 @@ def engine_for(
     return BatchEngine(game, num_envs, chosen, num_threads, info_columns, opponent)
 
 
-def one_seat(game: Game, opponent: str | None) -> str | None:
+def opponent_of(game: Game, opponent: str | None) -> str | None:
     """Return who plays the other agents of a game that is to be shown as one with one agent.
 
     Raises
@@ -289,7 +289,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         self.render_mode = check_render_mode(configured, render_mode)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
-        opponent = one_seat(configured, opponent)
+        opponent = opponent_of(configured, opponent)
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, 1, *flags, 1, columns, opponent)
         self.observation_space = observation_space(configured)

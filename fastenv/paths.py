@@ -21,7 +21,7 @@ from fastenv.backend import Backend
 from fastenv.errors import ConfigError
 from fastenv.game import Compiled, Game
 from fastenv.memory import Batch, Buffers, clear
-from fastenv.notice import compile_notice
+from fastenv.numba_cache import compile_notice
 from fastenv.rng import Rng
 
 Array = npt.NDArray[Any]

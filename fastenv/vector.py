@@ -20,7 +20,7 @@ from fastenv.env import (
     check_render_mode,
     engine_for,
     observation_space,
-    one_seat,
+    opponent_of,
     shown_obs,
 )
 from fastenv.errors import ConfigError, ResetNeededError, show
@@ -175,7 +175,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         if not isinstance(agents, str) or agents not in ("one", "all"):
             raise ConfigError(f"agents={show(agents)}: must be one of 'one', 'all'")
         if agents == "one":
-            opponent = one_seat(configured, opponent)
+            opponent = opponent_of(configured, opponent)
         elif opponent is not None:
             raise ConfigError(f"opponent={show(opponent)}: nobody is left with agents='all'")
         flags = (backend, use_numba, use_cython)

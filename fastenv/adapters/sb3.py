@@ -18,7 +18,7 @@ from fastenv.env import (
     check_render_mode,
     engine_for,
     observation_space,
-    one_seat,
+    opponent_of,
     shown_obs,
 )
 from fastenv.errors import InvalidActionError, ResetNeededError, show
@@ -355,7 +355,7 @@ def make_sb3_vec_env(
         venv = DummyVecEnv([one] * num_envs)
     else:
         game = make_game(env_id, **config)
-        seat = one_seat(game, opponent)
+        seat = opponent_of(game, opponent)
         engine = engine_for(game, num_envs, backend, None, None, num_threads, opponent=seat)
         venv = BatchVecEnv(engine, **(vec_env_kwargs or {}))
     if seed is not None:
