@@ -22,7 +22,7 @@ from fastenv.gameboy.config import (
     SEEDED,
     GameBoyConfig,
 )
-from fastenv.gameboy.goals import GoalTemplate, goal_of
+from fastenv.gameboy.goal_template import GoalTemplate, goal_of
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
 from fastenv.gameboy.reference import Machine

@@ -1,6 +1,6 @@
 """Measure frames per CPU second of one machine, beside PyBoy in turns.
 
-``python -m fastenv.gameboy.bench`` runs the ROMs of the package, or those named, in three ways:
+``python -m tools.gameboy.bench`` runs the ROMs of the package, or those named, in three ways:
 ``skip`` draws nothing, ``draw`` every frame, ``step`` presses a key for 8 frames of 24 and draws
 the last. Each figure is the median of ``--windows`` windows, in which both emulators take turns, so
 that a busy machine slows both; without PyBoy, ours is measured alone. It prints one line of JSON
@@ -20,10 +20,10 @@ from typing import Any
 
 from fastenv.errors import FastEnvError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge
-from fastenv.gameboy.compare import PyBoyTwin, bare_row
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import Key
+from tools.gameboy.compare import PyBoyTwin, bare_row
 
 ROMS = ("busy", "poll", "halt", "lantern_walk", "heavy")
 WAYS = ("skip", "draw", "step")
@@ -149,7 +149,7 @@ def _pyboy(cartridge: Cartridge) -> Theirs | None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = argparse.ArgumentParser(
-        prog="python -m fastenv.gameboy.bench",
+        prog="python -m tools.gameboy.bench",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
