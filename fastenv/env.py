@@ -426,15 +426,22 @@ class FastEnv(gymnasium.Env[Any, int]):
         self._running = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs; bound buffers are bound anew."""
-        names = "metadata render_mode info_mode observation_space action_space engine spec"
-        inner = "_np_random _np_random_seed _running _seeded"
-        return {name: getattr(self, name) for name in (*names.split(), *inner.split())}
+        """Return the attributes, those that a user has set too; bound ones are bound anew."""
+        return {name: value for name, value in vars(self).items() if name not in _BOUND}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Go on where the original stood."""
         self.__dict__.update(state)
         self._adopt(self.engine)
+
+
+# What `FastEnv._adopt` binds to the memory of its engine.
+_BOUND = frozenset(
+    {
+        *("backend", "_advance", "_num_actions", "_encode", "_raise_illegal", "_obs", "_observe"),
+        *("_mask", "_reward", "_terminated", "_truncated", "_build_info", "_wants_info"),
+    }
+)
 
 
 def as_int(action: Any, who: str = "") -> int:
