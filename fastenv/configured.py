@@ -40,7 +40,7 @@ class ConfiguredGame(Game):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild from the config."""
-        return type(self), (self.config,), self.kept()
+        return type(self), (self.config,), self.pickled_attributes()
 
     def reset(self, game: Any, knobs: np.void, seed: int | None) -> None:
         """Start an episode; the knobs are for games that have some."""

@@ -85,8 +85,8 @@ class BatchEngine(BatchState):
         Current observation, structured if the game's is; with automatic reset already that of the
         new episode.
     mask : ndarray of uint8, shape (n, A)
-        Legal actions; all ones in lanes whose episode is over. An agent that need not act has
-        action 0 alone, and what it sends is ignored.
+        Legal actions; all ones in lanes whose episode is over. For an agent that does
+        not act now only action 0 is legal, and the action it sends is ignored.
     reward : ndarray, shape (n,)
         Of the last step, in the game's reward dtype (float32 unless it says otherwise).
     terminated, truncated : ndarray of uint8, shape (n,)
@@ -191,7 +191,7 @@ class BatchEngine(BatchState):
         ----------
         actions : ndarray of integers, shape (n,), or (n, K)
             One action a lane and agent, ``0 <= action < num_actions``; entries of lanes that are
-            not selected, and of agents that need not act, are ignored.
+            not selected, and of agents that do not act now, are ignored.
         obs_out, mask_out : ndarray, optional
             Where to write the next observation and mask instead of ``obs`` and ``mask``: same
             shape and dtype, C-contiguous and writeable.

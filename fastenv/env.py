@@ -107,12 +107,12 @@ def engine_for(
 
 
 def opponent_of(game: Game, opponent: str | None) -> str | None:
-    """Return who plays the other agents of a game that is to be shown as one with one agent.
+    """Return the scripted player of all agents but the first, for a view that shows one agent.
 
     Raises
     ------
     ConfigError
-        If there are others and nobody was named.
+        If the game has several agents and no player is named.
     """
     if game.spec.num_agents > 1 and opponent is None:
         opponent = game.spec.opponent

@@ -40,12 +40,12 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, kw_only=True)
 class Seats:
-    """How a game says whose turn it is and what each seat is paid, if all are played from outside.
+    """Whose turn it is and how each seat scores, in a game whose seats are all played from outside.
 
     Parameters
     ----------
     outside : tuple of int
-        The seats that are ever asked.
+        The seats that take decisions.
     actor : str
         The info column with the seat whose decision is due.
     scores : str
@@ -104,7 +104,7 @@ class Reference(ABC):
         ----------
         row : object with the buffer protocol
         game : object, optional
-            One that this method has returned and nobody looks at any more: it may be filled again.
+            One that this method has returned and that is no longer used: it may be filled again.
         """
         return self.unpack(row)
 
@@ -237,10 +237,10 @@ class Game(Reference):
         ConfigError
             Naming the field that cannot be what it is.
         """
-        return self.taken(copy.copy(self), shared, trusted)
+        return self.accept_shared(copy.copy(self), shared, trusted)
 
-    def taken(self, made: AnyGame, shared: Array, trusted: bool) -> AnyGame:
-        """Return a game like this one, made for a record, if that is its own; see `with_shared`."""
+    def accept_shared(self, made: AnyGame, shared: Array, trusted: bool) -> AnyGame:
+        """Return a game made for a shared record, if that is what it is for; see `with_shared`."""
         made.env_id = self.env_id
         changed = first_difference(made.shared, shared)
         if changed is not None and not trusted:
@@ -255,7 +255,7 @@ class Game(Reference):
         self.shared, self.keeps_shared = shared.copy(), True
         self.shared.flags.writeable = False
 
-    def kept(self) -> dict[str, Any]:
+    def pickled_attributes(self) -> dict[str, Any]:
         """Return the attributes that a pickle needs beside what the game is made from."""
         kept: dict[str, Any] = {"env_id": self.env_id}
         if self.keeps_shared:

@@ -28,7 +28,7 @@ def aligned(shape: int | tuple[int, ...], dtype: npt.DTypeLike) -> Array:
     except (MemoryError, ValueError, OverflowError) as error:
         raise ConfigError(
             f"num_envs={show(shape[0])}: must be fewer: {show(size >> 20)} MiB for one of the "
-            "buffers cannot be had here"
+            "buffers cannot be allocated here"
         ) from error
     start = -block.ctypes.data % 64
     return block[start : start + size].view(dtype).reshape(shape)

@@ -47,7 +47,7 @@ def _report_no_cache(error: Exception) -> None:
 
 
 def cached_cfunc(*signature: Any, **options: Any) -> Callable[[Any], Any]:
-    """Return ``numba.cfunc(*signature, **options)`` with a cache, or without where none can be had.
+    """Return ``numba.cfunc(*signature, **options)``, cached where a cache can be used.
 
     A file of the cache that is damaged is written again.
     """
@@ -75,7 +75,7 @@ def cached_cfunc(*signature: Any, **options: Any) -> Callable[[Any], Any]:
 
 
 def cached_njit(**options: Any) -> Callable[[Any], Any]:
-    """Return ``numba.njit(**options)`` with a cache, or without where none can be had.
+    """Return ``numba.njit(**options)``, cached where a cache can be used.
 
     A file of the cache that is damaged is written again. Functions are compiled when they are first
     called, as ever, so the cache is read and written then.

@@ -28,14 +28,14 @@ Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
 
 
-def chosen(flags: Array) -> list[int]:
+def selected_lanes(flags: Array) -> list[int]:
     """Return the lanes whose flag is set."""
     lanes: list[int] = np.flatnonzero(flags).tolist()
     return lanes
 
 
 class PythonLanes:
-    """Reference objects are the state; rows are written when somebody wants to read them."""
+    """Reference objects are the state; rows are written when they are to be read."""
 
     def __init__(self, game: Game, batch: Batch) -> None:
         self.game, self.states, self.knobs = game, batch.states, batch.knobs
@@ -51,7 +51,7 @@ class PythonLanes:
 
     def reset(self, select: Select, seeds: Array | None) -> None:
         """Start an episode in each selected lane."""
-        for i in chosen(select):
+        for i in selected_lanes(select):
             seed = None if seeds is None else int(seeds[i])
             self.game.reset(self.games[i], self.knobs[i], seed)
             self._moved(i)
@@ -72,7 +72,7 @@ class PythonLanes:
     def first_illegal(self, actions: Array, select: Select) -> int:
         """Return lane * K + agent of the first illegal action, or -1; see ``BatchLoop``."""
         agents = self.game.spec.num_agents
-        for i in chosen(select):
+        for i in selected_lanes(select):
             if self.done[i]:
                 continue
             self.game.action_mask(self.games[i], self._mask)
@@ -89,7 +89,7 @@ class PythonLanes:
 
     def pack(self, select: Select) -> None:
         """Bring the selected rows up to date."""
-        for i in chosen(select):
+        for i in selected_lanes(select):
             if self.stale[i]:
                 self._rows[i][:] = self.game.pack(self.games[i])
                 self.stale[i], self.seen[i] = 0, 1
@@ -101,7 +101,7 @@ class PythonLanes:
 
     def load(self, select: Select) -> None:
         """Take over the selected rows, which were written from outside."""
-        for i in chosen(select):
+        for i in selected_lanes(select):
             self.games[i] = self.game.unpack(self.states[i])
             self._moved(i)
             self.stale[i], self.seen[i] = 0, 1
@@ -110,7 +110,7 @@ class PythonLanes:
         """Return the game of lane ``i``."""
         return self.games[i]
 
-    whole = lane
+    full_game = lane
 
     def count(self, i: int, reward: Any) -> None:
         """Add a decision and its reward to the sums of the episode."""
@@ -193,7 +193,7 @@ class CoreLanes:
             self._shown = i
         return self._game
 
-    def whole(self, i: int) -> Any:
+    def full_game(self, i: int) -> Any:
         """Return the game of lane ``i``, a copy."""
         return self.game.unpack(self.states[i])
 
@@ -231,7 +231,7 @@ class PythonEncoder:
         self._nothing = np.zeros(spec.agents(), out.terms.dtype)[()]
         self._several = spec.num_agents > 1
         self._no_mask = np.zeros_like(out.mask)
-        self.aim(out.obs, out.mask)
+        self.set_targets(out.obs, out.mask)
 
     def reward(self, i: int) -> None:
         """Write reward and terms of the step just taken, and count it."""
@@ -248,7 +248,7 @@ class PythonEncoder:
             out.terms[i] = tuple([terms[k] for k in self._terms])
         self.lanes.count(i, out.reward[i].tolist())
 
-    def aim(self, obs: Array, mask: Array) -> None:
+    def set_targets(self, obs: Array, mask: Array) -> None:
         """Set where :meth:`observe` writes from now on."""
         self._obs, self._mask = obs, mask
 
@@ -273,11 +273,11 @@ class PythonEncoder:
     ) -> None:
         """Write a scripted player's action in the selected lanes; see ``BatchLoop``."""
         drawn = Rng()
-        for i in chosen(select):
+        for i in selected_lanes(select):
             words = self.lanes.bot_rng(i) if rng is None else rng[i]
             drawn.state = words.tolist()
             seen = (obs[i, agent], mask[i, agent]) if self._several else (obs[i], mask[i])
-            out[i] = self.game.bot_action(self.lanes.whole(i), params[0], agent, *seen, drawn)
+            out[i] = self.game.bot_action(self.lanes.full_game(i), params[0], agent, *seen, drawn)
             words[:] = drawn.state
             if rng is None:
                 self.lanes.set_bot_rng(i, words)
@@ -333,7 +333,7 @@ class KernelEncoder:
         self._reward_of: Any = all_of if several else one
         self._sums, self._lengths = _sums(game, batch)
 
-    def aim(self, obs: Array, mask: Array) -> None:
+    def set_targets(self, obs: Array, mask: Array) -> None:
         """Set where :meth:`observe` writes from now on."""
         if obs is self._aimed[0] and mask is self._aimed[1]:
             return
@@ -396,7 +396,7 @@ class KernelEncoder:
             return
         agents = self.game.spec.num_agents
         sizes = obs[:1].nbytes // agents, mask[:1].nbytes // agents
-        for i in chosen(select):
+        for i in selected_lanes(select):
             words = self.lanes.bot_rng(i) if rng is None else rng[i]
             place = i * agents + agent
             out[i] = self._bot(
@@ -462,9 +462,9 @@ class Composed:
         for column in (out.reward, out.terminated, out.truncated):
             column.fill(0)
         clear(out.terms)
-        encoder.aim(obs, mask)
+        encoder.set_targets(obs, mask)
         begun, given = [], actions.tolist()
-        for i in chosen(select):
+        for i in selected_lanes(select):
             lanes.step_lane(i, given[i])
             encoder.reward(i)
             if self._has_tau:
@@ -491,8 +491,8 @@ class Composed:
 
     def observe(self, select: Select, obs: Array, mask: Array) -> None:
         """Write observation, mask and info of the selected lanes."""
-        self.encoder.aim(obs, mask)
-        for i in chosen(select):
+        self.encoder.set_targets(obs, mask)
+        for i in selected_lanes(select):
             self.encoder.observe(i)
             self.lanes.forget()
 

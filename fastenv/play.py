@@ -67,7 +67,7 @@ def written_over(text: str, keys: Keys | None) -> str:
 
 
 def steer(steering: Steering, keys: Keys) -> int | None:
-    """Return the action that somebody steers to, or None to leave."""
+    """Return the action chosen by keys, or None to leave."""
     due = time.monotonic() + steering.frame_time
     while True:
         print(written_over(f"{steering.text()}\n\n{steering.keys}", keys), flush=True)

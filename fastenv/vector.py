@@ -177,7 +177,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         if agents == "one":
             opponent = opponent_of(configured, opponent)
         elif opponent is not None:
-            raise ConfigError(f"opponent={show(opponent)}: nobody is left with agents='all'")
+            raise ConfigError(f"opponent={show(opponent)}: with agents='all' there is none")
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, num_envs, *flags, num_threads, columns, opponent)
         self.engine = engine

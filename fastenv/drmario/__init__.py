@@ -96,7 +96,7 @@ class DrMarioGame(ConfiguredGame):
     def with_shared(self, shared: Array, trusted: bool = False) -> DrMarioGame:
         """Return the game with other rules, as far as `DrMarioConfig.with_rules` takes them."""
         config = self.config.with_rules(shared["rules"][0])
-        return self.taken(DrMarioGame(config), shared, trusted)
+        return self.accept_shared(DrMarioGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 

@@ -91,7 +91,7 @@ class GameBoyGame(ConfiguredGame):
             record = made.shared.copy()
             record["starts"] = starts
             made.keep_shared(record)
-        return self.taken(made, shared, trusted)
+        return self.accept_shared(made, shared, trusted)
 
     def _check_starts(self, starts: Array) -> None:
         """Refuse start states that no machine can be in; of their frames every byte is possible."""

@@ -31,7 +31,7 @@ BUTTONS = ("A", "B", "UP", "DOWN", "LEFT", "RIGHT", "UP", "DOWN", "LEFT", "RIGHT
 
 
 class Player:
-    """A console at power-up, and whoever presses its buttons.
+    """A console at power-up, played by a solver or with random buttons.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class Machine(Protocol):
 
 
 class Screen(Protocol):
-    """Where somebody looks and presses keys."""
+    """What shows the picture and reads the keys: a terminal or a window."""
 
     def keys(self) -> int | None:
         """Return the pressed keys, bits of :class:`Key`; ``None`` to leave."""
@@ -72,7 +72,7 @@ class Screen(Protocol):
 
 
 def run(machine: Machine, screen: Screen, frame_time: float = FRAME_TIME) -> int:
-    """Play until somebody leaves; return the number of frames.
+    """Play until the player leaves; return the number of frames.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def start(rom: Path | None) -> tuple[Machine, str]:
 
 
 def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
-    """Play a ROM until somebody leaves; return 0.
+    """Play a ROM until the player leaves; return 0.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
     ConfigError
         If the scale is out of range, the file is no ROM, or there is no terminal.
     BackendUnavailableError
-        If the window or the terminal cannot be had.
+        If the window or the terminal cannot be opened.
     """
     if not 1 <= scale <= 10:
         raise ConfigError(f"--scale {scale}: must be 1 to 10")

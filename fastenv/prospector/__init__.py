@@ -79,7 +79,7 @@ class ProspectorGame(ConfiguredGame):
     def with_shared(self, shared: Array, trusted: bool = False) -> ProspectorGame:
         """Return the game with another ``time_max``; constants are constant."""
         config = ProspectorConfig(time_max=float(shared["rules"]["time_max"][0]))
-        return self.taken(ProspectorGame(config), shared, trusted)
+        return self.accept_shared(ProspectorGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 

@@ -86,7 +86,7 @@ class SkullKingGame(ConfiguredGame):
     def with_shared(self, shared: Array, trusted: bool = False) -> SkullKingGame:
         """Return the game with other rules, as far as `SkullKingConfig.with_rules` takes them."""
         config = self.config.with_rules(shared["rules"][0])
-        return self.taken(SkullKingGame(config), shared, trusted)
+        return self.accept_shared(SkullKingGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 

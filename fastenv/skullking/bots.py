@@ -219,7 +219,7 @@ def choose_change(kind: int, view: View, rng: Rng) -> int:
 
 
 class Table(Protocol):
-    """What a bot in the agent's seat asks the game: who has to decide what, and what it knows."""
+    """What a bot in the agent's seat asks the game: which seat decides, and what it knows."""
 
     actor: int
     phase: int
