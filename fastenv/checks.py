@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError, StateError, show, show_reason
-from fastenv.game import NOTHING, Game, GameSpec
+from fastenv.game import Game
+from fastenv.spec import NOTHING, GameSpec
 
 Array = npt.NDArray[Any]
 
+MAX_ENTRIES = 1 << 24  # of a sequence that is no array: of a `range` an array would be far larger
 MAX_THREADS = 256  # more cost more than they bring on any machine, and their stacks take memory
 
 
@@ -131,16 +133,27 @@ def plain(name: str, value: object, error: type[ValueError] = ValueError) -> Arr
     Raises
     ------
     error
-        A masked array, or what cannot be made an array; names the argument.
+        A masked array, a sequence of more than ``MAX_ENTRIES``, or what cannot be made an array;
+        names the argument.
     """
     if type(value) is np.ndarray:
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise error(f"{name} must be a plain array, got a masked one: see numpy.ma.filled")
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and _is_long(value):
+        raise error(f"{name} must be an array, got a {type(value).__name__} of too many entries")
     try:
         return np.asarray(value)
     except (ValueError, TypeError, OverflowError, RuntimeError) as reason:
         raise error(f"{name} must be an array: {show_reason(reason)}") from None
+
+
+def _is_long(value: Sequence[Any]) -> bool:
+    """Return whether a sequence has more than ``MAX_ENTRIES``."""
+    try:
+        return len(value) > MAX_ENTRIES
+    except OverflowError:  # of a range beyond 64 bits
+        return True
 
 
 def check_dtype(

@@ -14,18 +14,18 @@ from gymnasium.vector.utils import batch_space
 
 from fastenv import checks
 from fastenv.backend import Backend
-from fastenv.engine import aligned
 from fastenv.env import (
     as_game,
     check_info_mode,
     check_render_mode,
     engine_for,
     observation_space,
-    one_seat,
+    opponent_of,
     shown_obs,
 )
 from fastenv.errors import ConfigError, ResetNeededError, show
 from fastenv.game import Game
+from fastenv.memory import aligned
 
 Array = npt.NDArray[Any]
 Infos = dict[str, Any]
@@ -175,9 +175,9 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         if not isinstance(agents, str) or agents not in ("one", "all"):
             raise ConfigError(f"agents={show(agents)}: must be one of 'one', 'all'")
         if agents == "one":
-            opponent = one_seat(configured, opponent)
+            opponent = opponent_of(configured, opponent)
         elif opponent is not None:
-            raise ConfigError(f"opponent={show(opponent)}: nobody is left with agents='all'")
+            raise ConfigError(f"opponent={show(opponent)}: with agents='all' there is none")
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, num_envs, *flags, num_threads, columns, opponent)
         self.engine = engine

@@ -7,7 +7,6 @@ columns and final values are compared as bytes.
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from fastenv.backend import Backend, missing
 from fastenv.engine import BatchEngine
 from fastenv.game import Game
-from fastenv.registry import ENVS, make_game, short_id
+from fastenv.registry import entry_of, make_game
 from fastenv.vector import sample_legal
 
 Array = npt.NDArray[Any]
@@ -236,9 +235,9 @@ def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
     **given
         Options that are not to be drawn.
     """
-    module, fixed = ENVS[short_id(env_id)]
+    load, fixed = entry_of(env_id)
     rng = np.random.default_rng([seed, 1])
-    draw = getattr(importlib.import_module(module), "random_options", None)
+    draw = getattr(load(), "random_options", None)
     options: dict[str, Any] = given if draw is None else draw(rng, **fixed, **given)
     return options
 

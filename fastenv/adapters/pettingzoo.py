@@ -191,7 +191,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         ValueError
             An action of an agent whose episode is over.
         ResetNeededError
-            Before the first ``reset``, and after all agents have been told of the end.
+            Before the first ``reset``, and after every agent has had its last step.
         """
         self._check_running()
         agent = self.agent_selection
@@ -241,10 +241,11 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
 
     Notes
     -----
-    Agents are ``player_0`` to ``player_{K-1}``. One that need not act has action 0 alone in its
-    mask, and what it sends is ignored; it may send nothing. ``infos`` have ``needs_action``, which
-    is False for all once the episode is over, ``tau``, the frames since the agent's last decision,
-    in games whose decisions last, and the columns of the game: of those with an entry an agent
+    Agents are ``player_0`` to ``player_{K-1}``. For one that does not act in a step the mask allows
+    action 0 only; it may send any action, which is ignored, or none. ``infos`` have
+    ``needs_action``, which is False for all once the episode is over, ``tau``, the frames since the
+    agent's last decision, in games whose decisions last, and the columns of the game: of those with
+    an entry an agent
     (:class:`fastenv.game.GameSpec`) the agent's own. All of it is numbers, as TorchRL needs them:
     ``env.game.shown(name, number)`` returns what another view shows where a column has labels.
     """

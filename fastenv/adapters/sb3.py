@@ -12,16 +12,17 @@ from gymnasium import spaces
 
 from fastenv import checks
 from fastenv.backend import Backend
-from fastenv.engine import BatchEngine, aligned
+from fastenv.engine import BatchEngine
 from fastenv.env import (
     FastEnv,
     check_render_mode,
     engine_for,
     observation_space,
-    one_seat,
+    opponent_of,
     shown_obs,
 )
 from fastenv.errors import InvalidActionError, ResetNeededError, show
+from fastenv.memory import aligned
 from fastenv.registry import make_game
 
 try:
@@ -354,7 +355,7 @@ def make_sb3_vec_env(
         venv = DummyVecEnv([one] * num_envs)
     else:
         game = make_game(env_id, **config)
-        seat = one_seat(game, opponent)
+        seat = opponent_of(game, opponent)
         engine = engine_for(game, num_envs, backend, None, None, num_threads, opponent=seat)
         venv = BatchVecEnv(engine, **(vec_env_kwargs or {}))
     if seed is not None:

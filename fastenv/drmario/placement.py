@@ -85,7 +85,7 @@ class Placements(DrMario):
         return any(player.needs_decision() for player in self.players)
 
     def note_needs(self) -> None:
-        """Note who has to decide."""
+        """Note which players have to decide."""
         self.needs_action = [int(player.needs_decision()) for player in self.players]
 
     # -- a step (docs/drmario.md, 12.2) --------------------------------------------------------
@@ -156,7 +156,7 @@ class Placements(DrMario):
         )
 
     def end_step(self) -> None:
-        """Measure, and note how long the step took and who has to decide."""
+        """Measure, and note how long the step took and which players have to decide."""
         for player in self.players:
             player.measure()
         taus = [self.since(player) for player in self.players]

@@ -463,7 +463,7 @@ class Player:
     # -- height (docs/drmario.md, 14.1) --------------------------------------------------------
 
     def measure(self) -> None:
-        """Measure the stack, if that is paid for: its height, and twice that above any virus."""
+        """Measure the stack, if a reward needs it: its height, and twice that above any virus."""
         if not self.game.measures:
             return
         rows = [self.board[i : i + t.COLUMNS] for i in range(0, t.CELLS, t.COLUMNS)]

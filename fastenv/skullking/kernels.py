@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit, types
 
 from fastenv.game import Compiled
-from fastenv.notice import cached_cfunc
+from fastenv.numba_cache import cached_cfunc
 from fastenv.skullking.state import SHARED_DTYPE, STATE_DTYPE
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

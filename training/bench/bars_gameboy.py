@@ -74,7 +74,7 @@ def rom_options(rom: str) -> dict[str, Any]:
 @contextmanager
 def emulators(rom: str) -> Iterator[dict[str, Any]]:
     """Give our machine and, if it is there, PyBoy with the same ROM, both past its title."""
-    from fastenv.gameboy import bench  # needs the compiled core
+    from tools.gameboy import bench  # needs the compiled core
 
     cartridge = read_rom(rom_options(rom).get("rom", OURS))
     players: dict[str, Any] = {"ours": bench.Ours(cartridge)}

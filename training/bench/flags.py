@@ -24,7 +24,7 @@ from typing import Any
 import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from fastenv.gameboy.goals import OURS, load_goal, save_goal
+from fastenv.gameboy.goal_template import OURS, load_goal, save_goal
 from fastenv.scaffold import new_game
 from training.bench.play import METHOD, Playback, short_id
 from training.bench.timing import Work, in_turns, summary

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 from training.dqn.loss import loss_and_slope
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv.drmario import tables as t
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 from training.apps.drmario.evaluator.situations import UNKNOWN
 
 _LINES = tuple(

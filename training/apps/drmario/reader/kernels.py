@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 
 @cached_njit(nogil=True, inline="always")

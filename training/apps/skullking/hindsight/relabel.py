@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 from fastenv.skullking.blocks_round import ability_values
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.layout import layout

@@ -1,11 +1,11 @@
 """Run test ROMs that say themselves whether they passed.
 
-``python -m fastenv.gameboy.acceptance FOLDER`` runs every ``.gb`` file in a folder, prints a table,
+``python -m tools.gameboy.acceptance FOLDER`` runs every ``.gb`` file in a folder, prints a table,
 and exits with 1 if one fails that is not expected to. A ROM passes when B, C, D, E, H and L hold
 3, 5, 8, 13, 21 and 34, and fails when all of them hold $42; when it sends ``Passed`` or ``Failed``
 to the serial port; or when it writes a result, 0 for passed, before the bytes $DE, $B0, $61 at the
 beginning of the cartridge's RAM. Those expected to fail stand in a file, one path a line, relative
-to a folder above; default is the list of mooneye's and blargg's that comes with the package.
+to a folder above; default is ``acceptance.txt`` beside this file, for those of mooneye and blargg.
 ``--out FILE`` writes what each ROM came to, with its hash, as JSON.
 """
 
@@ -17,7 +17,6 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 
 from fastenv._version import __version__
@@ -27,6 +26,7 @@ from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.tables import FRAME
 
+EXPECTED = Path(__file__).with_suffix(".txt")
 FRAMES = 3600  # a minute of the machine's time: some suites of many parts need most of it
 _PASSED = (3, 5, 8, 13, 21, 34)
 _FAILED = (0x42,) * 6
@@ -88,14 +88,14 @@ def _verdict(console: Console, text: bytes) -> str:
 
 
 def read_expected(path: Path | None) -> list[str]:
-    """Return the paths of a list of ROMs that are expected to fail; None: of the package's.
+    """Return the ROMs that a list expects to fail; None: the list of mooneye's and blargg's.
 
     Raises
     ------
     ConfigError
         If it cannot be read.
     """
-    file = resources.files("fastenv.gameboy") / "acceptance.txt" if path is None else path
+    file = EXPECTED if path is None else path
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -112,7 +112,7 @@ def is_expected(path: Path, expected: Sequence[str]) -> bool:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0 if all is as expected, 1 if not, 2 on an error."""
     parse = argparse.ArgumentParser(
-        prog="python -m fastenv.gameboy.acceptance",
+        prog="python -m tools.gameboy.acceptance",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,20 +1,14 @@
 """Capture a goal template, or replay the actions that led to one (docs/gameboy.md, 19).
 
-``python -m fastenv.gameboy.goal capture FOLDER --actions FILE`` takes the actions of a file from a
-start state and makes the picture behind them the goal. ``replay`` takes the actions in the
-environment of a template: the exit status is 0 if its goal is reached on the way, else 1. With
-``--calibrate`` it prints a threshold in the middle between the largest distance of steps at the
-goal (the last ones, as many as must follow one another) and the smallest one of the others.
+``python -m fastenv goal`` is the command around it.
 
 A file of actions has one line of JSON a step, a list of one number, ``[5]``.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, FastEnvError, FileError
+from fastenv.errors import ConfigError, FileError
 from fastenv.files import parse_json, read_regular, show_path
-from fastenv.gameboy import GameBoyGame, make_game
-from fastenv.gameboy.config import CODECS, OURS, GameBoyConfig
+from fastenv.gameboy import GameBoyGame
+from fastenv.gameboy.config import GameBoyConfig
 from fastenv.gameboy.frames import unpack
-from fastenv.gameboy.goals import GoalTemplate, load_goal, save_goal
-from fastenv.gameboy.starts import BANKS
+from fastenv.gameboy.goal_template import GoalTemplate
 from fastenv.gameboy.state import state_dtype
 
 Array = npt.NDArray[Any]
@@ -172,81 +165,3 @@ def calibrated(distances: Sequence[float], at_goal: int) -> float:
             f"goal {inside:.4f}."
         )
     return (inside + outside) / 2
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    parse = argparse.ArgumentParser(
-        prog="python -m fastenv.gameboy.goal",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    commands = parse.add_subparsers(dest="command", required=True)
-    for name, about in (("capture", "make a template"), ("replay", "try one")):
-        command = commands.add_parser(name, help=about)
-        command.add_argument("folder", help="of the template, or the name of one of ours")
-        command.add_argument("--actions", required=True, metavar="FILE")
-        command.add_argument("--rom", default=OURS, help="a ROM file; default: Lantern Walk")
-        command.add_argument("--states", help=f"a bank, a save state, or one of {', '.join(BANKS)}")
-        command.add_argument("--start-state", type=int, default=0, help="of the bank; default 0")
-    captures = commands.choices["capture"]
-    captures.add_argument("--pixels", default="72x80", help="of a frame; default 72x80")
-    captures.add_argument("--action-codec", default="all8", choices=CODECS)
-    captures.add_argument("--frames-per-step", type=int, default=24)
-    captures.add_argument("--release-after-frames", type=int, default=8)
-    captures.add_argument("--planes", type=int, default=1, help="frames compared; default 1")
-    captures.add_argument("--tau", type=float, default=TAU, help=f"default {TAU}")
-    captures.add_argument("--k-consecutive", type=int, default=K_CONSECUTIVE)
-    commands.choices["replay"].add_argument("--calibrate", action="store_true")
-    return parse
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
-    args = parser().parse_args(argv)
-    try:
-        return _capture(args) if args.command == "capture" else _replay(args)
-    except (OSError, FastEnvError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-
-
-def _capture(args: argparse.Namespace) -> int:
-    names = ("rom", "states", "start_state", "pixels", "action_codec", "frames_per_step")
-    options = {name: getattr(args, name) for name in (*names, "release_after_frames")}
-    game = make_game(kind="pixels", stack_k=args.planes, **_with_states(options))
-    actions = read_actions(args.actions, game.config)
-    save_goal(args.folder, capture(game, actions, args.planes, args.tau, args.k_consecutive))
-    print(f"{args.folder}: the picture behind {len(actions)} steps")
-    return 0
-
-
-def _with_states(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options with the states from which goals of our ROM are captured unless told."""
-    if options["states"] is None and options["rom"] == OURS:
-        return options | {"states": OURS}
-    return options
-
-
-def _replay(args: argparse.Namespace) -> int:
-    found = load_goal(args.folder)
-    names = ("action_codec", "frames_per_step", "release_after_frames")
-    options = {name: getattr(found, name) for name in names}
-    options["pixels"] = {72: "72x80", 84: "84x84", 144: "160x144"}.get(found.height, "")
-    options |= {"rom": args.rom, "states": args.states, "start_state": args.start_state}
-    game = make_game(
-        kind="goal", goal=args.folder, stack_k=found.stack_k, max_steps=None,
-        **_with_states(options),
-    )  # fmt: skip
-    reached, distances = replay(game, read_actions(args.actions, game.config))
-    if args.calibrate:
-        print(f"{calibrated(distances, found.k_consecutive):.4f}")
-    if reached is None:
-        print(f"not reached; the smallest distance is {min(distances, default=1.0):.4f}")
-        return 1
-    print(f"reached in step {reached} of {len(distances)}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from fastenv.files import read_json, read_npy
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.config import MAX_COUNT, MAX_STACK, GameBoyConfig
 from fastenv.gameboy.frames import BLACK, FrameFormat
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import HEIGHT, WIDTH
 
 OURS = ("lantern_walk",)
@@ -97,7 +97,7 @@ def load_goal(goal: str | Path) -> GoalTemplate:
     """
     folder: Any = Path(goal)
     if goal in OURS:
-        folder = resources.files("fastenv.gameboy") / "data" / f"{goal}_goal"
+        folder = shipped("data", f"{goal}_goal")
     try:
         values = read_json(folder / "goal.json", _LARGEST_JSON)
         shades = read_npy(folder / "goal.npy", MAX_STACK * HEIGHT * WIDTH + _LARGEST_JSON)

@@ -1,35 +1,45 @@
-"""Kernels are compiled once, which takes seconds, and one line on stderr says so.
+"""Numba functions with a cache, and the line on stderr that says when they are compiled.
 
-Later runs find them in Numba's cache. Where there is none, as in an installation that cannot be
-written to, they are compiled in every process, and the line says that.
+Compiling takes seconds; later runs find the functions in Numba's cache. Where there is none, as in
+an installation that cannot be written to, they are compiled in every process, and the line says
+that.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from textwrap import fill
 from typing import Any
 
 from fastenv.errors import show_reason
 
-_told_of_no_cache = False
+_reported_no_cache = False
 
 
-def _tell(text: str) -> None:
-    """Print a line; in processes started by ``multiprocessing`` nothing: who started them knows."""
-    if multiprocessing.parent_process() is None:
-        print(f"fastenv: {text}", file=sys.stderr, flush=True)
+def _print_notice(text: str) -> None:
+    """Print a message on stderr, wrapped to the width of a terminal.
+
+    Processes started by ``multiprocessing`` print nothing: the process that started them does.
+    """
+    if multiprocessing.parent_process() is not None:
+        return
+    text = f"fastenv: {text}"
+    if sys.stderr.isatty():
+        text = fill(text, shutil.get_terminal_size().columns)
+    print(text, file=sys.stderr, flush=True)
 
 
-def _tell_of_no_cache(error: Exception) -> None:
+def _report_no_cache(error: Exception) -> None:
     """Print, once in a process, that nothing can be cached, and why."""
-    global _told_of_no_cache
-    if not _told_of_no_cache:
-        _told_of_no_cache = True
-        _tell(
+    global _reported_no_cache
+    if not _reported_no_cache:
+        _reported_no_cache = True
+        _print_notice(
             "compiling kernels with Numba, some seconds, in every process, because its cache "
             f"cannot be used ({type(error).__name__}: {show_reason(error)}); NUMBA_CACHE_DIR may "
             "name a folder that can be written"
@@ -37,7 +47,7 @@ def _tell_of_no_cache(error: Exception) -> None:
 
 
 def cached_cfunc(*signature: Any, **options: Any) -> Callable[[Any], Any]:
-    """Return ``numba.cfunc(*signature, **options)`` with a cache, or without where none can be had.
+    """Return ``numba.cfunc(*signature, **options)``, cached where a cache can be used.
 
     A file of the cache that is damaged is written again.
     """
@@ -58,14 +68,14 @@ def cached_cfunc(*signature: Any, **options: Any) -> Callable[[Any], Any]:
             FunctionCache(function).flush()  # type: ignore[no-untyped-call]
             return make(cache=True)(function)
         except Exception as error:
-            _tell_of_no_cache(error)
+            _report_no_cache(error)
         return make(cache=False)(function)
 
     return compile_function
 
 
 def cached_njit(**options: Any) -> Callable[[Any], Any]:
-    """Return ``numba.njit(**options)`` with a cache, or without where none can be had.
+    """Return ``numba.njit(**options)``, cached where a cache can be used.
 
     A file of the cache that is damaged is written again. Functions are compiled when they are first
     called, as ever, so the cache is read and written then.
@@ -81,7 +91,7 @@ def cached_njit(**options: Any) -> Callable[[Any], Any]:
         try:
             compiled.enable_caching()
         except Exception as error:
-            _tell_of_no_cache(error)
+            _report_no_cache(error)
         else:
             compiled._cache = _ForgivingCache(compiled._cache)
         return compiled
@@ -109,27 +119,26 @@ class _ForgivingCache:
             return self._cache.load_overload(signature, context)
         except Exception:  # of any class: what is in the cache is a pickle
             pass
-        with suppress(Exception):  # then saving fails too, and that is told of
+        with suppress(Exception):  # then saving fails too, and reports it
             self._cache.flush()
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Write what was compiled for a signature, or tell that it cannot be."""
+        """Write what was compiled for a signature, or report that it cannot be."""
         try:
             self._cache.save_overload(signature, compiled)
         except Exception as error:
-            _tell_of_no_cache(error)
+            _report_no_cache(error)
 
 
 @contextmanager
 def compile_notice(name: str) -> Iterator[None]:
-    """Tell of compilations by Numba within the block; kernels from its cache are not told of.
+    """Print a line when Numba compiles something within the block; its cache is read silently.
 
     Parameters
     ----------
     name : str
-        Whose kernels they are. Processes started by ``multiprocessing`` are silent: there are many
-        of them, and who started them was told.
+        Whose kernels they are.
     """
     try:
         from numba.core import event
@@ -137,19 +146,19 @@ def compile_notice(name: str) -> Iterator[None]:
         yield
         return
 
-    class Teller(event.Listener):
-        told = False
+    class Reporter(event.Listener):
+        has_reported = False
 
         def on_start(self, event: Any) -> None:
-            if not (self.told or _told_of_no_cache):
-                _tell(
+            if not (self.has_reported or _reported_no_cache):
+                _print_notice(
                     f"compiling the kernels of {name} with Numba, some seconds, once: they are "
                     "cached"
                 )
-            self.told = True
+            self.has_reported = True
 
         def on_end(self, event: Any) -> None:
             pass
 
-    with event.install_listener("numba:run_pass", Teller()):  # passes run for new code alone
+    with event.install_listener("numba:run_pass", Reporter()):  # passes run for new code alone
         yield

@@ -1,4 +1,4 @@
-"""A game of several agents shown as one with one: the others are played by a scripted player."""
+"""A game of several agents shown with a single one: a scripted player plays the others."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.game import GameSpec
-from fastenv.paths import Buffers, Composed, Fused, clear
+from fastenv.memory import Buffers, clear
+from fastenv.paths import Composed, Fused
+from fastenv.spec import GameSpec
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
 
 
-class OneSeat:
-    """Several agents as one: the first is played from outside, the others by a scripted player.
+class SingleAgentPath:
+    """A path that shows the first agent; a scripted player plays the others.
 
     Parameters
     ----------
@@ -23,15 +24,15 @@ class OneSeat:
     inner : Composed or Fused
         Steps all agents.
     seats, out : Buffers
-        What ``inner`` writes, of all agents, and what is wanted, of the first.
+        What ``inner`` writes, of all agents, and what is shown, of the first.
     params : ndarray, shape (1,)
         Of the scripted player. It draws from the rows' own generators (``bot_rng``).
 
     Notes
     -----
     A step goes on until the first agent must act again or the episode ends; its rewards add up.
-    What happens before its first decision of an episode is paid to nobody. ``ep_length`` counts its
-    ``decisions``, which no row says: since the episode began or the row was loaded.
+    Rewards before its first decision of an episode are dropped. ``ep_length`` counts its
+    ``decisions`` since the episode began or the row was loaded; rows do not hold that number.
     """
 
     def __init__(

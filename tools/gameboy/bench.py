@@ -1,6 +1,6 @@
 """Measure frames per CPU second of one machine, beside PyBoy in turns.
 
-``python -m fastenv.gameboy.bench`` runs the ROMs of the package, or those named, in three ways:
+``python -m tools.gameboy.bench`` runs the ROMs of the package, or those named, in three ways:
 ``skip`` draws nothing, ``draw`` every frame, ``step`` presses a key for 8 frames of 24 and draws
 the last. Each figure is the median of ``--windows`` windows, in which both emulators take turns, so
 that a busy machine slows both; without PyBoy, ours is measured alone. It prints one line of JSON
@@ -15,15 +15,15 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from fastenv.errors import FastEnvError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge
-from fastenv.gameboy.compare import PyBoyTwin, bare_row
 from fastenv.gameboy.console import Console
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import Key
+from tools.gameboy.compare import PyBoyTwin, bare_row
 
 ROMS = ("busy", "poll", "halt", "lantern_walk", "heavy")
 WAYS = ("skip", "draw", "step")
@@ -149,7 +149,7 @@ def _pyboy(cartridge: Cartridge) -> Theirs | None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = argparse.ArgumentParser(
-        prog="python -m fastenv.gameboy.bench",
+        prog="python -m tools.gameboy.bench",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -160,7 +160,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse.parse_args(argv)
     if args.windows < 1 or not args.seconds > 0:
         parse.error("--windows must be at least 1, --seconds above 0")
-    folder = Path(str(resources.files("fastenv.gameboy") / "roms"))
+    folder = Path(str(shipped("roms")))
     for rom in args.roms or [folder / f"{name}.gb" for name in ROMS]:
         for way in args.ways:
             try:

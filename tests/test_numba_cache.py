@@ -16,12 +16,12 @@ pytest.importorskip("numba")
 import numba
 from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
 
-from fastenv import notice
-from fastenv.notice import compile_notice
+from fastenv import numba_cache
+from fastenv.numba_cache import compile_notice
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = """
-from fastenv.notice import cached_cfunc, cached_njit
+from fastenv.numba_cache import cached_cfunc, cached_njit
 
 @cached_cfunc("int64(int64)")
 def one(x):
@@ -107,9 +107,9 @@ def no_room(monkeypatch):
 def test_where_nothing_can_be_cached_one_line_says_so(
     compile_kernels, capsys, monkeypatch, cause, door
 ):
-    monkeypatch.setattr(notice, "_told_of_no_cache", False)
+    monkeypatch.setattr(numba_cache, "_reported_no_cache", False)
     if door == "njit":
-        monkeypatch.setattr(notice, "cached_cfunc", numba.cfunc)
+        monkeypatch.setattr(numba_cache, "cached_cfunc", numba.cfunc)
     why = cause(monkeypatch)
     for times in (1, 0):
         with compile_notice("Some-v0"):
@@ -127,7 +127,7 @@ def test_every_cache_is_had_at_one_door():
         for path in written
         if re.search(r"cache\W{1,4}True", path.read_text())
     ]
-    assert direct == ["fastenv/notice.py"]
+    assert direct == ["fastenv/numba_cache.py"]
 
 
 @pytest.mark.slow
@@ -157,5 +157,5 @@ print(action[0], logp[0])
 
 def test_what_cannot_be_compiled_is_no_matter_of_the_cache(capsys):
     with pytest.raises(numba.errors.NumbaError):
-        notice.cached_cfunc("int64(int64)")(lambda x: nothing)  # noqa: F821
+        numba_cache.cached_cfunc("int64(int64)")(lambda x: nothing)  # noqa: F821
     assert capsys.readouterr() == ("", "")

@@ -1,6 +1,6 @@
 """Run a ROM here and in PyBoy, and print where they first differ.
 
-``python -m fastenv.gameboy.compare ROM --frames 1000`` presses random keys and compares registers,
+``python -m tools.gameboy.compare ROM --frames 1000`` presses random keys and compares registers,
 memory, the clock and every pixel after every frame. It needs PyBoy (``pip install pyboy``).
 docs/gameboy.md, 14, lists in what PyBoy is known to differ from the console; pixels of objects that
 it shows though one that the background hides is in front of them are no difference here.
@@ -215,7 +215,7 @@ def compare(cartridge: Cartridge, frames: int, seed: int) -> tuple[int, list[str
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0 if nothing differs, 1 if something does, 2 on an error."""
     parse = argparse.ArgumentParser(
-        prog="python -m fastenv.gameboy.compare",
+        prog="python -m tools.gameboy.compare",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
