@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -323,24 +323,37 @@ def _allowed(model: type[Options], error: ErrorDetails) -> str:
         return str(context["allowed"])
     if kind in _ALLOWED:
         return _ALLOWED[kind]
-    field = model.model_fields[str(error["loc"][0])]
-    null = type(None) in get_args(field.annotation)
+    return allowed_of(model, str(error["loc"][0])) or error["msg"]
+
+
+def allowed_of(model: type[Options], name: str) -> str:
+    """Return which values an option may have, empty if its type says it all."""
+    field = model.model_fields[name]
+    parts = get_args(field.annotation)
+    null = type(None) in parts
     extra = field.json_schema_extra
     if isinstance(extra, dict) and "allowed" in extra:
         return str(extra["allowed"])
-    if kind == "literal_error":
-        return f"one of {context['expected'].replace(' or ', ', ')}{', None' if null else ''}"
+    words = [each for part in (field.annotation, *parts) if (each := _words(part))]
+    if words:
+        return f"one of {', '.join(map(repr, words[0]))}{', None' if null else ''}"
     bounds = {
         word: getattr(each, word)
         for each in field.metadata
         for word in _BOUNDS
         if getattr(each, word, None) is not None
-    } or {word: context[word] for word in _BOUNDS if word in context}
+    }
+    if not bounds:
+        return ""
     if bounds.keys() == {"ge", "le"}:
         said = f"from {bounds['ge']:g} to {bounds['le']:g}"
     else:
         said = " and ".join(_BOUNDS[word].format(f"{value:g}") for word, value in bounds.items())
-    return f"{said or error['msg']}{', or null' if null else ''}"
+    return f"{said}{', or null' if null else ''}"
+
+
+def _words(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def option(default: Any, description: str, allowed: str | None = None, **bounds: Any) -> Any:

@@ -235,9 +235,7 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     return {**same, "network": list(run.config.ppo.net_arch), "trainer": run.config.trainer}
 
 
-def load_logits(
-    config: SB3Run, engine: BatchEngine, state_dict: dict[str, Any]
-) -> policy.Logits:
+def load_logits(config: SB3Run, engine: BatchEngine, state_dict: dict[str, Any]) -> policy.Logits:
     """Return the trained network of a run as a function from observations to logits."""
     return policy.load_logits(config.ppo, engine, state_dict)
 
