@@ -23,7 +23,6 @@ from tests.needs import HAS_CORE
 from tools.figures import records, speeds
 from tools.figures.headlines import headlines
 from tools.figures.records import newest
-from training.apps.skullking.hier.options import HierConfig
 from training.bench import flags
 from training.bench.verdicts import unmeasured_bar
 from training.ppo.options import NativeRun, PPOConfig
@@ -375,10 +374,3 @@ def test_modules_named_in_commands_exist() -> None:
     for name in set(re.findall(r"python -m ([\w.]+)", text)) - {"pytest"}:
         path = ROOT / name.replace(".", "/")
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), name
-
-
-def test_every_option_of_the_hierarchical_trainer_is_documented() -> None:
-    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
-    table = rows(section(text, "### Options of the section `hier`"))[2:]
-    listed = re.findall(r"`(\w+)`", "".join(row[0] for row in table))
-    assert sorted(listed) == sorted(HierConfig.__dataclass_fields__)
