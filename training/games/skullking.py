@@ -15,6 +15,7 @@ from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
 from training.run.options import require
 
+ON_POLICY = ("native", "sb3", "ensemble", "rllib")  # they learn by the same options
 CONFIGS = {
     "SkullKingFlat-v0": "flat.yaml",
     "SkullKingWorker-v0": "main.yaml",
@@ -140,7 +141,8 @@ class SkullKing(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file whose options were found best for a tier."""
-        return {"hier": "hierarchical.yaml", "dqn": None}.get(trainer, CONFIGS.get(short_id(env)))
+        files = dict.fromkeys(ON_POLICY, CONFIGS.get(short_id(env)))
+        return {**files, "hier": "hierarchical.yaml"}.get(trainer)
 
     def protocol(self) -> Any:
         """Return whole games on duplicate deals, and rounds at equal goals."""

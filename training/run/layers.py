@@ -20,6 +20,7 @@ from training.run.folder import flat
 from training.run.options import require
 from training.run.presets import found_best, preset
 from training.run.reading import load_file, merge, parse_assignments
+from training.run.registry import DEFAULT_ENVS
 
 REMEDY = (
     "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
@@ -41,7 +42,7 @@ DESCRIPTION = (
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m training.train", description=DESCRIPTION)
-    parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
+    parse.add_argument("--env", help=f"environment id, such as {DEFAULT_ENVS['train']}")
     parse.add_argument("--trainer", help="native, sb3, hier, ensemble, dqn or rllib")
     parse.add_argument("--config", help="YAML or JSON file of options")
     parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
