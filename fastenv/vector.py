@@ -424,7 +424,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         infos["action_mask"] = mask.view(np.int8)
         for name, labels in engine.spec.info_labels.items():
             if name in infos:
-                infos[name] = _shown(infos[name], labels, rows)
+                infos[name] = _show_labels(infos[name], labels, rows)
         present = np.empty((len(infos), self.num_envs), np.bool_)
         present[:] = True if rows is None else rows
         infos.update(zip([f"_{name}" for name in infos], present, strict=True))
@@ -519,7 +519,9 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         ]
 
 
-def _shown(column: Array, labels: tuple[str, ...], rows: npt.NDArray[np.bool_] | None) -> Array:
+def _show_labels(
+    column: Array, labels: tuple[str, ...], rows: npt.NDArray[np.bool_] | None
+) -> Array:
     """Return a column as ``SyncVectorEnv`` collects the labels that single environments show."""
     shown = np.array(labels, object)[column.astype(np.intp)]
     if rows is not None:
