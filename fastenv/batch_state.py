@@ -41,11 +41,11 @@ class BatchState:
         spec = game.spec
         spec.check()
         game.shared.flags.writeable = False
-        self.info_columns, self.term_columns = checks.columns(game, info_columns)
-        self.num_envs = n = checks.count("num_envs", num_envs)
-        self.num_threads = checks.threads(num_threads, n)
+        self.info_columns, self.term_columns = checks.split_columns(game, info_columns)
+        self.num_envs = n = checks.as_count("num_envs", num_envs)
+        self.num_threads = checks.as_threads(num_threads, n)
         if opponent is not None:
-            checks.name("opponent", opponent)
+            checks.check_name("opponent", opponent)
         if opponent is not None and spec.num_agents == 1:
             raise ConfigError(f"opponent={show(opponent)}: this game has one agent")
         self.opponent = opponent
@@ -178,15 +178,15 @@ class BatchState:
         StateError
             Wrong dtype or count, or a row that no game can be in. Nothing has changed.
         """
-        trusted = checks.flag("trusted", trusted)
+        trusted = checks.as_bool("trusted", trusted)
         lanes = self.lanes(idx)
-        rows = checks.rows_of(rows, self.spec.state_dtype)
+        rows = checks.as_rows(rows, self.spec.state_dtype)
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
         if not trusted:
             self.game.validate(rows)
             if self.spec.num_agents > 1:
-                checks.generators("bot_rng", rows["bot_rng"])
+                checks.check_generators("bot_rng", rows["bot_rng"])
         clean = np.zeros(rows.shape, rows.dtype)  # equal states are equal bytes: no padding
         for name in rows.dtype.names or ():
             clean[name] = rows[name]
@@ -211,7 +211,7 @@ class BatchState:
 
     def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
         """Load rows that :meth:`get_state` returned, shape (k, S). See :meth:`set_states`."""
-        blob = np.atleast_2d(checks.plain("blob", blob, StateError))
+        blob = np.atleast_2d(checks.as_array("blob", blob, StateError))
         if blob.dtype != np.uint8 or blob.ndim != 2 or blob.shape[1] != self._bytes.shape[1]:
             raise StateError(
                 f"blob has dtype {blob.dtype} and shape {blob.shape}, "
@@ -232,17 +232,17 @@ class BatchState:
         idx : int, sequence of int or bool mask, optional
             Which lanes; default all.
         """
-        checks.name("knob", name)
+        checks.check_name("knob", name)
         lanes = self.lanes(idx)
         if isinstance(value, np.ndarray):  # games take numbers, names and sequences of them
-            value = checks.plain("value", value, ConfigError).tolist()
+            value = checks.as_array("value", value, ConfigError).tolist()
         rows = self._knobs[lanes]
         self.game.set_knob(rows, name, value)
         self._knobs[lanes] = rows
 
     def get_knob(self, name: str, idx: npt.ArrayLike | None = None) -> list[Any]:
         """Return what :meth:`configure` would have to be given, one value a lane."""
-        checks.name("knob", name)
+        checks.check_name("knob", name)
         return [self.game.get_knob(self._knobs[i], name) for i in self.lanes(idx)]
 
     def set_shared(self, shared: Array, *, trusted: bool = False) -> None:
@@ -272,10 +272,10 @@ class BatchState:
             A lane's row that is not possible by the new record: load another one first, or reset.
             Nothing has changed.
         """
-        trusted = checks.flag("trusted", trusted)
+        trusted = checks.as_bool("trusted", trusted)
         shared = checks.check_array("shared", shared, (1,), self.game.shared.dtype)
         game = self.game.with_shared(shared, trusted)
-        checks.same_spec(self.spec, game.spec)
+        checks.check_same_spec(self.spec, game.spec)
         rows = self.get_states(self._seeded)
         if rows.size and not trusted:
             game.validate(rows)
@@ -309,7 +309,7 @@ class BatchState:
         """Return the numbers of lanes that are named by numbers or by a bool mask; default all."""
         if idx is None:
             return np.arange(self.num_envs)
-        lanes = np.atleast_1d(checks.plain("idx", idx))
+        lanes = np.atleast_1d(checks.as_array("idx", idx))
         if lanes.dtype == np.bool_ and lanes.shape == (self.num_envs,):
             return np.flatnonzero(lanes)
         if lanes.ndim != 1 or (lanes.size and lanes.dtype.kind not in "iu"):

@@ -44,7 +44,7 @@ def rng_streams(seed: int, n: int) -> npt.NDArray[np.uint64]:
     -------
     ndarray of uint64, shape (n, 4)
     """
-    n = checks.count("n", n)
+    n = checks.as_count("n", n)
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise ConfigError(f"seed={show(seed)}: must be an integer")
     seed = int(seed)  # NumPy's integers do not reach beyond 64 bits
@@ -146,7 +146,7 @@ class BatchEngine(BatchState):
             results are the same.
         """
         if skip_reset_if_empty is not True:
-            skip_reset_if_empty = checks.flag("skip_reset_if_empty", skip_reset_if_empty)
+            skip_reset_if_empty = checks.as_bool("skip_reset_if_empty", skip_reset_if_empty)
         select = self._all if mask is None else self._as_select("mask", mask)
         obs = self.obs if obs_out is None else self.check_out("obs_out", obs_out, self.obs)
         legal = self.mask if mask_out is None else self.check_out("mask_out", mask_out, self.mask)
@@ -213,7 +213,7 @@ class BatchEngine(BatchState):
             An unusable ``obs_out`` or ``mask_out``. Nothing has moved.
         """
         if autoreset is not True:
-            autoreset = checks.flag("autoreset", autoreset)
+            autoreset = checks.as_bool("autoreset", autoreset)
         chosen = self._all if select is None else self._as_select("select", select)
         obs = self.obs if obs_out is None else self.check_out("obs_out", obs_out, self.obs)
         legal = self.mask if mask_out is None else self.check_out("mask_out", mask_out, self.mask)
@@ -300,7 +300,7 @@ class BatchEngine(BatchState):
         if rng_states is not None:
             shape = self.num_envs, 4
             rng_states = checks.check_out("rng_states", rng_states, shape, np.dtype(np.uint64))
-            checks.generators("rng_states", rng_states)
+            checks.check_generators("rng_states", rng_states)
         elif self.spec.num_agents == 1:
             raise ValueError("rng_states: must be given, rows of this game have none for bots")
         if out is None:
@@ -324,8 +324,8 @@ class BatchEngine(BatchState):
     def _encode(
         self, rows: Array, obs: Array | None, mask: Array | None, trusted: bool = False
     ) -> tuple[Array, Array]:
-        rows = checks.rows_of(rows, self.spec.state_dtype)
-        if not checks.flag("trusted", trusted):
+        rows = checks.as_rows(rows, self.spec.state_dtype)
+        if not checks.as_bool("trusted", trusted):
             self.game.validate(rows)
         shapes = [(len(rows), *array.shape[1:]) for array in (self.obs, self.mask)]
         obs = np.zeros(shapes[0], self.obs_dtype) if obs is None else obs
@@ -347,7 +347,7 @@ class BatchEngine(BatchState):
         return checks.check_out(name, array, like.shape, like.dtype)
 
     def _as_select(self, name: str, mask: npt.ArrayLike) -> npt.NDArray[np.uint8]:
-        select = checks.plain(name, mask)
+        select = checks.as_array(name, mask)
         if select.shape != (self.num_envs,) or select.dtype not in (np.bool_, np.uint8):
             raise ValueError(
                 f"{name} must be bool or uint8 of shape ({self.num_envs},), "
@@ -366,7 +366,7 @@ class BatchEngine(BatchState):
             return np.zeros(n, np.bool_), np.zeros(n, np.uint64)
         listed: object = seeds
         if isinstance(seeds, np.ndarray):
-            array = checks.plain("seeds", seeds)
+            array = checks.as_array("seeds", seeds)
             listed = array.tolist() if array.dtype.kind in "iuO" else None
         if isinstance(listed, (int, np.integer)) and not isinstance(listed, bool):
             values = np.arange(n, dtype=np.uint64) + np.uint64(int(listed) & _MASK64)
@@ -384,7 +384,7 @@ class BatchEngine(BatchState):
         """Check shape, dtype and range, and copy into the int32 buffer."""
         given = actions
         if type(given) is not np.ndarray:  # the check itself makes it sure, a call later
-            given = checks.plain("actions", actions, InvalidActionError)
+            given = checks.as_array("actions", actions, InvalidActionError)
         codec, shape = self.spec.action_codec, self._actions.shape
         if codec is None and given.dtype.kind not in "iu":
             raise InvalidActionError(f"actions must be integers, got dtype {given.dtype}")
@@ -401,7 +401,7 @@ class BatchEngine(BatchState):
             if wrong.any():
                 place = np.unravel_index(int(wrong.argmax()), shape)
                 raise InvalidActionError(
-                    f"{checks.where(*place)}: action {given[place]} is out of range, "
+                    f"{checks.lane_label(*place)}: action {given[place]} is out of range, "
                     f"allowed are 0..{self.num_actions - 1}"
                 )
             given = np.where(taken, given, 0)
@@ -440,6 +440,6 @@ class BatchEngine(BatchState):
         self.refresh()
         row, legal = self.get_states(where[0]), np.flatnonzero(self.mask[where]).tolist()
         return InvalidActionError(
-            f"{who or checks.where(*where)}: action {action} is illegal in phase "
+            f"{who or checks.lane_label(*where)}: action {action} is illegal in phase "
             f"{self.game.describe(row[0])}, legal are {legal}"
         )

@@ -400,7 +400,7 @@ class FastEnv(gymnasium.Env[Any, int]):
 
     def set_state(self, row: np.void | Array) -> None:
         """Load a state; it is checked first (:class:`fastenv.StateError`)."""
-        rows = checks.plain("row", row, StateError)
+        rows = checks.as_array("row", row, StateError)
         if rows.size != 1:
             raise StateError(f"row: must be one state, got {rows.size}")
         self.engine.set_states(rows.reshape(1))
@@ -456,7 +456,7 @@ def as_int(action: Any, who: str = "") -> int:
     if isinstance(action, int) and not isinstance(action, bool):  # NumPy's are not so large
         return int(action)
     try:
-        value = checks.plain("action", action)
+        value = checks.as_array("action", action)
     except ValueError:  # nested lists that are no array, or a number under a mask
         value = np.empty(0)
     if value.dtype.kind not in "iu" or value.ndim:

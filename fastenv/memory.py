@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.checks import only
+from fastenv.checks import select_fields
 from fastenv.errors import ConfigError, show
 from fastenv.spec import GameSpec
 
@@ -76,12 +76,12 @@ class Buffers:
     ) -> Buffers:
         """Return destinations of a step of ``n`` lanes that shows so many agents."""
         each = (n, agents) if agents > 1 else (n,)
-        info = only(spec.info_dtype, info_columns)
+        info = select_fields(spec.info_dtype, info_columns)
         buffers = cls(
             obs=aligned((*each, *spec.obs_shape), spec.obs_dtype),
             mask=aligned((*each, spec.num_actions), np.uint8),
             reward=aligned(each, spec.reward_dtype),
-            terms=aligned(each, only(spec.terms_dtype, term_columns)),
+            terms=aligned(each, select_fields(spec.terms_dtype, term_columns)),
             terminated=aligned(n, np.uint8),
             truncated=aligned(n, np.uint8),
             tau=aligned(each, np.int32),

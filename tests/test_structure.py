@@ -113,5 +113,5 @@ def test_nothing_heavy_is_imported_by_a_module_that_the_package_imports():
 @pytest.mark.parametrize("name", PYTHON)
 def test_modules_are_short(name):
     lines = len(PYTHON[name].read_text(encoding="utf-8").splitlines())
-    rules = name.rpartition(".")[2] in ("kernels", "reference")  # one file each, to be read whole
-    assert rules or lines <= LONGEST
+    kernels = name.endswith(".kernels")  # Numba's cache sees changes of the file itself alone
+    assert kernels or lines <= LONGEST

@@ -203,7 +203,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
             raise engine.illegal_action((0,), number, agent)
         ended = engine.step_lane(number)
         self._cumulative_rewards[agent] = 0.0
-        self._pay()
+        self._add_rewards()
         if ended:
             self.terminations = dict.fromkeys(self.agents, bool(engine.terminated[0]))
             self.truncations = dict.fromkeys(self.agents, bool(engine.truncated[0]))
@@ -211,7 +211,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         else:
             self._give_turn()
 
-    def _pay(self) -> None:
+    def _add_rewards(self) -> None:
         """Pay what the scores have changed by."""
         scores = self.engine.info[self.seats.scores][0].tolist()
         if scores == self._scores:

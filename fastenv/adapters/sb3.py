@@ -174,7 +174,7 @@ class BatchVecEnv(VecEnv):
 
     def step_async(self, actions: Array) -> None:
         """Remember the actions, integers of shape (n,)."""
-        self._actions = checks.plain("actions", actions, InvalidActionError).copy()
+        self._actions = checks.as_array("actions", actions, InvalidActionError).copy()
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
         """Take the step; ended lanes return the first observation of their next episode.
@@ -253,7 +253,7 @@ class BatchVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return ``render_mode``, ``action_masks``, an info column or a knob, one value a lane."""
-        checks.name("attribute", attr_name)
+        checks.check_name("attribute", attr_name)
         lanes = list(self._get_indices(indices))
         if attr_name == "render_mode":
             return [self._render_mode] * len(lanes)
@@ -278,7 +278,7 @@ class BatchVecEnv(VecEnv):
         AttributeError
             For any other name.
         """
-        checks.name("method", method_name)
+        checks.check_name("method", method_name)
         if method_name == "action_masks":
             if indices is None or self._one_block:
                 return [*self._masks]

@@ -275,15 +275,17 @@ def write_knobs(rows: np.ndarray, agents: int, values: dict[str, Any]) -> None:
         elif name.startswith("task_"):
             written[name] = 0 if value is None else check_integer(name, value, 1, MAX_BUDGET)
         elif name == "level":
-            pair = _each(agents, value)
+            pair = _by_player(agents, value)
             written[name] = [check_integer(name, part, lowest, t.HIGHEST_LEVEL) for part in pair]
         else:
-            written[name] = [check_choice(name, part, t.SPEEDS) for part in _each(agents, value)]
+            written[name] = [
+                check_choice(name, part, t.SPEEDS) for part in _by_player(agents, value)
+            ]
     for name, value in written.items():
         rows[name] = value
 
 
-def _each(agents: int, value: Any) -> tuple[Any, Any]:
+def _by_player(agents: int, value: Any) -> tuple[Any, Any]:
     """Return a value for each player; the second of a game of one is that of the first."""
     if agents == 2 and isinstance(value, (tuple, list)) and len(value) == 2:
         return value[0], value[1]

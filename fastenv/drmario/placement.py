@@ -21,7 +21,8 @@ import numpy as np
 from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
-from fastenv.drmario.reference import MASK32, DrMario, Player
+from fastenv.drmario.player import MASK32, Player
+from fastenv.drmario.reference import DrMario
 from fastenv.drmario.tables import Reason
 
 

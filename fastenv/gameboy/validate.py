@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fastenv.checks import generators
+from fastenv.checks import check_generators
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.validate_machine import (
     Array,
@@ -38,7 +38,7 @@ def validate_lanes(rows: Array, common: Common) -> None:
         Naming the first bad lane, the field and what is allowed.
     """
     validate_machines(rows, common.cartridge)
-    generators("rng", rows["rng"])
+    check_generators("rng", rows["rng"])
     refuse_bad(_episode(rows, common))
 
 

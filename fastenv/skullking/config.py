@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fastenv.checks import plain
+from fastenv.checks import as_array
 from fastenv.errors import ConfigError, show
 from fastenv.options import (
     GameConfig,
@@ -194,7 +194,7 @@ class SkullKingConfig(GameConfig):
         for part in fields(self):
             value = getattr(self, part.name)
             if isinstance(value, np.ndarray):
-                value = plain(part.name, value, ConfigError).tolist()
+                value = as_array(part.name, value, ConfigError).tolist()
             if isinstance(value, list):  # whoever gave it may write into it
                 object.__setattr__(self, part.name, tuple(value))
         self.rules_record()

@@ -10,7 +10,7 @@ import pytest
 from fastenv.drmario import make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.placement import new_game
-from fastenv.drmario.reference import pose_of
+from fastenv.drmario.player import pose_of
 from fastenv.drmario.steering import FrameSteering, PlacementSteering
 from fastenv.env import FastEnv
 from fastenv.keys import Keys, named_keys
