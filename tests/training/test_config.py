@@ -317,6 +317,16 @@ def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     assert config.planned_steps == (total if trainer == "hier" else config.rollout)
 
 
+@pytest.mark.parametrize("total", ["64", "1M"])
+def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
+    config = layers("--num-envs", "8", "--total-steps", total)  # main.yaml has 1,024 samples
+    assert (config.num_envs, config.rollout % config.ppo.batch_size) == (8, 0)
+    assert config.rollout == (64 if total == "64" else 8 * 64)
+    assert config.ppo.batch_size == config.rollout
+    with pytest.raises(ConfigError, match=r"ppo\.batch_size=1024"):
+        layers("--num-envs", "8", "--set", "ppo.batch_size=1024")
+
+
 def test_chunks_of_a_memory_stay_whole_in_a_shorter_rollout():
     options = ["--set=native.recurrent=gru", "--set=native.env_groups=2", "--total-steps=100"]
     config = layers("--env", "SkullKingManager-v0", *options)

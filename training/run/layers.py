@@ -7,6 +7,7 @@ were found best for the environment.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from fastenv.errors import show
 from training.run import games
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.folder import flat
-from training.run.options import require
+from training.run.options import require, whole_number
 from training.run.presets import found_best, preset
 from training.run.reading import load_file, merge, parse_assignments
 from training.run.registry import DEFAULT_ENVS
@@ -144,7 +145,24 @@ def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namesp
     name = args.preset or from_file.get("preset")
     layers = [base, {} if name is None else preset(name), from_file, _given(args)]
     # Each chooses the backend as a whole: a flag is not added to those of a layer below.
-    return RunConfig.from_mapping(reduce(merge, map(name_backend, layers)))
+    values = reduce(merge, map(name_backend, layers))
+    return RunConfig.from_mapping(_with_fewer_lanes(values, _given(args)))
+
+
+def _with_fewer_lanes(values: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
+    """Return options whose minibatch is no larger than the rollout of the lanes that flags ask for.
+
+    A minibatch that was chosen for more lanes is then the whole rollout; one that flags ask for as
+    well stays.
+    """
+    ppo, asked = values.get("ppo"), flags.get("ppo", {})
+    if "num_envs" not in flags or not isinstance(ppo, dict) or "batch_size" in asked:
+        return values
+    sizes = [whole_number(each) for each in (values["num_envs"], ppo.get("n_steps"))]
+    batch = whole_number(ppo.get("batch_size"))
+    if not all(type(size) is int and size >= 1 for size in (*sizes, batch)):
+        return values  # refused by name elsewhere
+    return merge(values, {"ppo": {"batch_size": min(batch, math.prod(sizes))}})
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
