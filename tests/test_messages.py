@@ -110,7 +110,7 @@ def test_lanes_without_memory_are_one_sentence(monkeypatch, make):
     ):
         make("Prospector-v0", num_envs=3)
     monkeypatch.undo()
-    monkeypatch.setattr(checks, "count", no_memory)
+    monkeypatch.setattr(checks, "as_count", no_memory)
     with pytest.raises(ConfigError, match=r"^num_envs=3: must be fewer"):
         make("Prospector-v0", 3)
 
