@@ -381,7 +381,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
         (VARIANTS, ["--total-steps", "0"], "total_steps=0"),
         (VARIANTS, ["--core-seconds", "0"], "--core-seconds=0.0 is not possible"),
         (VARIANTS, ["--core-seconds", "9", "--total-steps", "9"], "left out with --core-seconds"),
-        ([*VARIANTS, "--set", "trainer=hier"], ["--core-seconds", "9"], "'native' or 'sb3'"),
+        ([*VARIANTS, "--set", "trainer=hier"], ["--core-seconds", "9"], "whose iterations"),
         (VARIANTS, ["--name", "../x"], "name='../x-base-3' is not possible"),
     ],
 )

@@ -31,7 +31,7 @@ UGLY = {
     "ppo: {gamma: .nan}": "line 1 has a number that is not finite",
     "ppo:\n  gamma: -.inf": "line 2 has a number that is not finite",
     "ppo: {gamma: 1.0e+999}": "line 1 has a number that is not finite",
-    "ppo: {gamma: 1e999}": "ppo.gamma=inf is not possible: ppo.gamma must be a finite number",
+    "ppo: {gamma: 1e999}": "ppo.gamma='1e999' is not possible: ppo.gamma must be a finite number",
     "ppo: {gamma: nan}": "ppo.gamma",
     "env_options: {a: 1}\nenv_options: {b: 2}": "line 2 has 'env_options' a second time",
     "env_options: {1: 2}": "line 1 has a key that is no text",

@@ -45,8 +45,12 @@ _ZEROS = {"k": 3, "m": 6, "g": 9, "b": 9}
 def require(ok: bool, name: str, value: object, allowed: str) -> None:
     """Refuse ``value`` of the option ``name`` unless ``ok``."""
     if not ok:
-        name = name if len(name) <= MAX_NAME and name.isprintable() else show(name)
-        raise ConfigError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
+        raise _refusal(name, value, allowed)
+
+
+def _refusal(name: str, value: object, allowed: str) -> ConfigError:
+    name = name if len(name) <= MAX_NAME and name.isprintable() else show(name)
+    return ConfigError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
 
 
 def unknown_option(name: str, known: Iterable[str]) -> UnknownOptionError:
@@ -292,17 +296,16 @@ def _config_error(model: type[Options], error: ValidationError) -> ConfigError:
     if isinstance(inner, ConfigError):  # of a section, or of several options together
         return inner
     parts = [part for part in first["loc"] if isinstance(part, str)]
+    if "[key]" in parts:  # of a mapping of any values
+        name = f"{model.SECTION}{'.'.join(parts[: max(1, parts.index('[key]') - 1)])}"
+        return _refusal(name, first["input"], "a mapping of texts")
     name = f"{model.SECTION}{'.'.join(parts)}"
     if first["type"] == "extra_forbidden":
         return unknown_option(name, model.model_fields)
     value = None if first["type"] == "missing" else first["input"]
     part = first.get("ctx", {}).get("value")
     value = part.value if isinstance(part, _Part) else value
-    try:
-        require(False, name, value, _allowed(model, first))
-    except ConfigError as found:
-        return found
-    raise AssertionError
+    return _refusal(name, value, _allowed(model, first))
 
 
 _ALLOWED = {

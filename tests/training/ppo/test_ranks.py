@@ -145,7 +145,10 @@ def test_a_share_is_what_divides():
     for values, text in (
         ({"num_envs": 9, "ppo": sizes}, "num_envs=9 .*a multiple of 2 with 2 ranks"),
         ({"num_envs": 6, "ppo": sizes}, "ppo.batch_size=3 .*a multiple of 2 with 2 ranks"),
-        ({"trainer": "dqn"}, "trainer='dqn' .*must be 'native' with 2 ranks"),
+        (
+            {"trainer": "dqn"},
+            "trainer='dqn' .*must be one that trains in several",
+        ),
         ({"window_ticks": 60}, "window_ticks=60 .*left out with 2 ranks"),
     ):
         with pytest.raises(ConfigError, match=text):

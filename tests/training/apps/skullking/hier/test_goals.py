@@ -12,6 +12,10 @@ N, SEED = 40, 17
 RULES = {"tigress": "agent"}  # else her mode would depend on the goal
 
 
+def shares_of(manager, estimate, uniform):
+    return GoalShares(manager=manager, estimate=estimate, uniform=uniform)
+
+
 def lanes_of(rigid, shares=None, manager_bids=True):
     observer = make_engine("SkullKingManager-v0", 1, RULES)
     goals = GoalLanes(N, shares or GoalShares(), observer, rigid(171))
@@ -31,7 +35,7 @@ def lanes_of(rigid, shares=None, manager_bids=True):
     ],
 )
 def test_lanes_are_divided_by_the_shares(rigid, shares, manager_bids, sizes):
-    goals, engine = lanes_of(rigid, GoalShares(*shares), manager_bids)
+    goals, engine = lanes_of(rigid, shares_of(*shares), manager_bids)
     assert tuple(map(len, goals.lanes.values())) == sizes
     np.testing.assert_array_equal(np.concatenate(list(goals.lanes.values())), np.arange(N))
     for source, lanes in goals.lanes.items():
@@ -77,8 +81,8 @@ def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
 
 def test_shares_that_cannot_be_are_refused():
     with pytest.raises(ConfigError, match=r"hier\.goals\.uniform=-0\.1"):
-        GoalShares(0.5, 0.6, -0.1)
+        shares_of(0.5, 0.6, -0.1)
     with pytest.raises(ConfigError, match="add up to 1"):
-        GoalShares(0.5, 0.5, 0.5)
+        shares_of(0.5, 0.5, 0.5)
     with pytest.raises(ConfigError, match="below 1"):
-        GoalShares(1.0, 0.0, 0.0)
+        shares_of(1.0, 0.0, 0.0)
