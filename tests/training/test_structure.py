@@ -232,3 +232,32 @@ def test_functions_are_short(path):
     ]
     kernels = path.name in ("kernels.py", "loss_kernel.py", "relabel.py")
     assert kernels or [each for each in lengths if each[1] > LONGEST] == []
+
+
+def asks_which_trainer(source):
+    """Yield the lines that compare the name of a trainer with another."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            names = {getattr(side, "attr", getattr(side, "id", None)) for side in sides}
+            words = [side for side in sides if isinstance(side, ast.Constant | ast.Tuple)]
+            if "trainer" in names and words:
+                yield node.lineno
+
+
+def test_no_module_asks_which_trainer_a_run_has():
+    """What a trainer does not do, its options say (``ONLY``), and what it does, its methods."""
+    found = [
+        f"{name}:{line}"
+        for name, path in paths_of().items()
+        if name.startswith("training")
+        for line in asks_which_trainer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source", ["config.trainer == 'dqn'", "trainer in ('a', 'b')", "x if trainer != 'sb3' else y"]
+)
+def test_questions_after_a_trainer_are_found(source):
+    assert list(asks_which_trainer(source)) == [1]
