@@ -1,4 +1,4 @@
-"""Trainings spread over processes: rows say what ran, rows become verdicts, costs a model."""
+"""Trainings spread over processes: rows say what ran, rows become verdicts."""
 
 import json
 
@@ -8,10 +8,8 @@ from fastenv.errors import ConfigError
 from tests.training.bench.described import assert_described
 from tools.figures import records, speeds
 from training import benchmark_v9
-from training import scale_model as command
-from training.bench import bars_scale, exchange, scale_model
+from training.bench import bars_scale, exchange
 from training.bench.bars_scale import COMMON, WAYS, Turn, Way
-from training.bench.scale_model import Assumed
 from training.bench.timing import Sample
 from training.run.config import RunConfig, merge
 
@@ -114,8 +112,6 @@ def test_without_ray_the_runs_of_rllib_are_left_out(tmp_path, monkeypatch, capsy
     assert [bar["pass"] for bar in judged] == [None, None, True, True]
     assert "make rllib" in judged[0]["reason"]
     assert "make rllib" in capsys.readouterr().out
-    with pytest.raises(ConfigError, match=r"no row of 'rllib': make rllib"):
-        scale_model.costs_of(found)
 
 
 def test_a_run_that_fails_is_said_in_a_sentence():
@@ -147,83 +143,10 @@ def test_ranks_exchange_what_a_network_has():
     assert large["us"] > 0
 
 
-# -- the model -------------------------------------------------------------------------------------
-
-
-def test_costs_are_those_of_the_record():
-    costs = scale_model.costs_of(rows())
-    assert (costs.env, costs.act, costs.update) == pytest.approx((1, 4, 45))
-    assert costs.log == pytest.approx(LOG)
-    assert costs.one_core == pytest.approx(52)
-    # 60 us with one env runner and 35 with two: 50 are shared, 10 are not.
-    assert (costs.sample, costs.gather) == pytest.approx((50, 10))
-    assert (costs.rllib_update, costs.rllib_other) == pytest.approx((50, 3))
-    assert costs.message == pytest.approx(20)
-    assert costs.bytes_per_us == pytest.approx(1000, rel=1e-4)
-    assert costs.decision_bytes == 800 + 400 + 24
-
-
-def test_estimates_are_recomputed():
-    costs, assumed = scale_model.costs_of(rows()), Assumed()
-    found = {(e.way, e.size): e for e in scale_model.estimates(costs, assumed)}
-    assert found["native, 1 process (measured)", "1 core"].steps_per_s == pytest.approx(1e6 / 52)
-    # 14 hops of 20 us, and 14 eighths of a megabyte at 1,000 bytes/us; 4 epochs of 4,096 each.
-    ring = 14 * 20 + 14 / 8 * 1e6 / 1000
-    fixed = found["torchrun, the same minibatches", "8 cores"]
-    assert fixed.parts == pytest.approx(
-        {"environment": 1 / 8, "acting": 0.5, "update": 45 / 8, "gradients": ring / 1024, "log": 2},
-        rel=1e-3,
-    )
-    assert fixed.binds == "update"
-    grown = found["torchrun, lanes and minibatches grow", "8 cores"]
-    assert grown.parts["gradients"] == pytest.approx(ring / 8192, rel=1e-3)
-    assert grown.parts["log"] == pytest.approx(0.25)
-    one = found["RLlib, 1 learner", "8 cores"]
-    assert sum(one.parts.values()) == pytest.approx(50 / 7 + 10 + 50 + 3)
-    assert one.binds == "update"
-    # Beyond a machine gradients and samples go over the network.
-    far = found["RLlib, 1 learner", "1,024 cores"]
-    assert far.parts["gathering samples"] == pytest.approx(10 + 1224 / 1250)
-    many = found["torchrun, the same minibatches", "1,024 cores"]
-    hops = 2 * 1023
-    ring = hops * 50 + hops / 1024 * 1e6 / 1000
-    assert many.parts["gradients"] == pytest.approx(ring / 1024, rel=1e-3)
-    assert many.binds == "gradients"
-    assert many.assumed
-    assert not fixed.assumed
-    for size in ("8 cores", "64 cores", "1,024 cores"):
-        best = found["RLlib, as many learners as are best", size]
-        assert best.steps_per_s >= found["RLlib, 1 learner", size].steps_per_s
-    gpus = found["torchrun on GPUs", "4 GPUs, 32 cores"]
-    assert gpus.parts["device"] == pytest.approx(0.5)
-    assert gpus.parts["environment"] == pytest.approx(1 / 32)
-    slow = scale_model.estimates(costs, Assumed(device_us=8.0))
-    assert slow[-1].parts["device"] == pytest.approx(1.0)
-
-
-def test_the_command_prints_the_table(tmp_path, capsys):
-    record = tmp_path / "x-scale.jsonl"
-    record.write_text("\n".join(json.dumps(each) for each in ({"kind": "head"}, *rows())))
-    assert command.main([str(record), "--device-us", "4"]) == 0
-    said = capsys.readouterr().out
-    assert "binds first" in said
-    assert "takes 4 us a decision" in " ".join(said.split())
-    for given, text in (
-        ([str(tmp_path / "none")], "No such file"),
-        ([str(record), "--device-us", "0"], "--device-us 0.0: must be above 0"),
-    ):
-        assert command.main(given) == 2
-        assert text in capsys.readouterr().err
-    record.write_text('{"kind": "head"}\n')
-    assert command.main([str(record)]) == 2
-    assert "measure --only scale" in capsys.readouterr().err
-
-
 def test_the_page_has_the_table_of_the_newest_record(tmp_path, monkeypatch):
-    measured, model = speeds.scale, speeds.scale_model
+    measured = speeds.scale
     monkeypatch.setattr(records, "RECORDS", tmp_path)
     assert "--only scale" in measured()
-    assert "--only scale" in model()
     head = {"git_rev": "a" * 12, "created": "2026-01-01", "dirty": False, "load": 0.1}
     head |= {"load_after": 0.2, "host": {"cpu_model": "a core", "physical_cores": 2}}
     every = [head, *rows(), *bars_scale.bars(rows())]
@@ -231,7 +154,3 @@ def test_the_page_has_the_table_of_the_newest_record(tmp_path, monkeypatch):
     text = measured()
     assert "| native, 2 ranks of torchrun, 1 torch thread each | 64 | `fast` | 31,250" in text
     assert "`benchmarks/scale.jsonl` at aaaaaaa" in text
-    costs = scale_model.costs_of(rows())
-    for line in scale_model.table(costs, Assumed()):
-        assert f"| {' | '.join(line)} |" in model()
-    assert scale_model.sentence(Assumed()) in model()
