@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from training.bench import ran
-from training.bench.stores import CHUNK, ChunkReplay, ListReplay
+from training.bench.list_replay import ListReplay
 from training.bench.timing import Work, interleaved, summary
 from training.dqn.replay import ReplayLanes, TensorReplay
 from training.dqn.run import lanes
@@ -52,12 +52,7 @@ GAMES: dict[str, dict[str, Any]] = {
 }
 COMMON: dict[str, Any] = {"trainer": "dqn", "torch_threads": 1, "device": "cpu"}
 METHOD = "whole iterations behind the first, in turns; one process; nothing is logged or saved"
-Store = ListReplay | ChunkReplay
-STORES: dict[type[TensorReplay], str] = {
-    ListReplay: "lists",
-    TensorReplay: "tensors",
-    ChunkReplay: f"finished windows in tensors, {CHUNK} rows at a time",
-}
+STORES: dict[type[TensorReplay], str] = {ListReplay: "lists", TensorReplay: "tensors"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +69,7 @@ class Step:
 
     runner: str = "vector"
     compile: str = "off"
-    store: type[Store] | None = None
+    store: type[ListReplay] | None = None
 
 
 STEPS = {
@@ -82,7 +77,6 @@ STEPS = {
     "vector runner": Step("vector", "off", ListReplay),
     "compiled network": Step("vector", "default", ListReplay),
     "tensor replay": Step("vector", "default", None),
-    "chunk writer": Step("vector", "default", ChunkReplay),
 }
 
 
@@ -106,7 +100,7 @@ class Trainer(DQNTrainer):
         See :class:`Step`.
     """
 
-    def __init__(self, config: RunConfig, store: type[Store] | None) -> None:
+    def __init__(self, config: RunConfig, store: type[ListReplay] | None) -> None:
         self._store = store
         super().__init__(lanes(config).engines, config.dqn, seed=config.seed, **common(config))
 

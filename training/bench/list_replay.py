@@ -1,8 +1,4 @@
-"""Replays that a plan for speed leaves behind or goes on to, with what a trainer asks of one.
-
-Both take their steps in a :class:`training.dqn.replay.TensorReplay` of a few rows, keep finished
-windows elsewhere, and draw from those.
-"""
+"""The replay that the trainer's own is measured against: lists and dictionaries of decisions."""
 
 from __future__ import annotations
 
@@ -14,16 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.dqn.chunks import Chunk, NStepChunkWriter, TransitionRing
 from training.dqn.replay import Batch, TensorReplay
-from training.dqn.windows import RUNNING, TERMINATED, TRUNCATED, unpack
+from training.dqn.windows import RUNNING, TERMINATED, TRUNCATED
 from training.run.engine import Engine
-
-CHUNK = 16  # rows that are written at once
 
 
 class ListReplay(TensorReplay):
-    """Lists and dictionaries: a queue of decisions for each lane, and windows copied one by one.
+    """A queue of decisions for each lane, and finished windows that are copied one by one.
+
+    Steps are taken in a :class:`training.dqn.replay.TensorReplay` of a few rows.
 
     Parameters
     ----------
@@ -104,52 +99,3 @@ class ListReplay(TensorReplay):
             next_mask=stacked("next_mask"),
             weight=torch.ones(count),
         )
-
-
-class ChunkReplay(TensorReplay):
-    """Finished windows in a ring of tensors, which a chunk writer writes ``CHUNK`` rows at a time.
-
-    Parameters
-    ----------
-    engine : Engine
-    lanes, capacity, n_step : int
-    gamma : float
-    seed : int
-    """
-
-    def __init__(
-        self, engine: Engine, lanes: int, capacity: int, n_step: int, gamma: float, seed: int
-    ) -> None:
-        super().__init__(engine, lanes, (CHUNK + n_step) * lanes, n_step, gamma, seed=seed)
-        self.ring = TransitionRing(capacity)
-        self._writer = NStepChunkWriter(self.ring, n_step)
-
-    def _allocate(self, engine: Engine) -> None:
-        super()._allocate(engine)
-        self.finals = self.rows * self.lanes  # a chunk may be nothing but ends
-        self.final_obs = self.final_obs.new_zeros(self.finals, *self.final_obs.shape[1:])
-
-    @property
-    def available(self) -> int:
-        """Windows that are stored."""
-        return self.ring.size
-
-    def advance(self) -> None:
-        """Go on to the next row; write those that are complete if there are enough."""
-        super().advance()
-        if self.head < self.rows - 1:
-            return
-        shape = self.rows, self.lanes
-        every = torch.arange(self.rows * self.lanes)
-        legal = unpack(self.mask.flatten(0, 1), every, self.num_actions).view(*shape, -1)
-        given = self.obs, legal, self.action.long(), self.reward, self.discount, self.end
-        self._writer.write(Chunk(*given, self.final_at % self.finals, self.final_obs))
-        for kept in self.tensors().values():  # the next chunk begins with what completed this one
-            kept[: self.n_step] = kept[CHUNK:].clone()
-        self.head = self.n_step - 1
-
-    def sample(self, count: int, beta: float = 0.0) -> Batch:
-        """Return windows that are drawn at random."""
-        index = torch.randint(self.ring.size, (count,), generator=self.generator)
-        found = {k: x.index_select(0, index) for k, x in vars(self.ring.stored).items()}
-        return Batch(index=index, weight=torch.ones(count), **found)
