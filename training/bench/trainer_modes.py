@@ -14,7 +14,7 @@ import math
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ import torch
 from rich.console import Console
 
 from training.bench import ran
-from training.bench.env_modes import measured
-from training.bench.stopwatch import PHASES, Iteration, Stopwatch
+from training.bench.env_modes import measured, medians
+from training.bench.learners import ADAPTERS
+from training.bench.stock import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
-from training.bench.trainers import ADAPTERS
 from training.evaluation.of_run import evaluate
 from training.ppo import NativeLearner
 from training.run import envs, machine, trainers
@@ -295,6 +295,42 @@ def described(config: RunConfig, engine: Engine, mode: str, precision: str) -> r
         more |= {"checkpoints": ran.unusual(config.checkpoints)}
     timed = {"trainer": "run", "trainer_eval": "run and evaluation"}.get(mode, mode)
     return ran.of_run(config, engine, timed, precision, **more)
+
+
+def trained_row(options: Mapping[str, Any], repeats: int, seconds: float) -> dict[str, Any]:
+    """Return the row of whole runs, with the environment's share of their wall time.
+
+    Parameters
+    ----------
+    options : mapping
+        Of the run.
+    repeats : int
+    seconds : float
+        Timed work of a run, at least.
+    """
+    entry = trainer(RunConfig.from_mapping(options), repeats, seconds, evaluation=False)
+    every = entry["repeats"]
+    kept: tuple[str, ...] = (
+        "ran",
+        "env",
+        "options",
+        "num_envs",
+        "num_threads",
+        "trainer",
+        "precision",
+    )
+    kept += ("torch_threads", "rollout_steps", "minibatch", "epochs", "net_arch", "method")
+    kept += ("ticks_per_step", "noisy", "share_env_all")
+    return {
+        "kind": "trainer",
+        **{name: entry[name] for name in kept},
+        "backend": entry["backend_selected"],
+        **medians(entry),
+        "steps_per_s_all": [r["steps_per_s"] for r in every],
+        "steps_per_cpu_s_all": [r["steps_per_cpu_s"] for r in every],
+        "repeats": len(every),
+        "load": [every[0]["load_before"], every[-1]["load_after"]],
+    }
 
 
 def _cuda() -> dict[str, Any]:

@@ -6,9 +6,9 @@ import pytest
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
 from tests.training.dqn.test_replay import NAMES, Both, Wild
-from training.bench import replay_steps
-from training.bench.benchmark_tables import step_table
-from training.bench.list_replay import ListReplay
+from training.bench.suites import replay_steps
+from training.bench.suites.list_replay import ListReplay
+from training.bench.tables import step_table
 from training.dqn.replay import ReplayLanes
 from training.nets import compiled
 

@@ -1,0 +1,251 @@
+"""One runner for all suites: it measures, holds targets against rows, shows them, and records.
+
+A suite lists rows and targets. ``args`` are the options of ``training.benchmark_v9`` throughout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, RenderableType
+
+from fastenv.errors import ConfigError
+from training.bench import floors, records, tables
+from training.bench.targets import Row
+from training.evaluation.protocol import MILESTONES
+from training.run import files, games, machine
+from training.run.folder import RunFolder
+
+SCHEMA = 1
+# What ``--only`` takes; records have these names.
+PARTS = (
+    *("configs", "trainers", "bars"),
+    *("training", "flags", "views", "replay", "replay_steps", "scale"),
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a suite is measured with.
+
+    Parameters
+    ----------
+    args : Namespace
+    console : Console
+        For what is to be said beside the tables.
+    """
+
+    args: argparse.Namespace
+    console: Console
+
+    @property
+    def short(self) -> bool:
+        """Whether it may take a few minutes only."""
+        return bool(self.args.short)
+
+    @property
+    def repeats(self) -> int:
+        """Of everything."""
+        return int(self.args.repeats)
+
+    def seconds_of(self, suite: Suite) -> float:
+        """Return the timed work of a repeat of a suite."""
+        usual = suite.short_seconds if self.short and suite.short_seconds else suite.seconds
+        return float(self.args.seconds or usual)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Rows that are measured together, and the targets held against them.
+
+    Parameters
+    ----------
+    name : str
+        As ``--only`` takes it.
+    measure : callable
+        Returns the measured rows.
+    judge : callable
+        Takes them and the options; returns a row for each target.
+    tables : tuple of callable
+        Each shows the measured rows; None where it has nothing to show.
+    title : callable
+        Returns that of the table of targets.
+    seconds, short_seconds : float
+        Timed work of a repeat, and where it has to be short.
+    usual : bool
+        It is measured unless another suite is asked for.
+    """
+
+    name: str
+    measure: Callable[[Options], list[Row]]
+    judge: Callable[[list[Row], Options], list[Row]] = lambda *_: []
+    tables: tuple[Callable[[list[Row]], RenderableType | None], ...] = ()
+    title: Callable[[Options], str] = lambda _: ""
+    seconds: float = 2.0
+    short_seconds: float | None = None
+    usual: bool = False
+
+    def run(self, options: Options) -> list[Row]:
+        """Measure, judge and show; return all rows."""
+        rows = self.measure(options)
+        judged = self.judge(rows, options)
+        shown = [table(rows) for table in self.tables]
+        if judged:
+            shown.append(tables.target_table(judged, self.title(options)))
+        for each in shown:
+            if each is not None:
+                options.console.print(each)
+        return rows + judged
+
+
+def suites() -> dict[str, Suite]:
+    """Return all suites in the order in which they are measured; they bring torch and SB3."""
+    from training.bench.suites import (
+        configs,
+        flags,
+        replay,
+        replay_steps,
+        scale,
+        throughput,
+        trainers,
+        training,
+        views,
+    )
+
+    found = (throughput, trainers, training, flags, views, replay, replay_steps, scale, configs)
+    return {module.SUITE.name: module.SUITE for module in found}
+
+
+def chosen(args: argparse.Namespace) -> list[Suite]:
+    """Return the suites that a command line asks for.
+
+    Without ``--config`` the usual ones belong to the run; ``--config`` asks for configurations.
+    """
+    every = suites()
+    if args.only is not None:
+        return [every[args.only]]
+    usual = [suite for suite in every.values() if suite.usual and args.config is None]
+    return [*usual, every["configs"]]
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse numbers that nothing can be measured with, before anything is.
+
+    Raises
+    ------
+    ConfigError
+        Names the option.
+    """
+    least = {"repeats": 1, "steps": 1, "lanes": 1, "games": 0, "max_mem_delta": 0}
+    for name, lowest in least.items():
+        value = getattr(args, name)
+        if value is not None and value < lowest:
+            option = name.replace("_", "-")
+            raise ConfigError(f"--{option} {value}: must be at least {lowest}.")
+    floors.check_share(args.floor_share)
+    if args.record:
+        record_path(args)
+        records.check_clean()
+    if args.seconds is not None and not 0 < args.seconds < math.inf:
+        raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
+
+
+def measure(args: argparse.Namespace, console: Console) -> list[Row]:
+    """Run what the command line asks for, print it, and return the rows, the head first.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown configuration or flag, or a number that nothing can be measured with.
+    """
+    from training.bench.suites import configs
+
+    check(args)
+    configs.chosen(args)
+    reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
+    begin = time.perf_counter()
+    rows = [head()]
+    console.print(tables.machine_line(rows[0]))
+    for milestone in reached:
+        console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
+    rows += reached
+    for suite in chosen(args):
+        rows += suite.run(Options(args, console))
+    rows[0]["load_after"] = machine.load()
+    rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
+    console.print(f"measured in {rows[0]['wall_s']} s, load {machine.load()}")
+    return rows
+
+
+def head() -> dict[str, Any]:
+    """Return the first line of a record: what the figures were taken on."""
+    about = {"kind": "head", "schema": SCHEMA, "command": machine.command()}
+    return {**about, **records.taken_on(), "load": machine.load()}
+
+
+def milestone_row(run: RunFolder) -> Row:
+    """Return the row of a run's milestones, as ``python -m training.milestones`` has found them.
+
+    Raises
+    ------
+    ConfigError
+        If it has not.
+    """
+    try:
+        record = json.loads((run.path / MILESTONES).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{run.path} has no {MILESTONES}: run python -m training.milestones first."
+        ) from error
+    return {"kind": "milestones", **record}
+
+
+def record_path(args: argparse.Namespace) -> str:
+    """Return the name of the record of what is measured, one for each kind.
+
+    Raises
+    ------
+    ConfigError
+        If only a part of a kind is measured, or something else than usual.
+    """
+    from training.bench.games import GAMES
+
+    whole = args.only is not None and not (args.config or args.set or args.milestones)
+    alone = [game for game in GAMES.values() if game.throughput and game.throughput.alone]
+    possible = [None, *(game.name for game in alone if args.only == "bars")]
+    if not whole or args.game not in possible:
+        named = " or ".join(f"--only bars --game {game.name}" for game in alone)
+        raise ConfigError(
+            f"--record needs --only {', '.join(PARTS)} as it is by default, or {named}: records "
+            "are compared."
+        )
+    return f"{'-'.join(filter(None, (args.only, args.game)))}.jsonl"
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Measure what a command line asks for, write and record it; return the exit status."""
+    out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
+    files.prepare("--out", out)
+    rows = measure(args, console)
+    records.write(out, rows)
+    console.print(f"rows in {out}")
+    judged = floors.judge(rows, args.floor_share) if args.enforce_floor else []
+    if args.record:
+        kept = records.keep(record_path(args), rows, rows[0], rows[1:])
+        console.print(f"it is the record {kept}, and in the history")
+    below = [verdict for verdict in judged if not verdict["pass"]]
+    for verdict in below:
+        print(f"error: {floors.sentence(verdict)}", file=sys.stderr)
+    if judged:
+        console.print(floors.summary(judged, rows))
+    missed = any(row["kind"] == "bar" and row["pass"] is False for row in rows)
+    return 1 if below or (missed and args.enforce) else 0

@@ -1,0 +1,98 @@
+"""The trainers beside each other: same net, epochs, minibatches and threads, timed in turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
+
+from training.bench.learners import Timed, in_turns, with_ppo
+from training.bench.runner import Options, Suite
+from training.bench.tables import trainer_table
+from training.bench.targets import Row, ratio, unmeasured
+from training.nets.precision import cpu_has_bf16
+from training.run.config import RunConfig
+
+BASE = "sb3"
+# Name of a row: trainer, precision, and whether policy and value have hidden layers of their own.
+TRAINERS = {
+    BASE: ("sb3", "fp32", "separate"),
+    "native fp32": ("native", "fp32", "separate"),
+    "native auto": ("native", "auto", "separate"),
+    "native auto, shared trunk": ("native", "auto", "shared"),
+}
+OVER_STOCK = 1.2
+OVER_STOCK_BF16 = {"native auto": 2.6, "native auto, shared trunk": 4.2}
+NO_BF16 = "this processor does not multiply bfloat16 itself"
+
+
+def setting(lanes: int = 512) -> RunConfig:
+    """Return what all of them train: the Worker, a 256-256 net of its own for policy and value."""
+    return RunConfig.from_mapping(
+        {
+            "num_envs": lanes,
+            "total_steps": 1 << 40,
+            "torch_threads": 1,
+            "device": "cpu",
+            "env_options": {"opponents": "rule_medium"},
+            "ppo": {"n_steps": 32, "batch_size": 8 * lanes, "activation": "tanh"},
+        }
+    )
+
+
+def rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
+    """Time whole iterations of each trainer; return a row each, with its ratio to stock SB3.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Trainer and precision are replaced.
+    repeats : int
+    seconds : float
+        Of a repeat, at least.
+    """
+    learners = {}
+    for name, (trainer, precision, trunk) in TRAINERS.items():
+        native = replace(config.native, trunk=trunk)
+        own = replace(with_ppo(config, precision=precision), trainer=trainer, native=native)
+        learners[name] = Timed(own)
+    samples = in_turns(learners, repeats, seconds)
+    found = []
+    for name, each in learners.items():
+        pairs = zip(samples[name], samples[BASE], strict=True)
+        every = [a.per_cpu_s / b.per_cpu_s for a, b in pairs]
+        over = {"ratio_per_cpu_s": statistics.median(every), "ratio_per_cpu_s_all": every}
+        found.append(each.row(samples[name]) | {"name": name} | over)
+        each.learner.close()
+    return found
+
+
+def judge(rows: Sequence[Row]) -> list[Row]:
+    """Return the targets of :func:`rows`."""
+    beside = {r["name"]: r for r in rows}
+    found = []
+    for name, asked in {"native fp32": OVER_STOCK, **OVER_STOCK_BF16}.items():
+        what = f"{name} over stock MaskablePPO, {beside[name]['num_envs']} lanes, per CPU second"
+        if name in OVER_STOCK_BF16 and not cpu_has_bf16():
+            found.append(unmeasured(what, asked, NO_BF16))
+        else:
+            found.append(ratio(what, asked, beside[name], beside[BASE]))
+    return found
+
+
+def measure(options: Options) -> list[Row]:
+    """Return the rows that a command line asks for."""
+    lanes = 128 if options.short else 512
+    return rows(setting(lanes), options.repeats, options.seconds_of(SUITE))
+
+
+SUITE = Suite(
+    name="trainers",
+    measure=measure,
+    judge=lambda rows, _: judge(rows),
+    tables=(trainer_table,),
+    title=lambda options: f"Bars of the trainers; medians of {options.repeats}",
+    seconds=4.0,
+    short_seconds=1.0,
+    usual=True,
+)
