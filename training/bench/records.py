@@ -18,6 +18,7 @@ from training.run import files, machine
 
 RECORDS = machine.ROOT / "benchmarks"
 HISTORY = RECORDS / "history.jsonl"
+SCHEMA = 1
 # Of a row, as far as it has them.
 FIGURES = (
     *("steps_per_s", "steps_per_cpu_s", "share_env", "over_reference", "us"),
@@ -34,6 +35,12 @@ def taken_on() -> dict[str, Any]:
         "host": machine.host(),
         "versions": machine.versions(),
     }
+
+
+def head() -> dict[str, Any]:
+    """Return the first line of a record: what the figures were taken on."""
+    about = {"kind": "head", "schema": SCHEMA, "command": machine.command()}
+    return {**about, **taken_on(), "load": machine.load()}
 
 
 def write(path: Path, found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:

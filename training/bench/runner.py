@@ -10,101 +10,24 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 
 from fastenv.errors import ConfigError
 from training.bench import floors, records, tables
+from training.bench.suite import Options, Suite
 from training.bench.targets import Row
 from training.evaluation.protocol import MILESTONES
 from training.run import files, games, machine
 from training.run.folder import RunFolder
 
-SCHEMA = 1
 # What ``--only`` takes; records have these names.
 PARTS = (
     *("configs", "trainers", "bars"),
     *("training", "flags", "views", "replay", "replay_steps", "scale"),
 )
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a suite is measured with.
-
-    Parameters
-    ----------
-    args : Namespace
-    console : Console
-        For what is to be said beside the tables.
-    """
-
-    args: argparse.Namespace
-    console: Console
-
-    @property
-    def short(self) -> bool:
-        """Whether it may take a few minutes only."""
-        return bool(self.args.short)
-
-    @property
-    def repeats(self) -> int:
-        """Of everything."""
-        return int(self.args.repeats)
-
-    def seconds_of(self, suite: Suite) -> float:
-        """Return the timed work of a repeat of a suite."""
-        usual = suite.short_seconds if self.short and suite.short_seconds else suite.seconds
-        return float(self.args.seconds or usual)
-
-
-@dataclass(frozen=True)
-class Suite:
-    """Rows that are measured together, and the targets held against them.
-
-    Parameters
-    ----------
-    name : str
-        As ``--only`` takes it.
-    measure : callable
-        Returns the measured rows.
-    judge : callable
-        Takes them and the options; returns a row for each target.
-    tables : tuple of callable
-        Each shows the measured rows; None where it has nothing to show.
-    title : callable
-        Returns that of the table of targets.
-    seconds, short_seconds : float
-        Timed work of a repeat, and where it has to be short.
-    usual : bool
-        It is measured unless another suite is asked for.
-    """
-
-    name: str
-    measure: Callable[[Options], list[Row]]
-    judge: Callable[[list[Row], Options], list[Row]] = lambda *_: []
-    tables: tuple[Callable[[list[Row]], RenderableType | None], ...] = ()
-    title: Callable[[Options], str] = lambda _: ""
-    seconds: float = 2.0
-    short_seconds: float | None = None
-    usual: bool = False
-
-    def run(self, options: Options) -> list[Row]:
-        """Measure, judge and show; return all rows."""
-        rows = self.measure(options)
-        judged = self.judge(rows, options)
-        shown = [table(rows) for table in self.tables]
-        if judged:
-            shown.append(tables.target_table(judged, self.title(options)))
-        for each in shown:
-            if each is not None:
-                options.console.print(each)
-        return rows + judged
 
 
 def suites() -> dict[str, Suite]:
@@ -173,7 +96,7 @@ def measure(args: argparse.Namespace, console: Console) -> list[Row]:
     configs.chosen(args)
     reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
     begin = time.perf_counter()
-    rows = [head()]
+    rows = [records.head()]
     console.print(tables.machine_line(rows[0]))
     for milestone in reached:
         console.print(games.protocol_of(milestone["env"]).milestone_table(milestone))
@@ -184,12 +107,6 @@ def measure(args: argparse.Namespace, console: Console) -> list[Row]:
     rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
     console.print(f"measured in {rows[0]['wall_s']} s, load {machine.load()}")
     return rows
-
-
-def head() -> dict[str, Any]:
-    """Return the first line of a record: what the figures were taken on."""
-    about = {"kind": "head", "schema": SCHEMA, "command": machine.command()}
-    return {**about, **records.taken_on(), "load": machine.load()}
 
 
 def milestone_row(run: RunFolder) -> Row:

@@ -163,13 +163,10 @@ def step_table(rows: list[Row]) -> Table:
 
 
 def scale_table(rows: list[Row]) -> Table:
-    """Return whole runs by what they were spread over, and what ranks exchange."""
+    """Return whole runs by what they were spread over."""
     heads = "what ran, backend, steps/s, min..max, per CPU-s, cores, us a step by phase"
     table = table_of("Whole runs, in turns; end to end; medians", heads, left=2)
     for r in rows:
-        if r["kind"] == "exchange":
-            table.add_row(r["name"], "", "", "", "", "", f"{r['bytes']:,} bytes {r['us']:,.0f} us")
-            continue
         every = r["steps_per_s_all"]
         table.add_row(
             *(r["name"] + (", noisy" if r["noisy"] else ""), r["backend"]),

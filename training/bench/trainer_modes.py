@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import math
 import statistics
 import tempfile
@@ -29,11 +28,12 @@ from training.bench.stock import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
 from training.evaluation.of_run import evaluate
 from training.ppo import NativeLearner
-from training.run import envs, machine, trainers
+from training.run import envs, files, machine, trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import trial_lanes
 from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
 from training.run.session import torch_threads
 from training.sb3.run import SB3Learner
 
@@ -139,7 +139,7 @@ def run_once(
         outcome = trainer.train(run, trainer.lanes(config))
     if not outcome.finished:
         raise KeyboardInterrupt
-    records = [json.loads(line) for line in run.metrics.read_text("utf-8").splitlines()]
+    records = read_lines(run.metrics)
     first, timed = records[0], records[1:]
     last = records[-1]["wall_s"]
     pieces = []
@@ -160,7 +160,7 @@ def run_once(
     found = sample(pieces, load)
     phases["between"] = found.wall_s - sum(phases.values())
     grown = timed[-1]["mem"]["rss_mb"] - timed[0]["mem"]["rss_mb"]
-    summary = json.loads((run.path / "summary.json").read_text("utf-8"))
+    summary = files.read_json(run.path / "summary.json")
     windows = summary.get("windows")
     ticks = windows and windows["env_steps_total"] / windows["agent_steps_total"]
     return Trained(found, phases, first["wall_s"], grown, ticks, summary["precision"])

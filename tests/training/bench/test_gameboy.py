@@ -11,7 +11,7 @@ from fastenv.gameboy.tables import FRAME
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
 from training.bench import runner
-from training.bench.games import gameboy, gameboy_steps
+from training.bench.games import gameboy
 
 BRIEF = {"repeats": 1, "seconds": 1e-6}
 
@@ -90,7 +90,7 @@ def test_the_header_with_ram_is_one_that_is_run(tmp_path):
 
 def test_instructions_of_a_frame():
     before, after = np.array([100.0, 0.0]), np.array([400.0, 2 * FRAME])
-    assert gameboy_steps.per_frame(before, after) == 150
+    assert gameboy.per_frame(before, after) == 150
 
 
 def test_a_negative_limit_is_refused():

@@ -1,4 +1,4 @@
-"""The one JSON object that ``python -m training.bench.games.gameboy_steps`` prints."""
+"""The one JSON object that ``python -m tools.gameboy_steps`` prints."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.needs import needs_core
-from training.bench.games import gameboy_steps as gameboy
+from tools import gameboy_steps as gameboy
 
 SHORT = ["--num-envs", "3", "--warmup-steps", "1", "--bench-steps", "3", "--frames-per-step", "2",
          "--release-after-frames", "1"]  # fmt: skip

@@ -12,9 +12,10 @@ from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.training.bench.test_scale import turn
 from training import benchmark_v9, profile
-from training.bench import env_modes, runner, timing, trainer
+from training.bench import env_modes, timing, trainer
 from training.bench.games import drmario, gameboy, prospector, skullking
 from training.bench.learners import Timed
+from training.bench.suite import Options
 from training.bench.suites import (
     configs,
     flags,
@@ -53,7 +54,7 @@ def assert_recorded(rows, name, but=0):
 @pytest.fixture(autouse=True)
 def nothing_runs(monkeypatch):
     def ends(engine, *_args, **_kwargs):
-        engine.terminated[:] = 1
+        engine.ended[:] = True
 
     monkeypatch.setattr(timing, "_once", lambda _: (1.0, 1.0))
     monkeypatch.setattr(BatchEngine, "step_many", ends)
@@ -93,6 +94,7 @@ def test_rows_of_the_game_boy(monkeypatch):
     from fastenv.gameboy import bench
 
     monkeypatch.setattr(bench, "WARM_UP", 1)
+    monkeypatch.setattr(gameboy, "per_frame", lambda *_: 1.0)
     rows = [
         *gameboy.step_rows(gameboy.OURS, 1, 1.0),
         *(
@@ -149,7 +151,7 @@ def test_rows_of_the_configurations(monkeypatch):
     names = [name for name in configs.CONFIGS if name != "hierarchical"]
     given = ["--only", "configs", "--short", "--repeats", "1", "--config", *names]
     args = benchmark_v9.parser().parse_args(given)
-    rows = configs.rows(runner.Options(args, SimpleNamespace()))
+    rows = configs.SUITE.measure(Options(args, SimpleNamespace()))
     assert_recorded(rows, "configs.jsonl", but=1)
 
 

@@ -15,6 +15,7 @@ from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9, profile
 from training.bench import floors, ran, records, runner, timing
 from training.bench.games import GAMES, drmario, gameboy, prospector
+from training.bench.suite import Suite
 from training.bench.suites import artefact, flags, throughput, trainers, views
 from training.run import machine
 from training.run.config import RunConfig
@@ -220,7 +221,7 @@ def test_unchanged_build_reaches_the_floors_of_its_record_and_no_higher_ones(
     works = (prospector.env_works(4), prospector.thread_works(4))
     rows = [row for each in works for row in timing.rows(each, 1, 1e-4)]
     measured = list(rows)
-    suite = runner.Suite("bars", lambda _: measured)
+    suite = Suite("bars", lambda *_: measured)
     monkeypatch.setattr(throughput, "SUITE", suite)
     measure = ["--only", "bars", "--out", str(repository / "out.jsonl")]
     assert benchmark_v9.main([*measure, "--enforce-floor"]) == 2

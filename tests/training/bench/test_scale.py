@@ -8,7 +8,7 @@ from fastenv.errors import ConfigError
 from tests.training.bench.described import assert_described
 from tools.figures import records, speeds
 from training import benchmark_v9
-from training.bench.suites import exchange, scale
+from training.bench.suites import scale
 from training.bench.suites.scale import COMMON, WAYS, Turn, Way
 from training.bench.timing import Sample
 from training.run.config import RunConfig, merge
@@ -41,10 +41,7 @@ def turn(key, steps=1000):
 
 
 def rows():
-    found = [scale.row(key, WAYS[key], [turn(key)] * 3) for key in WAYS]
-    shared = {"kind": "exchange", "ranks": 2, "obs_bytes": 800, "actions": 100, "us_all": []}
-    small = shared | {"name": "one", "bytes": 4, "us": 40.0}
-    return [*found, small, shared | {"name": "all", "bytes": 1_000_000, "us": 1040.0}]
+    return [scale.row(key, WAYS[key], [turn(key)] * 3) for key in WAYS]
 
 
 def test_a_row_says_what_ran():
@@ -102,7 +99,6 @@ def test_without_ray_the_runs_of_rllib_are_left_out(tmp_path, monkeypatch, capsy
 
     monkeypatch.setattr(scale, "RLLIB_PYTHON", tmp_path / "python")
     monkeypatch.setattr(scale, "take_turn", take_turn)
-    monkeypatch.setattr(exchange, "rows", lambda config, repeats: rows()[-2:])
     out = tmp_path / "rows.jsonl"
     flags = ["--only", "scale", "--repeats", "2", "--steps", "8192", "--out", str(out)]
     assert benchmark_v9.main(flags) == 0
@@ -124,7 +120,7 @@ def test_whole_runs_are_what_their_rows_say():
     ppo = {"n_steps": 16, "batch_size": 64, "n_epochs": 2, "net_arch": [32], "precision": "fp32"}
     common = COMMON | {"num_envs": 8, "ppo": ppo}
     ways = {key: WAYS[key] for key in ("native", "torchrun")}
-    one, two = scale.all_rows(1, 3, common, ways)[:2]
+    one, two = scale.all_rows(1, 3, common, ways)
     assert (one["ranks"], two["ranks"]) == (1, 2)
     assert "1 process" in one["name"]
     assert "2 ranks" in two["name"]
@@ -133,14 +129,6 @@ def test_whole_runs_are_what_their_rows_say():
         assert row["seconds"][0] == pytest.approx(3 * 128 / row["steps_per_s"], abs=1e-3)
         assert sum(row["us_per_step"].values()) <= 1e6 / row["steps_per_s"]
         assert row["cores_used"] > 0
-
-
-@pytest.mark.slow
-def test_ranks_exchange_what_a_network_has():
-    small, large = exchange.rows(RunConfig.from_mapping(COMMON), 1, times=2)
-    assert small["numbers"] == 1
-    assert large["numbers"] > 2 * 256 * 256
-    assert large["us"] > 0
 
 
 def test_the_page_has_the_table_of_the_newest_record(tmp_path, monkeypatch):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import fastenv
+from fastenv.gameboy import GameBoyGame
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from fastenv.gameboy.goals import OURS as GOALS
@@ -29,7 +30,6 @@ from fastenv.gameboy.tables import CLOCK, FRAME
 from training.bench import ran
 from training.bench.env_modes import EnvPlan, Ready, prepare
 from training.bench.game import GameBenchmark, Throughput
-from training.bench.games.gameboy_steps import counted, figures, per_frame
 from training.bench.targets import Row, env_share, ratio, target, time_of_step, unmeasured
 from training.bench.timing import Sample, Work, rows, rss_mb, spread
 
@@ -63,6 +63,7 @@ METHOD_RESET = "reset_many with masks of every other lane, in turns; a step is a
 WAYS = {"skip": "nothing drawn", "draw": "every frame drawn"}
 NO_PYBOY = "PyBoy is not installed"
 FRAMES_A_SECOND = CLOCK / FRAME  # of the console
+COUNTED, COUNTED_STEPS = 64, 16  # lanes and steps whose instructions are counted
 ONE_FRAME: dict[str, Any] = {"frames_per_step": 1, "release_after_frames": 1}
 GOAL = f"{GOALS[0]}_by_frames"  # the goal of GameBoyGoal-v0, for steps of one frame
 PIXELS: dict[str, Any] = {  # frames as pixels, of which both families learn
@@ -91,6 +92,48 @@ def rom_options(rom: str) -> dict[str, Any]:
     if rom == OURS:
         return {"states": OURS, "start_state": None}
     return {"rom": str(resources.files("fastenv.gameboy") / "roms" / f"{rom}.gb")}
+
+
+def counted(rows: np.ndarray) -> np.ndarray:
+    """Return instructions and cycles that machines have executed in all, from their rows."""
+    return np.array([rows["instr"].sum(), rows["cyc"].sum()], np.float64)
+
+
+def per_frame(before: np.ndarray, after: np.ndarray) -> float:
+    """Return the instructions of a frame between two counts."""
+    instructions, cycles = after - before
+    return float(instructions / cycles * FRAME)
+
+
+def figures(engine: fastenv.BatchEngine, seed: int) -> dict[str, Any]:
+    """Return what a little play with random buttons says of a program; it is not timed.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of a Game Boy; all lanes begin anew.
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``frames_per_step``; ``instructions_per_frame``; ``resets_per_step``, of a lane.
+    """
+    lanes, rng = np.arange(min(engine.num_envs, COUNTED)), np.random.default_rng(seed)
+    counts, ended, game = np.zeros(2), 0, engine.game
+    assert isinstance(game, GameBoyGame)
+    engine.reset_many(seeds=seed)
+    for _ in range(COUNTED_STEPS):
+        before = counted(engine.get_states(lanes))
+        engine.step_many(fastenv.sample_legal(engine.mask, rng), autoreset=False)
+        counts += counted(engine.get_states(lanes)) - before
+        ended += int(engine.ended.sum())
+        engine.reset_many(mask=engine.ended.copy())
+    return {
+        "frames_per_step": game.config.frames_per_step,
+        "instructions_per_frame": round(per_frame(np.zeros(2), counts)),
+        "resets_per_step": ended / (COUNTED_STEPS * engine.num_envs),
+    }
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from rich.console import Group
 from fastenv.errors import ConfigError
 from training.bench import games, ran, timing
 from training.bench.env_modes import EnvPlan, prepare
-from training.bench.runner import Options, Suite
+from training.bench.suite import Options, Suite
 from training.bench.tables import config_table
 from training.bench.targets import Row
 from training.bench.trainer import Flags, measure
@@ -167,20 +167,29 @@ def chosen(args: argparse.Namespace) -> list[tuple[str, Flags]]:
     return found
 
 
-def rows(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for."""
-    args, rollouts = options.args, SHORT_ROLLOUTS if options.short else ROLLOUTS
-    played = args.games if args.games is not None else (40 if options.short else 200)
-    return [
-        row(name, each, args.steps or rollouts * each.n_envs * each.n_steps, args.repeats, played)
-        for name, each in chosen(args)
-    ]
-
-
 def tables(rows: Sequence[Row]) -> Group:
     """Return a table for each environment."""
     envs = dict.fromkeys(row["flags"]["env"] for row in rows)
     return Group(*(config_table([r for r in rows if r["flags"]["env"] == env]) for env in envs))
 
 
-SUITE = Suite(name="configs", measure=rows, tables=(tables,))
+class Configs(Suite):
+    """The suite, which flags and games of a command line choose from."""
+
+    def measure(self, options: Options) -> list[Row]:
+        """Return the rows that a command line asks for."""
+        args, rollouts = options.args, SHORT_ROLLOUTS if options.short else ROLLOUTS
+        played = args.games if args.games is not None else (40 if options.short else 200)
+        return [
+            row(
+                name,
+                each,
+                args.steps or rollouts * each.n_envs * each.n_steps,
+                args.repeats,
+                played,
+            )
+            for name, each in chosen(args)
+        ]
+
+
+SUITE = Configs(name="configs", tables=(tables,))

@@ -27,7 +27,7 @@ from fastenv.registry import short_id
 from fastenv.scaffold import new_game
 from training.bench import games
 from training.bench.play import METHOD, Playback
-from training.bench.runner import Options, Suite
+from training.bench.suite import Suite
 from training.bench.tables import flag_table
 from training.bench.targets import Row, target
 from training.bench.timing import Work, in_turns, summary
@@ -240,15 +240,10 @@ def judge(found: list[Row]) -> list[Row]:
     return judged
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for."""
-    return rows(options.repeats, options.seconds_of(SUITE))
-
-
 SUITE = Suite(
     name="flags",
-    measure=measure,
-    judge=lambda rows, _: judge(rows),
+    rows=rows,
+    judge=judge,
     tables=(flag_table,),
     title=lambda options: f"Bars of the flags; medians of {options.repeats}",
     short_seconds=0.5,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError
-from training.run import files, machine
+from training.bench.suites.meter import train
 from training.run.config import merge, parse_assignments
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
@@ -52,25 +50,10 @@ class Trainings:
     def _run(self, knobs: dict[str, Any], seed: int) -> RunFolder:
         name = f"{knobs['id']}-s{seed}"
         path = self._folder / name
-        if not (path / "summary.json").exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            config = self._folder / f"{name}.json"
-            files.write_json(config, self.config(knobs, seed))
-            done = subprocess.run(
-                [
-                    *(sys.executable, "-m", "training.train", "--config", str(config)),
-                    *("--runs", str(self._folder), "--name", name, "--no-evaluation"),
-                ],
-                cwd=machine.ROOT,
-                capture_output=True,
-                text=True,
-                timeout=LIMIT_S,
-                check=False,
-            )
-            if done.returncode != 0:
-                last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                raise ConfigError(f"the training of {name} failed: {last}")
-        return RunFolder.open(path)
+        if (path / "summary.json").exists():
+            return RunFolder.open(path)
+        command = (sys.executable, "-m", "training.train")
+        return train(command, self.config(knobs, seed), self._folder, name, LIMIT_S)[0]
 
     def config(self, knobs: dict[str, Any], seed: int) -> dict[str, Any]:
         """Return the options of a training with the settings of a cell."""

@@ -1,17 +1,21 @@
-"""The CPU time of a command and all processes it starts, while it runs."""
+"""Runs of ``training.train`` in processes of their own, with the CPU time of all of them."""
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import psutil
 
-from training.run import machine
+from fastenv.errors import ConfigError
+from training.run import files, machine
+from training.run.folder import RunFolder
 
 LOOK_S = 0.25
 
@@ -76,3 +80,37 @@ class Meter:
         at, own, busy = np.array(self._at).T
         first, last = (tuple(np.interp(x, at, y) for y in (own, busy)) for x in (begin, end))
         return float(last[0] - first[0]), float(last[1] - first[1])
+
+
+def train(
+    command: Sequence[str], options: dict[str, Any], folder: Path, name: str, limit_s: float
+) -> tuple[RunFolder, Meter]:
+    """Train to the end in other processes, without an evaluation.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What starts ``training.train``.
+    options : dict
+        Of the run.
+    folder : Path
+        Takes the run, its config and what it says.
+    name : str
+    limit_s : float
+
+    Raises
+    ------
+    ConfigError
+        If it fails; with its last line.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    config, said = folder / f"{name}.json", folder / f"{name}.log"
+    files.write_json(config, options)
+    given = ["--config", str(config), "--runs", str(folder), "--name", name, "--no-evaluation"]
+    with said.open("wb") as out:
+        meter = Meter([*command, *given], out)
+        code = meter.follow(limit_s)
+    if code != 0:
+        last = (said.read_text("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        raise ConfigError(f"{shlex.join(command)} failed: {last}")
+    return RunFolder.open(folder / name), meter

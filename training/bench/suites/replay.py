@@ -15,7 +15,7 @@ import torch
 
 from training.bench import games, ran, timing
 from training.bench.learners import Timed, in_turns
-from training.bench.runner import Options, Suite
+from training.bench.suite import Suite
 from training.bench.targets import Row, at_most, env_share, ratio, speed, time_of_step
 from training.bench.timing import Work, summary
 from training.dqn.priorities import Priorities
@@ -225,15 +225,10 @@ def judge(found: list[Row]) -> list[Row]:
     ]
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for."""
-    return all_rows(options.repeats, options.seconds_of(SUITE))
-
-
 SUITE = Suite(
     name="replay",
-    measure=measure,
-    judge=lambda rows, _: judge(rows),
+    rows=all_rows,
+    judge=judge,
     title=lambda options: f"Bars of the replay; CPU time, medians of {options.repeats}",
     short_seconds=0.5,
 )

@@ -16,7 +16,7 @@ import torch
 
 from training.bench import ran
 from training.bench.games import GAMES
-from training.bench.runner import Options, Suite
+from training.bench.suite import Suite
 from training.bench.suites.list_replay import ListReplay
 from training.bench.tables import step_table
 from training.bench.targets import Row
@@ -194,11 +194,4 @@ def _split(phases: Sequence[Mapping[str, float]], per_cpu_s: float) -> dict[str,
     return {name: 1e6 / per_cpu_s * value / whole for name, value in sums.items()}
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for."""
-    return rows(options.repeats, options.seconds_of(SUITE))
-
-
-SUITE = Suite(
-    name="replay_steps", measure=measure, tables=(step_table,), seconds=2.0, short_seconds=0.5
-)
+SUITE = Suite(name="replay_steps", rows=rows, tables=(step_table,), seconds=2.0, short_seconds=0.5)

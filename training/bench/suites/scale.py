@@ -17,9 +17,8 @@ from typing import Any
 
 from fastenv.errors import ConfigError
 from training.bench.learners import trainer_row
-from training.bench.runner import Options, Suite
-from training.bench.suites import exchange
-from training.bench.suites.meter import Meter
+from training.bench.suite import Options, Suite
+from training.bench.suites.meter import Meter, train
 from training.bench.tables import scale_table
 from training.bench.targets import Row, ratio, unmeasured
 from training.bench.timing import Sample
@@ -139,7 +138,7 @@ def all_rows(
     common: Mapping[str, Any] = COMMON,
     ways: Mapping[str, Way] = WAYS,
 ) -> list[Row]:
-    """Run everything, in turns; return a row for each way, and what an exchange costs.
+    """Run everything, in turns; return a row for each way.
 
     Parameters
     ----------
@@ -160,8 +159,7 @@ def all_rows(
     for _ in range(repeats):
         for key, way in here.items():
             turns[key].append(take_turn(way, common, iterations or way.iterations))
-    rows = [row(key, here[key], found) for key, found in turns.items()]
-    return [*rows, *exchange.rows(RunConfig.from_mapping(common), repeats)]
+    return [row(key, here[key], found) for key, found in turns.items()]
 
 
 def take_turn(way: Way, common: Mapping[str, Any], iterations: int) -> Turn:
@@ -176,17 +174,8 @@ def take_turn(way: Way, common: Mapping[str, Any], iterations: int) -> Turn:
     rollout = RunConfig.from_mapping(options).rollout
     options["total_steps"] = (WARMUP + iterations) * rollout
     with tempfile.TemporaryDirectory() as folder:
-        config, said = Path(folder) / "config.json", Path(folder) / "said"
-        files.write_json(config, options)
-        given = ["--config", str(config), "--runs", folder, "--name", "run", "--no-evaluation"]
         load = machine.load()
-        with said.open("wb") as out:
-            meter = Meter([*way.command(), *given], out)
-            code = meter.follow(LIMIT_S)
-        if code != 0:
-            last = (said.read_text("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
-            raise ConfigError(f"{shlex.join(way.command())} failed: {last}")
-        return turn_of(RunFolder.open(Path(folder) / "run"), meter, load)
+        return turn_of(*train(way.command(), options, Path(folder), "run", LIMIT_S), load)
 
 
 def turn_of(run: RunFolder, meter: Meter, load: float) -> Turn:
@@ -306,18 +295,20 @@ def _over(
     return ratio(f"{what}; {how}; {setting_of(a)}", asked, a, b, figure)
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for; ``--steps`` are those of each run."""
-    if not RLLIB_PYTHON.is_file():
-        options.console.print(f"{NO_RLLIB}, and the runs of RLlib are left out")
-    steps = options.args.steps
-    return all_rows(options.repeats, None if steps is None else max(1, steps // ROLLOUT))
+class Scale(Suite):
+    """The suite, whose runs have lengths of their own."""
+
+    def measure(self, options: Options) -> list[Row]:
+        """Return the rows that a command line asks for; ``--steps`` are those of each run."""
+        if not RLLIB_PYTHON.is_file():
+            options.console.print(f"{NO_RLLIB}, and the runs of RLlib are left out")
+        steps = options.args.steps
+        return all_rows(options.repeats, None if steps is None else max(1, steps // ROLLOUT))
 
 
-SUITE = Suite(
+SUITE = Scale(
     name="scale",
-    measure=measure,
-    judge=lambda rows, _: judge(rows),
+    judge=judge,
     tables=(scale_table,),
     title=lambda _: "Bars of several processes; wall, paired turns",
 )

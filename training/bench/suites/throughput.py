@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from training.bench.game import Throughput
 from training.bench.games import GAMES
-from training.bench.runner import Options, Suite
+from training.bench.suite import Options, Suite
 from training.bench.tables import env_table
 from training.bench.targets import Row
 
@@ -20,37 +20,37 @@ def chosen(options: Options) -> dict[str, Throughput]:
     }
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows of the chosen games; each says whose it is."""
-    given = options.repeats, options.seconds_of(SUITE), options.args.lanes
-    return [
-        row | {"game": title}
-        for title, throughput in chosen(options).items()
-        for row in throughput.rows(*given)
-    ]
-
-
-def judge(rows: list[Row], options: Options) -> list[Row]:
-    """Return the targets of the chosen games."""
-    return [
-        judged
-        for title, throughput in chosen(options).items()
-        for judged in throughput.targets(
-            [row for row in rows if row["game"] == title], options.args.max_mem_delta
-        )
-    ]
-
-
 def title(options: Options) -> str:
     """Return what the targets are of."""
     about = (f"{name} {throughput.about}" for name, throughput in chosen(options).items())
     return f"Bars: {'; '.join(about)}; medians of {options.repeats}"
 
 
-SUITE = Suite(
+class Games(Suite):
+    """The suite, whose rows and targets are those of games."""
+
+    def measure(self, options: Options) -> list[Row]:
+        """Return the rows of the chosen games; each says whose it is."""
+        given = options.repeats, options.seconds_of(self), options.args.lanes
+        return [
+            row | {"game": title}
+            for title, throughput in chosen(options).items()
+            for row in throughput.rows(*given)
+        ]
+
+    def judge_for(self, rows: list[Row], options: Options) -> list[Row]:
+        """Return the targets of the chosen games."""
+        return [
+            judged
+            for title, throughput in chosen(options).items()
+            for judged in throughput.targets(
+                [row for row in rows if row["game"] == title], options.args.max_mem_delta
+            )
+        ]
+
+
+SUITE = Games(
     name="bars",
-    measure=measure,
-    judge=judge,
     tables=(env_table,),
     title=title,
     short_seconds=1.0,

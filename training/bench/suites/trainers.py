@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from training.bench.learners import Timed, in_turns, with_ppo
-from training.bench.runner import Options, Suite
+from training.bench.suite import Options, Suite
 from training.bench.tables import trainer_table
 from training.bench.targets import Row, ratio, unmeasured
 from training.nets.precision import cpu_has_bf16
@@ -80,16 +80,18 @@ def judge(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for."""
-    lanes = 128 if options.short else 512
-    return rows(setting(lanes), options.repeats, options.seconds_of(SUITE))
+class Trainers(Suite):
+    """The suite, on fewer lanes where it has to be short."""
+
+    def measure(self, options: Options) -> list[Row]:
+        """Return the rows that a command line asks for."""
+        config = setting(128 if options.short else 512)
+        return rows(config, options.repeats, options.seconds_of(self))
 
 
-SUITE = Suite(
+SUITE = Trainers(
     name="trainers",
-    measure=measure,
-    judge=lambda rows, _: judge(rows),
+    judge=judge,
     tables=(trainer_table,),
     title=lambda options: f"Bars of the trainers; medians of {options.repeats}",
     seconds=4.0,

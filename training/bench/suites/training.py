@@ -14,7 +14,7 @@ import torch
 
 from training.bench import games
 from training.bench.learners import Timed, in_turns, trainer_row, with_ppo
-from training.bench.runner import Options, Suite
+from training.bench.suite import Suite
 from training.bench.suites import cuda, trainers
 from training.bench.suites.trainers import NO_BF16
 from training.bench.tables import split_lines, timed_table
@@ -73,8 +73,8 @@ def reference_rows(
     """
     steps = config.rollout // (2 * lanes)
     batch = min(config.ppo.batch_size, steps * lanes)
-    flat = replace(config, env=Flags.env, num_envs=lanes)
-    flat = with_ppo(flat, n_steps=steps, batch_size=batch, activation="relu", precision="auto")
+    ppo = replace(config.ppo, n_steps=steps, batch_size=batch, activation="relu", precision="auto")
+    flat = replace(config, env=Flags.env, num_envs=lanes, ppo=ppo)
     flags = Flags(
         net_arch=config.ppo.net_arch,
         n_envs=lanes,
@@ -223,15 +223,10 @@ def _thread_targets(found: list[Row]) -> list[Row]:
     ]
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for."""
-    return all_rows(options.repeats, options.seconds_of(SUITE))
-
-
 SUITE = Suite(
     name="training",
-    measure=measure,
-    judge=lambda rows, _: judge(rows),
+    rows=all_rows,
+    judge=judge,
     tables=(timed_table, split_lines),
     title=lambda options: f"Bars of training; medians of {options.repeats}",
     seconds=4.0,

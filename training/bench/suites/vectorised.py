@@ -25,7 +25,6 @@ import fastenv
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import ran, records
-from training.bench.runner import head
 from training.bench.tables import as_csv, vectorised_table
 from training.bench.targets import Row
 from training.bench.timing import rss_mb, spread
@@ -237,7 +236,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         records.check_clean()
     options = parse_assignments(args.set)
     plan = Plan(args.env, options, args.actions, args.steps, args.repeats, args.seed)
-    begin = head()
+    begin = records.head()
     found = rows(plan, args.ways, args.num_envs)
     console.print(vectorised_table(found))
     best = max(found, key=lambda row: float(row["dps_total"]))

@@ -20,7 +20,7 @@ from fastenv.adapters.torch import TorchVecEnv
 from training.bench import timing
 from training.bench.play import Playback
 from training.bench.ran import of_engine
-from training.bench.runner import Options, Suite
+from training.bench.suite import Suite
 from training.bench.targets import Row, ratio
 from training.bench.timing import Work
 from training.bench.trainer import Flags
@@ -147,15 +147,10 @@ def judge(found: list[Row]) -> list[Row]:
     ]
 
 
-def measure(options: Options) -> list[Row]:
-    """Return the rows that a command line asks for."""
-    return rows(options.repeats, options.seconds_of(SUITE))
-
-
 SUITE = Suite(
     name="views",
-    measure=measure,
-    judge=lambda rows, _: judge(rows),
+    rows=rows,
+    judge=judge,
     title=lambda _: "Bars of the views; CPU time, medians of paired turns",
     seconds=4.0,
     short_seconds=1.0,

@@ -1,4 +1,4 @@
-"""Measure steps of the Game Boy's environments: ``python -m training.bench.games.gameboy_steps``.
+"""Measure steps of the Game Boy's environments: ``python -m tools.gameboy_steps``.
 
 It prints exactly one JSON object: the ROM, the machine, every option, environment steps and frames
 a second of wall and of CPU time (medians of three windows), instructions of a frame, growth of
@@ -26,18 +26,16 @@ import numpy as np
 
 import fastenv
 from fastenv.errors import FastEnvError
-from fastenv.gameboy import GameBoyGame
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from fastenv.gameboy.frames import FORMATS
-from fastenv.gameboy.tables import CLOCK, FRAME
+from training.bench.games.gameboy import FRAMES_A_SECOND, figures
 from training.bench.timing import rss_mb
 from training.run import machine
 
 SCHEMA_VERSION = 1
 WINDOWS = 3
 DRAWN = 64  # batches of actions that are drawn, and taken in turns
-COUNTED, COUNTED_STEPS = 64, 16  # lanes and steps whose instructions are counted
 TRACED_STEPS = 20  # of the pass in which Python's allocations are looked at
 INFO_MODES = ("full", "stats", "none")
 
@@ -45,7 +43,7 @@ INFO_MODES = ("full", "stats", "none")
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(
-        prog="python -m training.bench.games.gameboy_steps",
+        prog="python -m tools.gameboy_steps",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -120,48 +118,6 @@ class Player:
             self._taken += 1
 
 
-def counted(rows: np.ndarray) -> np.ndarray:
-    """Return instructions and cycles that machines have executed in all, from their rows."""
-    return np.array([rows["instr"].sum(), rows["cyc"].sum()], np.float64)
-
-
-def per_frame(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the instructions of a frame between two counts."""
-    instructions, cycles = after - before
-    return float(instructions / cycles * FRAME)
-
-
-def figures(engine: fastenv.BatchEngine, seed: int) -> dict[str, Any]:
-    """Return what a little play with random buttons says of a program; it is not timed.
-
-    Parameters
-    ----------
-    engine : BatchEngine
-        Of a Game Boy; all lanes begin anew.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``frames_per_step``; ``instructions_per_frame``; ``resets_per_step``, of a lane.
-    """
-    lanes, rng = np.arange(min(engine.num_envs, COUNTED)), np.random.default_rng(seed)
-    counts, ended, game = np.zeros(2), 0, engine.game
-    assert isinstance(game, GameBoyGame)
-    engine.reset_many(seeds=seed)
-    for _ in range(COUNTED_STEPS):
-        before = counted(engine.get_states(lanes))
-        engine.step_many(fastenv.sample_legal(engine.mask, rng), autoreset=False)
-        counts += counted(engine.get_states(lanes)) - before
-        ended += int(engine.ended.sum())
-        engine.reset_many(mask=engine.ended.copy())
-    return {
-        "frames_per_step": game.config.frames_per_step,
-        "instructions_per_frame": round(per_frame(np.zeros(2), counts)),
-        "resets_per_step": ended / (COUNTED_STEPS * engine.num_envs),
-    }
-
-
 def measure(args: argparse.Namespace) -> dict[str, Any]:
     """Return the object that is printed.
 
@@ -201,7 +157,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
         "ms_per_step": wall * 1e3,
         "cpu_ms_per_step": cpu * 1e3,
         "instructions_per_frame": executed,
-        "realtime_factor": frames / wall / (CLOCK / FRAME),
+        "realtime_factor": frames / wall / FRAMES_A_SECOND,
         "mem_before": int(before),
         "mem_after": int(after),
         "mem_delta": int(after - before),
