@@ -23,8 +23,8 @@ from tests.needs import HAS_CORE
 from tools.figures import records, speeds
 from tools.figures.headlines import headlines
 from tools.figures.records import newest
-from training.bench import flags
-from training.bench.verdicts import unmeasured_bar
+from training.bench.suites import flags
+from training.bench.targets import unmeasured
 from training.ppo.options import NativeRun, PPOConfig
 from training.run.config import RunConfig
 from training.run.layers import layered, parser
@@ -248,7 +248,7 @@ def test_headlines_say_what_a_machine_could_not_measure(
     kept = []
     for row in rows:
         bf16 = row["kind"] == "bar" and row["what"].startswith("native auto")
-        kept.append(unmeasured_bar(row["what"], 2.0, "no bf16 here") if bf16 else row)
+        kept.append(unmeasured(row["what"], 2.0, "no bf16 here") if bf16 else row)
     text = "\n".join(map(json.dumps, (head, *kept)))
     (tmp_path / "trainers.jsonl").write_text(text, encoding="utf-8")
     monkeypatch.setattr(records, "RECORDS", tmp_path)

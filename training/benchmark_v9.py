@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import bars, bars_gameboy, benchmark, floors
-from training.bench.benchmark import GAMES, PARTS
-from training.bench.configs import CONFIGS, ROLLOUTS
+from training.bench import floors, runner
+from training.bench.games import GAMES
+from training.bench.games.gameboy import MAX_MEM_DELTA
+from training.bench.games.skullking import LANES
+from training.bench.suites.configs import CONFIGS, ROLLOUTS
 from training.evaluation import tables
-from training.run import files
 
 
 def parser() -> argparse.ArgumentParser:
@@ -36,18 +36,18 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--repeats", type=int, default=3)
     parse.add_argument("--seconds", type=float, help="timed seconds of a repeat of a bar")
     parse.add_argument("--games", type=int, help="whole games before and after; 0 for none")
-    parse.add_argument("--lanes", type=int, default=bars.LANES, help="of Skull King's bars")
+    parse.add_argument("--lanes", type=int, default=LANES, help="of Skull King's bars")
     parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
     parse.add_argument("--short", action="store_true", help="a few minutes")
-    parse.add_argument("--game", choices=GAMES, help="only its bars and configurations")
+    parse.add_argument("--game", choices=tuple(GAMES), help="only its bars and configurations")
     parse.add_argument(
         "--max-mem-delta",
         type=int,
-        default=bars_gameboy.MAX_MEM_DELTA,
+        default=MAX_MEM_DELTA,
         metavar="BYTES",
         help="that the resident set may grow by in 100,000 steps of the Game Boy",
     )
-    parse.add_argument("--only", choices=PARTS, help="only this part")
+    parse.add_argument("--only", choices=runner.PARTS, help="only this part")
     parse.add_argument("--enforce", action="store_true", help="exit 1 if a bar is missed")
     parse.add_argument(
         "--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show"
@@ -77,26 +77,11 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    console = tables.console()
     try:
-        out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
-        files.prepare("--out", out)
-        rows = benchmark.measure(args, console)
-        benchmark.write(out, rows)
-        console.print(f"rows in {out}")
-        judged = floors.judge(rows, args.floor_share) if args.enforce_floor else []
-        if args.record:
-            console.print(f"it is the record {benchmark.keep(args, rows)}, and in the history")
+        return runner.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    below = [verdict for verdict in judged if not verdict["pass"]]
-    for verdict in below:
-        print(f"error: {floors.sentence(verdict)}", file=sys.stderr)
-    if judged:
-        console.print(floors.summary(judged, rows))
-    missed = any(r["kind"] == "bar" and r["pass"] is False for r in rows)
-    return 1 if below or (missed and args.enforce) else 0
 
 
 if __name__ == "__main__":

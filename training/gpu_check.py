@@ -9,19 +9,14 @@ status: 1 if a test failed, else 0; bars are reported, not enforced.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import torch
-from rich.console import Console
 
 from fastenv.errors import FastEnvError
-from training.bench import gpu_check
+from training.bench.suites import gpu_check
 from training.evaluation import tables
-from training.run import files
 
 
 def parser() -> argparse.ArgumentParser:
@@ -41,31 +36,11 @@ def main(argv: list[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print("no CUDA device here: nothing was checked")
         return 0
-    out = args.out or Path("runs") / datetime.now(UTC).strftime("gpu-%Y%m%d-%H%M%S.json")
     try:
-        files.prepare("--out", out)
-        passed = None if args.no_tests else gpu_check.tests()
-        record = gpu_check.check(args.repeats, args.seconds, args.lanes) | {"tests_passed": passed}
+        return gpu_check.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    files.write_json(out, record)
-    show(record, tables.console())
-    print(f"record in {out}")
-    return 1 if passed is False else 0
-
-
-def show(record: dict[str, Any], console: Console) -> None:
-    """Print the figures of a record."""
-    console.print(f"{record['gpu']}, tests passed: {record['tests_passed']}")
-    for bar in record["bars"]:
-        console.print(f"{bar['what']}: {bar['measured']} (asked {bar['asked']}): {bar['pass']}")
-    for part in ("compile", "replay"):
-        speeds = {name: round(row["steps_per_s"]) for name, row in record[part].items()}
-        console.print(f"{part}, steps a second: {json.dumps(speeds)}")
-    for row in record["rows"]:
-        split = {name: round(value, 3) for name, value in row["us_per_step"].items()}
-        console.print(f"epochs {row['epochs']}, us a step: {json.dumps(split)}")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import matrix, record
-from training.bench.cells import FACTORS
 from training.bench.play import WORKLOADS
+from training.bench.suites import artefact, matrix
+from training.bench.suites.cells import FACTORS
 from training.evaluation import tables
 from training.run.config import RunConfig
 
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parse.add_argument("--modes", default="env_only,trainer")
-    parse.add_argument("--env", default=RunConfig.env, help="environment id")
+    parse.add_argument("--env", default=RunConfig.usual("env"), help="environment id")
     factors = parse.add_argument_group("factors, each a list such as 64,512")
     for name, (_, usual) in FACTORS.items():
         factors.add_argument("--" + name.replace("_", "-"), default=str(usual), metavar="LIST")
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     judge.add_argument("--gate", type=Path, metavar="MATRIX.json", help="hold on to its floors")
     out = parse.add_argument_group("output")
     out.add_argument("--run-id", help="default: commit and UTC time")
-    out.add_argument("--out", type=Path, default=record.FOLDER / "matrix")
+    out.add_argument("--out", type=Path, default=artefact.FOLDER / "matrix")
     out.add_argument(
         "--record", action="store_true", help="make it the record of its kind in benchmarks/"
     )
@@ -65,22 +65,14 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    console = tables.console()
     try:
-        if args.gate is not None:
-            return matrix.gate(args, console)
-        found = matrix.measure(args, console)
-        matrix.show(found, console)
-        console.print(f"written to {args.out / found['run_id']}")
-        if args.record:
-            console.print(f"it is the record {matrix.keep(found)}, and in the history")
+        return matrix.run(args, tables.console())
     except (FastEnvError, ImportError, subprocess.TimeoutExpired) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: go on with --run-id and --resume", file=sys.stderr)
         return 130
-    return 0 if found["summary"]["pass"] else 1
 
 
 if __name__ == "__main__":

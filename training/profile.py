@@ -17,9 +17,10 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import floors, profile, record, show
+from training.bench import floors
 from training.bench.play import WORKLOADS
-from training.bench.profile import MINIBATCHES, MODES
+from training.bench.suites import artefact, profile
+from training.bench.suites.profile import MINIBATCHES, MODES
 from training.evaluation import tables
 from training.run.config import BACKENDS, RunConfig
 
@@ -32,9 +33,9 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parse.add_argument("--modes", default="env_only", help=f"of {', '.join(MODES)}")
-    parse.add_argument("--env", help=f"environment id; default {RunConfig.env}")
+    parse.add_argument("--env", help=f"environment id; default {RunConfig.usual('env')}")
     parse.add_argument("--backend", choices=BACKENDS, default="auto")
-    parse.add_argument("--num-envs", type=int, help=f"lanes; default {RunConfig.num_envs}")
+    parse.add_argument("--num-envs", type=int, help=f"lanes; default {RunConfig.usual('num_envs')}")
     parse.add_argument("--env-threads", type=int, help="threads of the engine; default 1")
     parse.add_argument("--repeats", type=int, default=3)
     parse.add_argument("--seconds", type=float, default=2.0, help="timed work of a repeat")
@@ -90,7 +91,7 @@ def _add_verdicts(parse: argparse.ArgumentParser) -> None:
 
     out = parse.add_argument_group("output")
     out.add_argument("--run-id", help="default: commit and UTC time")
-    out.add_argument("--out", type=Path, default=record.FOLDER, help="folder of artefacts")
+    out.add_argument("--out", type=Path, default=artefact.FOLDER, help="folder of artefacts")
     out.add_argument(
         "--record", action="store_true", help="make it the record of its environment in benchmarks/"
     )
@@ -100,28 +101,14 @@ def _add_verdicts(parse: argparse.ArgumentParser) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    console = tables.console()
     try:
-        if args.trend:
-            console.print(show.trend_table(args.out))
-            return 0
-        found, path = profile.report(args)
-        show.show(found, console)
-        console.print(f"written to {path}")
-        if args.record:
-            kept = record.keep(found)
-            console.print(f"it is the record {kept}, and in the history")
+        return profile.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)
         return 130
-    wrong = record.not_as_requested(found["modes"])
-    missed = profile.failures(args, found)
-    for sentence in (*wrong, *missed):
-        print(f"error: {sentence}", file=sys.stderr)
-    return 2 if wrong else 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -179,14 +179,3 @@ def scale() -> str:
     host = record.head["host"]
     machine = f"{host['cpu_model']}, {host['physical_cores']} cores"
     return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {machine}."
-
-
-def scale_model() -> str:
-    """Return what more cores and GPUs would do, by the costs of the newest record."""
-    if not list(records.RECORDS.glob("scale.jsonl")):
-        return _NOT_MEASURED
-    from training.bench import scale_model as model
-
-    record, assumed = newest("scale.jsonl"), model.Assumed()
-    lines = model.table(model.costs_of(record.rows), assumed)
-    return f"{table(model.HEADS, lines)}\n\n{model.sentence(assumed)} Costs: {record.source}."

@@ -7,7 +7,7 @@ import torch
 from rich.console import Console
 
 from training import gpu_check as command
-from training.bench import cuda, gpu_check
+from training.bench.suites import cuda, gpu_check
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -35,10 +35,10 @@ def test_what_is_measured_is_shown(monkeypatch):
     small = {"off": replace(gpu_check.graphs(64)["off"], device="cpu", env_threads=1)}
     rows = gpu_check.timed(small, 1, 0.01)
     dqn = {name: replace(c, device="cpu") for name, c in gpu_check.replays(8).items()}
-    record = {"gpu": "none", "tests_passed": None, "rows": [], "bars": cuda.bars([])}
+    record = {"gpu": "none", "tests_passed": None, "rows": [], "bars": cuda.judge([])}
     record |= {"compile": rows, "replay": gpu_check.timed(dqn, 1, 0.01)}
     console = Console(record=True, width=200)
-    command.show(record, console)
+    gpu_check.show(record, console)
     said = console.export_text()
     assert "GPU busy" in said
     assert '"cpu":' in said

@@ -6,8 +6,8 @@ import pytest
 
 from tests.needs import needs_speed
 from training import matrix as command
-from training.bench import cells as c
-from training.bench import learning, matrix
+from training.bench.suites import cells as c
+from training.bench.suites import learning, matrix
 from training.run import machine
 from training.run.config import RunConfig
 
