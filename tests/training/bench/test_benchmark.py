@@ -2,7 +2,6 @@ import json
 import runpy
 import shutil
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +24,7 @@ from training.bench.suites import configs, cuda, flags, trainers, training, view
 from training.bench.suites.configs import CONFIGS, MEASURED
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
-from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.ppo.parts import PPOTrainer
 from training.run import machine
 from training.run.config import RunConfig
@@ -132,7 +131,7 @@ def test_hierarchical_that_cannot_run_is_null_and_says_why(tmp_path, monkeypatch
 def test_a_run_is_measured_like_a_configuration():
     """With the native trainer: what is measured of a run does not depend on who trains."""
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, net_arch=(8,))
-    config = RunConfig(env="SkullKingFlat-v0", num_envs=4, torch_threads=1, ppo=ppo)
+    config = NativeRun(env="SkullKingFlat-v0", num_envs=4, torch_threads=1, ppo=ppo)
     found = skullking_tiers.measure(config, steps=100, games=4)
     assert set(found) - {"ran"} <= set(MEASURED)
     shares = sum(found[f"share_{name}"] for name in ("env", "forward", "update", "other"))
@@ -221,7 +220,7 @@ def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
     assert benchmark_v9.main(flags) == 0
     _, *rows = read(out)
     judged = [rows.pop() for _ in range(3)][::-1]
-    assert [row["name"] for row in rows] == list(trainers.TRAINERS)
+    assert [row["name"] for row in rows] == list(trainers.NAMED)
     ran = [(row["trainer"], row["trunk"], row["precision"]) for row in rows]
     assert seen == ran + 2 * ran  # once to warm up, then in turns
     assert [row["precision_asked"] for row in rows] == ["fp32", "fp32", "auto", "auto"]
@@ -263,7 +262,7 @@ class Here:
         return SimpleNamespace(result=lambda: found)
 
 
-SMALL = replace(trainers.setting(64), ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
+SMALL = trainers.setting(64).replace(ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +304,7 @@ def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     today, ours = pairs[-2:]
     over = next(value for what, value in measured.items() if "reference envs" in what)
     assert over == ours["steps_per_s"] / today["steps_per_s"]
-    assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.TRAINERS)
+    assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.NAMED)
 
 
 @needs_speed

@@ -8,8 +8,8 @@ from tests.needs import needs_speed
 from training import matrix as command
 from training.bench.suites import cells as c
 from training.bench.suites import learning, matrix
+from training.ppo.options import NativeRun
 from training.run import machine
-from training.run.config import RunConfig
 
 FACTORS = {
     "backend": ["auto"],
@@ -57,7 +57,7 @@ def test_same_cell_is_there_once():
 
 def test_default_is_the_usual_value_or_the_first():
     default = c.default_of({**FACTORS, "rollout_steps": [8, 16]})
-    assert default["num_envs"] == RunConfig().num_envs
+    assert default["num_envs"] == NativeRun().num_envs
     assert default["rollout_steps"] == 8
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,8 @@ from training.bench import floors, ran, records, runner, timing
 from training.bench.games import GAMES, drmario, gameboy, prospector
 from training.bench.suite import Suite
 from training.bench.suites import artefact, flags, throughput, trainers, views
-from training.ppo.options import NativeConfig
+from training.ppo.options import NativeConfig, NativeRun
 from training.run import machine
-from training.run.config import RunConfig
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKER = "SkullKingWorker-v0"
@@ -66,16 +64,16 @@ def test_a_training_is_described_with_all_that_is_unusual():
         return ran.key({"ran": ran.of_run(config, engine, "train", precision, **more)})
 
     others = [
-        replace(config, native=NativeConfig(trunk="shared")),
-        replace(config, native=NativeConfig(env_groups=2)),
-        replace(config, torch_threads=2),
-        replace(config, ppo=replace(config.ppo, n_epochs=1)),
-        replace(config, ppo=replace(config.ppo, target_kl=0.1)),
-        RunConfig(env=WORKER),
+        config.replace(native=NativeConfig(trunk="shared")),
+        config.replace(native=NativeConfig(env_groups=2)),
+        config.replace(torch_threads=2),
+        config.replace(ppo=config.ppo.replace(n_epochs=1)),
+        config.replace(ppo=config.ppo.replace(target_kl=0.1)),
+        NativeRun(env=WORKER),
     ]
     keys = [key(config), key(config, "bf16"), key(config, trainer="sb3"), *map(key, others)]
     assert len(set(keys)) == len(keys)
-    assert key(config) == key(replace(config, seed=7, name="x", total_steps=9))
+    assert key(config) == key(config.replace(seed=7, name="x", total_steps=9))
 
 
 def test_a_file_is_named_by_what_is_in_it(tmp_path):

@@ -14,12 +14,12 @@ from training.nets.precision import cpu_has_bf16
 from training.run.config import RunConfig
 
 BASE = "sb3"
-# Name of a row: trainer, precision, and whether policy and value have hidden layers of their own.
-TRAINERS = {
-    BASE: ("sb3", "fp32", "separate"),
-    "native fp32": ("native", "fp32", "separate"),
-    "native auto": ("native", "auto", "separate"),
-    "native auto, shared trunk": ("native", "auto", "shared"),
+# Name of a row: precision, and whether policy and value have hidden layers of their own.
+NAMED = {
+    BASE: ("fp32", "separate"),
+    "native fp32": ("fp32", "separate"),
+    "native auto": ("auto", "separate"),
+    "native auto, shared trunk": ("auto", "shared"),
 }
 OVER_STOCK = 1.2
 OVER_STOCK_BF16 = {"native auto": 2.6, "native auto, shared trunk": 4.2}
@@ -52,7 +52,7 @@ def rows(config: Any, repeats: int, seconds: float) -> list[Row]:
         Of a repeat, at least.
     """
     learners = {}
-    for name, (_, precision, trunk) in TRAINERS.items():
+    for name, (precision, trunk) in NAMED.items():
         own = with_ppo(config, precision=precision)
         if name == BASE:
             own = with_stock(own)
