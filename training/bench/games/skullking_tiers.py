@@ -6,11 +6,10 @@ import math
 import resource
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastenv import BatchEngine
 from training.bench.timing import noisy
-from training.bench.trainer import Flags
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.policies import Policy
 from training.evaluation.trained import load
@@ -19,6 +18,9 @@ from training.games.skullking.players import in_whole_games, match_policy
 from training.run.config import RunConfig, load_file, merge
 from training.run.envs import trial_lanes
 from training.run.folder import RunFolder
+
+if TYPE_CHECKING:  # it asks this package which games there are
+    from training.bench.trainer import Flags
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.
