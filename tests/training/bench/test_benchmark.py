@@ -320,7 +320,8 @@ def test_env_shares_are_shares(training_rows):
 def test_missed_bars_decide_the_exit_status_only_on_request(
     training_rows, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(training, "all_rows", lambda *_: training_rows)
+    suite = replace(training.SUITE, rows=lambda *_: training_rows)
+    monkeypatch.setattr(training, "SUITE", suite)
     monkeypatch.setattr(training, "ENV_SHARE", 1e-9)  # no environment is that fast
     out = tmp_path / "rows.jsonl"
     flags = ["--only", "training", "--out", str(out)]
