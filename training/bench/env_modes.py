@@ -105,6 +105,7 @@ class Ready:
             "single": plan.single,
             "num_envs": 1 if plan.single else plan.num_envs,
             "num_threads": plan.num_threads,
+            "info_columns": None if plan.info_columns is None else list(plan.info_columns),
             "method": self.method,
         }
 
@@ -202,7 +203,6 @@ def _entry(
         **ready.about(),
         "backend_requested": plan.backend,
         "backend_selected": ready.engine.backend,
-        "info_columns": None if plan.info_columns is None else list(plan.info_columns),
         **measured(samples, ready.ticks(), plan.num_threads == 1),
         "phases_us_per_step": {},
         "alloc": memory_pass(ready.work) if memory else {},

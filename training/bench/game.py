@@ -28,12 +28,15 @@ class Throughput:
         How it is measured, in the title of its table.
     alone : bool
         It is measured only where the game is named.
+    stock : mapping, optional
+        Flags of a stock training whose row is the last.
     """
 
     rows: Callable[[int, float, int | None], list[Row]]
     targets: Callable[[list[Row], int], list[Row]]
     about: str
     alone: bool = False
+    stock: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from training import benchmark_v9, milestones
 from training.bench import floors, play, records, tables, targets, timing
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.games import GAMES, prospector, skullking, skullking_tiers
-from training.bench.suites import configs, cuda, flags, trainers, training, views
+from training.bench.suites import configs, cuda, flags, throughput, trainers, training, views
 from training.bench.suites.configs import CONFIGS, MEASURED
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
@@ -319,7 +319,8 @@ def test_env_shares_are_shares(training_rows):
 def test_missed_bars_decide_the_exit_status_only_on_request(
     training_rows, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(training, "all_rows", lambda *_: training_rows)
+    suite = replace(training.SUITE, rows=lambda *_: training_rows)
+    monkeypatch.setattr(training, "SUITE", suite)
     monkeypatch.setattr(training, "ENV_SHARE", 1e-9)  # no environment is that fast
     out = tmp_path / "rows.jsonl"
     flags = ["--only", "training", "--out", str(out)]
@@ -413,7 +414,10 @@ def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def bar_rows():
-    return skullking.all_rows(repeats=1, seconds=0.01, lanes=32)
+    rows = skullking.all_rows(repeats=1, seconds=0.01, lanes=32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(throughput, "STOCK_STEPS", 1)
+        return [*rows, throughput.stock_row(skullking.STOCK, 1)]
 
 
 @needs_core

@@ -21,6 +21,7 @@ from training.bench.suites import (
     flags,
     replay,
     scale,
+    throughput,
     trainers,
     training,
     vectorised,
@@ -75,9 +76,10 @@ def described(flags, _steps, _played):
 
 @needs_core
 def test_rows_of_throughput(monkeypatch):
-    monkeypatch.setattr(trainer, "measure", described)
+    monkeypatch.setattr(throughput, "measure", described)
     rows = [
         *skullking.all_rows(1, 1.0),
+        throughput.stock_row(skullking.STOCK, 1),
         *(
             row
             for works in (prospector.env_works, prospector.thread_works)

@@ -31,19 +31,22 @@ def env_works(lanes: int = LANES) -> dict[str, Work]:
     plan = EnvPlan(ENV, num_envs=lanes, workload="uniform", backend="fast")
     plans = {workload: replace(plan, workload=workload) for workload in SPEEDS}
     plans["reference"] = replace(plan, backend="reference", num_envs=min(lanes, REFERENCE_LANES))
-    works = {name: prepare(each).for_row(tier="prospector") for name, each in plans.items()}
-    single = prepare(replace(plan, single=True))
-    return works | {"single": single.for_row(what="gymnasium step", tier="prospector")}
+    works = {name: _work(each) for name, each in plans.items()}
+    return works | {"single": _work(replace(plan, single=True), what="gymnasium step")}
 
 
 def thread_works(lanes: int = LANES) -> dict[str, Work]:
     """Return uniform play with one and with two threads."""
     plan = EnvPlan(ENV, num_envs=lanes, workload="uniform", backend="fast")
-    about = {"tier": "prospector", "scaling": True}
     return {
-        f"{n} threads": prepare(replace(plan, num_threads=n)).for_row("threads", **about)
-        for n in (1, 2)
+        f"{n} threads": _work(replace(plan, num_threads=n), "threads", scaling=True) for n in (1, 2)
     }
+
+
+def _work(plan: EnvPlan, beside: str | None = None, **fields: Any) -> Work:
+    ready = prepare(plan)
+    ticks = ready.ticks()
+    return ready.for_row(beside, tier="prospector", ticks_per_step=ticks, **fields)
 
 
 def trainer_row(repeats: int, seconds: float, changes: dict[str, Any] | None = None) -> Row:

@@ -26,7 +26,11 @@ ENV_SHARE = 0.05
 # Batch steps recorded, and played before that so that lanes are spread over their episodes.
 RECORDING = {"worker": (128, 20), "ability": (128, 20), "flat": (130, 65), "manager": (16, 1)}
 ASKED = {"worker": 2e6, "ability": 2e6, "flat": 1.5e6, "manager": 4e5}
-TRAINER_STEPS = 16_384
+# Stock MaskablePPO on 256 lanes of the Worker with a 256x256 network.
+STOCK: dict[str, Any] = {
+    **{"use_numba": True, "use_cython": True, "env": TIERS["worker"]},
+    **{"n_envs": 256, "n_steps": 32, "batch": 512},
+}
 REPLAY: dict[str, dict[str, Any]] = {
     "Skull King": {
         "env": "SkullKingFlat-v0",
@@ -105,45 +109,18 @@ def single_works() -> dict[str, Work]:
     return {backend: prepare(plan).for_row(**about) for backend, plan in plans.items()}
 
 
-def trainer_row(repeats: int, steps: int = TRAINER_STEPS) -> Row:
-    """Return stock MaskablePPO on 256 lanes of the Worker with a 256x256 network."""
-    from training.bench.trainer import Flags, measure  # torch
-
-    flags = Flags(
-        use_numba=True, use_cython=True, env=TIERS["worker"], n_envs=256, n_steps=32, batch=512
-    )
-    runs = [measure(flags, steps, 0) for _ in range(repeats)]
-    middle = {
-        name: statistics.median(run[name] for run in runs)
-        for name in ("share_env", "steps_per_s", "steps_per_cpu_s")
-    }
-    return {
-        "kind": "trainer",
-        "what": "stock MaskablePPO, 256 lanes, 256x256, 4 epochs, minibatches of 512",
-        "trainer": "sb3",
-        "env": flags.env,
-        "backend": flags.backend,
-        "precision": "fp32",
-        "share_env_all": [run["share_env"] for run in runs],
-        "ran": runs[0]["ran"],
-        **middle,
-        "noisy": any(run["noisy"] for run in runs),
-    }
-
-
 def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row]:
-    """Measure everything the targets need."""
+    """Measure the environments alone."""
     lanes = lanes or LANES
     return [
         *tier_rows(repeats, seconds, lanes),
         *rows(thread_works(lanes), repeats, seconds),
         *rows(single_works(), repeats, seconds),
-        trainer_row(repeats),
     ]
 
 
 def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
-    """Return one row for each target, from the rows of :func:`all_rows`."""
+    """Return one row for each target, from the rows of :func:`all_rows` and ``STOCK``."""
     envs = [row for row in measured if row["kind"] == "env"]
     first = {row["tier"]: row for row in envs if "step_over_fill" in row}
     one, two = (row for row in envs if row["ran"].get("beside") == "threads")
@@ -195,7 +172,7 @@ GAME = GameBenchmark(
     name="skullking",
     title="Skull King",
     envs=("SkullKing",),
-    throughput=Throughput(all_rows, judge, "3 rule_medium opponents"),
+    throughput=Throughput(all_rows, judge, "3 rule_medium opponents", stock=STOCK),
     config_env=TIERS["flat"],
     opponents=True,
     learned=TIERS,

@@ -6,13 +6,12 @@ import math
 import resource
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastenv import BatchEngine
 from training.apps.skullking import matches
 from training.apps.skullking.players import in_whole_games, match_policy
 from training.bench.timing import noisy
-from training.bench.trainer import Flags
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.policies import Policy
 from training.evaluation.trained import load
@@ -20,6 +19,9 @@ from training.run.config import RunConfig
 from training.run.envs import trial_lanes
 from training.run.folder import RunFolder
 from training.run.reading import load_file, merge
+
+if TYPE_CHECKING:  # it asks this package which games there are
+    from training.bench.trainer import Flags
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
 from training.bench.game import Throughput
 from training.bench.games import GAMES
 from training.bench.suite import Options, Suite
 from training.bench.tables import env_table
 from training.bench.targets import Row
+from training.bench.trainer import Flags, measure
+
+STOCK_STEPS = 16_384  # that are timed of a stock training
 
 
 def chosen(options: Options) -> dict[str, Throughput]:
@@ -26,17 +33,40 @@ def title(options: Options) -> str:
     return f"Bars: {'; '.join(about)}; medians of {options.repeats}"
 
 
+def stock_row(given: Mapping[str, Any], repeats: int) -> Row:
+    """Return stock MaskablePPO as flags say, with the environment's share of its wall time."""
+    flags = Flags(**given)
+    runs = [measure(flags, STOCK_STEPS, 0) for _ in range(repeats)]
+    names = ("share_env", "steps_per_s", "steps_per_cpu_s")
+    widths = "x".join(map(str, flags.net_arch))
+    return {
+        "kind": "trainer",
+        "what": f"stock MaskablePPO, {flags.n_envs} lanes, {widths}, {flags.epochs} epochs, "
+        f"minibatches of {flags.batch}",
+        "trainer": "sb3",
+        "env": flags.env,
+        "backend": flags.backend,
+        "precision": "fp32",
+        "share_env_all": [run["share_env"] for run in runs],
+        "ran": runs[0]["ran"],
+        **{name: statistics.median(run[name] for run in runs) for name in names},
+        "noisy": any(run["noisy"] for run in runs),
+    }
+
+
 class Games(Suite):
     """The suite, whose rows and targets are those of games."""
 
     def measure(self, options: Options) -> list[Row]:
         """Return the rows of the chosen games; each says whose it is."""
-        given = options.repeats, options.seconds_of(self), options.args.lanes
-        return [
-            row | {"game": title}
-            for title, throughput in chosen(options).items()
-            for row in throughput.rows(*given)
-        ]
+        found = []
+        for title, throughput in chosen(options).items():
+            given = options.repeats, options.seconds_of(self), options.args.lanes
+            rows = throughput.rows(*given)
+            if throughput.stock is not None:
+                rows.append(stock_row(throughput.stock, options.repeats))
+            found += [row | {"game": title} for row in rows]
+        return found
 
     def judge_for(self, rows: list[Row], options: Options) -> list[Row]:
         """Return the targets of the chosen games."""
