@@ -14,7 +14,7 @@ from training.bench.timing import NOISE
 from training.run.config import RunConfig
 
 # Factor, its short name in ids, and what a run has unless told otherwise.
-_USUAL = RunConfig()
+_USUAL = RunConfig.from_mapping({})
 FACTORS: dict[str, tuple[str, Any]] = {
     "backend": ("", "auto"),
     "num_envs": ("ne", _USUAL.num_envs),

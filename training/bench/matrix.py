@@ -146,7 +146,7 @@ def command(args: argparse.Namespace, cell: Cell, seed: int) -> list[str]:
             flags["torch-threads"] = args.torch_threads
     words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
     words += [word for text in given for word in ("--set", text)]
-    return [sys.executable, "-m", "training.profile", *words]
+    return [sys.executable, "-m", "training", "benchmark", "profile", *words]
 
 
 def run_cell(

@@ -9,8 +9,8 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
-from training import vectorised as command
 from training.bench import bars_drmario, benchmark_tables, vectorised
+from training.commands import vectorised as command
 
 pytestmark = needs_core
 SMALL = {"num_envs": 4, "n_steps": 8, "batch_size": 16, "n_epochs": 1}

@@ -8,7 +8,6 @@ from fastenv.errors import ConfigError
 from tests.training.bench.described import assert_described
 from tools.figures import records, speeds
 from training import benchmark_v9
-from training import scale_model as command
 from training.bench import bars_scale, exchange, scale_model
 from training.bench.bars_scale import COMMON, WAYS, Turn, Way
 from training.bench.scale_model import Assumed
@@ -200,24 +199,6 @@ def test_estimates_are_recomputed():
     assert gpus.parts["environment"] == pytest.approx(1 / 32)
     slow = scale_model.estimates(costs, Assumed(device_us=8.0))
     assert slow[-1].parts["device"] == pytest.approx(1.0)
-
-
-def test_the_command_prints_the_table(tmp_path, capsys):
-    record = tmp_path / "x-scale.jsonl"
-    record.write_text("\n".join(json.dumps(each) for each in ({"kind": "head"}, *rows())))
-    assert command.main([str(record), "--device-us", "4"]) == 0
-    said = capsys.readouterr().out
-    assert "binds first" in said
-    assert "takes 4 us a decision" in " ".join(said.split())
-    for given, text in (
-        ([str(tmp_path / "none")], "No such file"),
-        ([str(record), "--device-us", "0"], "--device-us 0.0: must be above 0"),
-    ):
-        assert command.main(given) == 2
-        assert text in capsys.readouterr().err
-    record.write_text('{"kind": "head"}\n')
-    assert command.main([str(record)]) == 2
-    assert "measure --only scale" in capsys.readouterr().err
 
 
 def test_the_page_has_the_table_of_the_newest_record(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from fastenv.engine import BatchEngine
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
 from tests.training.bench.described import HEAD, assert_described
-from training import benchmark_v9, milestones
+from training import benchmark_v9
 from training.bench import (
     bars,
     bars_prospector,
@@ -38,6 +38,7 @@ from training.bench.configs import CONFIGS, ENVS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
+from training.commands import milestones
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.parts import PPOTrainer
 from training.run import machine

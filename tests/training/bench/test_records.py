@@ -12,7 +12,7 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import HEAD, assert_described
-from training import benchmark_v9, profile
+from training import benchmark_v9
 from training.bench import (
     bars_drmario,
     bars_gameboy,
@@ -27,6 +27,7 @@ from training.bench import (
     trainers,
     views,
 )
+from training.commands import profile
 from training.ppo.options import NativeConfig
 from training.run import machine
 from training.run.config import RunConfig

@@ -1,10 +1,4 @@
-"""Engine, ``SyncVectorEnv`` and ``AsyncVectorEnv`` side by side: ``python -m training.vectorised``.
-
-For each of them and each number of environments: frames and decisions a second, what creating and
-resetting takes, milliseconds of a step, the share of it that is not the environment's, and what is
-left in memory. Frames of a placement need not be simulated, so decisions a second are compared.
-CPU time is that of this process: the workers of ``async`` have their own.
-"""
+"""Ways to step many environments: ``python -m training benchmark vectorised``."""
 
 from __future__ import annotations
 
@@ -19,18 +13,24 @@ from rich.table import Table
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.bench import history, vectorised
-from training.bench.benchmark import head
 from training.evaluation import tables
 from training.run import files
+from training.run.command_line import new_parser
 from training.run.reading import parse_assignments
 from training.run.registry import DEFAULT_ENVS
 
 SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share", "speedup")
+ABOUT = """\
+Engine, SyncVectorEnv and AsyncVectorEnv side by side. For each and each number of environments:
+frames and decisions a second, what creating and resetting takes, milliseconds of a step, the share
+of it that is not the environment's, and what is left in memory. CPU time is that of this process:
+the workers of "async" have their own.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.vectorised", description=__doc__)
+    parse = new_parser("benchmark vectorised", ABOUT, "--num-envs 1 8 64")
     parse.add_argument("--env", default=DEFAULT_ENVS["vectorised"])
     parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
     parse.add_argument("--ways", nargs="+", choices=vectorised.WAYS, default=vectorised.WAYS)
@@ -50,6 +50,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
+        from training.bench.benchmark import head  # brings torch
+
         for name in ("steps", "repeats"):
             if getattr(args, name) < 1:
                 raise ConfigError(f"--{name} {getattr(args, name)}: must be at least 1.")
@@ -100,7 +102,3 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

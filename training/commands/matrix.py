@@ -1,0 +1,75 @@
+"""Find the fastest setting: ``python -m training benchmark matrix --num-envs 64,512``."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from fastenv.errors import FastEnvError
+from training.bench import matrix, record
+from training.bench.cells import FACTORS
+from training.bench.play import WORKLOADS
+from training.evaluation import tables
+from training.run.command_line import new_parser
+from training.run.config import RunConfig
+
+ABOUT = """\
+Find the fastest setting. All combinations are measured or, if that takes longer than
+--budget-seconds, only those that differ from the default in one factor. The best three of "trainer"
+must also learn as well as the default before one is recommended. Exit status 1 if a cell failed or
+what is enforced was missed.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("benchmark matrix", ABOUT, "--num-envs 64,512 --minibatches 4,16")
+    parse.add_argument("--modes", default="env_only,trainer")
+    parse.add_argument("--env", default=RunConfig.usual("env"), help="environment id")
+    factors = parse.add_argument_group("factors, each a list such as 64,512")
+    for name, (_, usual) in FACTORS.items():
+        factors.add_argument("--" + name.replace("_", "-"), default=str(usual), metavar="LIST")
+    parse.add_argument("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform")
+    parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
+    parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
+    parse.add_argument("--repeats", type=int, default=3)
+    parse.add_argument("--seconds", type=float, default=2.0, help="timed work of a repeat")
+    parse.add_argument("--budget-seconds", type=float, metavar="S", help="as long as it may take")
+    parse.add_argument("--seed", type=int, default=1, help="of the order and of the runs")
+    add = parse.add_argument_group("verdicts and output").add_argument
+    add("--check-steps", type=int, default=100_000, metavar="N", help="of learning; 0: no check")
+    add("--check-seeds", type=int, default=3)
+    add("--floor-safety-factor", type=float, default=0.90, metavar="X")
+    add("--target-steps-per-sec", type=float, default=100_000.0, metavar="X")
+    add("--enforce-target", action="store_true", help="of the best mean")
+    add("--fail-on-gap", action="store_true")
+    about = "measure its best cells again, and hold them to its floors"
+    add("--gate", type=Path, metavar="FILE", help=about)
+    add("--run-id", metavar="NAME", help="default: commit and UTC time")
+    add("--out", type=Path, default=record.FOLDER / "matrix")
+    add("--record", action="store_true", help="make it the record in benchmarks/")
+    add("--resume", action="store_true", help="keep what this run has measured")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    console = tables.console()
+    try:
+        if args.gate is not None:
+            return matrix.gate(args, console)
+        found = matrix.measure(args, console)
+        matrix.show(found, console)
+        console.print(f"written to {args.out / found['run_id']}")
+        if args.record:
+            console.print(f"it is the record {matrix.keep(found)}, and in the history")
+    except (FastEnvError, ImportError, subprocess.TimeoutExpired) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: go on with --run-id and --resume", file=sys.stderr)
+        return 130
+    return 0 if found["summary"]["pass"] else 1
