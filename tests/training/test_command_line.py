@@ -56,7 +56,7 @@ def test_help_imports_nothing_that_takes_long(words):
         "import sys\n"
         "from training.__main__ import main\n"
         "try: main(sys.argv[1:])\n"
-        "except SystemExit: print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)"
+        "except SystemExit: print(*sys.modules, file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, *words, "--help"],
@@ -121,7 +121,7 @@ def test_other_programs_are_left_alone():
     moved.end_if_moved(["python", "script.py"])
 
 
-# -- what is recorded of a command, and what parsers have as numbers --------------------------------
+# -- what is recorded of a command, and what parsers have as numbers -------------------------------
 
 
 def test_a_record_has_the_command_as_it_is_typed(monkeypatch):

@@ -314,7 +314,7 @@ def milestone_row(run: RunFolder) -> dict[str, Any]:
         record = json.loads((run.path / MILESTONES).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{run.path} has no {MILESTONES}: run python -m training.milestones first."
+            f"{run.path} has no {MILESTONES}: run python -m training compare milestones first."
         ) from error
     return {"kind": "milestones", **record}
 

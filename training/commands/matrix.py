@@ -16,21 +16,16 @@ from training.run.command_line import new_parser
 from training.run.config import RunConfig
 
 ABOUT = """\
-Find the fastest setting. All combinations are measured or, if that takes longer than
---budget-seconds, only those that differ from the default in one factor. The best three of "trainer"
-must also learn as well as the default before one is recommended. Exit status 1 if a cell failed or
-what is enforced was missed.
+Find the fastest setting, of all combinations or, beyond --budget-seconds, of those that differ from
+the default in one factor. The best three of "trainer" must also learn as well as the default.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = new_parser("benchmark matrix", ABOUT, "--num-envs 64,512 --minibatches 4,16")
+    parse = new_parser("benchmark matrix", ABOUT, "--num-envs 64,512")
     parse.add_argument("--modes", default="env_only,trainer")
     parse.add_argument("--env", default=RunConfig.usual("env"), help="environment id")
-    factors = parse.add_argument_group("factors, each a list such as 64,512")
-    for name, (_, usual) in FACTORS.items():
-        factors.add_argument("--" + name.replace("_", "-"), default=str(usual), metavar="LIST")
     parse.add_argument("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform")
     parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
     parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
@@ -38,19 +33,22 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--seconds", type=float, default=2.0, help="timed work of a repeat")
     parse.add_argument("--budget-seconds", type=float, metavar="S", help="as long as it may take")
     parse.add_argument("--seed", type=int, default=1, help="of the order and of the runs")
-    add = parse.add_argument_group("verdicts and output").add_argument
+    add = parse.add_argument
     add("--check-steps", type=int, default=100_000, metavar="N", help="of learning; 0: no check")
     add("--check-seeds", type=int, default=3)
     add("--floor-safety-factor", type=float, default=0.90, metavar="X")
     add("--target-steps-per-sec", type=float, default=100_000.0, metavar="X")
     add("--enforce-target", action="store_true", help="of the best mean")
     add("--fail-on-gap", action="store_true")
-    about = "measure its best cells again, and hold them to its floors"
+    about = "hold its best cells to its floors"
     add("--gate", type=Path, metavar="FILE", help=about)
     add("--run-id", metavar="NAME", help="default: commit and UTC time")
     add("--out", type=Path, default=record.FOLDER / "matrix")
     add("--record", action="store_true", help="make it the record in benchmarks/")
     add("--resume", action="store_true", help="keep what this run has measured")
+    factors = parse.add_argument_group("factors, each a list such as 64,512")
+    for name, (_, usual) in FACTORS.items():
+        factors.add_argument("--" + name.replace("_", "-"), default=str(usual), metavar="LIST")
     return parse
 
 

@@ -44,17 +44,16 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_parts(parse: argparse.ArgumentParser) -> None:
     """Add what only some modes have a use for."""
-    add = parse.add_argument_group("env_only alone").add_argument
-    about = ", ".join(WORKLOADS)
+    add = parse.add_argument
+    about = f"env_only: {', '.join(WORKLOADS)}"
     add("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform", help=about)
-    add("--info-columns", metavar="NAMES", help="info columns to write, or none")
-    add("--single", action="store_true", help="one env through Gymnasium's step")
-    about = "time this backend in turns with the other"
+    add("--info-columns", metavar="NAMES", help="env_only: info columns to write, or none")
+    add("--single", action="store_true", help="env_only: one env through Gymnasium's step")
+    about = "env_only: this backend in turns with the other"
     add("--against", choices=BACKENDS[1:], metavar="NAME", help=about)
-    add("--force-resets", action="store_true", help="episodes of one step")
-    add("--threads-scaling", metavar="N,N", help="time these threads in turns")
+    add("--force-resets", action="store_true", help="env_only: episodes of one step")
+    add("--threads-scaling", metavar="N,N", help="env_only: these threads in turns")
 
-    add = parse.add_argument_group("other modes alone").add_argument
     add("--rollout-steps", type=int, metavar="N", help="decisions of a lane and iteration")
     about = f"of a rollout; default {MINIBATCHES}"
     add("--minibatches", type=int, metavar="N", help=about)
@@ -63,7 +62,7 @@ def _add_parts(parse: argparse.ArgumentParser) -> None:
 
 def _add_verdicts(parse: argparse.ArgumentParser) -> None:
     """Add what is held against the figures, and where they go."""
-    add = parse.add_argument_group("verdicts and output").add_argument
+    add = parse.add_argument
     about = "to be reached, which --enforce-target decides by"
     add("--target-steps-per-sec", type=float, metavar="X", help=about)
     about = "default env_only, else the first mode"

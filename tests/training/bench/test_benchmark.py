@@ -416,7 +416,7 @@ def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
     flags = ["--only", "configs", "--config", "fast", *TINY, "--out", str(out)]
     flags += ["--milestones", "done", "--runs", str(tmp_path)]
     assert benchmark_v9.main(flags) == 2
-    assert "run python -m training.milestones first" in capsys.readouterr().err
+    assert "run python -m training compare milestones first" in capsys.readouterr().err
     assert milestones.main([str(tmp_path / "done"), "--games", "4"]) == 0
     capsys.readouterr()
     assert benchmark_v9.main(flags) == 0

@@ -250,7 +250,9 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
     further = [f"{name}:depth2", "--out", str(tmp_path / "two"), *flags, "--risk-taus", "0.5"]
     assert seed_command.main(further) == 0
     page = tmp_path / "report.html"
-    report = pytest.importorskip("training.report", exc_type=ImportError)
+    pytest.importorskip("training.logs.report", exc_type=ImportError)
+    from training import report
+
     folders = [str(tmp_path / "sweep"), str(tmp_path / "two")]
     assert report.main([*folders, "--out", str(page)]) == 0
     shown = page.read_text()
