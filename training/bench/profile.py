@@ -75,8 +75,8 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     if args.rollout_steps is not None:
         ppo["n_steps"] = args.rollout_steps
     if args.minibatches is not None or "batch_size" not in ppo:
-        lanes = values.get("num_envs", RunConfig.num_envs)
-        steps = ppo.get("n_steps", PPOConfig.n_steps)
+        lanes = values.get("num_envs", RunConfig.usual("num_envs"))
+        steps = ppo.get("n_steps", PPOConfig.usual("n_steps"))
         ppo["batch_size"] = batch_size(lanes * steps, args.minibatches or MINIBATCHES)
     return RunConfig.from_mapping({**values, "ppo": ppo})
 
@@ -90,7 +90,7 @@ def batch_size(rollout: int, minibatches: int) -> int:
         If a rollout cannot be divided evenly.
     """
     if rollout < 1:
-        return PPOConfig.batch_size  # what is wrong is refused by its own name
+        return int(PPOConfig.usual("batch_size"))  # what is wrong is refused by its own name
     if minibatches < 1 or rollout % minibatches:
         raise ConfigError(
             f"--minibatches {minibatches}: must divide the rollout of {rollout:,} decisions."
