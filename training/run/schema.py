@@ -23,9 +23,9 @@ DEFAULT = "native"  # who trains where a file does not say so
 def schema() -> dict[str, Any]:
     """Return the schema of the options of all trainers, told apart by ``trainer``."""
     models = {name: trainers.options_of(name) for name in trainers.names()}
-    union = Union[tuple(models.values())]  # noqa: UP007
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[union, Field(discriminator="trainer")])
-    found = adapter.json_schema()
+    union: Any = Union[tuple(models.values())]  # noqa: UP007
+    kind: Any = Annotated[union, Field(discriminator="trainer")]
+    found = TypeAdapter(kind).json_schema()
     for trainer, model in models.items():
         one = found["$defs"][model.__name__]
         one["properties"] |= BESIDE
