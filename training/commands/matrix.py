@@ -8,10 +8,6 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import matrix, record
-from training.bench.cells import FACTORS
-from training.bench.play import WORKLOADS
-from training.evaluation import tables
 from training.run.command_line import new_parser
 from training.run.config import RunConfig
 
@@ -19,6 +15,18 @@ ABOUT = """\
 Find the fastest setting, of all combinations or, beyond --budget-seconds, of those that differ from
 the default in one factor. The best three of "trainer" must also learn as well as the default.
 """
+
+# As training.bench has them, which takes a while to import.
+FACTORS = {
+    "backend": "auto",
+    "num_envs": 512,
+    "env_threads": 1,
+    "rollout_steps": 128,
+    "minibatches": 16,
+    "epochs": 4,
+    "precision": "fp32",
+}
+WORKLOADS = ("masked_uniform", "uniform", "hold", "cash_out")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,11 +51,11 @@ def parser() -> argparse.ArgumentParser:
     about = "hold its best cells to its floors"
     add("--gate", type=Path, metavar="FILE", help=about)
     add("--run-id", metavar="NAME", help="default: commit and UTC time")
-    add("--out", type=Path, default=record.FOLDER / "matrix")
+    add("--out", type=Path, default=Path("artifacts/throughput/matrix"))
     add("--record", action="store_true", help="make it the record in benchmarks/")
     add("--resume", action="store_true", help="keep what this run has measured")
     factors = parse.add_argument_group("factors, each a list such as 64,512")
-    for name, (_, usual) in FACTORS.items():
+    for name, usual in FACTORS.items():
         factors.add_argument("--" + name.replace("_", "-"), default=str(usual), metavar="LIST")
     return parse
 
@@ -55,6 +63,10 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
+
+    from training.bench import matrix
+    from training.evaluation import tables
+
     console = tables.console()
     try:
         if args.gate is not None:

@@ -39,15 +39,23 @@ DESCRIPTION = (
 )
 
 
+def _preset(name: str) -> str:
+    """Return the name of a preset; games are imported for them only when one is asked for."""
+    known = games.presets()
+    if name not in known:
+        names = ", ".join(map(repr, known))
+        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {names})")
+    return name
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("train", DESCRIPTION, "--env SkullKingWorker-v0 --name first")
     parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
     parse.add_argument("--trainer", help="native, sb3, hier, ensemble, dqn or rllib")
     parse.add_argument("--config", help="YAML or JSON file of options")
-    presets = tuple(games.presets())
-    about = f"named starting point: {', '.join(presets)}"
-    parse.add_argument("--preset", choices=presets, metavar="NAME", help=about)
+    about = "named starting point, such as benchmark; docs/training.md lists them"
+    parse.add_argument("--preset", type=_preset, metavar="NAME", help=about)
     parse.add_argument("--name", help="name of the run, a folder under --runs")
     parse.add_argument("--total-steps", metavar="N", help="decisions of all lanes, as 2e6 or 2M")
     parse.add_argument("--num-envs", help="lanes")
