@@ -77,7 +77,7 @@ def model_hash(flags: str, checkout: Path) -> str:
     Parameters
     ----------
     flags : str
-        Of ``training.train``, as a shell takes them.
+        Of ``training train``, as a shell takes them.
     checkout : Path
         The folder whose code trains.
     """

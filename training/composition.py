@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from training.run import registry
+from training.run.registry import Command
 
 # -- games -----------------------------------------------------------------------------------------
 
@@ -158,6 +159,42 @@ TRAINERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
+# -- programs over one game ------------------------------------------------------------------------
+
+
+def _evaluator() -> Callable[[list[str]], int]:
+    from training.apps.drmario.evaluator import command
+
+    return command.main
+
+
+def _reader() -> Callable[[list[str]], int]:
+    from training.apps.drmario.reader import command
+
+    return command.main
+
+
+def _seeds() -> Callable[[list[str]], int]:
+    from training.apps.drmario import seed_command
+
+    return seed_command.main
+
+
+def _viewer() -> Callable[[list[str]], int]:
+    from training.apps.drmario.viewer import command
+
+    return command.main
+
+
+# By what stands behind `python -m training`.
+PROGRAMS = {
+    "evaluator": Command("train and compare judges of Dr. Mario's bottles", _evaluator),
+    "reader": Command("read Dr. Mario from the frames of a camera", _reader),
+    "evaluate seeds": Command("Dr. Mario over its registry of seeds", _seeds),
+    "watch viewer": Command("Dr. Mario while it is played", _viewer),
+}
+
+
 # -- what commands take where no game is named -----------------------------------------------------
 
 DEFAULT_ENVS = {
@@ -185,5 +222,6 @@ def compose() -> None:
     for trainer, (options, module) in TRAINERS.items():
         registry.OPTIONS.register(trainer, options)
         registry.TRAINERS.register(trainer, module)
+    registry.PROGRAMS.update(PROGRAMS)
     registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.register("seating", _seating)

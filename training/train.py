@@ -1,4 +1,4 @@
-"""Train an agent: ``python -m training.train --config training/configs/main.yaml``.
+"""Train an agent: ``python -m training train --config training/configs/main.yaml``.
 
 Options come in layers, each over the one before: defaults, ``--preset``, ``--config``, flags.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import yaml
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.run.config import RunConfig
@@ -23,6 +26,21 @@ from training.run.ticker import ticking
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes
+
+
+def print_config(args: argparse.Namespace) -> int:
+    """Print the options of the run as a file that ``--config`` takes; nothing is written."""
+    _, config = options(args)
+    print(yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True), end="")
+    return 0
+
+
+def print_schema() -> int:
+    """Print the JSON schema of the options of all trainers."""
+    from training.run.schema import schema
+
+    print(json.dumps(schema(), indent=2))
+    return 0
 
 
 def options(
@@ -76,9 +94,12 @@ def follow(args: argparse.Namespace) -> int:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
+    prints = args.print_schema or args.print_config
     if int(os.environ.get("RANK", 0)) > 0:
-        return follow(args)
+        return 0 if prints else follow(args)
     try:
+        if prints:
+            return print_schema() if args.print_schema else print_config(args)
         with ticking("loading"):
             run, lanes = prepare(args)
             from training.evaluation import tables

@@ -16,11 +16,13 @@ from training import train as train_module
 from training.apps.skullking.evaluation import PAIRED_MEASURES
 from training.apps.skullking.pair import DECODED
 from training.apps.skullking.playing import play_matches
+from training.callbacks.of_run import check_environment
 from training.compare import main
 from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
 from training.evaluation.protocol import protocol_of
 from training.evaluation.trained import AGENT, load
+from training.evaluation.variants import plan
 from training.run.folder import RunFolder
 
 VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
@@ -87,8 +89,8 @@ def test_the_command_of_a_run_trains_it_alone(compared, tmp_path):
     runs, report = compared
     run = report["runs"][1]
     words = shlex.split(run["command"].replace(str(runs), str(tmp_path)))
-    assert words[:3] == ["python", "-m", "training.train"]
-    assert train_module.main(words[3:]) == 0
+    assert words[:4] == ["python", "-m", "training", "train"]
+    assert train_module.main(words[4:]) == 0
     assert equal(parameters(tmp_path / run["run"]), parameters(runs / run["run"]))
 
 
@@ -152,7 +154,7 @@ def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
     config = tmp_path / "tiny.json"
     config.write_text(json.dumps(TINY))
     flags = ["--config", str(config), "--seeds", "3,5", "--runs", str(tmp_path), *VARIANTS]
-    trainings = compare_module.plan(compare_module.parser().parse_args(flags))
+    trainings = plan(compare_module.parser().parse_args(flags), check_environment)
     found = equal_time.of_equal_time(trainings, 0.2, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         *("compare-base-speed", "compare-slow-speed", "tiny.json")
@@ -274,7 +276,7 @@ def test_what_cannot_stand_beside_a_report_is_refused(
 
 def test_env_is_that_of_all_variants():
     flags = ["--env", "Prospector-v0", "--seeds", "1,2", *VARIANTS]
-    trainings = compare_module.plan(compare_module.parser().parse_args(flags))
+    trainings = plan(compare_module.parser().parse_args(flags), check_environment)
     assert [each.config.env for each in trainings] == ["Prospector-v0"] * 4
     assert all("--env=Prospector-v0" in shlex.split(each.command) for each in trainings)
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from fastenv.errors import ConfigError
-from training import benchmark_v9, evaluate, matrix, profile, protocol, report
+from training import benchmark_v9, evaluate, report
 from training.apps.drmario.best_times import BestTimes, RecordError
+from training.commands import matrix, profile, protocol
 from training.ppo.options import NativeRun
 from training.run import files, games
 

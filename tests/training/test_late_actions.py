@@ -9,7 +9,7 @@ import pytest
 import fastenv
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
-from training import replay
+from training.commands import replay
 from training.evaluate import main
 from training.evaluation import replays
 from training.run.envs import make_engine

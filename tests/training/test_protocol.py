@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from training.apps.prospector import benchmark
+from training.commands.protocol import main
 from training.evaluation.episodes import Episodes
 from training.evaluation.protocol import Plan, protocol_of
 from training.evaluation.trained import AGENT, load
-from training.protocol import main
 from training.run import games
 from training.run.folder import RunFolder
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from training.commands.replay import main
 from training.evaluation import episodes, replays
 from training.evaluation.protocol import bot as player_of
 from training.evaluation.replays import ReplayError
-from training.replay import main
 from training.run.envs import make_engine
 
 GAMES = {

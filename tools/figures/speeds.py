@@ -154,7 +154,7 @@ def vectorised() -> str:
 _SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
 
 
-_NOT_MEASURED = "Not on record yet: `python -m training.benchmark_v9 --only scale` measures it."
+_NOT_MEASURED = "Not on record yet: `python -m training benchmark --only scale` measures it."
 
 
 def scale() -> str:

@@ -77,7 +77,7 @@ def evaluate(
 def play_compared(
     run: RunFolder, trained: Trained, options: EvaluationConfig, reference: RunConfig
 ) -> dict[str, Any]:
-    """Let a checkpoint play what runs are compared by, and keep it for ``training.report``.
+    """Let a checkpoint play what runs are compared by, and keep it for ``training report``.
 
     It is the section ``compared`` of ``evaluation.json``, unless :func:`evaluate` has written more
     of the same checkpoint there.

@@ -89,7 +89,7 @@ class Protocol(ABC):
     Attributes
     ----------
     options : tuple of str
-        Those options of ``python -m training.evaluate RUN`` that only some games have a use for,
+        Those options of ``python -m training evaluate RUN`` that only some games have a use for,
         and this one has.
     shares : tuple of str
         Measures of :meth:`paired` that lie between 0 and 1.

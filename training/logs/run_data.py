@@ -180,7 +180,7 @@ def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
 
 
 def results(run: RunData) -> Results:
-    """Return what ``training.evaluate`` or a comparison found: group to player to measure."""
+    """Return what ``training evaluate`` or a comparison found: group to player to measure."""
     return groups_of(run.evaluation)
 
 

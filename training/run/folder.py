@@ -9,10 +9,10 @@
 ``evaluations.jsonl``             one record an evaluation during the training
 ``certificates/``                 what each test of the gate found (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
-``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
+``evaluation.json``               what ``training evaluate`` found; ``episodes.jsonl`` has its rows
 ``evaluation.txt``                its tables at the end of the training
-``milestones.json``               when a run of Skull King reached what (``training.milestones``)
-``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
+``milestones.json``               when a run reached what (``training compare milestones``)
+``replays/, replay_index.json``   recorded episodes (``training watch replay``) and what they are
 ``.lock``                         held by the process that trains it (:meth:`RunFolder.lock`)
 ================================  ==================================================================
 

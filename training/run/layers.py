@@ -16,6 +16,7 @@ from typing import Any
 
 from fastenv.errors import show
 from training.run import games
+from training.run.command_line import new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.folder import flat
 from training.run.options import require, whole_number
@@ -40,19 +41,30 @@ DESCRIPTION = (
 )
 
 
+def _preset(name: str) -> str:
+    """Return the name of a preset; games are imported for them only when one is asked for."""
+    known = games.presets()
+    if name not in known:
+        names = ", ".join(map(repr, known))
+        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {names})")
+    return name
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.train", description=DESCRIPTION)
-    parse.add_argument("--env", help=f"environment id, such as {DEFAULT_ENVS['train']}")
+    usual = DEFAULT_ENVS["train"]
+    parse = new_parser("train", DESCRIPTION, f"--env {usual} --name first")
+    parse.add_argument("--env", help=f"environment id, such as {usual}")
     parse.add_argument("--trainer", help="native, sb3, hier, ensemble, dqn or rllib")
     parse.add_argument("--config", help="YAML or JSON file of options")
-    parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
+    about = "named starting point, such as benchmark; docs/training.md lists them"
+    parse.add_argument("--preset", type=_preset, metavar="NAME", help=about)
     parse.add_argument("--name", help="name of the run, a folder under --runs")
-    parse.add_argument("--total-steps", help="decisions of all lanes, such as 2_000_000, 2e6 or 2M")
+    parse.add_argument("--total-steps", metavar="N", help="decisions of all lanes, as 2e6 or 2M")
     parse.add_argument("--num-envs", help="lanes")
     parse.add_argument("--seed", type=int)
     parse.add_argument("--device", help="auto, cpu or cuda (untested)")
-    parse.add_argument("--torch-threads", type=int, help="threads of the network")
+    parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
     parse.add_argument("--backend", help=f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}")
     for flag, what in {"numba": "observations, masks and rewards", "cython": "rules"}.items():
         parse.add_argument(
@@ -71,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
     parse.add_argument("--no-evaluation", action="store_true", help="only train")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
+    about = "print the options as YAML, and do no more"
+    parse.add_argument("--print-config", action="store_true", help=about)
+    about = "print the JSON schema of the options, and do no more"
+    parse.add_argument("--print-schema", action="store_true", help=about)
     return parse
 
 

@@ -21,11 +21,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     Strict,
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 
 from fastenv.errors import ConfigError, UnknownOptionError, show
 
@@ -199,8 +200,17 @@ def _pairs(value: Any) -> Any:
     return tuple(found)
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
-Number = Annotated[float, BeforeValidator(_number)]
+class _Written:
+    """Lets a JSON schema take a number that is a text, such as 2M or 3e-4 out of YAML."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {"anyOf": [handler(schema), {"type": "string"}]}
+
+
+Whole = Annotated[int, BeforeValidator(_whole), _Written()]
+Number = Annotated[float, BeforeValidator(_number), _Written()]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, Strict(), AfterValidator(_text)]
 Plain = Annotated[dict[str, Any], AfterValidator(check_plain)]

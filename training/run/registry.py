@@ -7,7 +7,7 @@ before it is asked for, and nothing is imported here, so that no command starts 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Registry:
@@ -44,8 +44,33 @@ class Registry:
         return self._loaders[name]()
 
 
+class Command(NamedTuple):
+    """A command of ``python -m training``, or a further part of one.
+
+    Parameters
+    ----------
+    about : str
+        What it does, in a line.
+    load : callable
+        Imports and returns what takes its words and returns the exit status.
+    """
+
+    about: str
+    load: Callable[[], Callable[[list[str]], int]]
+
+
 GAMES = Registry()  # by environment id: training.run.games.GameTraining
 OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
 FUNCTIONS = Registry()  # of higher packages, which lower ones call
+# Programs over one game: applications by their name, parts as in "evaluate seeds".
+PROGRAMS: dict[str, Command] = {}
 DEFAULT_ENVS: dict[str, str] = {}  # by command: the environment where none is named
+
+
+def parts_of(command: str) -> dict[str, Command]:
+    """Return the programs that are parts of a command, by the word behind it."""
+    begin = f"{command} "
+    return {
+        name.removeprefix(begin): each for name, each in PROGRAMS.items() if name.startswith(begin)
+    }

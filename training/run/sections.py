@@ -43,7 +43,7 @@ class CheckpointConfig(Options):
 
 
 class EvaluationConfig(Options):
-    """What is played during a training, at its end, and by ``python -m training.evaluate``."""
+    """What is played during a training, at its end, and by ``python -m training evaluate``."""
 
     SECTION: ClassVar[str] = "evaluation."
 

@@ -16,7 +16,7 @@ from fastenv.engine import BatchEngine
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
 from tests.training.bench.described import HEAD, assert_described
-from training import benchmark_v9, milestones
+from training import benchmark_v9
 from training.bench import floors, play, records, tables, targets, timing
 from training.bench.env_modes import EnvPlan, env_only
 from training.bench.games import GAMES, prospector, skullking, skullking_tiers
@@ -24,6 +24,7 @@ from training.bench.suites import configs, cuda, flags, throughput, trainers, tr
 from training.bench.suites.configs import CONFIGS, MEASURED
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
+from training.commands import milestones
 from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.ppo.parts import PPOTrainer
 from training.run import machine
@@ -402,7 +403,7 @@ def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
     flags = ["--only", "configs", "--config", "fast", *TINY, "--out", str(out)]
     flags += ["--milestones", "done", "--runs", str(tmp_path)]
     assert benchmark_v9.main(flags) == 2
-    assert "run python -m training.milestones first" in capsys.readouterr().err
+    assert "run python -m training compare milestones first" in capsys.readouterr().err
     assert milestones.main([str(tmp_path / "done"), "--games", "4"]) == 0
     capsys.readouterr()
     assert benchmark_v9.main(flags) == 0

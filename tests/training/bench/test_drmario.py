@@ -9,10 +9,10 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
-from training import vectorised as command
 from training.bench import tables, timing
 from training.bench.games import drmario
 from training.bench.suites import vectorised
+from training.commands import vectorised as command
 
 pytestmark = needs_core
 SMALL = {"num_envs": 4, "n_steps": 8, "batch_size": 16, "n_epochs": 1}

@@ -4,8 +4,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from training import gpu_check as command
 from training.bench.suites import cuda, gpu_check
+from training.commands import gpu_check as command
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

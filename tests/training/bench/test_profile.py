@@ -7,12 +7,12 @@ import pytest
 
 import fastenv
 from tests.needs import needs_core, needs_speed
-from training import profile as command
 from training.bench import floors, play, records
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
 from training.bench.suites import artefact as artefacts
 from training.bench.suites import profile
 from training.bench.timing import Sample, Work, in_turns, interleaved, noisy, sample, spread
+from training.commands import profile as command
 from training.run import machine
 
 WORKER, PROSPECTOR = "SkullKingWorker-v0", "Prospector-v0"

@@ -11,11 +11,12 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import HEAD, assert_described
-from training import benchmark_v9, profile
+from training import benchmark_v9
 from training.bench import floors, ran, records, runner, timing
 from training.bench.games import GAMES, drmario, gameboy, prospector
 from training.bench.suite import Suite
 from training.bench.suites import artefact, flags, throughput, trainers, views
+from training.commands import profile
 from training.ppo.options import NativeConfig, NativeRun
 from training.run import machine
 

@@ -1,15 +1,13 @@
-"""Evaluate over the seed registry: ``python -m training.evaluate_seeds greedy --out DIR``.
+"""Evaluations over the seed registry: who plays, what is written and what is printed.
 
 Every game of Dr. Mario, by level, speed and seed, is played many times by a bot or by a trained
 agent, which draws its choices; a row of ``seeds.csv`` and ``seeds.parquet`` tells how. Episodes
-unlike the others of their game are recorded, for training.replay and training.viewer. What they
-come to by level is in ``seeds.json``, and on a page that ``training.report DIR`` writes.
+unlike the others of their game are recorded. ``seeds.json`` has what they come to by level.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,13 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 import fastenv
-from fastenv.__main__ import option
-from fastenv.errors import FastEnvError
 from training.apps.drmario import seed_evaluation as seeds
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.evaluator.players import DEPTH, is_lookahead, lookahead
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.seed_levels import by_level
+from training.apps.drmario.seed_plan import Plan
 from training.evaluation.episodes import Player
 from training.run import files, machine
 from training.run.envs import with_defaults
@@ -59,42 +56,10 @@ LEVEL_COLUMNS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
-    plan = seeds.Plan()
-    parse = argparse.ArgumentParser(prog="python -m training.evaluate_seeds", description=__doc__)
-    about = "a bot, lookahead:FILE, a run folder, or the name of one under runs/"
-    parse.add_argument("who", help=about)
-    parse.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
-    several: Any = {"nargs": "+", "action": "extend"}
-    about = f"different ones; default {plan.levels[0]}"
-    parse.add_argument("--levels", type=int, metavar="N", help=about, **several)
-    about = f"different ones; default {plan.speeds[0]}"
-    parse.add_argument("--speeds", metavar="SPEED", help=about, **several)
-    parse.add_argument("--seeds", type=int, default=plan.seeds, help="of a level; default 10")
-    about = f"of a game; default {plan.episodes}, of which a player that draws nothing needs one"
-    parse.add_argument("--episodes", type=int, default=plan.episodes, help=about)
-    about = f"frames after which an episode is given up; default {plan.t_max}"
-    parse.add_argument("--t-max", type=int, default=plan.t_max, help=about)
-    about = f"frames t of the rate P(T <= t); default {plan.within}"
-    parse.add_argument("--within", type=int, default=plan.within, help=about)
-    about = f"anomalies of a game that are recorded at most; default {plan.traces}"
-    parse.add_argument("--traces", type=int, default=plan.traces, help=about)
-    parse.add_argument("--seed", type=int, default=plan.seed, help="of who plays")
-    parse.add_argument("--deterministic", action="store_true", help="the agent draws nothing")
-    about = "with lookahead:FILE: quantiles to judge placements by, all one after the other"
-    parse.add_argument("--risk-taus", type=float, metavar="Q", help=about, **several)
-    about = "option of the game with a bot, such as extended_inputs=True"
-    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
-    parse.add_argument("--best-times", type=Path, metavar="FILE", help="store for the clears")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
-    return parse
-
-
 def run(args: argparse.Namespace, console: Console) -> None:
     """Play, write and print."""
-    asked = {name: getattr(args, name) for name in asdict(seeds.Plan())}
-    plan = seeds.Plan(**{name: value for name, value in asked.items() if value is not None})
+    asked = {name: getattr(args, name) for name in asdict(Plan())}
+    plan = Plan(**{name: value for name, value in asked.items() if value is not None})
     seeds.pyarrow_modules()  # before minutes of play
     env, options, who = _who(args)
     files.prepare("--out", args.out / "seeds.csv")
@@ -203,14 +168,3 @@ def _text(value: Any, name: str) -> str:
         return value
     small = "rate" in name or name in ("return_mean", "risk_tau")
     return f"{value:.2f}" if small else f"{value:,.0f}"
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
-    args = parser().parse_args(argv)
-    try:
-        run(args, Console(highlight=False))
-    except (FastEnvError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0

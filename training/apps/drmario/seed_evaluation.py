@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.drmario.seeds import registry_seeds, seed_id
-from fastenv.drmario.tables import LAST_VIRUS_LEVEL, REGISTRY_SEEDS, SPEEDS, Reason
+from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import Clear
+from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.evaluation.episodes import Player
 from training.evaluation.policies import Bot, Memory
@@ -48,68 +49,6 @@ TYPES = {
     "spawns_mean": "float64",
     "return_mean": "float64",
 }
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is played.
-
-    Parameters
-    ----------
-    levels : sequence of int
-        0 to 20.
-    speeds : sequence of str
-    seeds : int
-        Of each level, the first ones of the registry.
-    episodes : int
-        Of each game.
-    t_max : int
-        Frames after which an episode is given up.
-    within : int
-        Frames of the rate of those who are at least as fast.
-    traces : int
-        Anomalies of a game that are kept.
-    seed : int
-        Of who plays.
-    """
-
-    levels: Sequence[int] = (0,)
-    speeds: Sequence[str] = ("medium",)
-    seeds: int = 10
-    episodes: int = 100
-    t_max: int = 36_000
-    within: int = 7_200
-    traces: int = 3
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        for flag, values in (("--levels", self.levels), ("--speeds", self.speeds)):
-            different = len(values) == len(set(values))
-            require(different, flag, list(values), "different from each other")
-        for level in self.levels:
-            allowed = f"from 0 to {LAST_VIRUS_LEVEL}, which the registry has"
-            require(0 <= level <= LAST_VIRUS_LEVEL, "--levels", level, allowed)
-        for speed in self.speeds:
-            require(speed in SPEEDS, "--speeds", speed, f"one of {', '.join(SPEEDS)}")
-        for name, low, high in (
-            ("seeds", 1, REGISTRY_SEEDS),
-            ("episodes", 1, 10**6),
-            ("t_max", 1, 10**9),
-            ("within", 1, 10**9),
-            ("traces", 0, 10**6),
-            ("seed", 0, 2**40 - 1),
-        ):
-            value = getattr(self, name)
-            allowed = f"from {low} to {high}"
-            require(low <= value <= high, f"--{name.replace('_', '-')}", value, allowed)
-
-    def games(self) -> Iterator[tuple[int, str, int]]:
-        """Return level, speed and number in the registry of each game."""
-        for level in self.levels:
-            for speed in self.speeds:
-                for index in range(self.seeds):
-                    yield level, speed, index
 
 
 @dataclass(frozen=True)

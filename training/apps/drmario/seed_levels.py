@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from training.apps.drmario.seed_evaluation import TAILS, Episode, Plan, cvar
+from training.apps.drmario.seed_evaluation import TAILS, Episode, cvar
+from training.apps.drmario.seed_plan import Plan
 from training.evaluation.bootstrap import Resamples
 from training.evaluation.shares import share
 

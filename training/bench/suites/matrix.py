@@ -145,7 +145,7 @@ def command(args: argparse.Namespace, cell: Cell, seed: int) -> list[str]:
             flags["torch-threads"] = args.torch_threads
     words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
     words += [word for text in given for word in ("--set", text)]
-    return [sys.executable, "-m", "training.profile", *words]
+    return [sys.executable, "-m", "training", "benchmark", "profile", *words]
 
 
 def run_cell(
@@ -178,7 +178,7 @@ def run_cell(
     try:
         return json.loads(path.read_text(encoding="utf-8"))["modes"][0], ""
     except (OSError, ValueError, LookupError, TypeError):
-        return None, f"{path} is no artefact of training.profile"
+        return None, f"{path} is no artefact of the profiler"
 
 
 def run_all(
@@ -428,7 +428,7 @@ def gate(args: argparse.Namespace, console: Console) -> int:
         found = json.loads(args.gate.read_text(encoding="utf-8"))
         summaries, cells = found["mode_summaries"], {c["id"]: c for c in found["cells"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"--gate {args.gate}: is no matrix of training.matrix.") from error
+        raise ConfigError(f"--gate {args.gate}: is no matrix that was measured.") from error
     status = 0
     for mode in chosen_modes(args.modes):
         best = cells.get(summaries.get(mode, {}).get("best_candidate_id"))

@@ -94,7 +94,7 @@ def batch_size(rollout: int, minibatches: int) -> int:
         If a rollout cannot be divided evenly.
     """
     if rollout < 1:
-        return PPOConfig.batch_size  # what is wrong is refused by its own name
+        return int(PPOConfig.usual("batch_size"))  # what is wrong is refused by its own name
     if minibatches < 1 or rollout % minibatches:
         raise ConfigError(
             f"--minibatches {minibatches}: must divide the rollout of {rollout:,} decisions."

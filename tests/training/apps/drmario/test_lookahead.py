@@ -8,7 +8,7 @@ import pytest
 
 from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
-from training import evaluate_seeds
+from training.apps.drmario import seed_command
 from training.apps.drmario.evaluator import command, comparison, model, samples, train
 from training.apps.drmario.evaluator.fit import FitConfig
 from training.apps.drmario.evaluator.lookahead import LookAhead
@@ -236,7 +236,7 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
     parquet = pytest.importorskip("pyarrow.parquet")
     name, flags = f"lookahead:{file}", ["--seeds", "1", "--episodes", "1", "--t-max", "500"]
     out = ["--out", str(tmp_path / "sweep")]
-    assert evaluate_seeds.main([name, *out, *flags, "--risk-taus", "0.25", "0.75"]) == 0
+    assert seed_command.main([name, *out, *flags, "--risk-taus", "0.25", "0.75"]) == 0
     rows = parquet.read_table(tmp_path / "sweep" / "seeds.parquet").to_pylist()
     assert [(row["seed_id"], row["risk_tau"]) for row in rows] == [
         ("L00_S000", 0.25),
@@ -248,9 +248,11 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
     gap = levels[1]["cvar_25"][0] - levels[0]["cvar_25"][0]
     assert levels[1]["less_first"]["cvar_25"][0] == pytest.approx(gap)
     further = [f"{name}:depth2", "--out", str(tmp_path / "two"), *flags, "--risk-taus", "0.5"]
-    assert evaluate_seeds.main(further) == 0
+    assert seed_command.main(further) == 0
     page = tmp_path / "report.html"
-    report = pytest.importorskip("training.report", exc_type=ImportError)
+    pytest.importorskip("training.logs.report", exc_type=ImportError)
+    from training import report
+
     folders = [str(tmp_path / "sweep"), str(tmp_path / "two")]
     assert report.main([*folders, "--out", str(page)]) == 0
     shown = page.read_text()
@@ -265,7 +267,7 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
     (tmp_path / "two" / "seeds.json").write_text("{}")
     assert report.main([*folders, "--out", str(page)]) == 2
     assert "seeds.json has no figures by level" in capsys.readouterr().err
-    assert evaluate_seeds.main([name, *out, *flags, "--risk-taus", "2"]) == 2
+    assert seed_command.main([name, *out, *flags, "--risk-taus", "2"]) == 2
     assert "risk=" in capsys.readouterr().err
-    assert evaluate_seeds.main(["greedy", *out, *flags, "--risk-taus", "0.5"]) == 2
+    assert seed_command.main(["greedy", *out, *flags, "--risk-taus", "0.5"]) == 2
     assert "--risk-taus" in capsys.readouterr().err

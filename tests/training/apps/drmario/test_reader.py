@@ -17,8 +17,16 @@ from fastenv.drmario.render import render_rgb
 from fastenv.drmario.tables import Tile
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
-from training import reader as command
-from training.apps.drmario.reader import camera, fitting, measure, network, play, positions, seen
+from training.apps.drmario.reader import (
+    camera,
+    command,
+    fitting,
+    measure,
+    network,
+    play,
+    positions,
+    seen,
+)
 from training.apps.drmario.reader.network import UNITS, Reader, ReaderError
 from training.apps.drmario.reader.player import Seen
 from training.apps.drmario.reader.seen import BOARD, CLASS_OF, NO_PILL

@@ -9,11 +9,12 @@ import pytest
 
 from fastenv.drmario.seeds import registry_seeds, seed_of
 from tests.needs import needs_core
-from training import evaluate_seeds as command
-from training import replay as replay_command
 from training.apps.drmario import evaluate_seeds, seed_evaluation, seed_levels
+from training.apps.drmario import seed_command as command
 from training.apps.drmario.best_times import BestTimes
-from training.apps.drmario.seed_evaluation import Episode, Plan
+from training.apps.drmario.seed_evaluation import Episode
+from training.apps.drmario.seed_plan import Plan
+from training.commands import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.policies import Bot
 

@@ -9,7 +9,8 @@ pytest.importorskip("textual")
 
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
-from training import evaluate, evaluate_seeds
+from training import evaluate
+from training.apps.drmario import seed_command
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.viewer import panels, sources
 from training.apps.drmario.viewer.panels import Training
@@ -61,7 +62,7 @@ def test_a_file_that_is_no_store_is_refused_before_anything_is_played(run, tmp_p
 def test_an_agent_is_evaluated_over_seeds(run, more, tmp_path):
     out = tmp_path / "out"
     args = [str(run), "--out", str(out), "--seeds", "2", "--episodes", "4", "--t-max", "600"]
-    assert evaluate_seeds.main([*args, *more]) == 0
+    assert seed_command.main([*args, *more]) == 0
     with (out / "seeds.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["seed_id"] for row in rows] == ["L00_S000", "L00_S001"]

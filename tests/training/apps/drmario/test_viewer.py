@@ -14,9 +14,8 @@ from fastenv.errors import ConfigError
 from tests.drmario import golden
 from tests.needs import needs_core
 from tests.training.test_shaping import TINY as SHAPED
-from training import viewer as command
 from training.apps.drmario.best_times import BestTimes
-from training.apps.drmario.viewer import panels, sources
+from training.apps.drmario.viewer import command, panels, sources
 from training.apps.drmario.viewer.app import HELP, SKIP, Help, Viewer
 from training.apps.drmario.viewer.panels import Training
 from training.apps.drmario.viewer.playback import FASTEST, SLOWEST, Playback

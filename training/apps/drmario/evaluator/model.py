@@ -149,7 +149,7 @@ def load(path: Path) -> Evaluator:
         Without safetensors.
     """
     library = safetensors()
-    allowed = "a file that training.evaluator has written"
+    allowed = "a file that python -m training evaluator has written"
     try:
         with open_regular(path, MOST), library.safe_open(path, "pt") as file:
             found = file.metadata() or {}

@@ -1,8 +1,4 @@
-"""Watch games in the terminal while they are played: ``python -m training.viewer --bot NAME``.
-
-Environments of Dr. Mario are played by a bot, by a trained agent, or as they were recorded; h shows
-the keys. docs/drmario.md, 15.7 says what there is to see.
-"""
+"""Watch games while they are played: ``python -m training watch viewer --bot NAME``."""
 
 from __future__ import annotations
 
@@ -12,12 +8,20 @@ from pathlib import Path
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from training.run.command_line import new_parser
 from training.run.options import require
+
+ABOUT = """\
+Watch games in the terminal while they are played. Environments of Dr. Mario are played by a bot, by
+a trained agent, or as they were recorded; h shows the keys. docs/drmario.md, 15.7 says what there
+is to see.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.viewer", description=__doc__)
+    example = "--bot greedy --envs 4"
+    parse = new_parser("watch viewer", ABOUT, example, "--bot NAME [options]")
     who = parse.add_mutually_exclusive_group(required=True)
     who.add_argument("--bot", help="a scripted player")
     who.add_argument("--policy", help="path of a trained agent, or the name of a run")

@@ -145,7 +145,7 @@ def of_policy(path: Path, changes: Mapping[str, Any]) -> Source:
 
 
 def of_replay(path: Path) -> Source:
-    """Return the game of a file of :mod:`training.replay`.
+    """Return the game of a file of :mod:`training.commands.replay`.
 
     Raises
     ------

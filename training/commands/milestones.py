@@ -1,12 +1,4 @@
-"""Steps and time to the milestones of a game: ``python -m training.milestones RUN...``.
-
-Every checkpoint in the run's folder plays, as in ``training.evaluate``, on seeds no training ever
-sees. ``milestones.json`` in the run folder keeps what was played: asked again with the same
-options, only new checkpoints play, so a run can be followed while it removes its old ones.
-
-Several runs that differ in their seed alone are put together too: decisions and time to each
-milestone as medians with ranges, what they came to as a mean with its interval over trainings.
-"""
+"""Steps and time to the milestones of a game: ``python -m training compare milestones RUN...``."""
 
 from __future__ import annotations
 
@@ -17,20 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
-from training.evaluation import tables
-from training.evaluation.comparison import settings
-from training.evaluation.protocol import protocol_of
 from training.run import files, machine
+from training.run.command_line import new_parser
 from training.run.folder import RunFolder
+
+ABOUT = """\
+Steps and time to the milestones of a game. Every checkpoint in the run's folder plays, as in
+"evaluate", on seeds no training ever sees. milestones.json in the run folder keeps what was played:
+asked again with the same options, only new checkpoints play. Several runs that differ in their seed
+alone are put together too: medians with ranges to each milestone, a mean with its interval over
+trainings of what they came to.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.milestones", description=__doc__)
+    parse = new_parser("compare milestones", ABOUT, "first --games 400", "RUN... [options]")
     parse.add_argument(
         "run",
         nargs="+",
-        help="a run folder, or the name of one under runs/; several differ in seed",
+        help="a run folder, or the name of one; several differ in seed",
     )
     parse.add_argument("--out", type=Path, metavar="FILE", help="JSON file for what several say")
     parse.add_argument("--games", type=int, default=1000, help="whole games for each opponent set")
@@ -50,6 +48,8 @@ def check(runs: Sequence[RunFolder], out: Path | None) -> None:
     """
     if len(runs) == 1 and out is not None:
         raise ConfigError("--out: is for several runs; one writes milestones.json in its folder.")
+    from training.evaluation.comparison import settings
+
     for run in runs[1:]:
         if settings(run.config) != settings(runs[0].config):
             raise ConfigError(f"{run.path} and {runs[0].path} differ in more than their seed.")
@@ -71,6 +71,9 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
+        from training.evaluation import tables
+        from training.evaluation.protocol import protocol_of
+
         runs = [RunFolder.find(name, Path(args.runs)) for name in args.run]
         check(runs, args.out)
         names = ("games", "seed", "bids")
@@ -90,7 +93,3 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,10 +1,4 @@
-"""Engine, ``SyncVectorEnv`` and ``AsyncVectorEnv`` side by side: ``python -m training.vectorised``.
-
-For each of them and each number of environments: frames and decisions a second, what creating and
-resetting takes, milliseconds of a step, the share of it that is not the environment's, and what is
-left in memory. Frames of a placement need not be simulated, so decisions a second are compared.
-CPU time is that of this process: the workers of ``async`` have their own.
-"""
+"""Ways to step many environments: ``python -m training benchmark vectorised``."""
 
 from __future__ import annotations
 
@@ -15,12 +9,22 @@ from pathlib import Path
 from fastenv.errors import FastEnvError
 from training.bench.suites import vectorised
 from training.evaluation import tables
+from training.run.command_line import new_parser
+from training.run.registry import DEFAULT_ENVS
+
+SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share", "speedup")
+ABOUT = """\
+Engine, SyncVectorEnv and AsyncVectorEnv side by side. For each and each number of environments:
+frames and decisions a second, what creating and resetting takes, milliseconds of a step, the share
+of it that is not the environment's, and what is left in memory. CPU time is that of this process:
+the workers of "async" have their own.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.vectorised", description=__doc__)
-    parse.add_argument("--env", default="DrMarioPlacement-v0")
+    parse = new_parser("benchmark vectorised", ABOUT, "--num-envs 1 8 64")
+    parse.add_argument("--env", default=DEFAULT_ENVS["vectorised"])
     parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
     parse.add_argument("--ways", nargs="+", choices=vectorised.WAYS, default=vectorised.WAYS)
     parse.add_argument("--num-envs", type=int, nargs="+", default=[1, 2, 4, 8, 16])
@@ -38,12 +42,11 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
+
+    from training.bench.suites import vectorised
+
     try:
         return vectorised.run(args, tables.console())
-    except FastEnvError as error:
+    except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,4 @@
-"""Look at recorded episodes: ``python -m training.replay FILE [--out episode.gif]``.
-
-Every frame is drawn, in the terminal or, with ``--out``, as a film; ``--check`` draws nothing. That
-the episode plays as it was recorded is proved in each case.
-"""
+"""Look at recorded episodes: ``python -m training watch replay FILE [--out episode.gif]``."""
 
 from __future__ import annotations
 
@@ -14,12 +10,18 @@ from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import replays
 from training.logs import film
 from training.run import files
+from training.run.command_line import new_parser
 from training.run.options import require
+
+ABOUT = """\
+Draw every frame of recorded episodes, in the terminal or, with --out, as a film; --check draws
+nothing. That the episode plays as it was recorded is proved in each case.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.replay", description=__doc__)
+    parse = new_parser("watch replay", ABOUT, "runs/first/replays/FILE", "FILE... [options]")
     parse.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parse.add_argument("--out", type=Path, metavar="FILM", help="write a .gif or .mp4 instead")
     parse.add_argument("--fps", type=float, default=2.0, help="frames a second; default 2")
@@ -69,7 +71,3 @@ def _replay(path: Path, args: argparse.Namespace) -> bool:
         f"return {replay.return_total:.6g}, backend {args.backend}: {result}{where}"
     )
     return found is None
-
-
-if __name__ == "__main__":
-    sys.exit(main())
