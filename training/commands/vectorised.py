@@ -12,7 +12,6 @@ from training.evaluation import tables
 from training.run.command_line import new_parser
 from training.run.registry import DEFAULT_ENVS
 
-SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share", "speedup")
 ABOUT = """\
 Engine, SyncVectorEnv and AsyncVectorEnv side by side. For each and each number of environments:
 frames and decisions a second, what creating and resetting takes, milliseconds of a step, the share
@@ -42,8 +41,6 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-
-    from training.bench.suites import vectorised
 
     try:
         return vectorised.run(args, tables.console())

@@ -2,6 +2,7 @@ import json
 import runpy
 import shutil
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
