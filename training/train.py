@@ -77,7 +77,7 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
 
 
 def follow(args: argparse.Namespace) -> int:
-    """Train as one of torchrun's ranks behind the first, which says whatever there is to say."""
+    """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
         _, config = options(args, say=lambda text: None)
         from training.ppo import run

@@ -62,7 +62,7 @@ class BestTimes(Callback):
         return {"best_times": {"new": self._new}}
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.records.close()
 
     def state(self) -> dict[str, Any]:

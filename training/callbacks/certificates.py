@@ -1,4 +1,4 @@
-"""What a test of a gate leaves behind, whoever asked for it: a certificate, an event, a line."""
+"""What a test of a gate writes: a certificate, an event and a line."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ BACK = 3  # stages
 
 
 class Goal(NamedTuple):
-    """A stage, and the success rate that a test must show to be exceeded."""
+    """A stage, and the success rate that the policy must exceed in its test."""
 
     stage: int
     target: float
@@ -88,7 +88,7 @@ class Rates:
 
 
 class Course(ABC):
-    """What is trained on and what is tested.
+    """Chooses the stage to train on and the stage to test.
 
     Parameters
     ----------
@@ -123,12 +123,12 @@ class Course(ABC):
 
     @property
     def goal(self) -> Goal | None:
-        """What is to be tested; None once there is nothing left to reach."""
+        """The next test; None once all stages are passed."""
         last = self.frontier == self.stages - 1
         return None if last else Goal(self.frontier, self.target)
 
     def tested(self, passed: bool) -> None:
-        """Take in the verdict on the goal."""
+        """Record the verdict of the test."""
         self.frontier += passed
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The callbacks that the config of a run asks for, and the run with them: what trainers call."""
+"""The callbacks of a run, as its config says, and the training with them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from training.run.session import Learner, Outcome
 
 
 def check(config: RunConfig, engine: Any) -> None:
-    """Let everybody refuse what they cannot do before anything is written.
+    """Refuse a run that cannot be trained, before anything is written.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def check(config: RunConfig, engine: Any) -> None:
 
 
 def check_environment(config: RunConfig) -> None:
-    """Check a run that somebody else will begin; see :func:`check`."""
+    """Check a run that will begin later or in another process; see :func:`check`."""
     lanes = trainers.module_of(config.trainer).lanes(config)
     check(config, lanes.engines[0])
 
@@ -196,18 +196,18 @@ class Tracking(Callback):
         return self._trackers.placed
 
     def start(self, loop: Loop) -> None:
-        """Say what there is to know of them."""
+        """Print the notes of the trackers."""
         for note in self._trackers.notes:
             loop.log.say(note)
 
     def begin_iteration(self, loop: Loop) -> None:
-        """Begin anew to add up what they pay."""
+        """Reset the sums of the bonuses."""
         self._trackers.begin()
 
     def step(
         self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
     ) -> None:
-        """Let all of them take in the step."""
+        """Update all trackers with the step."""
         self._trackers(engine, actions, obs, mask)
 
     def record(self) -> dict[str, Any]:

@@ -166,7 +166,7 @@ class DQNTrainer:
     # -- an iteration ----------------------------------------------------------------------------
 
     def iterate(self) -> dict[str, Any]:
-        """Take ``iteration_steps`` decisions in every lane, and learn; return what there is to say.
+        """Take ``iteration_steps`` decisions in every lane, and learn; return the figures.
 
         Returns
         -------

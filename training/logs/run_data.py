@@ -185,7 +185,7 @@ def results(run: RunData) -> Results:
 
 
 def opponents_in_words(opponents: str, players: int = PLAYERS) -> str:
-    """Return how an opponent set is spoken of; a mixed one is no bot several times."""
+    """Return an opponent set as text: ``mixed``, or how many of which bot."""
     return opponents if opponents == "mixed" else f"{players - 1} x {opponents}"
 
 

@@ -1,4 +1,4 @@
-"""A person at a table in the terminal: what happens is told, a legal action is asked for."""
+"""A person at a table in the terminal: prints what happens and asks for legal actions."""
 
 from __future__ import annotations
 

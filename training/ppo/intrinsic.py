@@ -37,7 +37,7 @@ class IntrinsicRollout:
     Attributes
     ----------
     paid : ndarray of float32, shape (N,)
-        For the step just made; whoever pays writes it before it is stored.
+        Bonuses of the step just made; trackers write them before the step is stored.
     reward, boot, adv, ret : Tensor of float32, shape (T, N)
     value : Tensor of float32, shape (T + 1, N)
     """

@@ -143,7 +143,7 @@ class Slot:
 
 
 class CutOff:
-    """Last observations of the episodes of a rollout that were cut off, wherever they happened.
+    """Last observations of the truncated episodes of a rollout.
 
     They are kept until the end of the rollout, where one forward pass gives the values of all; the
     parameters do not change in between.

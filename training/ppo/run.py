@@ -44,7 +44,7 @@ def lanes(config: ActorCriticRun) -> Lanes:
 
 
 def follow(config: ActorCriticRun) -> None:
-    """Train as one of the ranks of torchrun that are not the first, until that one has done."""
+    """Train as one of torchrun's other ranks, until the first rank ends."""
     torch.set_num_threads(torch_threads(config))
     be_deterministic(config.deterministic)
     learner = NativeLearner(config)
@@ -171,7 +171,7 @@ class NativeLearner(TrainerLearner):
         super().reset_lanes()
 
     def serve(self) -> None:
-        """Do what the first rank tells, until it has done."""
+        """Carry out the commands of the first rank until it ends."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
         while True:

@@ -209,7 +209,7 @@ class PPOTrainer:
     # -- an iteration ----------------------------------------------------------------------------
 
     def iterate(self) -> dict[str, Any]:
-        """Collect a rollout and learn from it; return what there is to say about it.
+        """Collect a rollout and learn from it; return its figures.
 
         Returns
         -------
@@ -361,7 +361,7 @@ class PPOTrainer:
     # -- bootstrap -------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
-        """Give a value to what follows the rollout, and to what truncation cut off inside it."""
+        """Compute the values of what follows the rollout and of truncated episodes in it."""
         rollout, cut = self.rollout, self._cut_off
         with torch.inference_mode(), self.precision.autocast():
             last = rollout.obs[-1].to(self.device)

@@ -239,7 +239,7 @@ class RLlibLearner:
         return copied
 
     def reset_lanes(self) -> None:
-        """Refuse: nothing that needs it goes along with this trainer."""
+        """Refuse: no callback of this trainer needs it."""
         raise NotImplementedError("lanes of env runners are reset by RLlib alone")
 
     def restore(self, saved: Checkpoint) -> None:

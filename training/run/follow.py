@@ -1,4 +1,4 @@
-"""What a trainer calls after every step of an engine, on behalf of the run it belongs to."""
+"""The hook that a trainer calls after every step of an engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.run.sections import HeldAction
 
 
 class Follower:
-    """Tells the loop of a run what happens in the lanes, and holds actions back.
+    """Reports every step to the loop of a run, and masks delayed actions.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Follower:
     def __call__(
         self, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
     ) -> None:
-        """Follow a step, or with None for actions the reset before the first.
+        """Report a step, or, with None for actions, the reset before the first step.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
 Every game that has something to say says it in a module of :mod:`training.games`, in a
 :class:`GameTraining` for each of its ids, and is entered in :mod:`training.composition`. What lies
 below the games asks here, and the module of a game is imported when it is asked for. An environment
-that nobody has described has a :class:`GameTraining` with its defaults, which suit any game of
+without an entry has a :class:`GameTraining` with its defaults, which suit any game of
 :mod:`fastenv`.
 """
 
@@ -37,7 +37,7 @@ class Placements:
         Of each action, the cells of the first half and of the second, row by row from the top; -1
         for one outside the board.
     costs : str or None
-        Field with a number for each action, such as how long it takes; None if it is not show.
+        Field with a number for each action, such as how long it takes; None if it is not shown.
     """
 
     board: str
@@ -140,7 +140,7 @@ class Records(Protocol):
         """Return what a budget should not be below, with the knobs of an engine; None: unknown."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class Seats(Protocol):
@@ -208,7 +208,7 @@ class GameTraining:
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all.
     draws : bool
-        Agents are show and judged with actions drawn from their distribution, since many states
+        Agents are shown and judged with actions drawn from their distribution, since many states
         look alike and the best action of each may lead in circles.
     fixed_actions : mapping of str to int
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
@@ -228,7 +228,7 @@ class GameTraining:
     fixed_actions: ClassVar[Mapping[str, int]] = {}
 
     def config(self, env: str, trainer: str) -> str | None:
-        """Return the file in ``training/configs`` whose options a run learns by unless told others.
+        """Return the file in ``training/configs`` with the default options of a run's learning.
 
         Parameters
         ----------
@@ -346,7 +346,7 @@ class GameTraining:
         raise ConfigError(f"{who} cannot sit at a table: in this game players do not meet.")
 
     def drawn(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
-        """Return a state as its next player sees it, as text with colours.
+        """Return a state as the next player sees it, drawn as text with colours.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class GameTraining:
         after: np.void,
         names: Sequence[str],
     ) -> list[str]:
-        """Return what everybody has seen of a decision, a line each.
+        """Return lines that say in words what all players saw of a decision.
 
         Parameters
         ----------

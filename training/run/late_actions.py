@@ -1,8 +1,8 @@
-"""Actions that are held back at the start of episodes (option ``mask_schedule``).
+"""Actions that are delayed at the start of episodes (option ``mask_schedule``).
 
 Where an agent may end an episode with its first action, it soon finds that this costs nothing, and
-stops playing. Held back for some ticks, less and less as the training goes on, it has to learn to
-live.
+stops playing. Where the action is delayed, for fewer and fewer ticks as the training goes on, the
+agent has to learn to play.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def masks(
     steps: int,
     mask: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the legal actions of each lane without those that are held back now.
+    """Return the legal actions of each lane without those that are delayed now.
 
     Parameters
     ----------
     engine : Engine
         Its own masks stay as they are.
     rules : sequence of HeldAction
-        Applied in turn; an action that is the only one left is not held back.
+        Applied in turn; an action that is the only one left is not delayed.
     steps : int
         Decisions of training so far.
     mask : ndarray of uint8, shape (n, A), optional

@@ -28,7 +28,7 @@ TakeSnapshot = Callable[[int], Callable[[], object]]
 
 
 class Callback:
-    """Goes along with a run, is saved with it and goes on with it; does nothing by itself."""
+    """Observes a run, and is saved and resumed with it; the base class does nothing."""
 
     @property
     def engines(self) -> Sequence[Any]:
@@ -37,14 +37,14 @@ class Callback:
 
     @property
     def placed(self) -> np.ndarray | None:
-        """Lanes whose episode did not begin at its beginning, shape (n,); None for none ever."""
+        """Lanes whose episode began in a stored state, shape (n,); None if none ever does."""
         return None
 
     def start(self, loop: Loop) -> None:
-        """Be told that the training begins or goes on."""
+        """Prepare for a training that begins or resumes."""
 
     def begin_iteration(self, loop: Loop) -> None:
-        """Be told, at the boundary, that an iteration is to begin; may reset the lanes."""
+        """Prepare for the next iteration, at the boundary before it; may reset the lanes."""
 
     def step(
         self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
@@ -52,23 +52,23 @@ class Callback:
         """Take in the step an engine has made; see :meth:`training.run.loop.Loop.step`."""
 
     def record(self) -> dict[str, Any]:
-        """Return what belongs into the line of metrics of an iteration."""
+        """Return the entries for an iteration's line of metrics."""
         return {}
 
     def end_iteration(self, loop: Loop) -> None:
-        """Be told, at the boundary, that an iteration is logged and saved."""
+        """React to an iteration that is logged and saved, at the boundary after it."""
 
     def saved(self) -> None:
-        """Be told that the checkpoint with what :meth:`state` returned last is on disk."""
+        """React to a checkpoint on disk that holds what :meth:`state` returned last."""
 
     def finish(self, loop: Loop) -> None:
-        """Be told that the training is done and saved."""
+        """React to the end of the training, once it is saved."""
 
     def close(self) -> None:
-        """Let go of processes and threads, however the training ended."""
+        """End processes and threads, however the training ended."""
 
     def summary(self) -> dict[str, Any]:
-        """Return what belongs into the summary of a run that has ended."""
+        """Return the entries for the summary of a run that has ended."""
         return {}
 
     def state(self) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class Loop:
 
     @property
     def stopping(self) -> bool:
-        """Whether somebody wants the run to stop."""
+        """Whether the run was asked to stop."""
         return self._stop.requested
 
     @property

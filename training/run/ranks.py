@@ -25,7 +25,7 @@ WAIT = timedelta(days=1)  # the first may evaluate meanwhile; a rank that is los
 
 
 class Ranks:
-    """A process among its equals; alone it does nothing.
+    """One of several ranks; a single rank sends nothing.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Ranks:
 
     @property
     def first(self) -> bool:
-        """Whether this one decides."""
+        """Whether this is the first rank, which decides."""
         return self.rank == 0
 
     def seed(self, seed: int) -> int:
@@ -60,7 +60,7 @@ class Ranks:
         Raises
         ------
         TrainingError
-            The port is taken, or somebody does not come.
+            The port is taken, or a rank does not connect.
         """
         if self.size == 1 or dist.is_initialized():
             return
@@ -75,29 +75,29 @@ class Ranks:
             raise TrainingError(f"the ranks cannot meet at {where}: {reason}") from error
 
     def leave(self) -> None:
-        """Tell the others that it is over, and part."""
+        """Tell the other ranks that the training has ended, and leave the group."""
         if self.size == 1 or not dist.is_initialized():
             return
         try:
             self.tell("end")
         except TrainingError:
-            return  # one is lost; whoever noticed has said so
+            return  # a rank is lost, which another error has reported
         dist.destroy_process_group()
 
     # -- the first tells the others --------------------------------------------------------------
 
     def tell(self, what: str, **details: Any) -> None:
-        """Let the others do something; does nothing elsewhere than in the first of several."""
+        """Send a command to the other ranks; only the first of several ranks does so."""
         if self.size > 1 and self.first:
             self._broadcast(json.dumps([what, details]).encode())
 
     def told(self) -> tuple[str, dict[str, Any]]:
-        """Wait for what the first tells."""
+        """Wait for a command of the first rank."""
         what, details = json.loads(self._broadcast(b""))
         return what, details
 
     def agree(self, text: str) -> str:
-        """Return what the first rank has to say."""
+        """Return the first rank's text on every rank."""
         if self.size == 1:
             return text
         return self._broadcast(text.encode() if self.first else b"").decode()

@@ -1,4 +1,4 @@
-"""The sections that a run has with any trainer: checkpoints, evaluation, and what goes along."""
+"""The sections that a run has with any trainer: checkpoints, evaluation and callbacks."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class SelfPlayConfig(Options):
 
 
 class HeldAction(Options):
-    """An action that the trainer is not offered in the first ticks of an episode.
+    """An action that is delayed: masked in the first ticks of an episode.
 
     A curriculum, not a rule: the environment knows nothing of it, and evaluation plays without it.
     """

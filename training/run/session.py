@@ -112,7 +112,7 @@ class Learner(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of threads and processes."""
+        """End threads and processes."""
 
 
 def conduct(
@@ -138,7 +138,7 @@ def conduct(
     log_of : callable
         Takes the decisions of the whole run and those before; opens its log.
     callbacks_of : callable
-        Returns what goes along with the run.
+        Returns the callbacks of the run.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def _begin(learner_of: Callable[[], Learner]) -> Learner:
 
 
 class Session:
-    """A trainer and what goes along with it, from where a run is now to its end.
+    """A trainer and its callbacks, from where a run is now to its end.
 
     Parameters
     ----------

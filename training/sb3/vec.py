@@ -18,7 +18,7 @@ from training.run.sections import HeldAction
 
 
 class LateActionVecEnv(VecEnvWrapper):
-    """Holds actions back at the start of episodes: takes them out of the masks the trainer sees.
+    """Delays actions at the start of episodes: removes them from the masks that the trainer sees.
 
     The environment is left as it is.
 
@@ -47,7 +47,7 @@ class LateActionVecEnv(VecEnvWrapper):
         self.steps = 0
 
     def ticks(self) -> dict[str, float]:
-        """Return how many ticks each action is held back at present."""
+        """Return how many ticks each action is delayed at present."""
         return {str(rule.action): rule.ticks_at(self.steps) for rule in self._rules}
 
     def reset(self) -> Any:
@@ -59,7 +59,7 @@ class LateActionVecEnv(VecEnvWrapper):
         return self.venv.step_wait()
 
     def env_method(self, method_name: str, *args: Any, **kwargs: Any) -> list[Any]:
-        """Call a method; masks come without the actions that are held back."""
+        """Call a method; masks come without delayed actions."""
         result = self.venv.env_method(method_name, *args, **kwargs)
         if method_name != "action_masks":
             return result

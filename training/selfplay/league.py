@@ -97,7 +97,7 @@ class League:
         self.engine.begin()
 
     def end_iteration(self, steps: int) -> dict[str, float]:
-        """Note the ratings; return what there is to say, nothing before the first snapshot."""
+        """Store the ratings; return the figures, none before the first snapshot."""
         if not self._taken:
             return {}
         self._file.write(steps, self.ratings)

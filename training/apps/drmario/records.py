@@ -86,5 +86,5 @@ class StoreOfRun:
         return found[0] if found else None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._store.close()

@@ -1,4 +1,4 @@
-"""What everybody at the table has seen of a decision, in words."""
+"""Describes decisions in words, as all players at the table saw them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def told(
 ) -> list[str]:
     """Return lines; see :meth:`training.run.games.GameTraining.told`.
 
-    Bids are told when all are made. Where bots move inside a step, only the person's card is told.
+    Bids appear once all are made. Where bots move inside a step, only the person's card appears.
     """
     phase, seat = int(before["phase"]), int(before["actor"])
     if phase == Phase.BID:

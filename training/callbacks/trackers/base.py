@@ -314,18 +314,18 @@ class Trackers:
 
     @property
     def intrinsic(self) -> list[str]:
-        """Names of those that pay for what is new, and so may have a value of their own."""
+        """Names of the trackers that reward novelty, which may have a value head of their own."""
         every = self._named.items()
         return [name for name, t in every if t.intrinsic and t.bonus is not None]
 
     def begin(self) -> None:
-        """Begin anew to add up what each of them pays, for :meth:`metrics`."""
+        """Reset the sums of the bonuses that :meth:`metrics` reports."""
         self._paid: dict[str, float] = {}
         self._decisions = 0
 
     @property
     def notes(self) -> list[str]:
-        """What a run says of them when it begins."""
+        """What a run prints about them when it begins."""
         return [f"tracker {name}: {t.note}" for name, t in self._named.items() if t.note]
 
     @property

@@ -18,7 +18,7 @@ RESAMPLES = 200
 
 @dataclass(frozen=True)
 class Calibration:
-    """What an evaluator said of decisions, and what came.
+    """Predictions of an evaluator for decisions, and the outcomes.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Calibration:
 
 
 def calibration(evaluator: Evaluator, samples: Samples, seed: int = 0) -> Calibration:
-    """Compare what an evaluator says with what came.
+    """Compare predictions of an evaluator with the outcomes.
 
     Parameters
     ----------

@@ -265,7 +265,7 @@ def reward(playback: Playback, lane: int) -> Rows:
 
 
 def summary(playback: Playback) -> Rows:
-    """Return what there is to know of all environments together."""
+    """Return the figures of all environments together."""
     rates, n = playback.rates, playback.num_envs
     total = None if rates is None else rates.frames / rates.at
     each = None if total is None else total / n

@@ -208,7 +208,7 @@ class HierLearner:
             self._gate.load_state_dict(gate)
 
     def close(self) -> None:
-        """Let go of threads."""
+        """End the threads."""
         self.trainer.close()
 
 

@@ -265,6 +265,6 @@ class HierTrainer:
         self._deal_cards()
 
     def close(self) -> None:
-        """Let go of threads."""
+        """End the threads."""
         for trainer in self.trainers.values():
             trainer.close()

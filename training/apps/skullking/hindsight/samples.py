@@ -95,7 +95,7 @@ class WorkerSource:
 
 
 class ManagerSource:
-    """Bids of a Manager and what came of them; see :class:`ManagerSamples`."""
+    """Bids of a Manager and their results; see :class:`ManagerSamples`."""
 
     columns = ("ended_cards", "ended_won")
 
