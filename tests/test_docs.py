@@ -27,8 +27,8 @@ from training.bench.suites import flags
 from training.bench.targets import unmeasured
 from training.ppo.options import NativeRun, PPOConfig
 from training.run.config import RunConfig
-from training.run.layers import layered, parser
-from training.run.reading import load_file
+from training.run.config_files import load_file
+from training.run.layers import merge_layers, parser
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -355,7 +355,7 @@ def test_what_is_said_of_an_environment_named_alone_is_what_it_learns_by() -> No
     reports = newest("defaults-*-seeds.json").head["compared"].values()
     for report in reports:
         found, plain = (RunConfig.from_mapping(report["configs"][n]) for n in ("found", "plain"))
-        alone = layered(parser().parse_args(["--env", found.env]), {})
+        alone = merge_layers(parser().parse_args(["--env", found.env]), {})
         for name in ("num_envs", "env_options", "schedules", "ppo", "native"):
             assert getattr(found, name) == getattr(alone, name), name
         assert plain.env_options == found.env_options

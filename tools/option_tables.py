@@ -15,8 +15,8 @@ from training.run.config import RunConfig
 from training.run.options import Options, allowed_of
 from training.run.sections import (
     CheckpointConfig,
+    DelayedAction,
     EvaluationConfig,
-    HeldAction,
     SelfPlayConfig,
     ShapingConfig,
 )
@@ -28,7 +28,7 @@ MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
     ("A run", RunConfig, None),
     ("checkpoints", CheckpointConfig, None),
     ("evaluation", EvaluationConfig, None),
-    ("mask_schedule", HeldAction, None),
+    ("mask_schedule", DelayedAction, None),
     ("shaping", ShapingConfig, None),
     ("selfplay", SelfPlayConfig, None),
     ("ppo", PPOConfig, None),
@@ -57,7 +57,7 @@ def page() -> str:
     parts = [HEAD]
     shared = RunConfig.model_fields.keys()
     for trainer in trainers.names():
-        own = [name for name in trainers.options_of(trainer).model_fields if name not in shared]
+        own = [name for name in trainers.get_options(trainer).model_fields if name not in shared]
         parts.append(f"| `{trainer}` | {', '.join(f'`{name}`' for name in own)} |\n")
     for heading, model, beyond in MODELS:
         parts.append(f"\n## {heading}\n\n{' '.join(_says(model).split())}\n\n")
@@ -71,7 +71,7 @@ def table(model: type[Options], beyond: type[Options] | None = None) -> str:
     for name, field in model.model_fields.items():
         if beyond is not None and name in beyond.model_fields:
             continue
-        default = "needed" if field.is_required() else _shown(model.usual(name))
+        default = "needed" if field.is_required() else _shown(model.get_default(name))
         meaning, allowed = _plain(str(field.description)), _plain(_allowed(model, name))
         rows.append(f"| `{model.SECTION}{name}` | {default} | {allowed} | {meaning} |")
     return "\n".join(rows) + "\n"

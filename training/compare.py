@@ -88,24 +88,24 @@ def main(argv: list[str] | None = None) -> int:
 def _compare(words: list[str]) -> None:
     args = parser().parse_args(words)
 
-    from training.callbacks.of_run import check_environment
+    from training.callbacks.run_callbacks import check_config
     from training.evaluation import paired, tables
-    from training.evaluation.comparison import Earlier, run_comparison
-    from training.evaluation.equal_time import of_equal_time
-    from training.evaluation.protocol import protocol_of
+    from training.evaluation.comparison import EarlierComparison, run_comparison
+    from training.evaluation.equal_time import fit_to_time
+    from training.evaluation.protocol import get_protocol
     from training.evaluation.variants import plan
 
-    onto = None if args.onto is None else Earlier.read(args.onto)
-    trainings = plan(args, check_environment, onto)
+    onto = None if args.onto is None else EarlierComparison.read(args.onto)
+    trainings = plan(args, check_config, onto)
     config = trainings[0].config
     target = args.runs / f"{args.name}.json"
     command = shlex.join(["python", "-m", "training", "compare", *words])
     about: dict[str, Any] = {"name": args.name, "command": command}
     if args.core_seconds is not None:
-        trainings = of_equal_time(trainings, args.core_seconds, args.runs)
+        trainings = fit_to_time(trainings, args.core_seconds, args.runs)
         about["core_seconds"] = args.core_seconds
     options = evaluation_of(args, config)
     report = run_comparison(trainings, options, args.runs, target, about, onto)
     console = tables.console()
-    paired.show(console, report, protocol_of(config.env))
+    paired.show(console, report, get_protocol(config.env))
     console.print(f"written to {target}")

@@ -210,9 +210,9 @@ DEFAULT_ENVS = {
 
 
 def _seating() -> Callable[..., Any]:
-    from training.policies.opponents import seating
+    from training.policies.opponents import prepare_seats
 
-    return seating
+    return prepare_seats
 
 
 def compose() -> None:

@@ -87,9 +87,9 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
 def play_bots(args: argparse.Namespace) -> None:
     """Let scripted players alone play; print and, if asked to, write what came out."""
     from training.evaluation import tables
-    from training.evaluation.protocol import protocol_of
+    from training.evaluation.protocol import get_protocol
 
-    protocol, env = protocol_of(args.env), short_id(args.env)
+    protocol, env = get_protocol(args.env), short_id(args.env)
     names = ("episodes", "seed", "max_steps", "time_max")
     asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     usable = set(names) & set(protocol.options)
@@ -118,7 +118,7 @@ def play_table(args: argparse.Namespace) -> None:
     from training.evaluation import tables
     from training.policies import contest
 
-    players = contest.invite([args.run, *args.against], Path(args.runs))
+    players = contest.load_players([args.run, *args.against], Path(args.runs))
     found = contest.contest(
         players, 1000 if args.games is None else args.games, seed=args.seed or 0
     )
@@ -133,9 +133,9 @@ def evaluate_run(args: argparse.Namespace) -> None:
     from training.run.folder import RunFolder
 
     run = RunFolder.find(args.run, Path(args.runs))
-    from training.evaluation.protocol import protocol_of
+    from training.evaluation.protocol import get_protocol
 
-    used = protocol_of(run.config.env).options
+    used = get_protocol(run.config.env).options
     unused = (name for name in (*_OF_GAMES, *_OF_BOTS) if name not in used)
     refuse_unused(args, f"a run of {run.config.env}", unused)
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
@@ -143,7 +143,7 @@ def evaluate_run(args: argparse.Namespace) -> None:
         given["opponents"] = tuple(args.opponents.split(","))
     options = run.config.evaluation.replace(**given)
     from training.evaluation import tables
-    from training.evaluation.of_run import evaluate
+    from training.evaluation.run_evaluation import evaluate
 
     asked = {"only": args.only, "time_max": args.time_max, "best_times": args.best_times}
     evaluate(run, options, tables.console(), name=args.checkpoint, member=args.member, **asked)

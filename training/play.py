@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     import numpy as np
     from rich.console import Console
 
-    from training.policies.person import Leave
+    from training.policies.person import LeaveGame
     from training.policies.seating import session
 
     console = Console(highlight=False)
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
             args.seed = int(np.random.default_rng().integers(2**31))
         require(0 <= args.seed < 2**40, "--seed", args.seed, "from 0 to 2**40 - 1")
         session(console, args).play(args.seed)
-    except (Leave, KeyboardInterrupt):
+    except (LeaveGame, KeyboardInterrupt):
         console.print("\nGoodbye.")
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -48,14 +48,14 @@ def _sweep(words: list[str]) -> None:
 
     import optuna
 
-    from training.callbacks.of_run import check_environment
+    from training.callbacks.run_callbacks import check_config
     from training.evaluation import tables
     from training.evaluation.trials import report_of, search
     from training.run import files
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     console = tables.console()
-    study = search(args, check_environment, partial(console.print, soft_wrap=True, markup=False))
+    study = search(args, check_config, partial(console.print, soft_wrap=True, markup=False))
     target = args.runs / f"{args.name}.json"
     report = report_of(study, shlex.join(["python", "-m", "training", "sweep", *words]))
     files.write_json(target, report)

@@ -19,10 +19,10 @@ import yaml
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.folder import BusyError, RunError, RunFolder
-from training.run.layers import layered, parser
-from training.run.reading import load_file
-from training.run.ticker import ticking
+from training.run.layers import merge_layers, parser
+from training.run.ticker import print_dots
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes
@@ -53,8 +53,8 @@ def options(
         if not isinstance(name, str):
             raise RunError("--resume needs the --name of the run to go on with.")
         run = RunFolder.open(Path(args.runs) / name)
-        run.continue_with(layered(args, run.config.to_dict()))
-    return run, layered(args, {}, say) if run is None else run.config
+        run.continue_with(merge_layers(args, run.config.to_dict()))
+    return run, merge_layers(args, {}, say) if run is None else run.config
 
 
 def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
@@ -66,17 +66,17 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
         With nothing written.
     """
     run, config = options(args)
-    from training.callbacks.of_run import check
+    from training.callbacks.run_callbacks import check_run
     from training.run import trainers
 
-    lanes = trainers.module_of(config.trainer).lanes(config)
+    lanes = trainers.get_module(config.trainer).make_lanes(config)
     if run is None:
-        check(config, lanes.engines[0])
+        check_run(config, lanes.engines[0])
         run = RunFolder.create(Path(args.runs), config)
     return run, lanes
 
 
-def follow(args: argparse.Namespace) -> int:
+def serve_first_rank(args: argparse.Namespace) -> int:
     """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
         _, config = options(args, say=lambda text: None)
@@ -85,7 +85,7 @@ def follow(args: argparse.Namespace) -> int:
 
         if not isinstance(config, NativeRun):  # no other has ranks; the first one says so
             return 2
-        run.follow(config)
+        run.serve_first_rank(config)
     except (FastEnvError, ImportError, OSError):
         return 2
     return 0
@@ -96,17 +96,17 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     prints = args.print_schema or args.print_config
     if int(os.environ.get("RANK", 0)) > 0:
-        return 0 if prints else follow(args)
+        return 0 if prints else serve_first_rank(args)
     try:
         if prints:
             return print_schema() if args.print_schema else print_config(args)
-        with ticking("loading"):
+        with print_dots("loading"):
             run, lanes = prepare(args)
             from training.evaluation import tables
             from training.run import trainers
 
         try:
-            outcome = trainers.module_of(run.config.trainer).train(run, lanes, args.resume)
+            outcome = trainers.get_module(run.config.trainer).train(run, lanes, args.resume)
         except BusyError:  # its folder may look as if nobody had begun yet
             raise
         except BaseException:

@@ -16,11 +16,11 @@ from training import train as train_module
 from training.apps.skullking.evaluation import PAIRED_MEASURES
 from training.apps.skullking.pair import DECODED
 from training.apps.skullking.playing import play_matches
-from training.callbacks.of_run import check_environment
+from training.callbacks.run_callbacks import check_config
 from training.compare import main
 from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
-from training.evaluation.protocol import protocol_of
+from training.evaluation.protocol import get_protocol
 from training.evaluation.trained import AGENT, load
 from training.evaluation.variants import plan
 from training.run.folder import RunFolder
@@ -154,8 +154,8 @@ def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
     config = tmp_path / "tiny.json"
     config.write_text(json.dumps(TINY))
     flags = ["--config", str(config), "--seeds", "3,5", "--runs", str(tmp_path), *VARIANTS]
-    trainings = plan(compare_module.parser().parse_args(flags), check_environment)
-    found = equal_time.of_equal_time(trainings, 0.2, tmp_path)
+    trainings = plan(compare_module.parser().parse_args(flags), check_config)
+    found = equal_time.fit_to_time(trainings, 0.2, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         *("compare-base-speed", "compare-slow-speed", "tiny.json")
     }
@@ -163,7 +163,7 @@ def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
     lengths = [each.config.total_steps for each in found]
     assert lengths[:2] == lengths[2:]
     assert all(steps % 128 == 0 for steps in lengths)
-    again = equal_time.of_equal_time(trainings, 0.2, tmp_path)
+    again = equal_time.fit_to_time(trainings, 0.2, tmp_path)
     assert [each.config for each in again] == [each.config for each in found]
 
 
@@ -225,7 +225,7 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     assert {"return", "net_profit", "survival"} <= set(rows["slow"])
     trained = load(RunFolder.open(tmp_path / "t-slow-5"))
     options = trained.config.evaluation.replace(episodes=8)
-    found = protocol_of("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
+    found = get_protocol("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
     returns = found.played.columns["return_total"]
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
@@ -276,7 +276,7 @@ def test_what_cannot_stand_beside_a_report_is_refused(
 
 def test_env_is_that_of_all_variants():
     flags = ["--env", "Prospector-v0", "--seeds", "1,2", *VARIANTS]
-    trainings = plan(compare_module.parser().parse_args(flags), check_environment)
+    trainings = plan(compare_module.parser().parse_args(flags), check_config)
     assert [each.config.env for each in trainings] == ["Prospector-v0"] * 4
     assert all("--env=Prospector-v0" in shlex.split(each.command) for each in trainings)
 
@@ -347,7 +347,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
     report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
     report["decisions"] = {"base": [256, 256, 256], "other": [320, 320, 320]}
     report["compared"] = paired.statistics(runs, "base")
-    paired.show(tables.console(), report, protocol_of("SkullKingFlat-v0"))
+    paired.show(tables.console(), report, get_protocol("SkullKingFlat-v0"))
     printed = capsys.readouterr().out
     assert f"other {says} base in points" in printed
     assert "base 256, other 320" in " ".join(printed.split())

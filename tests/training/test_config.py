@@ -5,13 +5,13 @@ import pytest
 import yaml
 
 from fastenv.errors import ConfigError
-from training.callbacks.of_run import check_environment
+from training.callbacks.run_callbacks import check_config
 from training.ppo.options import NativeRun
 from training.run import games
 from training.run.config import RunConfig
-from training.run.layers import layered, parser
-from training.run.presets import CONFIGS, preset
-from training.run.reading import load_file, merge, parse_assignments
+from training.run.config_files import load_file, merge, parse_assignments
+from training.run.layers import merge_layers, parser
+from training.run.presets import CONFIGS, load_preset
 from training.run.rollout import Rollout
 from training.run.sizes import facts, whole_rollouts
 from training.train import main
@@ -47,7 +47,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
 )
 def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
     with pytest.raises(ConfigError) as refused:
-        check_environment(RunConfig.from_mapping(values))
+        check_config(RunConfig.from_mapping(values))
     said = str(refused.value)
     assert re.search(r"options: .*\b(capacity|batch_size), ", said)
     assert said.endswith(" more.")
@@ -172,20 +172,20 @@ def test_hash_is_of_values_not_of_their_order():
 
 
 def test_config_survives_json():
-    config = RunConfig.from_mapping(preset("ability"))
+    config = RunConfig.from_mapping(load_preset("ability"))
     again = RunConfig.from_mapping(json.loads(json.dumps(config.to_dict())))
     assert again.sha256() == config.sha256()
 
 
 @pytest.mark.parametrize("name", games.presets())
 def test_preset_is_possible_and_says_its_sizes(name):
-    config = RunConfig.from_mapping(preset(name))
+    config = RunConfig.from_mapping(load_preset(name))
     assert config.preset == name
     assert f"{config.rollout:,} decisions" in config.sizes(4 * 203, 11)
 
 
 def layers(*words, base=None):
-    return layered(parser().parse_args(words), base or {})
+    return merge_layers(parser().parse_args(words), base or {})
 
 
 SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
@@ -200,7 +200,7 @@ SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
 )
 def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     config = layers("--env", env, "--trainer", trainer)
-    file = yaml.safe_load((CONFIGS / games.of(env).config(env, trainer)).read_text())
+    file = yaml.safe_load((CONFIGS / games.get_game(env).config(env, trainer)).read_text())
     for name, value in file["ppo"].items():
         assert getattr(config.ppo, name) == (tuple(value) if isinstance(value, list) else value)
     assert config.env_options == file.get("env_options", {})
@@ -209,7 +209,7 @@ def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     usual = NativeRun()  # what belongs to the machine is the user's own
     for name in ("torch_threads", "device", "seed", "checkpoints", "evaluation"):
         assert getattr(config, name) == getattr(usual, name), name
-    check_environment(config)
+    check_config(config)
 
 
 def test_flags_win_over_the_options_found_best():
@@ -224,7 +224,7 @@ def test_preset_file_and_resumed_run_have_their_own(tmp_path):
     path.write_text("env: SkullKingWorker-v0\n")
     begun = NativeRun().to_dict()
     assert layers("--config", str(path)).ppo == layers(base=begun).ppo == NativeRun().ppo
-    assert layers("--preset", "worker").ppo == RunConfig.from_mapping(preset("worker")).ppo
+    assert layers("--preset", "worker").ppo == RunConfig.from_mapping(load_preset("worker")).ppo
 
 
 def test_sizes_of_an_ensemble_are_those_of_each_member():
@@ -362,7 +362,7 @@ def test_run_that_goes_on_keeps_its_shorter_rollout(tmp_path, capsys):
 
 def test_unknown_preset_is_refused():
     with pytest.raises(ConfigError, match="worker"):
-        preset("butler")
+        load_preset("butler")
 
 
 @pytest.mark.parametrize("word", ["auto", "reference", "fast", "native"])

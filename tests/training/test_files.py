@@ -38,7 +38,7 @@ def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name)
 
 def test_a_game_without_best_times_says_so_briefly():
     with pytest.raises(ConfigError, match="keeps no best times") as refused:
-        games.of("Prospector-v0").records(Path("a" * 20_000), NativeRun(env="Prospector-v0"))
+        games.get_game("Prospector-v0").records(Path("a" * 20_000), NativeRun(env="Prospector-v0"))
     assert len(str(refused.value)) < 600
 
 

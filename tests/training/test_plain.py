@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
-from training.run import plain
+from training.run import plain_yaml
 from training.run.config import RunConfig
-from training.run.layers import layered, parser
-from training.run.reading import load_file, parse_assignments
+from training.run.config_files import load_file, parse_assignments
+from training.run.layers import merge_layers, parser
 
 UGLY = {
     "seed: 2024-99-99": "seed='2024-99-99' is not possible: seed must be an integer",
@@ -47,7 +47,7 @@ UGLY = {
 
 
 def read_config(path):
-    return layered(parser().parse_args(["--config", str(path)]), {})
+    return merge_layers(parser().parse_args(["--config", str(path)]), {})
 
 
 def refused(path):
@@ -103,7 +103,7 @@ def test_plain_values_are_what_they_look_like():
     numbers: [1, -2, 1_000_000, 0x10, 0.5, -1.5e+3]
     words: [true, off, null, ~]
     """
-    assert plain.parse(text, "text") == {
+    assert plain_yaml.parse_yaml(text, "text") == {
         "texts": ["a", "1", "2024-01-02", "~x", "", "<<", "="],
         "numbers": [1, -2, 1_000_000, 16, 0.5, -1500.0],
         "words": [True, False, None, None],

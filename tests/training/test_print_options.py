@@ -8,7 +8,7 @@ import yaml
 
 from training.run import trainers
 from training.run.config import RunConfig
-from training.run.layers import layered, parser
+from training.run.layers import merge_layers, parser
 from training.run.schema import schema
 from training.train import main
 
@@ -31,11 +31,11 @@ def test_a_printed_config_is_a_file_of_the_same_options(path, tmp_path, capsys, 
     flags = ["--config", str(path), "--set", "checkpoints.every=2M", "--seed", "7"]
     text = printed(capsys, *flags, "--print-config")
     assert list(tmp_path.iterdir()) == []
-    wanted = layered(parser().parse_args(flags), {})
+    wanted = merge_layers(parser().parse_args(flags), {})
     assert list(yaml.safe_load(text)) == list(wanted.to_dict())
     copy = tmp_path / "printed.yaml"
     copy.write_text(text)
-    again = layered(parser().parse_args(["--config", str(copy)]), {})
+    again = merge_layers(parser().parse_args(["--config", str(copy)]), {})
     assert again == wanted
     assert again.sha256() == wanted.sha256()
     assert printed(capsys, "--config", copy, "--print-config") == text
@@ -81,7 +81,7 @@ def test_the_schema_tells_trainers_apart(capsys):
     assert found["discriminator"]["propertyName"] == "trainer"
     assert set(found["discriminator"]["mapping"]) == set(trainers.names())
     for trainer in trainers.names():
-        model = trainers.options_of(trainer)
+        model = trainers.get_options(trainer)
         one = found["$defs"][model.__name__]
         assert set(one["properties"]) == {
             *(model.model_fields),

@@ -13,7 +13,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from tests.race import without_scalars
 from tests.toy import RaceGame, WalkGame
-from training.callbacks.shaping import Potential, Shaping, shaping_of
+from training.callbacks.shaping import Potential, Shaping, make_shaping
 from training.dqn.options import DQNConfig
 from training.dqn.trainer import DQNTrainer
 from training.games.drmario import DrMario
@@ -245,4 +245,4 @@ def test_shaping_that_cannot_be_is_refused_in_one_sentence(
 def test_shaping_needs_lanes_of_a_scripted_game():
     config = RunConfig.from_mapping(TINY)
     with pytest.raises(ConfigError, match="scripted players with shaping"):
-        shaping_of(config, [SimpleNamespace(spec=SimpleNamespace(has_tau=True))])
+        make_shaping(config, [SimpleNamespace(spec=SimpleNamespace(has_tau=True))])

@@ -7,8 +7,8 @@ import pytest
 
 from fastenv.errors import ConfigError
 from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.folder import RunFolder
-from training.run.reading import load_file
 
 
 def test_a_network_that_this_machine_cannot_hold_is_refused(train, tmp_path, capsys):

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tools import option_tables
-from training.callbacks.of_run import check_environment
+from training.callbacks.run_callbacks import check_config
 from training.run import games, trainers
 from training.run.config import RunConfig
 from training.run.options import Options
@@ -35,7 +35,7 @@ def test_there_is_an_example_of_each():
     ],
 )
 def test_example_is_accepted(name, env):
-    check_environment(RunConfig.from_mapping({"env": env, **EXAMPLES[name]}))
+    check_config(RunConfig.from_mapping({"env": env, **EXAMPLES[name]}))
 
 
 def test_page_of_options_is_what_the_models_say():
@@ -44,7 +44,7 @@ def test_page_of_options_is_what_the_models_say():
 
 def test_every_option_of_a_run_is_described():
     for trainer in trainers.names():
-        for model in (trainers.options_of(trainer), *sections(trainers.options_of(trainer))):
+        for model in (trainers.get_options(trainer), *sections(trainers.get_options(trainer))):
             for name, field in model.model_fields.items():
                 assert field.description, f"{model.SECTION}{name}"
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from training.callbacks.of_run import conduct
-from training.nets.actor_critic import logits_of
+from training.callbacks.run_callbacks import run_training
+from training.nets.actor_critic import make_logits
 from training.nets.options import HiddenConfig
 from training.run import checkpoint, envs, trainers
 from training.run.config import Only, RunConfig
@@ -110,10 +110,10 @@ class Learner(TrainerLearner):
     def __init__(self, config: ReinforceRun, given: Any) -> None:
         super().__init__(config)
         self.engines, self.backend = list(given.engines), given.backend
-        self.trainer = Trainer(config, self.engines[0], self._follower)
+        self.trainer = Trainer(config, self.engines[0], self._step_hook)
 
     def learn(self, loop: Any) -> None:
-        self._follower.loop = loop
+        self._step_hook.loop = loop
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return
@@ -142,7 +142,7 @@ class Learner(TrainerLearner):
 
 # -- what a trainer's module has -------------------------------------------------------------------
 
-lanes = envs.lanes_of
+lanes = envs.make_lanes
 
 
 def check(config: Any, engine: Any) -> None:
@@ -150,7 +150,7 @@ def check(config: Any, engine: Any) -> None:
 
 
 def train(run: Any, lanes: Any, resume: bool = False) -> Any:
-    return conduct(run, resume, lambda: Learner(run.config, lanes), identity)
+    return run_training(run, resume, lambda: Learner(run.config, lanes), identity)
 
 
 def identity(run: Any, engine: Any) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def load_net(config: Any, engine: Any, parameters: Any) -> Linear:
 
 
 def load_logits(config: Any, engine: Any, parameters: Any) -> Any:
-    return logits_of(load_net(config, engine, parameters))
+    return make_logits(load_net(config, engine, parameters))
 
 
 def load_nets(config: Any, engine: Any, parameters: Any) -> dict[str, Any]:

@@ -41,8 +41,8 @@ def make_run(folder: Path) -> None:
     from training.run.folder import RunFolder
 
     run = RunFolder.create(folder, RunConfig.from_mapping(TINY))
-    native = trainers.module_of("native")
-    native.train(run, native.lanes(run.config))
+    native = trainers.get_module("native")
+    native.train(run, native.make_lanes(run.config))
     for extra in ("tb", "checkpoints/ckpt_000000000008"):
         for path in sorted((run.path / extra).rglob("*"), reverse=True):
             path.unlink()
@@ -73,7 +73,7 @@ def mend_run(folder: Path) -> None:
 
 def read_run(folder: Path) -> None:
     """Play with a trained policy, report on its run, and go on with the training."""
-    from training.callbacks.of_run import callbacks_of
+    from training.callbacks.run_callbacks import make_callbacks
     from training.logs import run_data
     from training.policies.load import load_policy
     from training.ppo.run import NativeLearner, identity
@@ -89,10 +89,10 @@ def read_run(folder: Path) -> None:
     run = RunFolder.open(folder / "run")
     learner = NativeLearner(run.config, folder=run.path)
     session = Session(
-        *(run, learner, callbacks_of(run, learner), identity(run, learner.engines[0]))
+        *(run, learner, make_callbacks(run, learner), identity(run, learner.engines[0]))
     )
     with run.lock():
-        session.go_on()
+        session.resume()
     learner.trainer.iterate()
     learner.close()
 
@@ -116,13 +116,13 @@ def make_options(folder: Path) -> None:
 
 def read_options(folder: Path) -> None:
     """Check options as the command line does before it trains."""
-    from training.callbacks.of_run import check
+    from training.callbacks.run_callbacks import check_run
     from training.run import envs
     from training.run.config import RunConfig
-    from training.run.reading import load_file
+    from training.run.config_files import load_file
 
     config = RunConfig.from_mapping(load_file(folder / "config.yaml"))
-    check(config, envs.make_engine(config.env, 1, config.env_options))
+    check_run(config, envs.make_engine(config.env, 1, config.env_options))
     config.sha256()
 
 
@@ -156,7 +156,7 @@ def read_replay(folder: Path) -> None:
     replay = replays.load(folder / "replay.jsonl.gz")
     played = replays.play_again(replay)
     replays.first_difference(replay, played)
-    for _ in replays.drawn(replay, "ansi"):
+    for _ in replays.render_frames(replay, "ansi"):
         pass
     replays.add_to_index(folder, folder / "replay.jsonl.gz", replay)
 
@@ -169,7 +169,7 @@ def make_evaluator(folder: Path) -> None:
     from training.apps.drmario.evaluator import model
 
     head = model.Head(hidden=8, quantiles=5, about={"games": 1, "seed": 2})
-    model.new(head, 0).save(folder / "judge.safetensors")
+    model.new_evaluator(head, 0).save(folder / "judge.safetensors")
 
 
 def read_evaluator(folder: Path) -> None:

@@ -72,7 +72,7 @@ class Timed:
 
     def ran(self) -> ran.Ran:
         """Return what ran."""
-        return ran.of_run(self.config, self.engine, "iterations", self.learner.precision)
+        return ran.describe_run(self.config, self.engine, "iterations", self.learner.precision)
 
     def row(self, samples: Sequence[Sample], mode: str = "train") -> Row:
         """Return its row; see :func:`trainer_row`."""
@@ -120,14 +120,14 @@ def trainer_row(
     mode : str
         What was timed of it.
     **more
-        What else ran; see :func:`training.bench.ran.of_run`.
+        What else ran; see :func:`training.bench.ran.describe_run`.
     """
     threads, trainer = config.torch_threads or 1, config.trainer
     asked = config.ppo.precision_asked(chooses=config.CHOOSES_PRECISION)
     how = {"trainer": trainer, "adapter": ADAPTERS.get(trainer, "engine"), "precision_asked": asked}
     return {
         "kind": "trainer",
-        "ran": ran.of_run(config, engine, mode, precision, **(how | more)),
+        "ran": ran.describe_run(config, engine, mode, precision, **(how | more)),
         "trainer": trainer,
         "mode": mode,
         "env": config.env,

@@ -47,7 +47,7 @@ _SIZES = {
 }
 
 
-def of_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: Any) -> Ran:
+def describe_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: Any) -> Ran:
     """Return what ran where lanes were stepped.
 
     Parameters
@@ -78,7 +78,7 @@ def of_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: An
     return _plain({name: value for name, value in found.items() if value is not None})
 
 
-def of_run(config: Any, engine: Engine, timed: str, precision: str, **more: Any) -> Ran:
+def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more: Any) -> Ran:
     """Return what ran where a trainer was timed.
 
     Parameters
@@ -92,7 +92,7 @@ def of_run(config: Any, engine: Engine, timed: str, precision: str, **more: Any)
     precision : str
         Of the layers; what ``auto`` chose.
     **more
-        As of :func:`of_engine`; ``trainer`` where somebody else trains the same.
+        As of :func:`describe_engine`; ``trainer`` where somebody else trains the same.
     """
     section = config.LEARNS_BY
     learning = getattr(config, section)
@@ -110,7 +110,7 @@ def of_run(config: Any, engine: Engine, timed: str, precision: str, **more: Any)
         "num_threads": config.env_threads,
         "config": unusual(config, _without({section: _SIZES[section].values()})) or None,
     }
-    return of_engine(engine, timed, **about, **more)
+    return describe_engine(engine, timed, **about, **more)
 
 
 def trunk_of(config: Any) -> str:
@@ -187,7 +187,7 @@ def unusual(given: Options, skip: Callable[[str], bool] = lambda _: False) -> di
     """Return the options that differ from their defaults, sections likewise."""
     found = dict[str, Any]()
     for name in given.names():
-        value, default = getattr(given, name), given.usual(name)
+        value, default = getattr(given, name), given.get_default(name)
         if skip(name) or value == default:
             continue
         if isinstance(value, Options) and type(value) is type(default):

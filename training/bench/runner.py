@@ -19,7 +19,7 @@ from fastenv.errors import ConfigError
 from training.bench import floors, records, tables
 from training.bench.suite import Options, Suite
 from training.bench.targets import Row
-from training.evaluation.protocol import MILESTONES, protocol_of
+from training.evaluation.protocol import MILESTONES, get_protocol
 from training.run import files, machine
 from training.run.folder import RunFolder
 
@@ -99,7 +99,7 @@ def measure(args: argparse.Namespace, console: Console) -> list[Row]:
     rows = [records.head()]
     console.print(tables.machine_line(rows[0]))
     for milestone in reached:
-        console.print(protocol_of(milestone["env"]).milestone_table(milestone))
+        console.print(get_protocol(milestone["env"]).milestone_table(milestone))
     rows += reached
     for suite in chosen(args):
         rows += suite.run(Options(args, console))
@@ -110,7 +110,7 @@ def measure(args: argparse.Namespace, console: Console) -> list[Row]:
 
 
 def milestone_row(run: RunFolder) -> Row:
-    """Return the row of a run's milestones, as ``python -m training.milestones`` has found them.
+    """Return the row of a run's milestones, as ``python -m training compare milestones`` has found them.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def milestone_row(run: RunFolder) -> Row:
         record = json.loads((run.path / MILESTONES).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{run.path} has no {MILESTONES}: run python -m training.milestones first."
+            f"{run.path} has no {MILESTONES}: run python -m training compare milestones first."
         ) from error
     return {"kind": "milestones", **record}
 

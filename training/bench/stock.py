@@ -246,7 +246,7 @@ def time_stock(
     shares = [i.phases["env"] / i.wall_s for i in found]
     how: dict[str, Any] = {"adapter": "BatchVecEnv", "trainer": trainer, "config": dict(sizes)}
     return {
-        "ran": ran.of_engine(engine, "iterations", **how, **fixed),
+        "ran": ran.describe_engine(engine, "iterations", **how, **fixed),
         "backend": engine.backend,
         "steps_per_s": statistics.median(i.steps / i.wall_s for i in found),
         "steps_per_cpu_s": statistics.median(i.steps / i.cpu_s for i in found),

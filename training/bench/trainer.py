@@ -139,7 +139,7 @@ def described(flags: Flags, vec: VecEnv) -> ran.Ran:
     """Return what runs when a configuration is trained."""
     inner: Any = vec.unwrapped
     engine = inner.engine if flags.vec == "native" else inner.get_attr("engine", 0)[0]
-    return ran.of_engine(
+    return ran.describe_engine(
         engine,
         "iterations",
         adapter=ADAPTERS[flags.vec],

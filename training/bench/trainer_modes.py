@@ -26,12 +26,12 @@ from training.bench.env_modes import measured, medians
 from training.bench.learners import ADAPTERS
 from training.bench.stock import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
-from training.evaluation.of_run import evaluate
+from training.evaluation.run_evaluation import evaluate
 from training.ppo.parts import NativeLearner
 from training.run import envs, files, machine, trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.envs import trial_lanes
+from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
 from training.run.session import torch_threads
@@ -117,7 +117,7 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
             for k in range(repeats)
         ]
     mode = "trainer_eval" if evaluation else "trainer"
-    engine = trial_lanes(config).engines[0]
+    engine = make_trial_lane(config).engines[0]
     samples, phases = [run.sample for run in runs], [run.phases for run in runs]
     counted = [run.ticks_per_step for run in runs if run.ticks_per_step is not None]
     ticks = statistics.fmean(counted) if counted else None
@@ -135,8 +135,8 @@ def run_once(
     run = RunFolder.create(root, config)
     load = machine.load()
     with contextlib.redirect_stderr(io.StringIO()):  # its lines and bars are not for this table
-        trainer = trainers.module_of(config.trainer)
-        outcome = trainer.train(run, trainer.lanes(config))
+        trainer = trainers.get_module(config.trainer)
+        outcome = trainer.train(run, trainer.make_lanes(config))
     if not outcome.finished:
         raise KeyboardInterrupt
     records = read_lines(run.metrics)
@@ -292,7 +292,7 @@ def described(config: RunConfig, engine: Engine, mode: str, precision: str) -> r
         more |= {"evaluation": ran.unusual(config.evaluation)}
         more |= {"checkpoints": ran.unusual(config.checkpoints)}
     timed = {"trainer": "run", "trainer_eval": "run and evaluation"}.get(mode, mode)
-    return ran.of_run(config, engine, timed, precision, **more)
+    return ran.describe_run(config, engine, timed, precision, **more)
 
 
 def trained_row(options: Mapping[str, Any], repeats: int, seconds: float) -> dict[str, Any]:

@@ -94,10 +94,12 @@ def check(config: RunConfig) -> None:
     allowed = "null with an archive, whose episodes do not begin at their beginning"
     require("archive" not in kinds, "best_times", config.best_times, allowed)
     files.prepare("best_times", Path(config.best_times))
-    games.of(config.env).records(Path(config.best_times), config).close()
+    games.get_game(config.env).records(Path(config.best_times), config).close()
 
 
-def best_times_of(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes:
+def make_best_times(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes:
     """Return what keeps the best times of a run that asks for it."""
     assert config.best_times is not None
-    return BestTimes(engines, games.of(config.env).records(Path(config.best_times), config, run))
+    return BestTimes(
+        engines, games.get_game(config.env).records(Path(config.best_times), config, run)
+    )

@@ -8,7 +8,7 @@ from training.callbacks.gate import Certificate
 from training.run.loop import Log
 
 
-def keep(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
+def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
     """Write ``gate_<number>.json`` and log what the test found.
 
     Parameters

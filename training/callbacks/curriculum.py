@@ -2,7 +2,8 @@
 
 Stages are knobs of the environment. Between two iterations the policy, its best legal action, is
 tested (:mod:`training.callbacks.gate`), by default on the stage it trains on; once it passes, the
-next one follows. Other modes also train on earlier stages (:mod:`training.callbacks.courses`).
+next one follows. Other modes also train on earlier stages
+(:mod:`training.callbacks.stage_schedules`).
 Wherever the stage changes, all lanes begin anew with its knobs, so that no rollout has two of them.
 """
 
@@ -16,10 +17,10 @@ import numpy as np
 from pydantic import model_validator
 
 from training.callbacks import certificates
-from training.callbacks.courses import MODES, Course, Goal
 from training.callbacks.gate import Gate, GateConfig, policy_hash
+from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
 from training.callbacks.times import TimeGoals, targets
-from training.callbacks.trackers.base import Seen, ended_lanes, read
+from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.evaluation.policies import Net
 from training.run import checkpoint, envs, games, trainers
@@ -82,7 +83,8 @@ class CurriculumConfig(GateConfig):
     ready : Ready or None
         None tests whenever ``gate_every`` allows it.
     mode : {"linear", "adaptive", "hop_back"}
-        See :mod:`training.callbacks.courses`. A stage is drawn every ``gate_every`` iterations.
+        See :mod:`training.callbacks.stage_schedules`. A stage is drawn
+        every ``gate_every`` iterations.
     rehearsal : float
         Share of the training on earlier stages; ``linear`` alone.
     watch : bool
@@ -123,7 +125,7 @@ class CurriculumConfig(GateConfig):
         return self
 
 
-def options_of(config: RunConfig) -> CurriculumConfig | None:
+def get_options(config: RunConfig) -> CurriculumConfig | None:
     """Return the section ``gate`` of a run, None if it has none.
 
     Raises
@@ -140,7 +142,7 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     require(not both, "schedules", both, "without the knobs that the stages of the gate set")
     ticks = config.window_ticks
     require(not ticks, "window_ticks", ticks, "0 with a gate, which cuts episodes short")
-    budgets = games.of(config.env).budgets
+    budgets = games.get_game(config.env).budgets
     allowed = "empty: this game has no budgets" if not budgets else "of " + ", ".join(budgets)
     known = set(options.times) <= set(budgets) and len(set(options.times)) == len(options.times)
     require(known, "gate.times", list(options.times), allowed)
@@ -158,7 +160,7 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
 
 def check(config: RunConfig) -> None:
     """Refuse stages and a success that the environment does not know."""
-    options = options_of(config)
+    options = get_options(config)
     if options is not None:
         engine = envs.make_engine(config.env, 1, config.env_options)
         for stage in options.stages:
@@ -209,8 +211,8 @@ class Curriculum(Callback):
     ) -> None:
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
-        self._gate, self._stage, self._told = Gate(options), 0, False
-        self._course: Course = MODES[options.mode](
+        self._gate, self._stage, self._announced = Gate(options), 0, False
+        self._schedule: StageSchedule = MODES[options.mode](
             len(options.stages),
             options.target,
             options.rehearsal,
@@ -219,7 +221,7 @@ class Curriculum(Callback):
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
         self._seen = [source_of(e, options.success, "gate.success") for e in engines]
-        game = games.of(config.env)
+        game = games.get_game(config.env)
         budgets = {name: game.budgets[name] for name in options.times}
         self._times = TimeGoals(budgets, len(options.stages), records)
         self._met = self._seen
@@ -257,38 +259,40 @@ class Curriculum(Callback):
         ended = ended_lanes(engine)
         number = [each is engine for each in self._engines].index(True)
         met = won = np.zeros(0, np.bool_)
-        seen = Seen.of_step(engine, obs)
+        seen = StepReader.after_step(engine, obs)
         if ended.size:
             won = met = np.asarray(read(self._seen[number], seen))[ended] != 0
             if self._met is not self._seen:
                 met = np.asarray(read(self._met[number], seen))[ended] != 0
-        self._course.rates.add(self._stage, met, engine.num_envs)
+        self._schedule.rates.add(self._stage, met, engine.num_envs)
         self._times.add(self._stage, engine, seen, met, won)
 
     def begin_iteration(self, loop: Loop) -> None:
         """Test the policy if it is time to, and go on to another stage if that is decided."""
         log, steps, iteration = loop.log, loop.steps, loop.iteration
-        goal, tested = self._course.goal, False
-        if goal is not None and self._is_due(goal, iteration, loop.last_record):
+        stage_test, tested = self._schedule.next_test, False
+        if stage_test is not None and self._is_due(stage_test, iteration, loop.last_record):
             tested = self._gate.tests < self._options.tests
             if tested:
-                self._course.tested(self._test(goal, log, steps, iteration))
-            elif not self._told:
-                self._told = True
+                self._schedule.record_verdict(self._test(stage_test, log, steps, iteration))
+            elif not self._announced:
+                self._announced = True
                 log.warn(
                     f"the gate has made its gate.tests={self._options.tests} tests: no stage is "
-                    f"opened behind {self._options.stages[goal.stage].name}."
+                    f"opened behind {self._options.stages[stage_test.stage].name}."
                 )
         stage, changed = self._stage, self._times.settle(self._stage, self._engines[0])
         limit = None if tested else self._times.target(stage)
         if limit is not None and self._may_test(iteration):
-            passed = self._test(Goal(stage, limit), log, steps, iteration, within=stage)
-            changed |= self._times.tested(stage, passed, self._engines[0])
+            passed = self._test(StageTest(stage, limit), log, steps, iteration, within=stage)
+            changed |= self._times.record_verdict(stage, passed, self._engines[0])
         if changed:
             self._times.configure(self._engines, stage)
             log.event("budgets", step=steps, stage=self.stage.name, **self._times.values(stage))
         if tested or iteration % self._options.gate_every == 0:
-            self._train_on(self._course.draw(steps / self._config.total_steps), log, steps)
+            self._train_on(
+                self._schedule.choose_stage(steps / self._config.total_steps), log, steps
+            )
 
     def _train_on(self, number: int, log: Log, steps: int) -> None:
         """Go over to a stage, if it is another."""
@@ -303,24 +307,29 @@ class Curriculum(Callback):
         late = iteration >= self._options.gate_every and self._gate.due(iteration)
         return late and self._gate.tests < self._options.tests
 
-    def _is_due(self, goal: Goal, iteration: int, last_record: Mapping[str, Any]) -> bool:
+    def _is_due(
+        self, stage_test: StageTest, iteration: int, last_record: Mapping[str, Any]
+    ) -> bool:
         if iteration < self._options.gate_every or not self._gate.due(iteration):
             return False
-        if self._options.watch and self._course.rates.lower(goal.stage) <= goal.target:
+        if (
+            self._options.watch
+            and self._schedule.rates.lower(stage_test.stage) <= stage_test.target
+        ):
             return False
         ready = self._options.ready
         return ready is None or _metric(last_record, ready.metric) >= ready.at_least
 
     def _test(
-        self, goal: Goal, log: Log, steps: int, iteration: int, within: int | None = None
+        self, stage_test: StageTest, log: Log, steps: int, iteration: int, within: int | None = None
     ) -> bool:
         """Test the policy on a stage, within the budgets of stage ``within``."""
-        self.apply([self.engine], goal.stage)
+        self.apply([self.engine], stage_test.stage)
         self._times.configure([self.engine], within)
-        stages = self._options.stages[: goal.stage + 1]
+        stages = self._options.stages[: stage_test.stage + 1]
         parameters = self._policy()
         with checkpoint.generators_kept():
-            module = trainers.module_of(self._config.trainer)
+            module = trainers.get_module(self._config.trainer)
             logits = module.load_logits(self._config, self.engine, parameters)
         certificate = self._gate.certify(
             iteration,
@@ -328,33 +337,33 @@ class Curriculum(Callback):
             Net(logits),
             self._success,
             stage=stages[-1].name,
-            target=goal.target,
+            target=stage_test.target,
             fingerprint=lambda: policy_hash(parameters),
             settings={
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),
-                "schedules": envs.scheduled(self._config.schedules, steps),
+                "schedules": envs.get_scheduled_values(self._config.schedules, steps),
                 "stages": [stage.to_dict() for stage in stages],
                 "success": dict(self._options.success),
                 **({} if within is None else {"budgets": self._times.values(within)}),
             },
             max_steps=self._options.max_steps,
         )
-        certificates.keep(certificate, self._folder, log, steps)
+        certificates.write_certificate(certificate, self._folder, log, steps)
         return certificate.passed
 
     def state(self) -> dict[str, Any]:
         """Return JSON values that say how it goes on."""
-        course = self._course.state()
+        schedule = self._schedule.state()
         gate, times = self._gate.state_dict(), self._times.state()
-        return {"curriculum": {"stage": self._stage, "course": course, "times": times, **gate}}
+        return {"curriculum": {"stage": self._stage, "course": schedule, "times": times, **gate}}
 
     def restore(self, saved: Checkpoint) -> None:
         """Go on from a checkpoint with what :meth:`state` returned."""
         state = saved.trainer["curriculum"]
         self._stage = int(state["stage"])
         self._gate.load_state_dict(state)
-        self._course.restore(state["course"])
+        self._schedule.restore(state["course"])
         self._times.restore(state["times"])
         self.apply(self._engines, self._stage)
 

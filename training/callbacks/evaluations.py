@@ -241,7 +241,7 @@ class ProcessEvaluations(Evaluations):
             self._tell()
 
 
-def evaluations_of(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations | None:
+def make_evaluations(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations | None:
     """Return how a run is evaluated while it trains, None if it is not."""
     kinds = {"inline": Evaluations, "process": ProcessEvaluations}
     kind = kinds.get(run.config.evaluates)

@@ -26,7 +26,7 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError, show
 from training.callbacks.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
-from training.callbacks.trackers.base import Seen, Source, read
+from training.callbacks.trackers.base import Source, StepReader, read
 from training.run import files
 from training.run.options import Number, Options, Text, Truth, Whole, canonical_json
 from training.run.seeds import GATE_SEEDS
@@ -244,7 +244,8 @@ class Episodes:
         Only these episodes play on it.
     policy : Policy
     success : str or callable
-        Info column or function of a :class:`~training.callbacks.trackers.base.Seen`, read where an
+        Info column or function of a :class:`~training.callbacks.trackers.base.StepReader`,
+            read where an
         episode has ended; nonzero is a success.
     first_seed : int
         Of episode 0; episode ``e`` has ``e`` more.
@@ -305,7 +306,7 @@ class Episodes:
             late = running & ~over & (self._steps >= self._max_steps)
         lanes = np.flatnonzero(over | late)
         if lanes.size:
-            won = (np.asarray(read(self._success, Seen(engine))) != 0) & over
+            won = (np.asarray(read(self._success, StepReader(engine))) != 0) & over
             results = zip(won[lanes].tolist(), late[lanes].tolist(), strict=True)
             self._results |= zip(self._playing[lanes].tolist(), results, strict=True)
             self._playing[lanes] += engine.num_envs

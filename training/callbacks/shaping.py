@@ -136,7 +136,7 @@ class Shaping(Callback):
         return {"shaping": dict(zip(("r_env", "r_shape", "r_total"), means, strict=True))}
 
 
-def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
+def make_shaping(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
     """Return the shaping of a run that asks for it.
 
     Raises
@@ -150,10 +150,10 @@ def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
     own = [engine for engine in engines if isinstance(engine, BatchEngine)]
     allowed = "scripted players with shaping"
     require(len(own) == len(engines), "env_options.opponents", "trained agents", allowed)
-    return Shaping([potential_of(config, engine) for engine in own])
+    return Shaping([make_potential(config, engine) for engine in own])
 
 
-def potential_of(config: RunConfig, engine: BatchEngine) -> Potential:
+def make_potential(config: RunConfig, engine: BatchEngine) -> Potential:
     """Return the potential that a run asks for, in the lanes of an engine.
 
     Raises
@@ -163,5 +163,5 @@ def potential_of(config: RunConfig, engine: BatchEngine) -> Potential:
     """
     options = config.shaping
     assert options is not None
-    phi = games.of(config.env).potential(options.phi)
+    phi = games.get_game(config.env).potential(options.phi)
     return Potential(engine, phi, options.kappa, config.gamma)

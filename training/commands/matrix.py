@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("benchmark matrix", ABOUT, "--num-envs 64,512")
     parse.add_argument("--modes", default="env_only,trainer")
-    parse.add_argument("--env", default=RunConfig.usual("env"), help="environment id")
+    parse.add_argument("--env", default=RunConfig.get_default("env"), help="environment id")
     parse.add_argument("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform")
     parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
     parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")

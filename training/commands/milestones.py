@@ -72,14 +72,14 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         from training.evaluation import tables
-        from training.evaluation.protocol import protocol_of
+        from training.evaluation.protocol import get_protocol
 
         runs = [RunFolder.find(name, Path(args.runs)) for name in args.run]
         check(runs, args.out)
         names = ("games", "seed", "bids")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         console = tables.console()
-        protocol = protocol_of(runs[0].config.env)
+        protocol = get_protocol(runs[0].config.env)
         records = []
         for run in runs:
             options = run.config.evaluation.replace(**given)

@@ -26,10 +26,10 @@ def parser() -> argparse.ArgumentParser:
     parse = new_parser("benchmark profile", ABOUT, "--modes env_only,trainer")
     add = parse.add_argument
     add("--modes", default="env_only", help=f"of {', '.join(MODES)}")
-    add("--env", help=f"environment id; default {RunConfig.usual('env')}")
+    add("--env", help=f"environment id; default {RunConfig.get_default('env')}")
     about = f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}"
     add("--backend", choices=BACKENDS, metavar="NAME", default="auto", help=about)
-    about = f"lanes; default {RunConfig.usual('num_envs')}"
+    about = f"lanes; default {RunConfig.get_default('num_envs')}"
     add("--num-envs", type=int, metavar="N", help=about)
     add("--env-threads", type=int, metavar="N", help="threads of the engine; default 1")
     add("--repeats", type=int, default=3)

@@ -49,28 +49,28 @@ def default_config() -> str:
     from training.run import games
 
     env = DEFAULT_ENVS["protocol"]
-    return f"training/configs/{games.of(env).config(env, 'native')}"
+    return f"training/configs/{games.get_game(env).config(env, 'native')}"
 
 
 def config_of(args: argparse.Namespace) -> RunConfig:
     """Return what is trained, but for the seed."""
-    from training.run.layers import layered
+    from training.run.layers import merge_layers
     from training.run.layers import parser as train_parser
 
     flags = ["--config", args.config or default_config(), *(f"--set={text}" for text in args.set)]
     flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
-    return layered(train_parser().parse_args(flags), {})
+    return merge_layers(train_parser().parse_args(flags), {})
 
 
 def run(args: argparse.Namespace) -> bool:
     """Train, compare, write and print; return whether the report passes."""
-    from training.callbacks.of_run import check_environment
+    from training.callbacks.run_callbacks import check_config
     from training.evaluation import tables
     from training.evaluation.over_seeds import parse_seeds
-    from training.evaluation.protocol import protocol_of
+    from training.evaluation.protocol import get_protocol
 
     seeds, config = parse_seeds(args.seeds), config_of(args)
-    protocol = protocol_of(config.env)
+    protocol = get_protocol(config.env)
     if not protocol.has_benchmark:
         raise ConfigError(f"env={config.env!r}: this game has no protocol over training seeds.")
     asked = {"episodes": args.episodes_per_seed, "max_steps": args.max_steps}
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> bool:
         raise ConfigError(f"{target} is there already: choose another --output-path.")
     files.prepare("--output-path", target)
     enforce = args.enforce_protocol_expectations
-    check_environment(config)
+    check_config(config)
     report = protocol.benchmark(config, seeds, asked, args.runs, run_id, enforce)
     report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
     files.write_json(target, report)

@@ -59,10 +59,12 @@ def _replay(path: Path, args: argparse.Namespace) -> bool:
     replay = replays.load(path)
     found = replays.first_difference(replay, replays.play_again(replay, args.backend))
     if args.out is not None:
-        pictures = (picture for _, picture in replays.drawn(replay, "rgb_array", args.backend))
+        pictures = (
+            picture for _, picture in replays.render_frames(replay, "rgb_array", args.backend)
+        )
         film.write(args.out, pictures, args.fps)
     elif not args.check:
-        frames = replays.drawn(replay, "ansi", args.backend)
+        frames = replays.render_frames(replay, "ansi", args.backend)
         film.show((f"{caption}\n\n{text}" for caption, text in frames), sys.stdout, args.fps)
     result = "plays as recorded" if found is None else f"DIFFERS: {found}"
     where = "" if args.out is None else f"; film in {args.out}"

@@ -1,6 +1,6 @@
 """One pass over the rows of a minibatch: targets, loss, and its gradient by the outputs of a head.
 
-The definition is :func:`training.dqn.targets.of_decisions` with :mod:`training.dqn.loss`; the tests
+The definition is :func:`training.dqn.targets.compute_targets` with :mod:`training.dqn.loss`; tests
 hold this to it. Outputs of a row are the quantiles of each action (A * K), those of the state (K)
 if there are any, and the further number of each action (A) if there is one; advantages are counted
 from their mean.

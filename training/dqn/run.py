@@ -10,10 +10,10 @@ import torch
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
-from training.nets.actor_critic import Logits, RecurrentLogits, logits_of
+from training.nets.actor_critic import Logits, RecurrentLogits, make_logits
 from training.nets.frames import Stacking
 from training.nets.layout import obs_layout, storage
 from training.nets.precision import check as check_precision
@@ -25,7 +25,7 @@ from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
-from training.run.learner import TrainerLearner, common
+from training.run.learner import TrainerLearner, get_shared_arguments
 from training.run.loop import Loop
 from training.run.session import Outcome, Snapshot
 
@@ -36,14 +36,14 @@ _MORE = ("recurrent", "recurrent_size", "stack_k", "head_width", "bonus_head")
 _READ = ("side_weight", "goal_weight")
 
 
-def lanes(config: DQNRun) -> Lanes:
+def make_lanes(config: DQNRun) -> Lanes:
     """Return the engines of a run."""
-    return envs.lanes_of(config, config.num_envs if config.dqn.runner == "legacy" else 1)
+    return envs.make_lanes(config, config.num_envs if config.dqn.runner == "legacy" else 1)
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: DQNLearner(run.config, lanes), identity)
+    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: DQNLearner(run.config, lanes), identity)
 
 
 class DQNLearner(TrainerLearner):
@@ -53,7 +53,7 @@ class DQNLearner(TrainerLearner):
     ----------
     config : DQNRun
     given : Lanes, optional
-        What :func:`lanes` returns for it; default new ones.
+        What :func:`make_lanes` returns for it; default new ones.
     """
 
     trainer: DQNTrainer
@@ -61,9 +61,9 @@ class DQNLearner(TrainerLearner):
 
     def __init__(self, config: DQNRun, given: Lanes | None = None) -> None:
         super().__init__(config)
-        given = given or lanes(config)
+        given = given or make_lanes(config)
         self.engines, self.backend = list(given.engines), given.backend
-        self.trainer = build(config, self.engines, self._follower)
+        self.trainer = build(config, self.engines, self._step_hook)
         if config.dqn.warm_start is not None:
             first = first_parameters(config, self.engines[0])
             for net in (self.trainer.net, self.trainer.target):
@@ -71,7 +71,7 @@ class DQNLearner(TrainerLearner):
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
-        self._follower.loop = loop
+        self._step_hook.loop = loop
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return
@@ -121,7 +121,9 @@ def build(config: DQNRun, engines: list[Engine], on_step: Any = None) -> DQNTrai
     ConfigError
         A device or precision that is not there, or a network that the environment cannot feed.
     """
-    return DQNTrainer(engines, config.dqn, seed=config.seed, on_step=on_step, **common(config))
+    return DQNTrainer(
+        engines, config.dqn, seed=config.seed, on_step=on_step, **get_shared_arguments(config)
+    )
 
 
 def first_parameters(config: DQNRun, engine: Engine) -> dict[str, Any]:
@@ -195,7 +197,7 @@ def load_logits(
     """Return the trained network of a run as a function from observations to values of actions."""
     net = load_net(config, engine, state_dict)
     if net.stack is None and not net.is_recurrent:
-        return logits_of(net)
+        return make_logits(net)
     return RecurrentLogits(player_of(net, engine))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.ensemble import trainer
 from training.ensemble.options import EnsembleRun
 from training.ensemble.trainer import EnsembleTrainer
@@ -13,15 +13,15 @@ from training.ppo.parts import NativeLearner
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
-from training.run.learner import common
+from training.run.learner import get_shared_arguments
 from training.run.session import Outcome
 
-lanes, load_logits, load_nets = native.lanes, native.load_logits, native.load_nets
+make_lanes, load_logits, load_nets = native.make_lanes, native.load_logits, native.load_nets
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: EnsembleLearner(run.config, lanes), identity)
+    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: EnsembleLearner(run.config, lanes), identity)
 
 
 class EnsembleLearner(NativeLearner):
@@ -35,7 +35,7 @@ class EnsembleLearner(NativeLearner):
             config.native,
             members=config.ensemble.members(config.ppo),
             on_step=on_step,
-            **common(config),
+            **get_shared_arguments(config),
         )
 
 

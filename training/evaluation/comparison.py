@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from fastenv.errors import ConfigError
 from training.evaluation import paired
-from training.evaluation.of_run import play_compared
 from training.evaluation.over_seeds import over_seeds, train_to_end
-from training.evaluation.protocol import protocol_of
+from training.evaluation.protocol import get_protocol
+from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trained import provenance
 from training.run import files, machine
 from training.run.config import RunConfig
@@ -39,7 +39,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierComparison:
     """A comparison that further variants are compared with; its runs may be gone.
 
     Parameters
@@ -104,7 +104,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
     return {k: value for k, value in config.to_dict().items() if k not in ("name", "seed")}
 
 
-def begun(root: Path, config: RunConfig) -> RunFolder | None:
+def find_begun(root: Path, config: RunConfig) -> RunFolder | None:
     """Return the folder of a run that has begun, None for one that has not.
 
     Raises
@@ -132,7 +132,7 @@ def run_comparison(
     root: Path,
     target: Path,
     about: Mapping[str, Any],
-    onto: Earlier | None = None,
+    onto: EarlierComparison | None = None,
 ) -> dict[str, Any]:
     """Train, evaluate and compare; the report is written anew after every seed.
 
@@ -162,19 +162,19 @@ def run_comparison(
     ConfigError, RunError
         If a run has begun with other options; nothing is trained then.
     """
-    before = [begun(root, each.config) for each in trainings]
+    before = [find_begun(root, each.config) for each in trainings]
     variants = list(dict.fromkeys(each.variant for each in trainings))
     configs = {} if onto is None else onto.configs
     configs |= {each.variant: each.config for each in trainings[: len(variants)]}
     baseline = next(iter(configs.values()))
-    protocol = protocol_of(baseline.env)
+    protocol = get_protocol(baseline.env)
     about = {**about, **_head(configs, options, onto)}
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}
     for each, there in zip(trainings, before, strict=True):
         run = RunFolder.create(root, each.config) if there is None else there
         trained, record = train_to_end(run, resume=there is not None)
-        results = play_compared(run, trained, options, baseline)
+        results = play_for_comparison(run, trained, options, baseline)
         names = {"variant": each.variant, "command": each.command, "trained": provenance(run)}
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:
@@ -185,7 +185,7 @@ def run_comparison(
 
 
 def _head(
-    configs: Mapping[str, RunConfig], options: EvaluationConfig, onto: Earlier | None
+    configs: Mapping[str, RunConfig], options: EvaluationConfig, onto: EarlierComparison | None
 ) -> dict[str, Any]:
     """Return what is compared, and how, for the report; the first variant is the baseline."""
     return {

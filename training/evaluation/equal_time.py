@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from training.evaluation.comparison import Training, begun
+from training.evaluation.comparison import Training, find_begun
 from training.evaluation.over_seeds import train_to_end
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
@@ -23,7 +23,7 @@ from training.run.options import require
 ITERATIONS = 9  # of a measurement; the first, which compiles, does not move their median
 
 
-def of_equal_time(trainings: Sequence[Training], seconds: float, root: Path) -> list[Training]:
+def fit_to_time(trainings: Sequence[Training], seconds: float, root: Path) -> list[Training]:
     """Return the trainings with the lengths that take so many seconds of a core.
 
     Each variant is measured in a run beside its trainings, which is kept: the next call finds the
@@ -52,13 +52,13 @@ def of_equal_time(trainings: Sequence[Training], seconds: float, root: Path) -> 
     for each in trainings:
         if each.variant not in lengths:
             speed = _speed(each, root)
-            lengths[each.variant] = length(each.config, speed, seconds)
+            lengths[each.variant] = count_decisions(each.config, speed, seconds)
             words = f"{each.variant}: {speed:,.0f} decisions a second of a core"
             print(f"{words}, {lengths[each.variant]:,} in {seconds:g} s", file=sys.stderr)
-    return [_lengthened(each, lengths[each.variant]) for each in trainings]
+    return [_with_length(each, lengths[each.variant]) for each in trainings]
 
 
-def length(config: RunConfig, speed: float, seconds: float) -> int:
+def count_decisions(config: RunConfig, speed: float, seconds: float) -> int:
     """Return the decisions of whole iterations that come nearest to the time; at least one's."""
     return config.rollout * max(1, round(speed * seconds / config.rollout))
 
@@ -69,14 +69,14 @@ def _speed(training: Training, root: Path) -> float:
         name=f"{str(training.config.name).removesuffix(f'-{training.config.seed}')}-speed",
         total_steps=ITERATIONS * training.config.rollout,
     )
-    run = begun(root, config)
+    run = find_begun(root, config)
     there = run is not None
     run = run if run is not None else RunFolder.create(root, config)
     train_to_end(run, resume=there)
     return statistics.median(record["sps_cpu"] for record in read_lines(run.metrics))
 
 
-def _lengthened(training: Training, steps: int) -> Training:
+def _with_length(training: Training, steps: int) -> Training:
     """Return a training of another length."""
     config = training.config.replace(total_steps=steps)
     return replace(training, config=config, command=f"{training.command} --total-steps={steps}")

@@ -223,7 +223,7 @@ def play_again(replay: Replay, backend: str = "auto") -> Replay:
     return record(head["env"], head["options"], head["seed"], replay.actions, backend)
 
 
-def drawn(replay: Replay, mode: str, backend: str = "auto") -> Iterator[tuple[str, Any]]:
+def render_frames(replay: Replay, mode: str, backend: str = "auto") -> Iterator[tuple[str, Any]]:
     """Play an episode again and draw every state.
 
     Parameters

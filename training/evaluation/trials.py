@@ -11,16 +11,16 @@ from typing import Any
 
 from fastenv.errors import ConfigError
 from training.evaluation.command import evaluation_of, train_flags
-from training.evaluation.comparison import begun
-from training.evaluation.of_run import play_compared
+from training.evaluation.comparison import find_begun
 from training.evaluation.over_seeds import parse_seeds, train_to_end
-from training.evaluation.protocol import protocol_of
+from training.evaluation.protocol import get_protocol
+from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trained import AGENT
-from training.run import machine, plain
+from training.run import machine, plain_yaml
 from training.run.config import RunConfig
 from training.run.finite import TrainingError
 from training.run.folder import RunFolder
-from training.run.layers import layered
+from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, require
 from training.run.sections import EvaluationConfig
@@ -68,7 +68,7 @@ def space(assignments: list[str]) -> dict[str, BaseDistribution]:
 def _between(text: str, values: str) -> BaseDistribution:
     wanted = "OPTION=[A, B], OPTION=LOW..HIGH or OPTION=LOW..HIGH,log"
     if values.startswith("["):
-        choices = plain.parse(values, f"--vary {text}")
+        choices = plain_yaml.parse_yaml(values, f"--vary {text}")
         require(len(choices) >= 2, "--vary", text, "two choices or more")
         return CategoricalDistribution([canonical_json(choice) for choice in choices])
     ends, comma, scale = values.partition(",")
@@ -107,7 +107,7 @@ def config_of(
     options = [*args.set, *(f"{name}={value}" for name, value in params.items())]
     flags = train_flags(args, args.config, options)
     flags += [f"--name={args.name}-{number}-{seed}", f"--seed={seed}"]
-    return layered(train_parser().parse_args(flags), {})
+    return merge_layers(train_parser().parse_args(flags), {})
 
 
 # -- trials ----------------------------------------------------------------------------------------
@@ -115,11 +115,11 @@ def config_of(
 
 def value_of(config: RunConfig, options: EvaluationConfig, root: Path) -> float:
     """Train a run to its end, or go on with it, and return what it is judged by."""
-    there = begun(root, config)
+    there = find_begun(root, config)
     run = RunFolder.create(root, config) if there is None else there
     trained, _ = train_to_end(run, resume=there is not None)
-    results = play_compared(run, trained, options, config)
-    protocol = protocol_of(config.env)
+    results = play_for_comparison(run, trained, options, config)
+    protocol = get_protocol(config.env)
     return statistics.mean(
         players[AGENT][protocol.columns(what)[0][0]][0] for what, players in results.items()
     )

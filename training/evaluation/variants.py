@@ -9,18 +9,20 @@ from collections.abc import Callable
 
 from fastenv.errors import ConfigError
 from training.evaluation.command import Variant, evaluation_of, train_flags
-from training.evaluation.comparison import Earlier, Training, settings
+from training.evaluation.comparison import EarlierComparison, Training, settings
 from training.evaluation.over_seeds import parse_seeds
-from training.evaluation.protocol import protocol_of
+from training.evaluation.protocol import get_protocol
 from training.run.config import RunConfig
-from training.run.layers import layered
+from training.run.config_files import parse_assignments
+from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import require
-from training.run.reading import parse_assignments
 
 
 def plan(
-    args: argparse.Namespace, check: Callable[[RunConfig], None], onto: Earlier | None = None
+    args: argparse.Namespace,
+    check: Callable[[RunConfig], None],
+    onto: EarlierComparison | None = None,
 ) -> list[Training]:
     """Return all trainings of a command line, seed by seed, and refuse what cannot be compared.
 
@@ -58,7 +60,7 @@ def plan(
     first, baseline = next(iter(configs.items()))
     for name, config in configs.items():
         require(not config.members, "trainer", config.trainer, "one of a single network")
-        theirs, ours = (protocol_of(c.env).together(c) for c in (config, baseline))
+        theirs, ours = (get_protocol(c.env).comparison_group(c) for c in (config, baseline))
         if theirs != ours:
             raise ConfigError(
                 f"variant {name!r} plays {theirs} and {first!r} {ours}: "
@@ -80,5 +82,5 @@ def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training
     flags = train_flags(args, file, given)
     flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
     flags.append("--no-evaluation")
-    config = layered(train_parser().parse_args(flags), {})
+    config = merge_layers(train_parser().parse_args(flags), {})
     return Training(variant.name, config, shlex.join(["python", "-m", "training", "train", *flags]))

@@ -211,7 +211,7 @@ class SkullKing(GameTraining):
             return guests.BotGuest(who, engine, seed)
         return guests.PolicyGuest(who, engine, seed)
 
-    def drawn(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
+    def render_state(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
         """Return the table as the next player sees it, as text with colours."""
         from fastenv.skullking.render import render_ansi
 
@@ -219,7 +219,7 @@ class SkullKing(GameTraining):
         at_table = names if len(names) == game.config.num_players else None
         return render_ansi(row, game.rules[0], names=at_table)
 
-    def told(
+    def describe_decision(
         self,
         engine: BatchEngine,
         before: np.void,
@@ -228,15 +228,15 @@ class SkullKing(GameTraining):
         names: Sequence[str],
     ) -> list[str]:
         """Return what everybody has seen of a decision."""
-        from training.apps.skullking.told import told
+        from training.apps.skullking.decision_text import describe_decision
 
-        return told(engine, before, action, after, names)
+        return describe_decision(engine, before, action, after, names)
 
     def auxiliary(self, config: Any, engine: Engine) -> Any:
         """Return the loss on rounds in hindsight (:mod:`training.apps.skullking.hindsight`)."""
-        from training.apps.skullking.hindsight.auxiliary import of_run
+        from training.apps.skullking.hindsight.auxiliary import make_run_auxiliary
 
-        return of_run(config, engine)
+        return make_run_auxiliary(config, engine)
 
 
 ENVS = ("SkullKingFlat-v0", "SkullKingManager-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")

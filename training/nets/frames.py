@@ -20,12 +20,12 @@ PACKED = "packed"  # Field.kind: four pixels a byte, the first in the low two bi
 DARKEST = 3
 
 
-def unpacked(x: Tensor) -> Tensor:
+def unpack(x: Tensor) -> Tensor:
     """Return the pixels of packed bytes (..., W), uint8, shape (..., 4 * W)."""
     return torch.stack([x >> 2 * i & 3 for i in range(4)], -1).flatten(-2)
 
 
-def unpacked_field(field: Field) -> Field:
+def unpack_field(field: Field) -> Field:
     """Return what a field is to a network: itself unless it is packed."""
     if field.kind != PACKED:
         return field

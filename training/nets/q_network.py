@@ -25,7 +25,7 @@ from training.nets.initial import VALUE_GAIN, orthogonal
 from training.nets.layout import ObsLayout
 from training.nets.noisy import NoisyLinear
 from training.nets.options import QNetworkConfig
-from training.nets.pixels import PixelEncoder, encoder_of
+from training.nets.pixels import PixelEncoder, make_encoder
 from training.nets.recurrent import CELLS, Cell, steps
 from training.run.options import require
 
@@ -118,7 +118,7 @@ class QNetwork(nn.Module):
         self._weights = config.side_weight, config.goal_weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = encoder_of(layout, config.encoder, config.convs, "dqn.convs")
+            self.encoder = make_encoder(layout, config.encoder, config.convs, "dqn.convs")
             widths = config.net_arch
             self.layers = hidden_layers(self.encoder.size_out, widths, config.activation)
             size = widths[-1] if widths else self.encoder.size_out

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from fastenv.registry import short_id
-from training.policies.person import YOU, Session, distinct
+from training.policies.person import YOU, Session, number_names
 from training.run import games
 from training.run.envs import make_engine
 from training.run.options import require
@@ -27,10 +27,10 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     if not args.against:
         require(args.seat == 0, "--seat", args.seat, "left out without --against")
         return Session(console, make_engine(args.env, 1, {}), [YOU], [None])
-    from training.policies.contest import invite, seat_count
+    from training.policies.contest import load_players, seat_count
 
-    players = invite(args.against, Path(args.runs))
-    count, game = seat_count(players), games.of(args.env)
+    players = load_players(args.against, Path(args.runs))
+    count, game = seat_count(players), games.get_game(args.env)
     require(len(players) < count, "--against", args.against, f"1 to {count - 1} players")
     require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
     engine = game.table(1, count)
@@ -39,7 +39,7 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     whole = engine.game.env_id
     require(short_id(args.env) == whole, "--env", args.env, f"{whole} with --against")
     others = [players[k % len(players)] for k in range(count - 1)]
-    names = distinct([player.name.rpartition("/")[2] for player in others])
+    names = number_names([player.name.rpartition("/")[2] for player in others])
     guests: list[Any] = [
         game.guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(others)
     ]

@@ -56,7 +56,7 @@ def trained(path: str, runs: str, options: Mapping[str, Any]) -> Watched:
     policy = load_policy(named)
 
     def begin(seed: int) -> Choose:
-        best, rng = not games.of(policy.env).draws, np.random.default_rng(seed)
+        best, rng = not games.get_game(policy.env).draws, np.random.default_rng(seed)
         state = None
 
         def choose(env: Any, obs: Any) -> int:
@@ -78,7 +78,7 @@ def scripted(name: str, env: str, options: Mapping[str, Any]) -> Watched:
     ConfigError
         If there is no such player, environment or option.
     """
-    game, player = fastenv.make_game(env, **options), games.of(env).player(name)
+    game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
     if player is None:
         game.bot(name)
         player = partial(bot, name)

@@ -3,16 +3,15 @@
 from training.ppo.buffer import Rollout
 from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.gae import gae_many
-from training.ppo.lanes import CutOff, Lanes
-from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalised
+from training.ppo.lanes import Lanes, TruncatedEpisodes
+from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalise
 from training.ppo.minibatch import Minibatches, Piece
 from training.ppo.run import NativeLearner
-from training.ppo.trainer import PPOTrainer, adam, wide
+from training.ppo.trainer import PPOTrainer, adam, get_sum_dtype
 
 __all__ = [
     "KL",
     "TERMS",
-    "CutOff",
     "Lanes",
     "Layers",
     "Minibatches",
@@ -23,12 +22,13 @@ __all__ = [
     "Rollout",
     "Samples",
     "StepWatch",
+    "TruncatedEpisodes",
     "adam",
     "dead_units",
     "explained_variance",
     "gae_many",
+    "get_sum_dtype",
     "merged",
-    "normalised",
+    "normalise",
     "sample",
-    "wide",
 ]

@@ -34,7 +34,7 @@ from training.rllib.module import (
 from training.rllib.options import RLlibRun
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
-from training.run.decay import decayed
+from training.run.decay import decay
 from training.run.finite import TrainingError, check_loss, check_parameters
 from training.run.folder import RunError
 from training.run.loop import Loop
@@ -97,7 +97,7 @@ class RLlibLearner:
     ----------
     config : RLlibRun
     lanes : Lanes
-        Of :func:`training.rllib.run.lanes`.
+        Of :func:`training.rllib.run.make_lanes`.
     """
 
     precision = "fp32"
@@ -227,7 +227,7 @@ class RLlibLearner:
         check_parameters(self._net)
         model = {"policy": self._net.state_dict(), "optimizer": self._optimizer or {}}
         return Snapshot(
-            model=checkpoint.to_host(model),
+            model=checkpoint.copy_to_host(model),
             trainer={"counters": {"updates": self.updates}},
             states=np.zeros(0, self._lane.spec.state_dtype),
             arrays={},
@@ -235,7 +235,7 @@ class RLlibLearner:
 
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the network."""
-        copied: dict[str, Any] = checkpoint.to_host(self._net.state_dict())
+        copied: dict[str, Any] = checkpoint.copy_to_host(self._net.state_dict())
         return copied
 
     def reset_lanes(self) -> None:
@@ -367,7 +367,7 @@ def _hyper_parameters(config: RLlibRun, steps: int) -> dict[str, Any]:
     ppo, learners = config.ppo, max(1, config.rllib.learners)
     lr: Any = ppo.learning_rate
     if ppo.lr_schedule != "constant":
-        now = decayed(lr, ppo.lr_schedule, steps / config.total_steps)
+        now = decay(lr, ppo.lr_schedule, steps / config.total_steps)
         lr = [[0, now], [max(1, config.total_steps - steps), 0.0]]
     return {
         "gamma": ppo.gamma,

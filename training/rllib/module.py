@@ -20,7 +20,7 @@ from fastenv.adapters.rllib import MASK, OBSERVATIONS, RLlibVectorEnv, masked_lo
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.rllib.options import RLlibRun
-from training.run.envs import stream_seed, trial_lanes
+from training.run.envs import make_trial_lane, stream_seed
 from training.run.seeds import TRAINING_BIT
 
 
@@ -60,7 +60,7 @@ class Lanes(RLlibVectorEnv):
 
 def net_of(config: RLlibRun) -> ActorCritic:
     """Return the network of a run as it begins."""
-    layout = obs_layout(trial_lanes(config).engines[0])
+    layout = obs_layout(make_trial_lane(config).engines[0])
     return ActorCritic(layout, config.ppo, config.native, stream_seed(config.seed, "init"))
 
 

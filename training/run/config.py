@@ -15,7 +15,6 @@ from pydantic import field_validator, model_validator
 
 from fastenv.backend import named
 from training.run import machine, trainers
-from training.run.foreign import without_others
 from training.run.options import (
     Options,
     Plain,
@@ -24,15 +23,16 @@ from training.run.options import (
     Truth,
     Whole,
     canonical_json,
-    in_words,
+    format_values,
     option,
     require,
 )
+from training.run.other_trainers import drop_other_trainers
 from training.run.registry import DEFAULT_ENVS
 from training.run.sections import (
     CheckpointConfig,
+    DelayedAction,
     EvaluationConfig,
-    HeldAction,
     SelfPlayConfig,
     ShapingConfig,
 )
@@ -128,7 +128,7 @@ class RunConfig(Options):
         "knobs of the environment that change during training, as ``[step, value]`` pairs: from "
         "each step on its value holds",
     )
-    mask_schedule: tuple[HeldAction, ...] = option(
+    mask_schedule: tuple[DelayedAction, ...] = option(
         (),
         "actions that are held back at the start of episodes, less and less as training goes on",
     )
@@ -167,7 +167,7 @@ class RunConfig(Options):
             value: Any = self
             for part in only.option.split("."):
                 value = getattr(value, part)
-            allowed = f"{in_words(*only.values)} with trainer={self.trainer!r}{only.why}"
+            allowed = f"{format_values(*only.values)} with trainer={self.trainer!r}{only.why}"
             require(value in only.values, only.option, _plain(value), allowed)
         if self.shaping is not None:
             gamma = self.shaping.gamma
@@ -298,8 +298,8 @@ class RunConfig(Options):
         trainer = given.get("trainer", "native")
         known = isinstance(trainer, str) and trainer in trainers.names()
         require(known, "trainer", trainer, "one of " + ", ".join(map(repr, trainers.names())))
-        model = trainers.options_of(trainer)
-        return super(RunConfig, model).from_mapping(without_others(model, given))
+        model = trainers.get_options(trainer)
+        return super(RunConfig, model).from_mapping(drop_other_trainers(model, given))
 
 
 def _plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Literal
 Decay = Literal["constant", "linear", "cosine"]
 
 
-def decayed(value: float, schedule: str, done: float) -> float:
+def decay(value: float, schedule: str, done: float) -> float:
     """Return what is left of ``value`` after the share ``done`` of a run.
 
     Parameters

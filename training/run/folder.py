@@ -127,7 +127,7 @@ class RunFolder:
             If something of that name is there already, which is left as it is, or if ``root`` is
             no folder and none can be made there.
         """
-        name = config.name or made_up_name(root, config.env)
+        name = config.name or choose_name(root, config.env)
         path = root / name
         taken = f"{path} is there already: go on with it (--resume), or choose another --name."
         if path.exists():
@@ -238,7 +238,7 @@ class RunFolder:
         RunError
             If other options differ; names them.
         """
-        old, new = flat(self.config.to_dict()), flat(wanted.to_dict())
+        old, new = flatten(self.config.to_dict()), flatten(wanted.to_dict())
         different = [
             key
             for key in sorted(old.keys() | new.keys())
@@ -276,16 +276,16 @@ class RunFolder:
         files.write_json(self.path / "summary.json", record)
 
 
-def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested options as ``section.option`` to value."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         nested = isinstance(value, dict)
-        found |= flat(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+        found |= flatten(value, f"{prefix}{key}.") if nested else {prefix + key: value}
     return found
 
 
-def made_up_name(root: Path, env: str) -> str:
+def choose_name(root: Path, env: str) -> str:
     """Return a name that is free: the id, the time, and a number if need be."""
     stem = env.rpartition("/")[2] + datetime.now(UTC).strftime("-%Y%m%d-%H%M%S")
     free = (name for k in range(10_000) if not (root / (name := f"{stem}-{k}")).exists())

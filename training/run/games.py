@@ -345,7 +345,7 @@ class GameTraining:
         """
         raise ConfigError(f"{who} cannot sit at a table: in this game players do not meet.")
 
-    def drawn(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
+    def render_state(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
         """Return a state as the next player sees it, drawn as text with colours.
 
         Parameters
@@ -358,7 +358,7 @@ class GameTraining:
         text: str = engine.game.render(row, "ansi")
         return text
 
-    def told(
+    def describe_decision(
         self,
         engine: BatchEngine,
         before: np.void,
@@ -399,7 +399,7 @@ class GameTraining:
         )
 
 
-def of(env: str) -> GameTraining:
+def get_game(env: str) -> GameTraining:
     """Return what training knows of the game of an environment.
 
     Parameters
@@ -416,9 +416,9 @@ def of(env: str) -> GameTraining:
     return game
 
 
-def of_engine(engine: Engine) -> GameTraining:
+def get_engine_game(engine: Engine) -> GameTraining:
     """Return what training knows of the game that an engine steps."""
-    return of(getattr(engine.game, "env_id", None) or "")
+    return get_game(getattr(engine.game, "env_id", None) or "")
 
 
 def presets() -> dict[str, dict[str, Any]]:
@@ -454,4 +454,4 @@ def _short(env: str) -> str:
 
 def _all() -> list[GameTraining]:
     """Return what training knows of every game, each once."""
-    return list(dict.fromkeys(map(of, (*registry.GAMES, *_REGISTERED))))
+    return list(dict.fromkeys(map(get_game, (*registry.GAMES, *_REGISTERED))))

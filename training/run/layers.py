@@ -18,10 +18,10 @@ from fastenv.errors import show
 from training.run import games
 from training.run.command_line import new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
-from training.run.folder import flat
+from training.run.config_files import load_file, merge, parse_assignments
+from training.run.folder import flatten
 from training.run.options import require, whole_number
-from training.run.presets import found_best, preset
-from training.run.reading import load_file, merge, parse_assignments
+from training.run.presets import load_best_options, load_preset
 from training.run.registry import DEFAULT_ENVS
 
 REMEDY = (
@@ -90,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
-def layered(
+def merge_layers(
     args: argparse.Namespace, base: dict[str, Any], say: Callable[[str], None] | None = None
 ) -> RunConfig:
     """Return the options of a command line over ``base``.
@@ -116,8 +116,8 @@ def layered(
     """
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
-        from_file = found_best(
-            *(str(_given(args).get(name, RunConfig.usual(name))) for name in _WHAT)
+        from_file = load_best_options(
+            *(str(_given(args).get(name, RunConfig.get_default(name))) for name in _WHAT)
         )
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
@@ -128,9 +128,9 @@ def layered(
     config = _over(base, from_file, args)
     less = _over(base, merge(from_file, slower), args)
     if less.total_steps != config.total_steps and config.backend == "auto":
-        from training.run.envs import trial_lanes
+        from training.run.envs import make_trial_lane
 
-        backend = trial_lanes(config).backend.name
+        backend = make_trial_lane(config).backend.name
         if backend != "fast":
             say(f"no compiled core, so on {backend} and {_difference(less, config)}. {REMEDY}")
             config = less
@@ -159,7 +159,7 @@ def _ranks() -> int:
 def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace) -> RunConfig:
     """Return the options of all layers."""
     name = args.preset or from_file.get("preset")
-    layers = [base, {} if name is None else preset(name), from_file, _given(args)]
+    layers = [base, {} if name is None else load_preset(name), from_file, _given(args)]
     # Each chooses the backend as a whole: a flag is not added to those of a layer below.
     values = reduce(merge, map(name_backend, layers))
     return RunConfig.from_mapping(_with_fewer_lanes(values, _given(args)))
@@ -198,7 +198,7 @@ def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
 
 def _difference(config: RunConfig, other: RunConfig) -> str:
     """Return in words which options differ."""
-    ours, theirs = flat(config.to_dict()), flat(other.to_dict())
+    ours, theirs = flatten(config.to_dict()), flatten(other.to_dict())
     pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
     return ", ".join(
         f"{name} {_in_words(a)} instead of {_in_words(b)}" for name, (a, b) in pairs.items()

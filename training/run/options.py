@@ -97,7 +97,7 @@ def refused(allowed: str, **value: object) -> PydanticCustomError:
     return PydanticCustomError("refused", "{allowed}", {"allowed": allowed, **parts})
 
 
-def in_words(*values: object) -> str:
+def format_values(*values: object) -> str:
     """Return values of an option as a sentence has them: null, false and empty as in YAML."""
     words = {None: "null", False: "false", True: "true", (): "empty"}
     said = [
@@ -279,7 +279,7 @@ class Options(BaseModel):
         return tuple(cls.model_fields)
 
     @classmethod
-    def usual(cls, name: str) -> Any:
+    def get_default(cls, name: str) -> Any:
         """Return the default of an option."""
         return cls.model_fields[name].get_default(call_default_factory=True)
 

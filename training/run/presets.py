@@ -6,7 +6,7 @@ from typing import Any
 
 from fastenv.errors import ConfigError, show
 from training.run import games, machine
-from training.run.reading import load_file, merge
+from training.run.config_files import load_file, merge
 
 CONFIGS = machine.ROOT / "training" / "configs"
 # What a file says of learning; machine, checkpoints and evaluation are the user's own.
@@ -16,7 +16,7 @@ _LEARNING = (
 )
 
 
-def preset(name: str) -> dict[str, Any]:
+def load_preset(name: str) -> dict[str, Any]:
     """Return the values of a preset.
 
     Raises
@@ -30,15 +30,15 @@ def preset(name: str) -> dict[str, Any]:
     return {**presets[name], "preset": name}
 
 
-def found_best(env: str, trainer: str) -> dict[str, Any]:
+def load_best_options(env: str, trainer: str) -> dict[str, Any]:
     """Return the options that a run has which names environment and trainer alone.
 
     They are those of a file in ``training/configs`` that the game names; empty if it names none.
     """
-    name = games.of(env).config(env, trainer)
+    name = games.get_game(env).config(env, trainer)
     if name is None:
         return {}
     values = load_file(CONFIGS / name)
     if "preset" in values:
-        values = merge(preset(values["preset"]), values)
+        values = merge(load_preset(values["preset"]), values)
     return {option: values[option] for option in _LEARNING if option in values}

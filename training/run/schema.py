@@ -22,7 +22,7 @@ DEFAULT = "native"  # who trains where a file does not say so
 
 def schema() -> dict[str, Any]:
     """Return the schema of the options of all trainers, told apart by ``trainer``."""
-    models = {name: trainers.options_of(name) for name in trainers.names()}
+    models = {name: trainers.get_options(name) for name in trainers.names()}
     union: Any = Union[tuple(models.values())]  # noqa: UP007
     kind: Any = Annotated[union, Field(discriminator="trainer")]
     found = TypeAdapter(kind).json_schema()

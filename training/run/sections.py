@@ -163,7 +163,7 @@ class SelfPlayConfig(Options):
         return 0 if steps < self.start else (steps - self.start) // self.every + 1
 
 
-class HeldAction(Options):
+class DelayedAction(Options):
     """An action that is delayed: masked in the first ticks of an episode.
 
     A curriculum, not a rule: the environment knows nothing of it, and evaluation plays without it.

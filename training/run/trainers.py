@@ -42,12 +42,12 @@ def unregister(trainer: str) -> None:
     TRAINERS.unregister(trainer)
 
 
-def options_of(trainer: str) -> Any:
+def get_options(trainer: str) -> Any:
     """Return the options of a trainer, a subclass of :class:`training.run.config.RunConfig`."""
     return OPTIONS.load(trainer)
 
 
-def module_of(trainer: str) -> Any:
+def get_module(trainer: str) -> Any:
     """Return the module of a trainer; only then what it needs is imported.
 
     Parameters

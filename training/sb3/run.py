@@ -21,7 +21,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
 from training.run.engine import Engine
@@ -37,20 +37,20 @@ from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.loop import LoopCallback
 from training.sb3.options import SB3Run
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
-from training.sb3.vec import FollowedVecEnv, LateActionVecEnv, TimedVecEnv
+from training.sb3.vec import DelayedActionVecEnv, StepHookVecEnv, TimedVecEnv
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
 BLOCK_MASKS_FROM = 1024
 
 
-def lanes(config: SB3Run) -> Lanes:
+def make_lanes(config: SB3Run) -> Lanes:
     """Return the engine of a run."""
-    return envs.lanes_of(config)
+    return envs.make_lanes(config)
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: SB3Learner(run.config, lanes), identity)
+    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: SB3Learner(run.config, lanes), identity)
 
 
 class SB3Learner:
@@ -60,12 +60,12 @@ class SB3Learner:
     ----------
     config : SB3Run
     given : Lanes, optional
-        What :func:`lanes` returns for it; default new ones.
+        What :func:`make_lanes` returns for it; default new ones.
     """
 
     def __init__(self, config: SB3Run, given: Lanes | None = None) -> None:
         self._config = config
-        given = given or lanes(config)
+        given = given or make_lanes(config)
         (engine,) = given.engines
         assert isinstance(engine, BatchEngine)  # opponents of this trainer are bots
         self.backend, self.engines = given.backend, [engine]
@@ -74,9 +74,9 @@ class SB3Learner:
         masks: Literal["rows", "block"] = "block" if block else "rows"
         vec = BatchVecEnv(engine, masks=masks, monitor=not batch)
         rules = config.mask_schedule
-        self._late_actions = LateActionVecEnv(vec, rules) if rules else None
-        self.timed = TimedVecEnv(self._late_actions or vec)
-        self.vec = FollowedVecEnv(self.timed)
+        self._delayed_actions = DelayedActionVecEnv(vec, rules) if rules else None
+        self.timed = TimedVecEnv(self._delayed_actions or vec)
+        self.vec = StepHookVecEnv(self.timed)
         self.model = build(config, self.vec)
         self._restored = False
 
@@ -107,7 +107,7 @@ class SB3Learner:
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
         self.vec.loop = loop
-        callback = LoopCallback(loop, self.timed, self._late_actions)
+        callback = LoopCallback(loop, self.timed, self._delayed_actions)
         left = self._config.total_steps - loop.steps
         try:
             self.model.learn(left, callback, reset_num_timesteps=not self._restored)
@@ -126,7 +126,7 @@ class SB3Learner:
         model, decisions = self.model, self.engines[0].get_decisions()
         check_parameters(model.policy)
         return Snapshot(
-            model=checkpoint.to_host(
+            model=checkpoint.copy_to_host(
                 {
                     "policy": model.policy.state_dict(),
                     "optimizer": model.policy.optimizer.state_dict(),
@@ -148,7 +148,7 @@ class SB3Learner:
 
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the policy, in host memory."""
-        return checkpoint.to_host(self.model.policy.state_dict())
+        return checkpoint.copy_to_host(self.model.policy.state_dict())
 
     def reset_lanes(self) -> None:
         """Begin a new episode in every lane, at a boundary."""

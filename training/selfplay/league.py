@@ -143,11 +143,11 @@ def check(config: RunConfig, engine: Engine) -> None:
     ConfigError
         For an environment, or rules, under which seats cannot be played from outside.
     """
-    possible = games.of_engine(engine).seats(engine) is not None
+    possible = games.get_engine_game(engine).seats(engine) is not None
     allowed = "one of whole games with selfplay, in which one policy can play every seat"
     require(possible, "env", config.env, allowed)
     kinds = [given.get("kind", name) for name, given in config.trackers.items()]
     allowed = "without an archive with selfplay: nobody would sit in its rows"
     require("archive" not in kinds, "trackers", kinds, allowed)
-    (trial,) = envs.trial_lanes(config).engines  # the run itself begins with the bots
+    (trial,) = envs.make_trial_lane(config).engines  # the run itself begins with the bots
     trial.configure("opponents", "external")

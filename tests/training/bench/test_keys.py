@@ -11,7 +11,7 @@ import pytest
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.training.bench.test_scale import turn
-from training import benchmark_v9, profile
+from training import benchmark_v9
 from training.bench import env_modes, timing, trainer
 from training.bench.games import drmario, gameboy, prospector, skullking
 from training.bench.learners import Timed
@@ -28,6 +28,7 @@ from training.bench.suites import (
     views,
 )
 from training.bench.suites import profile as profiles
+from training.commands import profile
 from training.run import machine
 
 # Decided by the processor, or by a first iteration, which is not taken here.

@@ -28,7 +28,7 @@ WORKER = "SkullKingWorker-v0"
 
 
 def of(env=WORKER, lanes=2, timed="step_many", more=None, **options):
-    return ran.of_engine(fastenv.make_engine(env, lanes, **options), timed, **(more or {}))
+    return ran.describe_engine(fastenv.make_engine(env, lanes, **options), timed, **(more or {}))
 
 
 @needs_core
@@ -62,7 +62,7 @@ def test_a_training_is_described_with_all_that_is_unusual():
     config, engine = trainers.setting(4), fastenv.make_engine(WORKER, 4)
 
     def key(config, precision="fp32", **more):
-        return ran.key({"ran": ran.of_run(config, engine, "train", precision, **more)})
+        return ran.key({"ran": ran.describe_run(config, engine, "train", precision, **more)})
 
     others = [
         config.replace(native=NativeConfig(trunk="shared")),

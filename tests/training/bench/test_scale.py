@@ -12,7 +12,7 @@ from training.bench.suites import scale
 from training.bench.suites.scale import COMMON, WAYS, Turn, Way
 from training.bench.timing import Sample
 from training.run.config import RunConfig
-from training.run.reading import merge
+from training.run.config_files import merge
 
 # What each way takes: CPU seconds and microseconds of a phase, a decision each.
 PHASES = {

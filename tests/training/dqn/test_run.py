@@ -18,9 +18,9 @@ from tests.training import third_game
 from training import dqn, export, load_policy
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig
+from training.run.config_files import merge
 from training.run.envs import make_engine
-from training.run.presets import preset
-from training.run.reading import merge
+from training.run.presets import load_preset
 from training.train import main
 
 ROOT = Path(__file__).parents[3]
@@ -371,6 +371,6 @@ def test_recurrent_agent_is_evaluated_and_loaded_with_its_state(train, runs):
 
 @pytest.mark.parametrize("name", ["flat_dqn", "worker_dqn", "prospector_dqn"])
 def test_presets_are_possible(name):
-    config = RunConfig.from_mapping(preset(name))
+    config = RunConfig.from_mapping(load_preset(name))
     assert config.trainer == "dqn"
     assert config.dqn.learning_starts < config.total_steps / 4

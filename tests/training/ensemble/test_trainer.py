@@ -103,7 +103,7 @@ def test_cut_off_episodes_get_the_value_of_their_own_member():
     every.start()
     every.collect()
     every.bootstrap()
-    boot = every.rollout.boot
+    boot = every.rollout.bootstrap
     for k in range(3):
         lane = 4 * k + 1
         last = torch.tensor([[float(lane), 5.0]])

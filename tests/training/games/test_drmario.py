@@ -14,7 +14,7 @@ from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training import evaluate
 from training.apps.drmario.evaluation import outcomes
 from training.apps.drmario.placements import cells_of_placements
-from training.callbacks.of_run import check_environment
+from training.callbacks.run_callbacks import check_config
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
 from training.games.drmario import COST_UNIT, OPTIONS, DrMario
@@ -22,12 +22,12 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.run import build, lanes
+from training.ppo.run import build, make_lanes
 from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.envs import make_engine
-from training.run.layers import layered, parser
+from training.run.layers import merge_layers, parser
 from training.run.presets import CONFIGS
-from training.run.reading import load_file
 
 LANES = 8
 PAGE = Path(__file__).resolve().parents[3] / "docs/drmario.md"
@@ -42,9 +42,7 @@ def engine_of(level, **options):
 def test_the_curriculum_of_the_page_is_one_that_a_run_takes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    check_environment(
-        RunConfig.from_mapping({"env": "DrMarioPlacement-v0", **yaml.safe_load(text)})
-    )
+    check_config(RunConfig.from_mapping({"env": "DrMarioPlacement-v0", **yaml.safe_load(text)}))
 
 
 def test_a_placement_fills_the_cells_that_training_is_told():
@@ -107,7 +105,7 @@ def test_other_observations_have_their_planes_first_too(options):
 
 
 def options_of(*words):
-    return layered(parser().parse_args(words), {})
+    return merge_layers(parser().parse_args(words), {})
 
 
 def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
@@ -126,7 +124,7 @@ def test_levels_are_stages_of_a_curriculum(mode):
     stages = [{"name": f"level {n}", "knobs": {"level": n}} for n in range(-15, 1)]
     gate = {"mode": mode, "stages": stages, "success": {"info": "success", "at_least": 1}}
     gate |= {"target": 0.8, "n_max": 10_000, "tests": 60, "watch": True}
-    check_environment(RunConfig.from_mapping({**load_file(CONFIGS / "drmario.yaml"), "gate": gate}))
+    check_config(RunConfig.from_mapping({**load_file(CONFIGS / "drmario.yaml"), "gate": gate}))
 
 
 @pytest.mark.slow
@@ -139,7 +137,7 @@ def test_its_options_learn_to_stay_alive():
         if actions is not None:
             ended.extend(engine.ep_length[engine.terminated | engine.truncated].tolist())
 
-    trainer = build(config, list(lanes(config).engines), follow)
+    trainer = build(config, list(make_lanes(config).engines), follow)
     lengths = []
     for _ in range(3):
         ended.clear()

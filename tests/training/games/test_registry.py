@@ -21,7 +21,7 @@ from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
-from training.run.presets import preset
+from training.run.presets import load_preset
 from training.train import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,8 +79,8 @@ def told():
 
 @pytest.mark.parametrize("env", [name.rpartition("/")[2] for name in fastenv.list_envs()])
 def test_every_environment_is_described_and_by_its_engine_too(env):
-    game = games.of(env)
-    assert game is games.of(f"fastenv/{env}") is games.of_engine(make_engine(env, 1))
+    game = games.get_game(env)
+    assert game is games.get_game(f"fastenv/{env}") is games.get_engine_game(make_engine(env, 1))
     assert game.title
     assert with_defaults(env, {"a": 1}) == {**game.env_options, "a": 1}
 
@@ -89,12 +89,12 @@ def test_presets_are_configs_of_the_games_that_offer_them():
     found = games.presets()
     assert {"flat", "prospector"} <= set(found)
     for name in found:
-        config = RunConfig.from_mapping(preset(name))
-        assert name in games.of(config.env).presets
+        config = RunConfig.from_mapping(load_preset(name))
+        assert name in games.get_game(config.env).presets
 
 
 def test_a_game_that_says_nothing_has_defaults():
-    game = games.of(ENV)
+    game = games.get_game(ENV)
     assert type(game) is games.GameTraining
     assert (dict(game.env_options), dict(game.presets), game.bots) == ({}, {}, ())
     assert with_defaults(ENV, {"raise_illegal": True}) == {"raise_illegal": True}
@@ -104,13 +104,13 @@ def test_a_game_that_says_nothing_has_defaults():
 
 
 def test_a_game_may_be_registered_and_forgotten(told):
-    assert games.of(ENV).title == games.of_engine(make_engine(ENV, 1)).title == "a toy"
+    assert games.get_game(ENV).title == games.get_engine_game(make_engine(ENV, 1)).title == "a toy"
     assert make_engine(ENV, 1).game.spec.illegal_actions == "raise"
-    assert preset("toy") == {"env": ENV, "num_envs": 4, "preset": "toy"}
+    assert load_preset("toy") == {"env": ENV, "num_envs": 4, "preset": "toy"}
     games.unregister(ENV)
-    assert games.of(ENV).title == ""
+    assert games.get_game(ENV).title == ""
     with pytest.raises(ConfigError, match="preset='toy'"):
-        preset("toy")
+        load_preset("toy")
 
 
 # -- a game that describes itself ------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tests.training.ppo.engines import ToyEngine
 from training.dqn.options import DQNConfig
 from training.nets import compiled
 from training.nets.encoders import Encoder
-from training.nets.frames import unpacked
+from training.nets.frames import unpack
 from training.nets.layout import as_tensor, obs_layout
 from training.nets.pixels import PixelEncoder
 from training.nets.q_network import QNetwork
@@ -146,7 +146,7 @@ def test_ppo_has_it_too():
 
 def test_packed_bytes_are_four_pixels():
     every = torch.arange(256, dtype=torch.uint8)
-    assert unpacked(every).tolist() == packed_frames.unpack(bytes(range(256)))
+    assert unpack(every).tolist() == packed_frames.unpack(bytes(range(256)))
 
 
 @needs_core

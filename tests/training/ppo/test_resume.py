@@ -45,7 +45,7 @@ def trainer_of(kind, device="cpu"):
         engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
     def pay(engine, actions, obs, mask):
         if trainer.rollout.intrinsic is not None:
-            trainer.rollout.intrinsic.paid[:] = obs[:, :8].sum(1)
+            trainer.rollout.intrinsic.intrinsic_rewards[:] = obs[:, :8].sum(1)
 
     trainer = PPOTrainer(
         engines, ppo, NativeConfig(**options), total_steps=1024,

@@ -18,7 +18,7 @@ from training.apps.drmario.best_times import BestTimes, Clear
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.episodes import Comparison, Episodes
-from training.evaluation.protocol import EpisodeProtocol, Evaluated, Plan
+from training.evaluation.protocol import EpisodeProtocol, EvaluationResult, Plan
 from training.evaluation.shares import share
 from training.evaluation.tables import Column
 from training.evaluation.trained import Trained
@@ -49,7 +49,7 @@ class DrMarioProtocol(EpisodeProtocol):
         trained: Trained,
         options: EvaluationConfig,
         asked: Mapping[str, Any],
-    ) -> Evaluated:
+    ) -> EvaluationResult:
         """See :meth:`EpisodeProtocol.evaluate`; clears may go to a store of best times."""
         path = asked.get("best_times")
         if path is not None:
@@ -78,7 +78,12 @@ class DrMarioProtocol(EpisodeProtocol):
     def columns(self, what: str) -> Sequence[Column]:
         """See :meth:`Protocol.columns`."""
         clear, timeout = map(self._column, SHARES)
-        return [clear, (FRAMES, "frames to clear", tables.fitting), timeout, *super().columns(what)]
+        return [
+            clear,
+            (FRAMES, "frames to clear", tables.format_interval_short),
+            timeout,
+            *super().columns(what),
+        ]
 
 
 def clears_of(found: Episodes, env_options: Mapping[str, Any]) -> list[Clear]:

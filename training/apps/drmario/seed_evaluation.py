@@ -73,7 +73,7 @@ class Episode:
     actions: tuple[int, ...]
 
 
-class Drawn:
+class SampledPolicy:
     """A network that draws from its distribution over the legal actions.
 
     Parameters
@@ -101,7 +101,7 @@ def player_of(who: str | Trained, deterministic: bool) -> Player:
         return lambda seed, lanes: Bot(who, lanes, seed)
     if deterministic:
         return next(iter(who.players().values()))
-    return lambda seed, lanes: Drawn(who.logits, seed)
+    return lambda seed, lanes: SampledPolicy(who.logits, seed)
 
 
 # -- playing ---------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def clears(plan: Plan, played: Sequence[Sequence[Episode]]) -> list[Clear]:
 
 
 @dataclass(frozen=True)
-class Written:
+class SeedReport:
     """What an evaluation found, and where its anomalies are.
 
     Parameters
@@ -264,7 +264,7 @@ def write(
     options: Mapping[str, Any],
     plan: Plan,
     played: Mapping[float | None, Sequence[Sequence[Episode]]],
-) -> Written:
+) -> SeedReport:
     """Write ``seeds.csv``, ``seeds.parquet``, ``anomalies.csv`` and recordings of anomalies.
 
     Parameters
@@ -282,7 +282,7 @@ def write(
     ImportError
         Without pyarrow.
     """
-    found = Written([])
+    found = SeedReport([])
     every = [
         (risk_tau, *each)
         for risk_tau, games in played.items()

@@ -57,7 +57,7 @@ class _Games:
         clear = share(self.cleared[:, 0]) if once else clear
         return {"clear": clear.to_list(), "frames_to_clear": frames.to_list()}
 
-    def drawn(self) -> dict[str, np.ndarray]:
+    def resample(self) -> dict[str, np.ndarray]:
         """Return mean and tails of the costs, first of all games and then of the resamples."""
         rng, count = np.random.default_rng(0), len(self.costs)
         draws = [np.arange(count), *rng.integers(count, size=(RESAMPLES, count))]
@@ -91,7 +91,7 @@ def by_level(
         first: dict[str, np.ndarray] = {}
         for risk_tau, every in played.items():
             games = _Games.of(every[k * plan.seeds : (k + 1) * plan.seeds], plan.t_max)
-            drawn = games.drawn()
+            drawn = games.resample()
             record = {"level": level, "speed": speed, "risk_tau": risk_tau}
             record |= {"games": plan.seeds, "episodes": plan.episodes, **games.clears()}
             record |= {name: _interval(values) for name, values in drawn.items()}

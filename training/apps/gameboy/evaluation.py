@@ -11,7 +11,7 @@ from rich.console import Console
 
 from training.apps.gameboy.players import Scripted
 from training.evaluation.episodes import Comparison, Episodes, Player
-from training.evaluation.protocol import EpisodeProtocol, Evaluated, Plan
+from training.evaluation.protocol import EpisodeProtocol, EvaluationResult, Plan
 from training.evaluation.shares import share
 from training.evaluation.tables import Column
 from training.evaluation.trained import Trained
@@ -54,9 +54,9 @@ class GameBoyProtocol(EpisodeProtocol):
         trained: Trained,
         options: EvaluationConfig,
         asked: Mapping[str, Any],
-    ) -> Evaluated:
+    ) -> EvaluationResult:
         """See :meth:`EpisodeProtocol.evaluate`; a bank that was trained on is exchanged."""
-        starts = self.unseen(trained.config)
+        starts = self.held_out_options(trained.config)
         found = super().evaluate(console, title, trained, options, {**asked, "starts": starts})
         if not (starts and "items" in self._game.episode_columns):
             return found
@@ -78,8 +78,8 @@ class GameBoyProtocol(EpisodeProtocol):
         """Return the start states of an evaluation, if they are others."""
         return dict(asked.get("starts", {}))
 
-    def unseen(self, config: RunConfig) -> dict[str, Any]:
-        """See :meth:`EpisodeProtocol.unseen`: other start states, if these are known, and time."""
+    def held_out_options(self, config: RunConfig) -> dict[str, Any]:
+        """See :meth:`EpisodeProtocol.held_out_options`: start states and time."""
         states = held_out(config)
         return {**states, **LENGTH} if states else {}
 

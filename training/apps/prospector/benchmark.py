@@ -259,7 +259,7 @@ def show(console: Console, report: Mapping[str, Any]) -> None:
         table.add_column(heading, justify="right")
     for each in report["contenders"]:
         found = [each["over_seeds"][key] for key in headings]
-        cells = [tables.fitting(Interval.from_list(values)) for values in found]
+        cells = [tables.format_interval_short(Interval.from_list(values)) for values in found]
         table.add_row(each["name"], *cells)
     console.print(table)
     for row in report["comparison"]["expectations"]:

@@ -25,10 +25,10 @@ from training.apps.skullking.playing import (
     players_of,
 )
 from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Curve, Evaluated, Protocol
-from training.evaluation.tables import Column, shown
+from training.evaluation.protocol import Curve, EvaluationResult, Protocol
+from training.evaluation.tables import Column, format_interval
 from training.evaluation.trained import AGENT, Trained
-from training.logs.run_data import opponents_in_words
+from training.logs.run_data import describe_opponents
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.sections import EvaluationConfig
@@ -87,7 +87,7 @@ class MatchProtocol(Protocol):
         trained: Trained,
         options: EvaluationConfig,
         asked: Mapping[str, Any],
-    ) -> Evaluated:
+    ) -> EvaluationResult:
         """See :meth:`Protocol.evaluate`; ``only`` asks for ``matches`` or ``goals`` alone."""
         record: dict[str, Any] = {}
         only = asked.get("only")
@@ -101,7 +101,7 @@ class MatchProtocol(Protocol):
             record["goals"] = _goal_record(trained, options, comparison)
             if accounts:
                 record["abilities"] = _report_abilities(console, options, accounts)
-        return Evaluated(record)
+        return EvaluationResult(record)
 
     def curve(self, config: RunConfig) -> Curve:
         """See :meth:`Protocol.curve`."""
@@ -124,13 +124,13 @@ class MatchProtocol(Protocol):
     def columns(self, what: str) -> Sequence[Column]:
         """See :meth:`Protocol.columns`."""
         return [
-            (name, heading, partial(shown, decimals=decimals, factor=factor))
+            (name, heading, partial(format_interval, decimals=decimals, factor=factor))
             for name, heading, decimals, factor in tables.MATCH_COLUMNS
             if name in PAIRED_MEASURES
         ]
 
-    def together(self, config: RunConfig) -> str:
-        """See :meth:`Protocol.together`: any tiers meet in whole games of as many players."""
+    def comparison_group(self, config: RunConfig) -> str:
+        """See :meth:`Protocol.comparison_group`: all tiers meet in games of as many players."""
         return f"{self._game.title} with {players_of(config)} players"
 
     def milestones(
@@ -178,12 +178,12 @@ def _print_matches(
     title = f"{name}: {games:,} games a row on the same deals, every seat in turn"
     console.print(tables.match_table(found, title, caption))
     last = list(found)[-1]
-    seats = opponents_in_words(last, players_of(trained.config))
+    seats = describe_opponents(last, players_of(trained.config))
     by_round = f"{AGENT} against {seats}, round by round"
     console.print(tables.round_table(found[last][AGENT], by_round))
     shaped = found[last][AGENT]["shaped_return"]
     console.print(
-        f"shaped return of whole games ({_reward_table()}): {shown(shaped, 1)}; "
+        f"shaped return of whole games ({_reward_table()}): {format_interval(shaped, 1)}; "
         "it does not order agents by strength",
     )
 
@@ -196,7 +196,9 @@ def _print_goals(console: Console, options: EvaluationConfig, comparison: goals.
     )
     console.print(tables.goal_table(comparison, "The same goals and deals", caption))
     best = _best_scripted(comparison)
-    reached, scripted = (shown(comparison.rates[who]["overall"], 1, 100) for who in (AGENT, best))
+    reached, scripted = (
+        format_interval(comparison.rates[who]["overall"], 1, 100) for who in (AGENT, best)
+    )
     verdict = "outside" if comparison.outside(AGENT, best) else "not above it outside"
     console.print(
         f"{AGENT} reaches {reached} % of the goals, {best}, the best of the scripted players, "

@@ -138,7 +138,7 @@ def measure(
     """
     players = players_of(run.config)
     require(players == PLAYERS, "env_options.num_players", players, "4: milestones are of 4")
-    paths = checkpoint.whole(run.checkpoints)
+    paths = checkpoint.list_whole(run.checkpoints)
     if not paths:
         raise RunError(f"{run.path} has no checkpoint yet.")
     torch.set_num_threads(1)
@@ -225,7 +225,7 @@ def shown(milestone: Milestone, found: Sequence[float | None]) -> str:
     """Return an interval in the units of a milestone: points, or per cent."""
     points = milestone.measure == "margin"
     interval = Interval.from_list(found)
-    return tables.shown(interval, 1, 1 if points else 100) + ("" if points else " %")
+    return tables.format_interval(interval, 1, 1 if points else 100) + ("" if points else " %")
 
 
 def table(record: Mapping[str, Any]) -> Table:

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from training.apps.skullking.goals import Comparison
 from training.evaluation.bootstrap import Interval
-from training.evaluation.tables import shown
+from training.evaluation.tables import format_interval
 
 # Measure, heading, decimals, and the factor that turns it into what is shown.
 MATCH_COLUMNS = (
@@ -49,7 +49,9 @@ def match_table(
         table.add_column(heading, justify="right")
     for opponents, policies in results.items():
         for k, (name, found) in enumerate(policies.items()):
-            cells = [shown(found[m], digits, factor) for m, _, digits, factor in MATCH_COLUMNS]
+            cells = [
+                format_interval(found[m], digits, factor) for m, _, digits, factor in MATCH_COLUMNS
+            ]
             last = k == len(policies) - 1
             table.add_row(opponents if k == 0 else "", name, *cells, end_section=last)
     return table
@@ -65,7 +67,10 @@ def round_table(found: Mapping[str, Interval], title: str) -> Table:
         if name.startswith("bid_hit_"):
             part = name.removeprefix("bid_hit_")
             points = found.get(f"points_{part}")
-            cells = shown(interval, 1, 100), "" if points is None else shown(points, 1)
+            cells = (
+                format_interval(interval, 1, 100),
+                "" if points is None else format_interval(points, 1),
+            )
             table.add_row(part.removeprefix("round_"), *cells)
     return table
 
@@ -77,10 +82,12 @@ def goal_table(comparison: Comparison, title: str, caption: str) -> Table:
     for name in comparison.rates:
         table.add_column(name, justify="right")
     for group in comparison.rates[comparison.baseline]:
-        cells = [shown(rates[group], 1, 100) for rates in comparison.rates.values()]
+        cells = [format_interval(rates[group], 1, 100) for rates in comparison.rates.values()]
         table.add_row(group.replace("_", " "), *cells, end_section=group == "overall")
     gaps = [
-        shown(comparison.differences[name], 1, 100) if name in comparison.differences else ""
+        format_interval(comparison.differences[name], 1, 100)
+        if name in comparison.differences
+        else ""
         for name in comparison.rates
     ]
     table.add_section()
@@ -95,6 +102,6 @@ def ability_table(found: Mapping[str, Mapping[str, Interval]], title: str, capti
     for name in found:
         table.add_column(name, justify="right")
     for measure, heading, digits, factor in ABILITY_ROWS:
-        cells = [shown(each[measure], digits, factor) for each in found.values()]
+        cells = [format_interval(each[measure], digits, factor) for each in found.values()]
         table.add_row(heading, *cells)
     return table

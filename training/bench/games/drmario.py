@@ -65,7 +65,7 @@ def frame_work(obs: str, lanes: int) -> Work:
     }
     about = {"name": f"frames {obs}", "what": "step_into, random buttons, no info"}
     row = _fields(vec.engine, options) | about
-    row["ran"] = ran.of_engine(vec.engine, "step_into", **how)
+    row["ran"] = ran.describe_engine(vec.engine, "step_into", **how)
     return Work(run, actions.size, row=lambda: row)
 
 
@@ -126,7 +126,7 @@ def greedy_work(lanes: int) -> Work:
         return decisions
 
     row = _fields(engine, options) | {"name": "greedy", "what": "complete games of greedy"}
-    row["ran"] = ran.of_engine(engine, "complete games", workload="greedy")
+    row["ran"] = ran.describe_engine(engine, "complete games", workload="greedy")
     return Work(games, games(), row=lambda: row)
 
 

@@ -264,7 +264,7 @@ def reset_rows(repeats: int, seconds: float, lanes: tuple[int, ...] = LANES) -> 
                 "backend": engine.backend,
                 "cart_ram_bytes": engine.get_states([0])["cart"].size,
             }
-            row["ran"] = ran.of_engine(engine, "reset_many of every other lane")
+            row["ran"] = ran.describe_engine(engine, "reset_many of every other lane")
             reset = partial(_reset, engine, masks)
             works[f"{n} lanes"] = Work(reset, 8 * n, row=partial(dict, row))
     return rows(works, repeats, seconds)
@@ -359,7 +359,7 @@ def growth_row(steps: int = GROWTH_STEPS) -> Row:
         "backend": engine.backend,
         "num_envs": 1,
         "num_threads": 1,
-        "ran": ran.of_engine(engine, "growth", steps=steps),
+        "ran": ran.describe_engine(engine, "growth", steps=steps),
         "steps": steps,
         "python_growth_bytes": int(python),
         "rss_growth_bytes": int(resident * 2**20),

@@ -16,9 +16,9 @@ from training.bench.trainer_modes import described, run_once
 from training.evaluation.policies import Policy
 from training.evaluation.trained import load
 from training.run.config import RunConfig
-from training.run.envs import trial_lanes
+from training.run.config_files import load_file, merge
+from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
-from training.run.reading import load_file, merge
 
 if TYPE_CHECKING:  # it asks this package which games there are
     from training.bench.trainer import Flags
@@ -74,7 +74,7 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
         after = _play(RunFolder.open(root / "run"), games)
     timed, phases = found.sample, found.phases
     collect = phases["env"] + phases["collect"]
-    engine = trial_lanes(config).engines[0]
+    engine = make_trial_lane(config).engines[0]
     return {
         "ran": described(config, engine, "trainer", found.precision),
         "steps_per_s": timed.per_s,

@@ -17,7 +17,7 @@ from training.bench.suite import Options, Suite
 from training.bench.tables import config_table
 from training.bench.targets import Row
 from training.bench.trainer import Flags, measure
-from training.run import plain
+from training.run import plain_yaml
 
 # Each differs from the first in what it is named after, and in nothing else.
 CONFIGS: dict[str, Flags] = {
@@ -132,7 +132,7 @@ def with_flags(given: Flags, assignments: list[str]) -> Flags:
         name, _, value = text.partition("=")
         if name not in known:
             raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(known)}.")
-        read = plain.parse(value, f"{name}={value!r}")
+        read = plain_yaml.parse_yaml(value, f"{name}={value!r}")
         changes[name] = tuple(read) if isinstance(read, list) else read
         if type(changes[name]) is not known[name]:
             raise ConfigError(f"{name}={value!r}: must be of type {known[name].__name__}.")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from training.bench.suites.meter import train
+from training.run.config_files import merge, parse_assignments
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.reading import merge, parse_assignments
 
 LIMIT_S = 3600.0
 LATE = 0.75  # of a training: what comes behind it counts

@@ -1,4 +1,4 @@
-"""What ``training.matrix`` runs: its cells, each in fresh processes, and what comes of them.
+"""What ``training benchmark matrix`` runs: its cells, each in fresh processes, and what comes of them.
 
 ``args`` are the options of that command throughout.
 """
@@ -38,7 +38,7 @@ from training.bench.suites.profile import chosen_modes, numbers
 from training.bench.tables import as_csv, matrix_table
 from training.run import files, machine
 from training.run.config import BACKENDS
-from training.run.reading import parse_assignments
+from training.run.config_files import parse_assignments
 
 START_S = 8.0  # imports, compilation and recording of a fresh process
 PRECISIONS = ("fp32", "bf16", "fp16")

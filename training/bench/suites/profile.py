@@ -1,4 +1,4 @@
-"""What ``training.profile`` measures: modes of a run, their ratios, and what is held against them.
+"""What ``training benchmark profile`` measures: modes of a run, their ratios, and what is held against them.
 
 ``args`` are the options of that command throughout.
 """
@@ -24,7 +24,7 @@ from training.bench.suites import artefact
 from training.ppo.options import PPOConfig
 from training.run import files, machine
 from training.run.config import RunConfig
-from training.run.reading import merge, parse_assignments
+from training.run.config_files import merge, parse_assignments
 
 MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
@@ -72,15 +72,15 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     flags = {name: getattr(args, name) for name in names}
     values = merge(values, {name: value for name, value in flags.items() if value is not None})
     if args.force_resets:
-        env = values.get("env", RunConfig.usual("env"))
+        env = values.get("env", RunConfig.get_default("env"))
         values = merge(values, {"env_options": dict(games.of(short_id(env)).forced_resets)})
     values["backend"] = args.backend
     ppo = dict(values.get("ppo", {}))
     if args.rollout_steps is not None:
         ppo["n_steps"] = args.rollout_steps
     if args.minibatches is not None or "batch_size" not in ppo:
-        lanes = values.get("num_envs", RunConfig.usual("num_envs"))
-        steps = ppo.get("n_steps", PPOConfig.usual("n_steps"))
+        lanes = values.get("num_envs", RunConfig.get_default("num_envs"))
+        steps = ppo.get("n_steps", PPOConfig.get_default("n_steps"))
         ppo["batch_size"] = batch_size(lanes * steps, args.minibatches or MINIBATCHES)
     return RunConfig.from_mapping({**values, "ppo": ppo})
 
@@ -94,7 +94,7 @@ def batch_size(rollout: int, minibatches: int) -> int:
         If a rollout cannot be divided evenly.
     """
     if rollout < 1:
-        return int(PPOConfig.usual("batch_size"))  # what is wrong is refused by its own name
+        return int(PPOConfig.get_default("batch_size"))  # what is wrong is refused by its own name
     if minibatches < 1 or rollout % minibatches:
         raise ConfigError(
             f"--minibatches {minibatches}: must divide the rollout of {rollout:,} decisions."

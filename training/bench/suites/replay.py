@@ -25,7 +25,7 @@ from training.run.config import RunConfig
 from training.run.envs import make_engine
 
 LANES, CAPACITY, BATCH = 512, 1 << 20, 256
-ENV = RunConfig.usual("env")
+ENV = RunConfig.get_default("env")
 WRITE, SAMPLE_US, PRIORITY_US = 5_000_000, 200.0, 60.0
 OVER_SB3, ACTING, PIXEL_SHARE = 4.0, 100_000, 0.05
 DRAWS = 200  # of a piece of work
@@ -92,7 +92,7 @@ def store_works(capacity: int = CAPACITY, lanes: int = LANES) -> dict[str, Work]
     ) -> Work:
         sizes = {"capacity": capacity, "n_step": replay.n_step}
         how: dict[str, Any] = {"adapter": "TensorReplay", "config": sizes}
-        about = partial(ran.of_engine, engine, timed, torch_threads=1, minibatch=BATCH, **how)
+        about = partial(ran.describe_engine, engine, timed, torch_threads=1, minibatch=BATCH, **how)
         choose = partial(setattr, replay, "priorities", order)
         return Work(run, steps, choose, partial(_row, name, about))
 
@@ -146,7 +146,7 @@ def end_to_end_works() -> dict[str, Work]:
     config = dqn_config(1)
     theirs = {"trainer": "SB3's DQN", "adapter": "DummyVecEnv"}
     engine: Any = env.unwrapped
-    about = partial(ran.of_run, config, engine.engine, "iterations", "fp32", **theirs)
+    about = partial(ran.describe_run, config, engine.engine, "iterations", "fp32", **theirs)
     name = "SB3's DQN, one env"
     works = {name: Work(learn, SB3_STEPS, row=partial(_row, name, about))}
     for lanes in (1, 64):
@@ -169,7 +169,7 @@ def acting_works() -> dict[str, Work]:
             for _ in range(DRAWS):
                 trainer.choose(0.05)
 
-        about = partial(ran.of_run, config, timed.engine, "actions chosen", precision)
+        about = partial(ran.describe_run, config, timed.engine, "actions chosen", precision)
         works[name] = Work(act, DRAWS * LANES, row=partial(_row, name, about))
     return works
 

@@ -22,13 +22,13 @@ from training.bench.tables import step_table
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, summary
 from training.dqn.replay import ReplayLanes, TensorReplay
-from training.dqn.run import lanes
+from training.dqn.run import make_lanes
 from training.dqn.trainer import DQNTrainer
 from training.nets.compiled import Compiled
 from training.run.config import RunConfig
+from training.run.config_files import merge
 from training.run.envs import stream_seed
-from training.run.learner import common
-from training.run.reading import merge
+from training.run.learner import get_shared_arguments
 
 STORED = 16_384  # decisions
 # What is trained, by the name of the game.
@@ -85,7 +85,9 @@ class Trainer(DQNTrainer):
 
     def __init__(self, config: Any, store: type[ListReplay] | None) -> None:
         self._store = store
-        super().__init__(lanes(config).engines, config.dqn, seed=config.seed, **common(config))
+        super().__init__(
+            make_lanes(config).engines, config.dqn, seed=config.seed, **get_shared_arguments(config)
+        )
 
     def _make_replay(self) -> None:
         super()._make_replay()
@@ -165,7 +167,7 @@ def _row(game: str, name: str, config: Any, trainer: Trainer) -> Row:
     names = trainer.names()
     return {
         "kind": "trainer",
-        "ran": ran.of_run(
+        "ran": ran.describe_run(
             config, trainer.engines[0], f"replay step {name}", trainer.chosen_precision, **names
         ),
         "trainer": "dqn",

@@ -25,9 +25,9 @@ from training.bench.timing import Sample
 from training.rllib.options import RLlibConfig, RLlibRun
 from training.run import envs, files, machine
 from training.run.config import RunConfig
+from training.run.config_files import merge
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.reading import merge
 
 MODE = "scale"
 RUNNERS, OVER_REFERENCE, RANKS = 1.6, 2.5, 1.6
@@ -42,7 +42,7 @@ METHOD = (
     "CPU time of all processes of a run"
 )
 COMMON: dict[str, Any] = {
-    "env": RunConfig.usual("env"),
+    "env": RunConfig.get_default("env"),
     "num_envs": 64,
     "torch_threads": 1,
     "env_options": {"opponents": "rule_medium"},
@@ -212,7 +212,7 @@ def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
     turns : sequence of Turn
     """
     config, summary = turns[0].config, turns[0].summary
-    engine = envs.trial_lanes(config).engines[0]
+    engine = envs.make_trial_lane(config).engines[0]
     rllib = config.rllib if way.rllib else RLlibConfig()
     spread = {
         "backend": summary["backend"],

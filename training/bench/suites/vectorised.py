@@ -29,7 +29,7 @@ from training.bench.tables import as_csv, vectorised_table
 from training.bench.targets import Row
 from training.bench.timing import rss_mb, spread
 from training.run import files
-from training.run.reading import parse_assignments
+from training.run.config_files import parse_assignments
 
 WAYS = ("engine", "sync", "async")
 ACTIONS = ("first", "random")  # of those that are feasible
@@ -137,7 +137,7 @@ def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
     engine = vec.engine if way == "engine" else fastenv.make(plan.env, **plan.options).engine
     adapter = {"engine": "make_vec", "sync": "SyncVectorEnv", "async": "AsyncVectorEnv"}[way]
     how: dict[str, Any] = {"workload": f"{plan.actions} feasible", "batch_steps": plan.steps}
-    return ran.of_engine(engine, "step and infos", adapter=adapter, **how) | {
+    return ran.describe_engine(engine, "step and infos", adapter=adapter, **how) | {
         "num_envs": vec.num_envs
     }
 

@@ -19,14 +19,14 @@ import fastenv
 from fastenv.adapters.torch import TorchVecEnv
 from training.bench import timing
 from training.bench.play import Playback
-from training.bench.ran import of_engine
+from training.bench.ran import describe_engine
 from training.bench.suite import Suite
 from training.bench.targets import Row, ratio
 from training.bench.timing import Work
 from training.bench.trainer import Flags
 from training.run.config import RunConfig
 
-ENV = RunConfig.usual("env")
+ENV = RunConfig.get_default("env")
 LANES, STEPS = 4096, 64
 PPO = Path(__file__).resolve().parents[3] / "docs" / "examples" / "ppo.py"
 PPO_LANES = 256
@@ -110,7 +110,7 @@ def _steps() -> dict[str, Work]:
 
 
 def _row(name: str, engine: fastenv.BatchEngine, timed: str, **how: Any) -> Row:
-    described = of_engine(engine, timed, **how)
+    described = describe_engine(engine, timed, **how)
     row = {"kind": "view", "name": name, "num_envs": engine.num_envs, "num_threads": 1}
     return row | {"ran": described}
 

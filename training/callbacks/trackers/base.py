@@ -1,8 +1,8 @@
 """What trackers have in common: where they read, how they are kept, and how a trainer calls them.
 
 Trackers follow a batch engine with automatic reset. After a step, the engine's columns and
-observations of a lane whose episode ended are those of the next episode already; a :class:`Seen`
-of the step shows those of the last state instead.
+observations of a lane whose episode ended are those of the next episode already; a
+:class:`StepReader` of the step shows those of the last state instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from training.run.engine import Engine
 Array = npt.NDArray[Any]
 
 
-class Seen:
+class StepReader:
     """What can be read in the lanes of an engine.
 
     Parameters
@@ -40,7 +40,7 @@ class Seen:
         self._engine, self._obs, self._final = engine, obs, final
 
     @classmethod
-    def of_step(cls, engine: Engine, obs: Array | None = None) -> Seen:
+    def after_step(cls, engine: Engine, obs: Array | None = None) -> StepReader:
         """Return what the step just made has led to, before automatic resets."""
         return cls(engine, obs, final=True)
 
@@ -75,15 +75,15 @@ class Seen:
 
 
 # The name of an info column, or a function of what is seen: in both cases one value a lane.
-Source = str | Callable[[Seen], Array]
+Source = str | Callable[[StepReader], Array]
 
 
-def read(source: Source, seen: Seen) -> Array:
+def read(source: Source, seen: StepReader) -> Array:
     """Return the values of a source, shape (n,)."""
     return seen[source] if isinstance(source, str) else source(seen)
 
 
-def checked(engine: Engine, source: Source) -> Source:
+def check_source(engine: Engine, source: Source) -> Source:
     """Return a source, or raise ConfigError if it names no info column of the engine."""
     if isinstance(source, str) and source not in engine.info:
         raise ConfigError(
@@ -257,7 +257,7 @@ class Trackers:
 
     Attributes
     ----------
-    paid : ndarray of float32, shape (n,), or None
+    intrinsic_rewards : ndarray of float32, shape (n,), or None
         Where the bonuses of those that are ``intrinsic`` are written instead.
     """
 
@@ -273,7 +273,7 @@ class Trackers:
             *([] if archive is None else [archive]),
             *trackers.values(),
         ]
-        self.paid: Array | None = None
+        self.intrinsic_rewards: Array | None = None
         self.begin()
 
     def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
@@ -293,14 +293,14 @@ class Trackers:
         if actions is not None:
             for tracker in self._named.values():
                 tracker.observe(engine, actions, obs)
-            paid = {name: t.bonus for name, t in self._named.items() if t.bonus is not None}
-            for name, bonus in paid.items():
-                self._paid[name] = self._paid.get(name, 0.0) + float(bonus.sum())
+            by_tracker = {name: t.bonus for name, t in self._named.items() if t.bonus is not None}
+            for name, bonus in by_tracker.items():
+                self._bonus_sums[name] = self._bonus_sums.get(name, 0.0) + float(bonus.sum())
             self._decisions += engine.num_envs
-            own = [] if self.paid is None else self.intrinsic
-            if self.paid is not None:
-                self.paid[:] = sum(paid[name] for name in own)
-            bonuses = [bonus for name, bonus in paid.items() if name not in own]
+            own = [] if self.intrinsic_rewards is None else self.intrinsic
+            if self.intrinsic_rewards is not None:
+                self.intrinsic_rewards[:] = sum(by_tracker[name] for name in own)
+            bonuses = [bonus for name, bonus in by_tracker.items() if name not in own]
             if bonuses:  # in double precision, then one rounding
                 np.add(engine.reward, sum(bonuses), out=engine.reward, casting="same_kind")
             done = ended_lanes(engine)
@@ -320,7 +320,7 @@ class Trackers:
 
     def begin(self) -> None:
         """Reset the sums of the bonuses that :meth:`metrics` reports."""
-        self._paid: dict[str, float] = {}
+        self._bonus_sums: dict[str, float] = {}
         self._decisions = 0
 
     @property
@@ -345,7 +345,7 @@ class Trackers:
             for key, value in tracker.metrics().items()
         }
         each = max(1, self._decisions)
-        return found | {f"{name}/bonus": paid / each for name, paid in self._paid.items()}
+        return found | {f"{name}/bonus": total / each for name, total in self._bonus_sums.items()}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states of all trackers, by name."""

@@ -13,7 +13,7 @@ from fastenv.drmario.tables import GREEDY
 from fastenv.errors import ConfigError
 from training.apps.drmario.evaluator import model, samples
 from training.apps.drmario.evaluator.calibration import calibration
-from training.apps.drmario.evaluator.counts import NUMBERS, counted, mirrored
+from training.apps.drmario.evaluator.counts import NUMBERS, count_features, mirror_features
 from training.apps.drmario.evaluator.fit import FitConfig, Targets, censored_loss, fit
 from training.apps.drmario.evaluator.model import FORMAT, Head
 from training.apps.drmario.evaluator.net import UNIT
@@ -110,7 +110,7 @@ def test_nothing_hidden_is_seen(rows):
 
 def test_numbers_are_what_greedy_weighs(rows):
     """In one sum with the weights of the bot they are what it makes of the same bottle."""
-    numbers = counted(situations(rows)) * np.array(list(NUMBERS.values()), np.float32)
+    numbers = count_features(situations(rows)) * np.array(list(NUMBERS.values()), np.float32)
     found = dict(zip(NUMBERS, numbers.T.astype(int), strict=True))
     lines = {
         f"{w} of {n}{v}": found[f"{w} of {n}{v}"] for w in WAYS for n in (1, 2, 3) for v in VIRUS
@@ -134,22 +134,22 @@ def test_numbers_are_what_greedy_weighs(rows):
 
 def test_numbers_know_the_pill_and_which_way_a_bottle_stands(rows):
     seen = situations(rows)
-    numbers, hidden = counted(seen), counted(situations(rows, pill=False))
+    numbers, hidden = count_features(seen), count_features(situations(rows, pill=False))
     pill = [k for k, name in enumerate(NUMBERS) if "pill" in name]
     assert (hidden[:, pill] == 0).all()
     rest = np.delete(np.arange(len(NUMBERS)), pill)
     np.testing.assert_array_equal(hidden[:, rest], numbers[:, rest])
     mirror = seen.copy()
     mirror["board"] = seen["board"].reshape(-1, 16, 8)[:, :, ::-1].reshape(-1, 128)
-    got = counted(mirror)
+    got = count_features(mirror)
     centre = [k for k, name in enumerate(NUMBERS) if name != "neck"]
-    np.testing.assert_array_equal(mirrored(numbers)[:, centre], got[:, centre])
+    np.testing.assert_array_equal(mirror_features(numbers)[:, centre], got[:, centre])
     recoloured = seen.copy()  # red for yellow, in the bottle and in the pill
     cells = recoloured["board"]
     color, held = cells & 15, (cells < 0xF0) & ((cells & 15) < 2)
     recoloured["board"] = np.where(held, (cells & 0xF0) | (1 - color), cells)
     recoloured["pill"] = np.where(seen["pill"] < 2, 1 - seen["pill"], seen["pill"])
-    np.testing.assert_array_equal(counted(recoloured), numbers)
+    np.testing.assert_array_equal(count_features(recoloured), numbers)
 
 
 # -- what is trained toward ------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_quantiles_of_outcomes_are_learnt():
     kind = rng.integers(2, size=4000)
     found = made([CLEARED] * 4000, rng.uniform(1000, 1000 + 3000 * (1 + kind)), [0] * 4000)
     found.seen["board"] = np.where(kind, 0xD1, 0xFF)[:, None]
-    evaluator = model.new(SMALL, SEED)
+    evaluator = model.new_evaluator(SMALL, SEED)
     fit(evaluator, [found], FitConfig(steps=250, batch_size=128, learning_rate=1e-2))
     for k, width in ((0, 3000), (1, 6000)):
         (got,) = evaluator.quantiles(found.seen[kind == k][:1])
@@ -281,12 +281,12 @@ def test_games_refuse_impossible_values():
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "small.safetensors"
-    model.new(SMALL, SEED).save(path)
+    model.new_evaluator(SMALL, SEED).save(path)
     return path
 
 
 def test_file_keeps_what_is_said(saved, rows):
-    first, again = model.new(SMALL, SEED), model.load(saved)
+    first, again = model.new_evaluator(SMALL, SEED), model.load(saved)
     assert again.head == first.head
     got = again.quantiles(situations(rows))
     np.testing.assert_array_equal(got, first.quantiles(situations(rows)))
@@ -333,7 +333,7 @@ def test_potential_is_minus_the_mean(saved, rows):
 
 
 def test_shaping_by_an_evaluator_is_refused_where_it_says_nothing(saved):
-    placements, matches = games.of("DrMarioPlacement-v0"), games.of("DrMarioVersus-v0")
+    placements, matches = games.get_game("DrMarioPlacement-v0"), games.get_game("DrMarioVersus-v0")
     assert placements.potential("viruses") is placements.potentials["viruses"]
     with pytest.raises(ConfigError, match="evaluator="):
         placements.potential("evaluator:missing")
@@ -351,7 +351,7 @@ def test_shaping_by_an_evaluator_is_refused_where_it_says_nothing(saved):
 
 def test_shaping_by_an_evaluator_telescopes(tmp_path):
     """With gamma**tau the terms of an episode sum to minus the first potential."""
-    evaluator, saved = model.new(SMALL, SEED), tmp_path / "around_5000.safetensors"
+    evaluator, saved = model.new_evaluator(SMALL, SEED), tmp_path / "around_5000.safetensors"
     evaluator.net.out.bias += 5.0
     evaluator.save(saved)
     engine = make_engine(samples.ENV, 4, {"level": 0})

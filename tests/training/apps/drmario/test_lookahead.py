@@ -209,8 +209,8 @@ def test_names_of_players(file):
     for name, words in ((f"lookahead:{file}:worst", "risk="), ("lookahead:none", "evaluator=")):
         with pytest.raises(ConfigError, match=words):
             player_of(name)
-    assert games.of("DrMarioPlacement-v0").player("greedy") is None
-    assert games.of("DrMarioVersus-v0").player(f"lookahead:{file}") is None
+    assert games.get_game("DrMarioPlacement-v0").player("greedy") is None
+    assert games.get_game("DrMarioVersus-v0").player(f"lookahead:{file}") is None
 
 
 def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):

@@ -19,17 +19,17 @@ from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from training.apps.drmario.reader import (
     camera,
+    cell_classes,
     command,
     fitting,
     measure,
     network,
     play,
     positions,
-    seen,
 )
+from training.apps.drmario.reader.cell_classes import BOARD, CLASS_OF, NO_PILL
 from training.apps.drmario.reader.network import UNITS, Reader, ReaderError
-from training.apps.drmario.reader.player import Seen
-from training.apps.drmario.reader.seen import BOARD, CLASS_OF, NO_PILL
+from training.apps.drmario.reader.player import CameraPlayer
 from training.evaluation.policies import Bot
 from training.run.envs import make_engine
 
@@ -45,19 +45,19 @@ STILL = camera.Ranges(
 
 @pytest.fixture(scope="module")
 def rows():
-    return positions.mixture(24, seed=5, play_only=True)
+    return positions.mix_positions(24, seed=5, play_only=True)
 
 
 @pytest.fixture(scope="module")
 def shown(rows):
-    return seen.shown(rows)
+    return cell_classes.draw_pictures(rows)
 
 
 # -- what is seen ----------------------------------------------------------------------------------
 
 
 def test_what_pictures_show_is_the_state(rows, shown):
-    read, falls = seen.reading(shown[1]), seen.falls(rows)
+    read, falls = cell_classes.read_cells(shown[1]), cell_classes.has_falling_pill(rows)
     assert 12 < falls.sum() <= len(rows)
     of = rows["players"][:, 0]
     previews = np.stack([of["preview_first"], of["preview_second"]], 1)
@@ -73,7 +73,7 @@ def test_what_pictures_show_is_the_state(rows, shown):
 
 def bottle(*pills):
     """Return the tiles of a bottle with whole pills: row of the lower left half, column, stands."""
-    tiles = np.full(seen.CELLS, t.EMPTY, np.uint8)
+    tiles = np.full(cell_classes.CELLS, t.EMPTY, np.uint8)
     tiles[BOARD:] = Tile.LEFT, Tile.RIGHT | 2
     for row, col, stands in pills:
         at = (row + 1) * t.COLUMNS + col
@@ -96,8 +96,8 @@ def bottle(*pills):
 )
 def test_the_falling_pill_is_the_one_with_nothing_under_it(pills, expected):
     tiles = bottle(*pills)
-    assert seen.falling(tiles) == expected
-    read = seen.reading(CLASS_OF[tiles][None])
+    assert cell_classes.read_falling_pill(tiles) == expected
+    read = cell_classes.read_cells(CLASS_OF[tiles][None])
     without = bottle(*(p for p in pills if p != expected[:3]))
     assert (read.board[0] == without[t.COLUMNS : BOARD]).all()
     assert read.preview.tolist() == [[0, 2]]
@@ -118,12 +118,12 @@ def test_a_camera_puts_points_where_it_says(shown):
     ranges = replace(STILL, scale=(0.8, 1.2), shift=16.0, rotation=1.5, aspect=0.03)
     cameras = camera.draw(3, rng, ranges)
     frames = camera.shoot(pictures, cameras, rng).astype(int)
-    middles = seen.MIDDLES / 2 - [120, 160]
+    middles = cell_classes.MIDDLES / 2 - [120, 160]
     for k in range(3):
         at = middles @ cameras.matrix[k].numpy().T + cameras.shift[k].numpy()
         column, row = np.round(at + np.array([149.5, 199.5])).astype(int).T
         assert (abs(at) + 8 < [150, 200]).all()  # every cell is in the frame
-        x, y = (seen.MIDDLES / 2).astype(int).T
+        x, y = (cell_classes.MIDDLES / 2).astype(int).T
         window = pictures[k].astype(int)
         around = np.stack([window[y + j, x + i] for i in (-2, 0, 1) for j in (-2, 0, 1)])
         low, high = around.min(0) - 40, around.max(0) + 40
@@ -199,20 +199,20 @@ def test_noise_has_its_deviation_and_is_new_in_every_frame():
 def test_frames_of_other_sizes_are_refused_with_those_that_are_read():
     for rows, columns in ((400, 300), (320, 240), (800, 600), (640, 480)):
         given = np.zeros((1, rows, columns, 3), np.uint8)
-        assert network.fitted(given).shape == (1, 400, 300, 3)
+        assert network.fit_to_input(given).shape == (1, 400, 300, 3)
     allowed = r"\(n, 400, 300, 3\) or \(n, 320, 240, 3\) or \(n, 800, 600, 3\) or \(n, 640, 480, 3"
     for shape in ((1, 480, 640, 3), (400, 300, 3), (1, 400, 300, 4), (1, 640, 960, 3)):
         with pytest.raises(ConfigError, match=allowed):
-            network.fitted(np.zeros(shape, np.uint8))
+            network.fit_to_input(np.zeros(shape, np.uint8))
     with pytest.raises(ConfigError, match="uint8"):
-        network.fitted(np.zeros((1, 400, 300, 3), np.float32))
+        network.fit_to_input(np.zeros((1, 400, 300, 3), np.float32))
 
 
 def test_a_picture_twice_as_large_is_the_same_frame(shown):
     frames = shown[0][:1]
     twice = frames.repeat(2, 1).repeat(2, 2)
-    assert (network.fitted(twice) == network.fitted(frames)).all()
-    middle = network.fitted(frames)[:, 40:-40, 30:-30]
+    assert (network.fit_to_input(twice) == network.fit_to_input(frames)).all()
+    middle = network.fit_to_input(frames)[:, 40:-40, 30:-30]
     assert (middle == frames).all()
 
 
@@ -223,7 +223,7 @@ def test_where_a_picture_lies_is_put_together_step_by_step():
         torch.from_numpy(rng.normal(size=shape).astype("f4"))
         for shape in ((1, 2, 2), (1, 2), (1, 6))
     )
-    after, along = network.moved(matrix, shift, off)
+    after, along = network.move_places(matrix, shift, off)
     first = points @ (torch.eye(2) + off[0, :4].view(2, 2) / UNITS).T + off[0, 4:] * UNITS / 4
     torch.testing.assert_close(
         points @ after[0].T + along[0], first @ matrix[0].T + shift[0], rtol=1e-4, atol=1e-4
@@ -232,7 +232,7 @@ def test_where_a_picture_lies_is_put_together_step_by_step():
 
 def test_cells_are_read_one_by_one_or_together(shown):
     reader = Reader(seed=1)
-    frames = network.as_input(network.fitted(shown[0][:2]))
+    frames = network.as_input(network.fit_to_input(shown[0][:2]))
     matrix, shift = reader.place(frames)
     assert torch.equal(matrix, torch.eye(2).repeat(2, 1, 1))  # an untrained one moves nothing
     assert not shift.any()
@@ -245,10 +245,10 @@ def test_cells_are_read_one_by_one_or_together(shown):
 
 def test_a_patch_lies_around_its_cell(shown):
     reader = Reader()
-    frames = network.fitted(shown[0][:1]).astype(np.float32)
+    frames = network.fit_to_input(shown[0][:1]).astype(np.float32)
     points, still = reader.points.flatten(0, 1)[None], (torch.eye(2)[None], torch.zeros(1, 2))
     patches = camera.sampled(frames, points, *still).view(-1, network.SIDE, network.SIDE, 3)
-    for cell, (x, y) in enumerate((seen.MIDDLES / 2).tolist()):
+    for cell, (x, y) in enumerate((cell_classes.MIDDLES / 2).tolist()):
         x, y = round(x), round(y)
         middle = shown[0][0][y - 4 : y + 4, x - 4 : x + 4].astype(float).mean((0, 1))
         inner = patches[cell, 5:11, 5:11].mean((0, 1)).numpy()
@@ -303,7 +303,7 @@ def test_other_files_are_refused(tmp_path, capsys):
 
 
 def test_scores_count_cells_boards_pills_and_previews(rows, shown):
-    wanted, falls = shown[1], seen.falls(rows)
+    wanted, falls = shown[1], cell_classes.has_falling_pill(rows)
     found = wanted.copy()
     every = measure.scores(found, wanted, falls)
     assert {part["share"][0] for part in every.values()} == {1.0}
@@ -321,12 +321,14 @@ def test_scores_count_cells_boards_pills_and_previews(rows, shown):
     assert scores["states"]["share"][0] == pytest.approx(1 - 2 / k)
 
 
-class Exact(Seen):
+class Exact(CameraPlayer):
     """Reads everything right."""
 
     def _read(self, rows, lanes):
-        views = [seen.game_views(rows[lane])[0] for lane in lanes]
-        return np.array([seen.classes_of(view) for view in views], np.uint8).reshape(-1, seen.CELLS)
+        views = [cell_classes.game_views(rows[lane])[0] for lane in lanes]
+        return np.array([cell_classes.classes_of(view) for view in views], np.uint8).reshape(
+            -1, cell_classes.CELLS
+        )
 
 
 @pytest.mark.parametrize(

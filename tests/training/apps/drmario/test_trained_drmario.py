@@ -71,7 +71,7 @@ def test_an_agent_is_evaluated_over_seeds(run, more, tmp_path):
 
 
 def test_the_viewer_shows_an_agent_and_what_its_training_left_behind(run):
-    source = sources.of_policy(run, {"level": 3})
+    source = sources.make_policy_source(run, {"level": 3})
     playback = Playback(source, 2)
     for _ in range(5):
         playback.step()
@@ -81,4 +81,4 @@ def test_the_viewer_shows_an_agent_and_what_its_training_left_behind(run):
     assert float(rows["entropy"]) > 0
     assert rows["kl"] != panels.NOTHING
     with pytest.raises(ConfigError, match="--set"):
-        sources.of_policy(run, {"obs": "bitplane"})
+        sources.make_policy_source(run, {"obs": "bitplane"})

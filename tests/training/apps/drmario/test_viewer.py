@@ -38,7 +38,7 @@ class Clock:
 
 
 def playback(n=3, env=ENV, bot="first", **options):
-    source = replace(sources.of_bot(env, {"level": 3, **options}, bot), most=12)
+    source = replace(sources.make_bot_source(env, {"level": 3, **options}, bot), most=12)
     return Playback(source, n, 5, Clock())
 
 
@@ -339,7 +339,7 @@ def test_shaping_of_a_training_stands_beside_the_rewards_of_its_agent(train, tmp
     config = tmp_path / "shaped.json"
     config.write_text(json.dumps(SHAPED))
     assert train(tmp_path, "run", config=config) == 0
-    source = sources.of_policy(tmp_path / "run", {"level": 1})
+    source = sources.make_policy_source(tmp_path / "run", {"level": 1})
     found, expected, ended = Playback(source, 2, 5, Clock()), 0.0, 0
     while ended < 2:
         before = viruses(found)
@@ -415,10 +415,10 @@ def test_boards_fit_the_screen(size):
 
 def recording(tmp_path, steps=6):
     options = {"level": 3, "obs": "bitplane_bottle"}
-    engine = sources.of_bot(ENV, options, "first").engine(1)
+    engine = sources.make_bot_source(ENV, options, "first").engine(1)
     engine.reset_many(seeds=9)
     actions = []
-    player = sources.of_bot(ENV, options, "first").player(9, 1)
+    player = sources.make_bot_source(ENV, options, "first").player(9, 1)
     for _ in range(steps):
         actions.append(int(player.act(engine)[0]))
         engine.step_many(actions[-1:], autoreset=False)
@@ -428,14 +428,14 @@ def recording(tmp_path, steps=6):
 
 def test_a_recorded_game_is_played_to_its_end(tmp_path):
     path, actions = recording(tmp_path)
-    found = Playback(sources.of_replay(path), 1, 0, Clock())
+    found = Playback(sources.make_replay_source(path), 1, 0, Clock())
     taken = []
     while not found.over:
         taken.append(int(found.actions[0]))
         found.step()
     assert taken == actions
     assert found.step() == 0
-    app = Viewer(Playback(sources.of_replay(path), 1, 0, Clock()), auto=False)
+    app = Viewer(Playback(sources.make_replay_source(path), 1, 0, Clock()), auto=False)
     keys = ["right_square_bracket", "enter", "f"]
     assert played(app, *keys, then=lambda app: text_of(app, "status")).startswith(" over")
     assert app.playback.num_envs == 1
@@ -459,7 +459,7 @@ def demo_file(tmp_path):
 
 
 def test_the_demo_is_played_by_itself_frame_by_frame(tmp_path):
-    found = Playback(sources.of_demo(demo_file(tmp_path)), 1, 0, Clock())
+    found = Playback(sources.make_demo_source(demo_file(tmp_path)), 1, 0, Clock())
     assert found.engine.get_states()["players"]["mode"][0, 0] == Mode.DEMO
     for _ in range(200):
         assert found.step() == 1
@@ -469,14 +469,14 @@ def test_the_demo_is_played_by_itself_frame_by_frame(tmp_path):
         found.step()
         steps += 1
     assert 240 < steps < 300  # a pair is a frame here; seven have passed at the reset
-    app = Viewer(Playback(sources.of_demo(demo_file(tmp_path)), 1, 0, Clock()), auto=False)
+    app = Viewer(Playback(sources.make_demo_source(demo_file(tmp_path)), 1, 0, Clock()), auto=False)
     keys = ["f", "f", "f"]
     assert "frames         180" in played(app, *keys, then=lambda app: text_of(app, "board"))
 
 
 def test_the_recorded_demo_runs_in_the_viewer():
     path = golden.console_file("demo_trace")
-    found = Playback(sources.of_demo(path), 1, 0, Clock())
+    found = Playback(sources.make_demo_source(path), 1, 0, Clock())
     with np.load(path) as data:
         wanted = data["pill_col"][:400]
     columns = []
@@ -518,4 +518,4 @@ def test_other_recordings_are_refused(tmp_path):
     replay = replays.record("Prospector-v0", {}, 1, [6])
     path = replays.save(replay, tmp_path)
     with pytest.raises(ConfigError, match="Prospector-v0"):
-        sources.of_replay(path)
+        sources.make_replay_source(path)

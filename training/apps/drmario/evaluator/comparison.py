@@ -81,7 +81,7 @@ def difference(ours: Outcomes, theirs: Outcomes) -> dict[str, list[float]]:
     return found
 
 
-def invited(name: str, runs: Path) -> tuple[Player, Mapping[str, Any]]:
+def make_player(name: str, runs: Path) -> tuple[Player, Mapping[str, Any]]:
     """Return a player and the options of the environment it needs.
 
     Parameters
@@ -141,7 +141,7 @@ def compare(
 
     Of look-aheads also the decisions of a CPU second at the highest level.
     """
-    players = {name: invited(name, runs) for name in who}
+    players = {name: make_player(name, runs) for name in who}
     found: dict[str, Any] = {}
     for level in levels:
         played = {name: play(player, level, speed, count, seed) for name, player in players.items()}

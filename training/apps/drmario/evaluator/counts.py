@@ -46,7 +46,7 @@ _ROWS, _COLUMNS, _MATCH, _FREE, _VIRUS = t.ROWS, t.COLUMNS, t.MATCH, t.FREE, int
 _LEFT, _RIGHT, _NECK = t.NECK_LEFT, t.NECK_RIGHT, t.NECK_HEIGHT
 
 
-def counted(seen: np.ndarray) -> np.ndarray:
+def count_features(seen: np.ndarray) -> np.ndarray:
     """Return the numbers of situations, float32 (n, len(NUMBERS)).
 
     Parameters
@@ -61,7 +61,7 @@ def counted(seen: np.ndarray) -> np.ndarray:
     return found
 
 
-def mirrored(numbers: np.ndarray) -> np.ndarray:
+def mirror_features(numbers: np.ndarray) -> np.ndarray:
     """Return the numbers of bottles with left and right swapped."""
     found = numbers.copy()
     last = FIRST_HEIGHT + _COLUMNS

@@ -26,7 +26,7 @@ import torch
 from pydantic import model_validator
 from torch import Tensor
 
-from training.apps.drmario.evaluator.counts import counted, mirrored
+from training.apps.drmario.evaluator.counts import count_features, mirror_features
 from training.apps.drmario.evaluator.model import Evaluator
 from training.apps.drmario.evaluator.net import UNIT, EvaluatorNet
 from training.apps.drmario.evaluator.samples import CENSORED, CLEARED, Samples
@@ -199,7 +199,7 @@ class _Judge:
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            found: np.ndarray = self._net(torch.from_numpy(counted(seen))).numpy()
+            found: np.ndarray = self._net(torch.from_numpy(count_features(seen))).numpy()
         return found
 
 
@@ -210,7 +210,7 @@ def _varied(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tenso
     """
     seen = seen.copy()
     seen["pill"][rng.random(len(seen)) < unknown] = UNKNOWN
-    numbers = counted(seen)
+    numbers = count_features(seen)
     half = len(numbers) // 2
-    numbers[:half] = mirrored(numbers[:half])
+    numbers[:half] = mirror_features(numbers[:half])
     return torch.from_numpy(numbers)

@@ -15,7 +15,7 @@ from fastenv import BatchEngine
 from training.apps.drmario.evaluator.model import Evaluator
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import situations
-from training.apps.drmario.evaluator.successors import Successors, Tried
+from training.apps.drmario.evaluator.successors import Successors, TriedPlacements
 from training.run.options import require
 
 BEAM = 4  # placements behind which a second one is looked for
@@ -96,7 +96,7 @@ class LookAhead:
             self._look_further(found, due, tried)
         return found
 
-    def _behind(self, tried: Tried, *, pill: bool = True) -> np.ndarray:
+    def _behind(self, tried: TriedPlacements, *, pill: bool = True) -> np.ndarray:
         """Return what placements cost, judged by what is right behind them, float32 (k,)."""
         left = np.full(len(tried.rows), self._evaluator.head.t_max, np.float32)
         left[tried.cleared] = 0.0
@@ -106,7 +106,7 @@ class LookAhead:
         costs: np.ndarray = tried.frames + left[tried.bottles]
         return costs
 
-    def _look_further(self, costs: np.ndarray, due: np.ndarray, tried: Tried) -> None:
+    def _look_further(self, costs: np.ndarray, due: np.ndarray, tried: TriedPlacements) -> None:
         """Replace the costs of the best placements by those of the best ones behind them."""
         assert self._successors is not None
         of_first = costs[due[tried.parents], tried.actions]

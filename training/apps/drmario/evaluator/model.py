@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
 from fastenv.errors import ConfigError, FileError, show, show_reason
 from fastenv.files import open_regular, parse_json
-from training.apps.drmario.evaluator.counts import counted
+from training.apps.drmario.evaluator.counts import count_features
 from training.apps.drmario.evaluator.net import UNIT, EvaluatorNet
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import OBSERVATION
@@ -94,7 +94,7 @@ class Evaluator:
         seen : ndarray of SITUATION, shape (n,)
         """
         with torch.inference_mode():
-            said = self.net(torch.from_numpy(counted(seen))).sort(1).values
+            said = self.net(torch.from_numpy(count_features(seen))).sort(1).values
         found: np.ndarray = said.mul(UNIT).clamp(0.0, self.head.t_max).numpy()
         return found
 
@@ -174,7 +174,7 @@ def load(path: Path) -> Evaluator:
     return Evaluator(head, net, str(path))
 
 
-def new(head: Head, seed: int) -> Evaluator:
+def new_evaluator(head: Head, seed: int) -> Evaluator:
     """Return an evaluator that knows nothing yet."""
     torch.manual_seed(seed)
     return Evaluator(head, head.net())

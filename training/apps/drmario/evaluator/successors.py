@@ -16,7 +16,7 @@ LANES = 1024  # placements that are tried at once
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedPlacements:
     """Placements and what is behind them; all arrays have shape (k,).
 
     Parameters
@@ -81,7 +81,7 @@ class Successors:
             found[part] = self._engine.mask[lanes] != 0
         return found
 
-    def of(self, rows: np.ndarray, masks: np.ndarray) -> Tried:
+    def of(self, rows: np.ndarray, masks: np.ndarray) -> TriedPlacements:
         """Return all placements that masks allow, and what is behind them.
 
         Parameters
@@ -104,7 +104,7 @@ class Successors:
         equal = pills["color_first"] == pills["color_second"]
         keys = parents * NUM_PLACEMENTS + np.where(equal[parents], TWINS[actions], actions)
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        return Tried(parents, actions, found, frames, first[which])
+        return TriedPlacements(parents, actions, found, frames, first[which])
 
     def _parts(self, count: int) -> Iterator[tuple[slice, np.ndarray]]:
         """Return parts of ``count`` that fit the lanes, and the lanes of each."""

@@ -119,7 +119,7 @@ def train(
     save : callable
         Gets the evaluator after each round.
     """
-    evaluator = model.new(config.head(), config.seed)
+    evaluator = model.new_evaluator(config.head(), config.seed)
     found: list[Samples] = []
     last = config.rounds + config.own_rounds
     for number in range(last + 1):

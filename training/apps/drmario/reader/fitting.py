@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from training.apps.drmario.reader import camera, positions, seen
-from training.apps.drmario.reader.network import UNITS, Reader, as_input, half_as_large, moved
-from training.apps.drmario.reader.seen import EMPTY
+from training.apps.drmario.reader import camera, cell_classes, positions
+from training.apps.drmario.reader.cell_classes import EMPTY
+from training.apps.drmario.reader.network import UNITS, Reader, as_input, halve_images, move_places
 from training.run.options import require
 from training.run.seeds import TRAINING_BIT
 
@@ -65,7 +65,7 @@ def train(
         Is told frames, seconds of the processor and losses from time to time.
     """
     rng = np.random.default_rng(plan.seed)
-    rows = positions.mixture(plan.frames, TRAINING_BIT + SEEDS * plan.seed, agent)
+    rows = positions.mix_positions(plan.frames, TRAINING_BIT + SEEDS * plan.seed, agent)
     reader = Reader(plan.seed)
     optimizer = torch.optim.Adam(reader.parameters(), plan.learning_rate)
     batches = positions.split(rows, plan.batch)
@@ -95,7 +95,7 @@ def _losses(
     reader: Reader, rows: np.ndarray, cells: int, rng: np.random.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return how far pictures are from where they are found, cross-entropy, and share of errors."""
-    pictures, classes = seen.shown(rows)
+    pictures, classes = cell_classes.draw_pictures(rows)
     cameras = camera.draw(len(rows), rng)
     frames = as_input(camera.shoot(pictures, cameras, rng))
     location, matrix, shift = _location(reader, frames, cameras)
@@ -114,13 +114,13 @@ def _location(
     reader: Reader, frames: np.ndarray, cameras: camera.Cameras
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return how far corners are from where they are found, in units, and the last place."""
-    halved = half_as_large(frames)
+    halved = halve_images(frames)
     matrix = torch.eye(2).repeat(len(frames), 1, 1)
     shift = torch.zeros(len(frames), 2)
     wanted = _corners(reader, cameras.matrix, cameras.shift)
     loss = torch.zeros(())
     for _ in range(2):
-        matrix, shift = moved(matrix, shift, reader.off(halved, matrix, shift))
+        matrix, shift = move_places(matrix, shift, reader.off(halved, matrix, shift))
         found = _corners(reader, matrix, shift)
         loss = loss + F.smooth_l1_loss(found / UNITS, wanted / UNITS, beta=0.1)
         matrix, shift = matrix.detach(), shift.detach()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from fastenv.drmario import tables as t
-from training.apps.drmario.reader import camera, positions, seen
+from training.apps.drmario.reader import camera, cell_classes, positions
+from training.apps.drmario.reader.cell_classes import BOARD
 from training.apps.drmario.reader.network import Reader
-from training.apps.drmario.reader.seen import BOARD
 from training.evaluation.bootstrap import Resamples
 from training.evaluation.shares import share
 from training.run.options import require
@@ -49,15 +49,17 @@ def measure(
     """
     require(count >= 2, "--frames", count, "at least 2")
     first = MATCH_SEEDS + 1000 * seed
-    rows = positions.mixture(count, first, agent, play_only=True)
+    rows = positions.mix_positions(count, first, agent, play_only=True)
     rng = np.random.default_rng(first)
     cameras = camera.draw(len(rows), rng, ranges)
     found, wanted = [], []
     for k in range(0, len(rows), BATCH):
-        pictures, classes = seen.shown(rows[k : k + BATCH])
+        pictures, classes = cell_classes.draw_pictures(rows[k : k + BATCH])
         found.append(reader.read_classes(camera.shoot(pictures, cameras[k : k + BATCH], rng)))
         wanted.append(classes)
-    return scores(np.concatenate(found), np.concatenate(wanted), seen.falls(rows))
+    return scores(
+        np.concatenate(found), np.concatenate(wanted), cell_classes.has_falling_pill(rows)
+    )
 
 
 def scores(found: np.ndarray, wanted: np.ndarray, falls: np.ndarray) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def scores(found: np.ndarray, wanted: np.ndarray, falls: np.ndarray) -> dict[str
     falls : ndarray of bool, shape (n,)
         Where a pill falls and does not rest.
     """
-    read, true = seen.reading(found), seen.reading(wanted)
+    read, true = cell_classes.read_cells(found), cell_classes.read_cells(wanted)
     boards = (read.board == true.board).all(1)
     previews = (found[:, BOARD:] == wanted[:, BOARD:]).all(1)
     pills = (read.pill == true.pill).all(1)

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 
 from fastenv.errors import FastEnvError, FileError, show_reason
 from fastenv.files import open_regular
-from training.apps.drmario.reader import camera, kernels, seen
-from training.apps.drmario.reader.seen import CELLS, CLASSES, MIDDLES, Reading
+from training.apps.drmario.reader import camera, cell_classes, kernels
+from training.apps.drmario.reader.cell_classes import CELLS, CLASSES, MIDDLES, Reading
 from training.run import files
 from training.run.options import require
 
@@ -104,11 +104,11 @@ class Reader(nn.Module):
 
     def place(self, frames: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return where the pictures lie in frames, as :meth:`classes` takes them."""
-        halved = half_as_large(frames)
+        halved = halve_images(frames)
         matrix = torch.eye(2).repeat(len(frames), 1, 1)
         shift = torch.zeros(len(frames), 2)
         for _ in range(ROUNDS):
-            matrix, shift = moved(matrix, shift, self.off(halved, matrix, shift))
+            matrix, shift = move_places(matrix, shift, self.off(halved, matrix, shift))
         return matrix, shift
 
     def classes(
@@ -133,7 +133,7 @@ class Reader(nn.Module):
     @torch.inference_mode()
     def read_classes(self, frames: np.ndarray) -> np.ndarray:
         """Return the class of every cell, uint8, shape (n, 138); see :meth:`read`."""
-        given = fitted(frames)
+        given = fit_to_input(frames)
         found = []
         for k in range(0, len(given), CHUNK):
             x = as_input(given[k : k + CHUNK])
@@ -153,17 +153,17 @@ class Reader(nn.Module):
         ConfigError
             Frames of another size.
         """
-        return seen.reading(self.read_classes(frames))
+        return cell_classes.read_cells(self.read_classes(frames))
 
 
-def moved(matrix: Tensor, shift: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
+def move_places(matrix: Tensor, shift: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
     """Return where pictures lie, if that is how far they are off."""
     turn = off[:, :4].unflatten(1, (2, 2)) / UNITS + torch.eye(2)
     along = (matrix @ off[:, 4:, None]).squeeze(2) * UNITS / 4
     return matrix @ turn, shift + along
 
 
-def fitted(frames: np.ndarray) -> np.ndarray:
+def fit_to_input(frames: np.ndarray) -> np.ndarray:
     """Return frames as the network takes them, uint8, shape (n, 400, 300, 3).
 
     Raises
@@ -198,7 +198,7 @@ def as_input(frames: np.ndarray) -> np.ndarray:
     return found
 
 
-def half_as_large(frames: np.ndarray) -> np.ndarray:
+def halve_images(frames: np.ndarray) -> np.ndarray:
     """Return frames at half their size."""
     n, rows, columns, _ = frames.shape
     found = np.empty((n, rows // 2, columns // 2, 3), np.float32)

@@ -15,9 +15,9 @@ import torch
 from fastenv import BatchEngine
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Tile
-from training.apps.drmario.reader import camera, seen
+from training.apps.drmario.reader import camera, cell_classes
+from training.apps.drmario.reader.cell_classes import BOARD, CLASSES
 from training.apps.drmario.reader.network import Reader
-from training.apps.drmario.reader.seen import BOARD, CLASSES
 from training.evaluation.episodes import Player
 from training.evaluation.policies import Policy
 from training.run.envs import make_engine
@@ -29,7 +29,7 @@ GONE = (Tile.CLEARING, Tile.EMPTIED)  # none is left where a decision is due
 SPAWN = [t.COLUMNS + column for column in t.SPAWN_CELLS]  # cells where pills appear
 
 
-class Seen:
+class CameraPlayer:
     """A player who sees what a camera shows; every episode is filmed by another one.
 
     Parameters
@@ -78,18 +78,18 @@ class Seen:
         rows = engine.get_states()
         if self._begun is None:
             self._begin(rows)
-        going = np.flatnonzero(rows["done"] == 0)
-        states = self._state(CLASSES[self._read(rows, going)], rows[going], going)
-        self.engine.set_states(states, going)
+        running = np.flatnonzero(rows["done"] == 0)
+        states = self._state(CLASSES[self._read(rows, running)], rows[running], running)
+        self.engine.set_states(states, running)
         return self._policy.act(self.engine)
 
     def _read(self, rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
         """Return the classes of the cells of games in some lanes, as their cameras show them."""
-        found = np.zeros((len(lanes), seen.CELLS), np.uint8)
+        found = np.zeros((len(lanes), cell_classes.CELLS), np.uint8)
         for k in range(0, len(lanes), BATCH):
             part = lanes[k : k + BATCH]
             cameras = self._cameras[torch.from_numpy(part)]
-            frames = camera.shoot(seen.shown(rows[part])[0], cameras, self._rng)
+            frames = camera.shoot(cell_classes.draw_pictures(rows[part])[0], cameras, self._rng)
             found[k : k + BATCH] = self._reader.read_classes(frames)
         return found
 
@@ -112,13 +112,13 @@ class Seen:
         ----------
         tiles : ndarray of uint8, shape (k, 138)
         rows : ndarray, shape (k,)
-            Of the games, for what is told.
+            Of the games, for what is given.
         lanes : ndarray of int, shape (k,)
         """
         found = self._begun[lanes]
-        told, of = rows["players"][:, 0], found["players"][:, 0]
-        # told: the clock and the number of pills
-        elapsed, pills = rows["ep_frames"], told["locks"]
+        given, of = rows["players"][:, 0], found["players"][:, 0]
+        # given: the clock and the number of pills
+        elapsed, pills = rows["ep_frames"], given["locks"]
         found["frame"] += elapsed.astype(np.uint32)
         found["ep_frames"], found["ep_length"] = elapsed, rows["ep_length"]
         of["locks"] = pills
@@ -139,9 +139,9 @@ class Seen:
 def through_pixels(
     player: Player, reader: Reader, options: Any, ranges: camera.Ranges | None = None
 ) -> Player:
-    """Return a player who sees frames instead of rows; see :class:`Seen`."""
+    """Return a player who sees frames instead of rows; see :class:`CameraPlayer`."""
 
-    def seated(seed: int, lanes: int) -> Seen:
-        return Seen(player(seed, lanes), reader, options, lanes, seed, ranges)
+    def seated(seed: int, lanes: int) -> CameraPlayer:
+        return CameraPlayer(player(seed, lanes), reader, options, lanes, seed, ranges)
 
     return seated

@@ -10,7 +10,7 @@ import numpy as np
 import fastenv
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Button, Next
-from training.apps.drmario.reader.seen import CLASSES
+from training.apps.drmario.reader.cell_classes import CLASSES
 from training.evaluation.policies import Bot, Net, Policy
 from training.run.envs import make_engine
 from training.run.options import require
@@ -75,7 +75,7 @@ def _played(policy: Policy, wanted: int, seed: int) -> np.ndarray:
     return np.concatenate(found)[:wanted]
 
 
-def flights(rows: np.ndarray, seed: int) -> np.ndarray:
+def play_random_buttons(rows: np.ndarray, seed: int) -> np.ndarray:
     """Return where games are after some frames of buttons at random.
 
     Parameters
@@ -100,21 +100,21 @@ def flights(rows: np.ndarray, seed: int) -> np.ndarray:
     left = rng.integers(1, MOST_FRAMES, len(rows))
     buttons = np.zeros(len(rows), np.int32)
     changes = np.zeros(len(rows), np.int64)
-    going = np.ones(len(rows), np.bool_)
-    while going.any():
+    running = np.ones(len(rows), np.bool_)
+    while running.any():
         new = changes == 0
         buttons[new] = rng.choice(BUTTONS, int(new.sum()))
         changes[new] = rng.integers(1, HELD, int(new.sum()))
-        engine.step_many(buttons, select=going, autoreset=False)
+        engine.step_many(buttons, select=running, autoreset=False)
         changes -= 1
         left -= 1
-        going &= (left > 0) & ~engine.ended
+        running &= (left > 0) & ~engine.ended
     found = engine.get_states()
     kept: np.ndarray = found[found["done"] == 0]
     return kept
 
 
-def scrambled(rows: np.ndarray, seed: int) -> np.ndarray:
+def make_random_boards(rows: np.ndarray, seed: int) -> np.ndarray:
     """Return rows with random tiles in the bottle and random pills somewhere, to learn from.
 
     Every tile is as likely, in places and beside neighbours that no game knows.
@@ -141,7 +141,7 @@ def scrambled(rows: np.ndarray, seed: int) -> np.ndarray:
     return found
 
 
-def mixture(
+def mix_positions(
     count: int, seed: int, agent: Path | None = None, play_only: bool = False
 ) -> np.ndarray:
     """Return rows of all kinds, in random order.
@@ -159,9 +159,9 @@ def mixture(
     thirds = count // 2 if play_only else count // 3
     due = decisions(2 * thirds, seed, agent)
     due = due[np.random.default_rng(seed + 1).permutation(len(due))]
-    parts: list[np.ndarray] = [due[:thirds], flights(due[thirds:], seed + 2)]
+    parts: list[np.ndarray] = [due[:thirds], play_random_buttons(due[thirds:], seed + 2)]
     if not play_only:
-        parts.append(scrambled(due[:thirds], seed + 3))
+        parts.append(make_random_boards(due[:thirds], seed + 3))
     rows = np.concatenate(parts)
     found: np.ndarray = rows[np.random.default_rng(seed + 4).permutation(len(rows))]
     return found

@@ -57,15 +57,17 @@ def view(args: argparse.Namespace) -> None:
     require(possible, "--speed", args.speed, f"from {SLOWEST} to {FASTEST:g}")
     options = dict(args.set)
     if args.bot is not None:
-        source = sources.of_bot(args.env, options, args.bot)
+        source = sources.make_bot_source(args.env, options, args.bot)
     elif args.policy is not None:
         named = Path(args.runs) / args.policy
         path = named if not Path(args.policy).exists() and named.exists() else Path(args.policy)
-        source = sources.of_policy(path, options)
+        source = sources.make_policy_source(path, options)
     else:
         require(not options, "--set", options, "left out: what was recorded is as it is")
         source = (
-            sources.of_demo(args.demo) if args.replay is None else sources.of_replay(args.replay)
+            sources.make_demo_source(args.demo)
+            if args.replay is None
+            else sources.make_replay_source(args.replay)
         )
     require(1 <= args.envs <= source.most, "--envs", args.envs, f"from 1 to {source.most}")
     training = None if source.run is None else Training.of(read_run(source.run))

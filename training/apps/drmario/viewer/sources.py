@@ -15,7 +15,7 @@ from fastenv import BatchEngine
 from fastenv.drmario.layout import REWARD_TERMS
 from fastenv.drmario.tables import Mode
 from fastenv.registry import short_id
-from training.callbacks.shaping import Potential, potential_of
+from training.callbacks.shaping import Potential, make_potential
 from training.evaluation import replays, trained
 from training.evaluation.episodes import Player
 from training.evaluation.policies import Bot
@@ -75,7 +75,7 @@ class Source:
         return BatchEngine(game, num_envs, info_columns=REWARD_TERMS, opponent=opponent)
 
 
-class Recorded:
+class ReplayPlayer:
     """Plays the actions of a recording in the only lane, then waits.
 
     Parameters
@@ -93,7 +93,7 @@ class Recorded:
         return np.array([self._actions[self._next - 1] if left else 0], np.int32)
 
 
-class Idle:
+class IdlePlayer:
     """Presses nothing."""
 
     def act(self, engine: BatchEngine) -> np.ndarray:
@@ -101,7 +101,7 @@ class Idle:
         return np.zeros(engine.num_envs, np.int32)
 
 
-def of_bot(env: str, options: Mapping[str, Any], name: str) -> Source:
+def make_bot_source(env: str, options: Mapping[str, Any], name: str) -> Source:
     """Return environments that a scripted player plays.
 
     Raises
@@ -110,14 +110,14 @@ def of_bot(env: str, options: Mapping[str, Any], name: str) -> Source:
         If there is no such environment of Dr. Mario, option, bot or evaluator.
     """
     _check_env(env)
-    game, player = fastenv.make_game(env, **options), games.of(env).player(name)
+    game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
     if player is None:
         game.bot(name)
         player = lambda seed, lanes: Bot(name, lanes, seed)  # noqa: E731
     return Source(env, options, name, player)
 
 
-def of_policy(path: Path, changes: Mapping[str, Any]) -> Source:
+def make_policy_source(path: Path, changes: Mapping[str, Any]) -> Source:
     """Return environments that a trained agent plays.
 
     Parameters
@@ -140,11 +140,11 @@ def of_policy(path: Path, changes: Mapping[str, Any]) -> Source:
     allowed = f"left as in the training, as {', '.join(SEEN)} are"
     require(not {*changes} & {*SEEN}, "--set", dict(changes), allowed)
     player, config = agent.players()[AGENT], agent.config
-    shaped = None if config.shaping is None else partial(potential_of, config)
+    shaped = None if config.shaping is None else partial(make_potential, config)
     return Source(config.env, options, run.name, player, run=run.path, potential=shaped)
 
 
-def of_replay(path: Path) -> Source:
+def make_replay_source(path: Path) -> Source:
     """Return the game of a file of :mod:`training.commands.replay`.
 
     Raises
@@ -162,14 +162,14 @@ def of_replay(path: Path) -> Source:
         short_id(head["env"]),
         head["options"],
         path.name,
-        lambda seed, lanes: Recorded(replay.actions),
+        lambda seed, lanes: ReplayPlayer(replay.actions),
         most=1,
         seed=head["seed"],
         is_over=lambda engine: int(engine.get_states()["ep_length"][0]) >= played,
     )
 
 
-def of_demo(path: Path) -> Source:
+def make_demo_source(path: Path) -> Source:
     """Return the demo whose tables a file holds.
 
     Raises
@@ -184,7 +184,7 @@ def of_demo(path: Path) -> Source:
         return bool(engine.get_states()["players"]["mode"][0, 0] != Mode.DEMO)
 
     name = f"demo of {path.name}"
-    play: Player = lambda seed, lanes: Idle()  # noqa: E731
+    play: Player = lambda seed, lanes: IdlePlayer()  # noqa: E731
     return Source("DrMarioFrame-v0", options, name, play, most=1, seed=0, is_over=is_over)
 
 

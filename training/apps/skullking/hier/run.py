@@ -20,9 +20,9 @@ from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import manager_observer
 from training.callbacks import certificates
 from training.callbacks.gate import Certificate, Gate, policy_hash
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.evaluation.policies import Net
-from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, logits_of
+from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, make_logits
 from training.ppo import run as native
 from training.run import checkpoint, envs, sizes
 from training.run.backend import ChosenBackend
@@ -38,14 +38,14 @@ from training.run.session import Outcome, Snapshot
 GATE_LANES = 256
 
 
-def lanes(config: HierRun) -> Lanes:
+def make_lanes(config: HierRun) -> Lanes:
     """Return a lane to check a run with: what it trains on are lanes of other options."""
-    return envs.trial_lanes(config)
+    return envs.make_trial_lane(config)
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: HierLearner(run.config, run.certificates), identity)
+    """Train a run; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: HierLearner(run.config, run.certificates), identity)
 
 
 class HierLearner:
@@ -131,7 +131,7 @@ class HierLearner:
             if not left or not gate.due(trainer.trainers["worker"].iteration):
                 return
             certificate = self._test(gate)
-            certificates.keep(certificate, self._certificates, loop.log, loop.steps)
+            certificates.write_certificate(certificate, self._certificates, loop.log, loop.steps)
             if not certificate.passed:
                 if left == 1:
                     loop.log.warn(
@@ -150,7 +150,7 @@ class HierLearner:
         return gate.certify(
             worker.iteration,
             engine,
-            Net(logits_of(worker.net)),
+            Net(make_logits(worker.net)),
             lambda observer: observer["ended_won"] == observer["ended_bid"],
             stage="worker",
             fingerprint=lambda: policy_hash(worker.net.state_dict()),
@@ -183,7 +183,7 @@ class HierLearner:
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of both, in host memory."""
         nets = {name: trainer.net for name, trainer in self.trainer.trainers.items()}
-        return {name: checkpoint.to_host(net.state_dict()) for name, net in nets.items()}
+        return {name: checkpoint.copy_to_host(net.state_dict()) for name, net in nets.items()}
 
     def reset_lanes(self) -> None:
         """Begin a new episode in every lane of both, at a boundary."""
@@ -264,7 +264,7 @@ def load_pair(config: HierRun, cards: Logits, parameters: Mapping[str, Any]) -> 
     decoded = None
     if run.native.hindsight == "tricks":
         decoded = decoding(net, rules_of(observer.game).scoring)
-    return Pair(config, logits_of(net), cards, decoded)
+    return Pair(config, make_logits(net), cards, decoded)
 
 
 def load_nets(

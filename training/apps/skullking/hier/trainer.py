@@ -98,14 +98,14 @@ class HierTrainer:
             weights = [1 / cards for cards in rules.hand_sizes()]
             # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
             run = run.replace(env_options={**run.env_options, "round_weights": weights})
-        return envs.lanes_of(run)
+        return envs.make_lanes(run)
 
     def _manager_engine(self) -> BatchEngine:
         """Return what the Manager's rounds are played in."""
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
         env = FLAT if whole else run.env
-        (engine,) = envs.lanes_of(run.replace(env=env, env_options=values)).engines
+        (engine,) = envs.make_lanes(run.replace(env=env, env_options=values)).engines
         assert isinstance(engine, BatchEngine)
         return engine
 

@@ -100,7 +100,7 @@ class Hindsight:
         self._generator.set_state(saved["generator"])
 
 
-def of_run(config: ActorCriticRun, engine: Engine) -> Hindsight:
+def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:
     """Return the auxiliary loss of a run that asks for one.
 
     Raises

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from training.apps.skullking.hindsight.samples import ManagerSamples, WorkerSamples
 from training.nets.actor_critic import ActorCritic
-from training.nets.distribution import log_prob_of, masked_log_probs
+from training.nets.distribution import log_prob, masked_log_probs
 
 
 def value_loss(net: ActorCritic, samples: WorkerSamples) -> Tensor:
@@ -38,7 +38,7 @@ def _log_prob_and_advantage(net: ActorCritic, samples: WorkerSamples) -> tuple[T
     """Return log-probabilities, and returns less values, through which no gradient flows."""
     logits, value = net(samples.obs)
     log_probs = masked_log_probs(logits, samples.mask)
-    return log_prob_of(log_probs, samples.action), samples.ret - value.detach().float()
+    return log_prob(log_probs, samples.action), samples.ret - value.detach().float()
 
 
 def tricks_loss(net: ActorCritic, samples: ManagerSamples) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 
 from training.apps.skullking.hier.trainer import HierTrainer
 from training.run.config import RunConfig
-from training.run.reading import merge
+from training.run.config_files import merge
 from training.train import main
 
 TINY = {

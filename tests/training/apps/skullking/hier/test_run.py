@@ -11,12 +11,12 @@ from tests.bits import equal
 from training.apps.skullking.hier.options import check, policy_run
 from training.apps.skullking.pair import BIDS, CARDS
 from training.apps.skullking.players import tier_of
-from training.callbacks.of_run import check_environment
+from training.callbacks.run_callbacks import check_config
 from training.evaluation.trained import load
 from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.reading import load_file
 
 
 def settings(*assignments):
@@ -182,7 +182,7 @@ def test_curriculum_of_phases_reaches_both_policies(train_hier, tmp_path):
 
 def test_shipped_config_can_be_trained():
     path = Path(__file__).parents[5] / "training/configs/hierarchical.yaml"
-    check_environment(RunConfig.from_mapping(load_file(path)))
+    check_config(RunConfig.from_mapping(load_file(path)))
 
 
 def test_spec_defaults_of_both_policies(hier_config):

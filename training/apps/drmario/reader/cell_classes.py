@@ -2,7 +2,7 @@
 
 Seventeen rows of eight cells, of which the first is above the bottle, where the upper half of a
 standing pill may be, then the two halves of the preview. A falling half looks as one that lies, so
-which pill falls is told from where it is (:func:`falling`).
+which pill falls is told from where it is (:func:`read_falling_pill`).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def classes_of(view: BottleView) -> np.ndarray:
     return found
 
 
-def shown(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def draw_pictures(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Draw games of one player.
 
     Parameters
@@ -98,10 +98,10 @@ def shown(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pictures, np.stack([classes_of(view) for view in views])
 
 
-def reading(classes: np.ndarray) -> Reading:
+def read_cells(classes: np.ndarray) -> Reading:
     """Return what classes of cells, shape (n, 138), say of games."""
     tiles = CLASSES[classes]
-    pills = np.array([falling(each) for each in tiles], np.int8)
+    pills = np.array([read_falling_pill(each) for each in tiles], np.int8)
     board = tiles[:, t.COLUMNS : BOARD].copy()
     for each, (row, col, stands, *_) in zip(board, pills.tolist(), strict=True):
         if col >= 0:
@@ -112,7 +112,7 @@ def reading(classes: np.ndarray) -> Reading:
     return Reading(board, pills, tiles[:, BOARD:] & 0x0F)
 
 
-def falling(tiles: np.ndarray) -> tuple[int, ...]:
+def read_falling_pill(tiles: np.ndarray) -> tuple[int, ...]:
     """Return the pill that falls, as in :class:`Reading`.
 
     It is the one where pills appear, else the topmost whole one with nothing under it: one that
@@ -144,7 +144,7 @@ def falling(tiles: np.ndarray) -> tuple[int, ...]:
     return row - 1, col, upright, int(first & 0x0F), int(second & 0x0F)
 
 
-def falls(rows: Any) -> np.ndarray:
+def has_falling_pill(rows: Any) -> np.ndarray:
     """Tell where a pill falls and does not rest yet, or where one appears, bool, shape (n,)."""
     return np.array([_falls(game_views(row)[0]) for row in rows], np.bool_)
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from training.run import late_actions
+from training.run import delayed_actions
 from training.run.engine import Engine
 from training.run.loop import Loop
-from training.run.sections import HeldAction
+from training.run.sections import DelayedAction
 
 
-class Follower:
+class StepHook:
     """Reports every step to the loop of a run, and masks delayed actions.
 
     Parameters
     ----------
-    rules : sequence of HeldAction
+    rules : sequence of DelayedAction
         The ``mask_schedule`` of the run.
 
     Attributes
@@ -27,7 +27,7 @@ class Follower:
         None until the training begins.
     """
 
-    def __init__(self, rules: Sequence[HeldAction]) -> None:
+    def __init__(self, rules: Sequence[DelayedAction]) -> None:
         self._rules = rules
         self.loop: Loop | None = None
 
@@ -47,4 +47,4 @@ class Follower:
             self.loop.step(engine, actions, obs, mask)
         if self._rules:
             steps = 0 if self.loop is None else self.loop.steps
-            mask[:] = late_actions.masks(engine, self._rules, steps, mask)
+            mask[:] = delayed_actions.mask_delayed(engine, self._rules, steps, mask)

@@ -14,7 +14,7 @@ from fastenv.skullking.view import card_name
 YOU = "You"
 
 
-def told(
+def describe_decision(
     engine: Any, before: np.void, action: int, after: np.void, names: Sequence[str]
 ) -> list[str]:
     """Return lines; see :meth:`training.run.games.GameTraining.told`.
@@ -23,7 +23,7 @@ def told(
     """
     phase, seat = int(before["phase"]), int(before["actor"])
     if phase == Phase.BID:
-        return _bids(after, names) if int(after["phase"]) != Phase.BID else []
+        return _describe_bids(after, names) if int(after["phase"]) != Phase.BID else []
     if phase not in (Phase.PLAY, Phase.TIGRESS):
         return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
     card = TIGRESS if phase == Phase.TIGRESS else int(before["hand"][seat][action])
@@ -32,8 +32,8 @@ def told(
     mode = action
     if phase == Phase.PLAY:
         mode = tigress_mode(int(before["bid"][seat]), int(before["won"][seat]))
-    lines = [f"{_does(names[seat], 'play')} {card_name(card, mode)}."]
-    plays = [*_plays(before), Play(seat, card, mode)]
+    lines = [f"{_conjugate(names[seat], 'play')} {card_name(card, mode)}."]
+    plays = [*_read_plays(before), Play(seat, card, mode)]
     over = after["round_idx"] != before["round_idx"] or bool(after["done"])
     whole = len(plays) == int(engine.game.rules["num_hands"][0])
     if whole and (over or after["tricks"] != before["tricks"]):
@@ -42,23 +42,23 @@ def told(
         lines.append(
             "Nobody wins the trick."
             if won is None
-            else f"{_does(names_of[won.seat], 'win')} the trick with {card_name(*won[1:])}."
+            else f"{_conjugate(names_of[won.seat], 'win')} the trick with {card_name(*won[1:])}."
         )
-    return lines + (_scores(before, after, names) if over else [])
+    return lines + (_describe_scores(before, after, names) if over else [])
 
 
-def _plays(row: np.void) -> list[Play]:
+def _read_plays(row: np.void) -> list[Play]:
     columns = (row["table_seat"], row["table_card"], row["table_mode"])
     table = zip(*(column.tolist() for column in columns), strict=True)
     return [Play(*play) for play in table][: int(row["table_len"])]
 
 
-def _bids(after: np.void, names: Sequence[str]) -> list[str]:
+def _describe_bids(after: np.void, names: Sequence[str]) -> list[str]:
     bids = ", ".join(f"{name} {after['bid'][seat]}" for seat, name in enumerate(names))
     return [f"Bids: {bids}."]
 
 
-def _scores(before: np.void, after: np.void, names: Sequence[str]) -> list[str]:
+def _describe_scores(before: np.void, after: np.void, names: Sequence[str]) -> list[str]:
     changes = (after["total"] - before["total"]).tolist()
     scores = ", ".join(
         f"{name} {changes[seat]:+d} ({after['total'][seat]})" for seat, name in enumerate(names)
@@ -66,5 +66,5 @@ def _scores(before: np.void, after: np.void, names: Sequence[str]) -> list[str]:
     return [f"Round {before['round_idx'] + 1} is over: {scores}."]
 
 
-def _does(name: str, verb: str) -> str:
+def _conjugate(name: str, verb: str) -> str:
     return f"{name} {verb}" if name == YOU else f"{name} {verb}s"

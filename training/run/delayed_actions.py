@@ -14,12 +14,12 @@ import numpy as np
 from fastenv.errors import ConfigError
 from training.run import games
 from training.run.engine import Engine
-from training.run.sections import HeldAction
+from training.run.sections import DelayedAction
 
 
-def masks(
+def mask_delayed(
     engine: Engine,
-    rules: Sequence[HeldAction],
+    rules: Sequence[DelayedAction],
     steps: int,
     mask: np.ndarray | None = None,
 ) -> np.ndarray:
@@ -29,7 +29,7 @@ def masks(
     ----------
     engine : Engine
         Its own masks stay as they are.
-    rules : sequence of HeldAction
+    rules : sequence of DelayedAction
         Applied in turn; an action that is the only one left is not delayed.
     steps : int
         Decisions of training so far.
@@ -42,7 +42,7 @@ def masks(
         A new array.
     """
     legal: np.ndarray = (engine.mask if mask is None else mask) != 0
-    elapsed = games.of_engine(engine).elapsed(engine)
+    elapsed = games.get_engine_game(engine).elapsed(engine)
     for rule in rules:
         early = elapsed < rule.ticks_at(steps)
         early &= legal.sum(1) > legal[:, rule.action]
@@ -50,7 +50,7 @@ def masks(
     return legal
 
 
-def check(engine: Engine, rules: Sequence[HeldAction]) -> None:
+def check(engine: Engine, rules: Sequence[DelayedAction]) -> None:
     """Refuse rules that the game cannot follow.
 
     Raises
@@ -65,4 +65,4 @@ def check(engine: Engine, rules: Sequence[HeldAction]) -> None:
                 f"be from 0 to {engine.num_actions - 1}."
             )
     if rules:
-        games.of_engine(engine).elapsed(engine)
+        games.get_engine_game(engine).elapsed(engine)

@@ -21,7 +21,7 @@ MAX_INTEGER = 2**63 - 1
 _KINDS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
 
 
-def parse(text: str, where: str) -> Any:
+def parse_yaml(text: str, where: str) -> Any:
     """Return the plain value that a YAML text is; JSON is YAML.
 
     Parameters

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from training.run import trainers
-from training.run.options import Options, in_words, require
+from training.run.options import Options, format_values, require
 
 
-def without_others(model: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
+def drop_other_trainers(model: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a run without those of other trainers.
 
     Parameters
@@ -31,50 +31,50 @@ def without_others(model: type[Options], values: Mapping[str, Any]) -> dict[str,
     trainer = str(values.get("trainer", "native"))
     own = {}
     for name, value in values.items():
-        section = _section(model, name)
+        section = _find_section(model, name)
         if section is not None and isinstance(value, Mapping):
-            own[name] = _without(section, name, value, trainer)
-        elif name in model.model_fields or _owner(name) is None:
+            own[name] = _drop_from_section(section, name, value, trainer)
+        elif name in model.model_fields or _find_owner(name) is None:
             own[name] = value  # what is no option at all is refused with the rest
         elif value is not None:
-            owner, theirs = _owner(name)
-            _require_usual(theirs, theirs.from_mapping(value), owner, trainer)
+            owner, theirs = _find_owner(name)
+            _require_defaults(theirs, theirs.from_mapping(value), owner, trainer)
     return own
 
 
-def _without(
+def _drop_from_section(
     section: type[Options], name: str, values: Mapping[str, Any], trainer: str
 ) -> dict[str, Any]:
     """Return the values of a section without options that it has with another trainer alone."""
     own = {option: value for option, value in values.items() if option in section.model_fields}
     for option in values.keys() - own.keys():
-        found = _owner(name, option)
+        found = _find_owner(name, option)
         if found is None:
             return dict(values)
         owner, theirs = found
-        _require_usual(theirs, theirs.from_mapping({option: values[option]}), owner, trainer)
+        _require_defaults(theirs, theirs.from_mapping({option: values[option]}), owner, trainer)
     return own
 
 
-def _require_usual(section: type[Options], given: Options, owner: str, trainer: str) -> None:
+def _require_defaults(section: type[Options], given: Options, owner: str, trainer: str) -> None:
     usual = section()
     for option in section.names():
         value = getattr(usual, option)
-        only = f"{in_words(value)} with trainer={trainer!r}: it belongs to trainer={owner!r}"
+        only = f"{format_values(value)} with trainer={trainer!r}: it belongs to trainer={owner!r}"
         same = getattr(given, option) == value
         require(same, f"{section.SECTION}{option}", getattr(given, option), only)
 
 
-def _owner(name: str, option: str | None = None) -> Any:
+def _find_owner(name: str, option: str | None = None) -> Any:
     """Return the first trainer with that section, or with that option in it, and the section."""
     for trainer in trainers.names():
-        section = _section(trainers.options_of(trainer), name)
+        section = _find_section(trainers.get_options(trainer), name)
         if section is not None and (option is None or option in section.model_fields):
             return trainer, section
     return None
 
 
-def _section(model: type[Options], name: str) -> type[Options] | None:
+def _find_section(model: type[Options], name: str) -> type[Options] | None:
     field = model.model_fields.get(name)
     kind = None if field is None else field.annotation
     return kind if isinstance(kind, type) and issubclass(kind, Options) else None

@@ -32,14 +32,14 @@ STEEPNESS, FURTHEST = 0.6, 5
 BACK = 3  # stages
 
 
-class Goal(NamedTuple):
+class StageTest(NamedTuple):
     """A stage, and the success rate that the policy must exceed in its test."""
 
     stage: int
     target: float
 
 
-class Rates:
+class SuccessRates:
     """Success rates of stages as training sees them, of recent episodes above all.
 
     They are watched all the time, so that a bound on them proves nothing: it says when to test.
@@ -87,7 +87,7 @@ class Rates:
         self._weights[:], self._seen[:] = state["weights"], state["seen"]
 
 
-class Course(ABC):
+class StageSchedule(ABC):
     """Chooses the stage to train on and the stage to test.
 
     Parameters
@@ -113,7 +113,7 @@ class Course(ABC):
     def __init__(self, stages: int, target: float, rehearsal: float, seed: int) -> None:
         self.stages, self.target, self.rehearsal = stages, target, rehearsal
         self.frontier = 0
-        self.rates = Rates(stages)
+        self.rates = SuccessRates(stages)
         self._rng = np.random.default_rng(seed)
 
     @staticmethod
@@ -122,17 +122,17 @@ class Course(ABC):
         return (target,)
 
     @property
-    def goal(self) -> Goal | None:
+    def next_test(self) -> StageTest | None:
         """The next test; None once all stages are passed."""
         last = self.frontier == self.stages - 1
-        return None if last else Goal(self.frontier, self.target)
+        return None if last else StageTest(self.frontier, self.target)
 
-    def tested(self, passed: bool) -> None:
+    def record_verdict(self, passed: bool) -> None:
         """Record the verdict of the test."""
         self.frontier += passed
 
     @abstractmethod
-    def draw(self, done: float) -> int:
+    def choose_stage(self, done: float) -> int:
         """Return the stage to train on next, after the share ``done`` of the run."""
 
     def state(self) -> dict[str, Any]:
@@ -147,27 +147,27 @@ class Course(ABC):
         self._rng.bit_generator.state = state["generator"]
 
 
-class Linear(Course):
+class LinearSchedule(StageSchedule):
     """One stage after the other; with ``rehearsal`` an earlier one now and then."""
 
-    def draw(self, done: float) -> int:
-        """See :class:`Course`."""
+    def choose_stage(self, done: float) -> int:
+        """See :class:`StageSchedule`."""
         if self.frontier and self._rng.random() < self.rehearsal:
             return int(self._rng.integers(self.frontier))
         return self.frontier
 
 
-class Adaptive(Course):
+class AdaptiveSchedule(StageSchedule):
     """What there is most to learn from."""
 
-    def draw(self, done: float) -> int:
-        """See :class:`Course`."""
+    def choose_stage(self, done: float) -> int:
+        """See :class:`StageSchedule`."""
         rates = np.array([self.rates.rate(stage) for stage in range(self.frontier + 1)])
         weights = rates * (1.0 - rates)
         return int(self._rng.choice(len(weights), p=weights / weights.sum()))
 
 
-class HopBack(Course):
+class HopBackSchedule(StageSchedule):
     """A probe of each new stage, and a way back and forward again where it fails.
 
     A probe that passes is followed by the test of the stage itself; where that passes too, the next
@@ -182,21 +182,21 @@ class HopBack(Course):
 
     @staticmethod
     def targets(target: float) -> tuple[float, ...]:
-        """See :class:`Course`; they do not depend on the target of the gate."""
+        """See :class:`StageSchedule`; they do not depend on the target of the gate."""
         return (PROBE_TARGET, *map(_target, range(1, BACK + 2)))
 
     @property
-    def goal(self) -> Goal | None:
-        """See :class:`Course`."""
+    def next_test(self) -> StageTest | None:
+        """See :class:`StageSchedule`."""
         if self.frontier == self.stages:
             return None
         if self._probing:
-            return Goal(self.frontier, _target(1) if self._probed else PROBE_TARGET)
+            return StageTest(self.frontier, _target(1) if self._probed else PROBE_TARGET)
         stage = self._chain[0]
-        return Goal(stage, _target(self.frontier - stage + 1))
+        return StageTest(stage, _target(self.frontier - stage + 1))
 
-    def tested(self, passed: bool) -> None:
-        """See :class:`Course`."""
+    def record_verdict(self, passed: bool) -> None:
+        """See :class:`StageSchedule`."""
         if not self._probing:
             if passed:
                 self._visit_next()
@@ -205,14 +205,14 @@ class HopBack(Course):
         else:
             self._probed = passed
 
-    def draw(self, done: float) -> int:
-        """See :class:`Course`."""
+    def choose_stage(self, done: float) -> int:
+        """See :class:`StageSchedule`."""
         if self._since < 0.0:
             self._since = done
-        if self._probing and self.goal is not None and done - self._since >= PROBE_SHARE:
+        if self._probing and self.next_test is not None and done - self._since >= PROBE_SHARE:
             self._go_back()
-        goal = self.goal
-        return self.stages - 1 if goal is None else goal.stage
+        stage_test = self.next_test
+        return self.stages - 1 if stage_test is None else stage_test.stage
 
     def _open_next(self) -> None:
         self.frontier += 1
@@ -234,12 +234,12 @@ class HopBack(Course):
             self._open_next()
 
     def state(self) -> dict[str, Any]:
-        """See :class:`Course`."""
+        """See :class:`StageSchedule`."""
         probe = [self._probing, self._probed, self._since]
         return {**super().state(), "chain": list(self._chain), "probe": probe}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """See :class:`Course`."""
+        """See :class:`StageSchedule`."""
         super().restore(state)
         self._chain = list(state["chain"])
         self._probing, self._probed, self._since = state["probe"]
@@ -250,4 +250,8 @@ def _target(back: int) -> float:
     return 1.0 - math.exp(-STEEPNESS * min(FURTHEST, back))
 
 
-MODES: dict[str, type[Course]] = {"linear": Linear, "adaptive": Adaptive, "hop_back": HopBack}
+MODES: dict[str, type[StageSchedule]] = {
+    "linear": LinearSchedule,
+    "adaptive": AdaptiveSchedule,
+    "hop_back": HopBackSchedule,
+}

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
-from training.evaluation.protocol import protocol_of
-from training.evaluation.trained import Trained, load, own_episodes
+from training.evaluation.protocol import get_protocol
+from training.evaluation.trained import Trained, load, play_own_episodes
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
@@ -55,14 +55,14 @@ def evaluate(
         seeds = run.config.members
         console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
     record, begin = _head(run, trained, options), time.perf_counter()
-    protocol = protocol_of(run.config.env)
+    protocol = get_protocol(run.config.env)
     found = protocol.evaluate(console, run.name, trained, options, asked)
     record |= found.record
     if found.rows is not None:
         lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in found.rows)
         files.write_text(run.path / "episodes.jsonl", lines)
     if options.replays:
-        played = own_episodes(trained, options) if found.played is None else found.played
+        played = play_own_episodes(trained, options) if found.played is None else found.played
         env_options = {**run.config.env_options, **found.env_options}
         record["replays"] = write_replays(run, trained, played, options.replays, env_options)
         best = record["replays"][-1]
@@ -74,7 +74,7 @@ def evaluate(
     return record
 
 
-def play_compared(
+def play_for_comparison(
     run: RunFolder, trained: Trained, options: EvaluationConfig, reference: RunConfig
 ) -> dict[str, Any]:
     """Let a checkpoint play what runs are compared by, and keep it for ``training report``.
@@ -97,7 +97,7 @@ def play_compared(
         See :meth:`training.evaluation.protocol.Protocol.paired`.
     """
     torch.set_num_threads(1)
-    found: dict[str, Any] = protocol_of(reference.env).paired(trained, options, reference)
+    found: dict[str, Any] = get_protocol(reference.env).paired(trained, options, reference)
     path = run.path / "evaluation.json"
     before = files.read_object(path)
     if "compared" in before or before.get("checkpoint") != trained.path.name:
@@ -155,14 +155,14 @@ def write_replays(
                 window_id=window,
                 checkpoint_path=str(trained.path.relative_to(run.path)),
                 trainer_backend=run.config.trainer,
-                checkpoint_env_steps_total=ticks_of(trained),
+                checkpoint_env_steps_total=count_trained_ticks(trained),
                 checkpoint_steps=trained.steps,
             )
         )
     return entries
 
 
-def ticks_of(trained: Trained) -> int | None:
+def count_trained_ticks(trained: Trained) -> int | None:
     """Return the ticks a checkpoint was trained for; None if the run did not count them."""
     windows = trained.windows
     return windows["before"][0] + windows["counts"][0] if windows else None

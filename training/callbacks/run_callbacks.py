@@ -10,14 +10,14 @@ import numpy as np
 
 from training.callbacks import best_times, curriculum
 from training.callbacks.curriculum import Curriculum
-from training.callbacks.evaluations import evaluations_of
-from training.callbacks.shaping import shaping_of
+from training.callbacks.evaluations import make_evaluations
+from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import Trackers, options
 from training.callbacks.trackers.base import ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import envs, games, late_actions, session, trainers
+from training.run import delayed_actions, envs, games, session, trainers
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -27,7 +27,7 @@ from training.run.options import require
 from training.run.session import Learner, Outcome
 
 
-def check(config: RunConfig, engine: Any) -> None:
+def check_run(config: RunConfig, engine: Any) -> None:
     """Refuse a run that cannot be trained, before anything is written.
 
     Parameters
@@ -45,8 +45,8 @@ def check(config: RunConfig, engine: Any) -> None:
     if config.wandb:
         check_wandb()
     config.check_memory(engine.obs[0].nbytes, engine.num_actions)
-    envs.Knobs(envs.trial_lanes(config).engines, config.schedules)
-    late_actions.check(engine, config.mask_schedule)
+    envs.Knobs(envs.make_trial_lane(config).engines, config.schedules)
+    delayed_actions.check(engine, config.mask_schedule)
     trackers = options.build(engine, config.trackers, seed=0)
     coef = config.intrinsic_coef
     pays = coef is None or (trackers is not None and bool(trackers.intrinsic))
@@ -54,33 +54,33 @@ def check(config: RunConfig, engine: Any) -> None:
     require(pays, "native.intrinsic_coef", coef, allowed)
     curriculum.check(config)
     if config.shaping is not None:
-        shaping_of(config, [engine])
-    games.of(config.env).check(config)
+        make_shaping(config, [engine])
+    games.get_game(config.env).check(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
-    trainers.module_of(config.trainer).check(config, engine)
+    trainers.get_module(config.trainer).check(config, engine)
     if config.best_times is not None:
         best_times.check(config)  # makes the file
 
 
-def check_environment(config: RunConfig) -> None:
-    """Check a run that will begin later or in another process; see :func:`check`."""
-    lanes = trainers.module_of(config.trainer).lanes(config)
-    check(config, lanes.engines[0])
+def check_config(config: RunConfig) -> None:
+    """Check a run that will begin later or in another process; see :func:`check_run`."""
+    lanes = trainers.get_module(config.trainer).make_lanes(config)
+    check_run(config, lanes.engines[0])
 
 
-def conduct(
+def run_training(
     run: RunFolder,
     resume: bool,
     learner_of: Callable[[], Learner],
     identity: Callable[[RunFolder, Any], dict[str, Any]],
 ) -> Outcome:
-    """Train a run with its log and its callbacks; see :func:`training.run.session.conduct`."""
+    """Train a run with its log and its callbacks; see :func:`training.run.session.run_training`."""
     log_of = partial(RunLog, run.path, wandb=run.config.to_dict() if run.config.wandb else None)
-    return session.conduct(run, resume, learner_of, identity, log_of, callbacks_of)
+    return session.run_training(run, resume, learner_of, identity, log_of, make_callbacks)
 
 
-def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
+def make_callbacks(run: RunFolder, learner: Learner) -> list[Callback]:
     """Return the callbacks that the config of a run asks for, in the order they are called in."""
     config, engine = run.config, learner.engines[0]
     found: list[Callback] = []
@@ -90,20 +90,21 @@ def callbacks_of(run: RunFolder, learner: Learner) -> list[Callback]:
         found.append(EpisodeEvents(config.env))
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
-        trackers.paid = getattr(learner, "paid", None)  # few have a place for them alone
+        # Few trainers give intrinsic rewards a value of their own.
+        trackers.intrinsic_rewards = getattr(learner, "intrinsic_rewards", None)
         found.append(Tracking(trackers))
     if config.shaping is not None:
-        found.append(shaping_of(config, learner.engines))  # behind an archive, which moves lanes
+        found.append(make_shaping(config, learner.engines))  # behind an archive, which moves lanes
     best = None
     if config.best_times is not None:
-        best = best_times.best_times_of(config, learner.engines, run.name)
+        best = best_times.make_best_times(config, learner.engines, run.name)
         found.append(best)
-    stages = curriculum.options_of(config)
+    stages = curriculum.get_options(config)
     if stages is not None:
         how = (learner.engines, run.certificates, learner.policy, learner.reset_lanes)
         records = None if best is None else best.records
         found.append(Curriculum(config, stages, *how, records))
-    evaluations = evaluations_of(run, learner.policy)
+    evaluations = make_evaluations(run, learner.policy)
     return found if evaluations is None else [*found, evaluations]
 
 
@@ -117,7 +118,7 @@ class EpisodeEvents(Callback):
     """
 
     def __init__(self, env: str) -> None:
-        self._columns = tuple(games.of(env).episode_columns)
+        self._columns = tuple(games.get_game(env).episode_columns)
 
     def step(
         self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray

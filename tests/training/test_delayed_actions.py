@@ -14,15 +14,15 @@ from training.evaluate import main
 from training.evaluation import replays
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
-from training.run.sections import HeldAction
-from training.sb3.vec import LateActionVecEnv, TimedVecEnv
+from training.run.sections import DelayedAction
+from training.sb3.vec import DelayedActionVecEnv, TimedVecEnv
 
 HOLD, CASH_OUT = 6, 68
 
 
 def vec_of(*rules, n=4, masks="rows"):
     engine = make_engine("Prospector-v0", n)
-    late = LateActionVecEnv(BatchVecEnv(engine, masks=masks), rules)
+    late = DelayedActionVecEnv(BatchVecEnv(engine, masks=masks), rules)
     vec = TimedVecEnv(late)
     vec.seed(5)
     vec.reset()
@@ -35,14 +35,14 @@ def seen(vec, n=4):
 
 
 def test_ticks_shrink_linearly_to_nothing():
-    rule = HeldAction(action=CASH_OUT, ticks=100, anneal_steps=1000)
+    rule = DelayedAction(action=CASH_OUT, ticks=100, anneal_steps=1000)
     assert [rule.ticks_at(s) for s in (0, 250, 1000, 5000)] == [100, 75, 0, 0]
-    assert HeldAction(action=CASH_OUT, ticks=100).ticks_at(10**9) == 100
+    assert DelayedAction(action=CASH_OUT, ticks=100).ticks_at(10**9) == 100
 
 
 @pytest.mark.parametrize("masks", ["rows", "block"])
 def test_action_is_offered_once_the_ticks_are_over(masks):
-    _, _, vec = vec_of(HeldAction(action=CASH_OUT, ticks=3), masks=masks)
+    _, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=3), masks=masks)
     offered = []
     for _ in range(5):
         offered.append(seen(vec)[:, CASH_OUT].copy())
@@ -52,7 +52,7 @@ def test_action_is_offered_once_the_ticks_are_over(masks):
 
 
 def test_next_episode_begins_anew():
-    _, _, vec = vec_of(HeldAction(action=CASH_OUT, ticks=2))
+    _, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=2))
     for _ in range(2):
         vec.step(np.full(4, HOLD))
     assert seen(vec)[:, CASH_OUT].all()
@@ -61,7 +61,7 @@ def test_next_episode_begins_anew():
 
 
 def test_environment_and_other_actions_are_left_alone():
-    engine, _, vec = vec_of(HeldAction(action=CASH_OUT, ticks=50))
+    engine, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=50))
     twin = make_engine("Prospector-v0", 4)
     twin.reset_many(seeds=5)
     rng = np.random.default_rng(0)
@@ -79,7 +79,7 @@ def test_environment_and_other_actions_are_left_alone():
 
 
 def test_training_steps_anneal():
-    _, late, vec = vec_of(HeldAction(action=CASH_OUT, ticks=10, anneal_steps=100))
+    _, late, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=10, anneal_steps=100))
     assert not seen(vec)[:, CASH_OUT].any()
     assert late.ticks() == {"68": 10}
     late.steps = 100
@@ -89,7 +89,7 @@ def test_training_steps_anneal():
 
 def test_no_lane_is_left_without_an_action():
     """Every action is held back, one after the other: the last legal one stays."""
-    rules = [HeldAction(action=action, ticks=10) for action in range(69)]
+    rules = [DelayedAction(action=action, ticks=10) for action in range(69)]
     engine, _, vec = vec_of(*rules)
     masks = seen(vec)
     assert (masks.sum(1) == 1).all()
@@ -97,7 +97,7 @@ def test_no_lane_is_left_without_an_action():
 
 
 def test_masks_of_some_lanes_are_not_offered():
-    _, _, vec = vec_of(HeldAction(action=CASH_OUT, ticks=10))
+    _, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=10))
     with pytest.raises(ValueError, match="all lanes"):
         vec.env_method("action_masks", indices=[0])
 
@@ -109,7 +109,7 @@ def test_masks_of_some_lanes_are_not_offered():
 def test_rule_that_cannot_be_followed_is_refused(env, action, named):
     lanes = BatchVecEnv(make_engine(env, 2))
     with pytest.raises(ConfigError, match=named):
-        LateActionVecEnv(lanes, [HeldAction(action=action, ticks=5)])
+        DelayedActionVecEnv(lanes, [DelayedAction(action=action, ticks=5)])
 
 
 # -- in a run --------------------------------------------------------------------------------------
@@ -248,5 +248,5 @@ def test_bad_option_leaves_no_folder(train, tmp_path, capsys, values, named):
 
 def test_config_survives_the_run_folder(run):
     config = RunFolder.open(run).config
-    assert config.mask_schedule == (HeldAction(action=68, ticks=20, anneal_steps=384),)
+    assert config.mask_schedule == (DelayedAction(action=68, ticks=20, anneal_steps=384),)
     assert config.window_ticks == 150

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastenv.errors import ConfigError, FileError, show
 from fastenv.files import read_regular
-from training.run import plain
+from training.run import plain_yaml
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,11 +37,11 @@ def load_file(path: str | Path) -> dict[str, Any]:
     """
     where = f"config file {path}"
     try:
-        text = read_regular(path, plain.MAX_BYTES).decode()
+        text = read_regular(path, plain_yaml.MAX_BYTES).decode()
     except (FileError, UnicodeDecodeError) as error:
         reason = error if isinstance(error, FileError) else f"{where} is not UTF-8 text."
         raise ConfigError(str(reason)) from error
-    values = plain.parse(text, where)
+    values = plain_yaml.parse_yaml(text, where)
     if not isinstance(values, dict):
         raise ConfigError(f"{where} must hold a mapping of options to values.")
     return values
@@ -59,9 +59,9 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
     for text in assignments:
         path, equals, value = text.partition("=")
         where, parts = f"--set {show(text)}", path.split(".")
-        if not equals or not all(parts) or len(parts) > plain.MAX_DEPTH:
+        if not equals or not all(parts) or len(parts) > plain_yaml.MAX_DEPTH:
             raise ConfigError(f"{where}: must be option=value, such as ppo.n_steps=64.")
-        inner = plain.parse(value, where)
+        inner = plain_yaml.parse_yaml(value, where)
         for part in reversed(parts):
             inner = {part: inner}
         nested = merge(nested, inner)
