@@ -110,7 +110,7 @@ def measure(args: argparse.Namespace, console: Console) -> list[Row]:
 
 
 def milestone_row(run: RunFolder) -> Row:
-    """Return the row of a run's milestones, as ``python -m training compare milestones`` has found them.
+    """Return the row of a run's milestones, as ``training compare milestones`` has found them.
 
     Raises
     ------

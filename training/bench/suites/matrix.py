@@ -1,4 +1,4 @@
-"""What ``training benchmark matrix`` runs: its cells, each in fresh processes, and what comes of them.
+"""What ``training benchmark matrix`` runs: cells, each in fresh processes, and what comes of them.
 
 ``args`` are the options of that command throughout.
 """

@@ -1,4 +1,4 @@
-"""What ``training benchmark profile`` measures: modes of a run, their ratios, and what is held against them.
+"""What ``training benchmark profile`` measures: modes of a run, their ratios, and their floors.
 
 ``args`` are the options of that command throughout.
 """
