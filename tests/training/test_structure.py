@@ -30,6 +30,7 @@ LAYERS = (
     ("commands",),
 )
 RANKS = {package: rank for rank, packages in enumerate(LAYERS) for package in packages}
+LONGEST_MODULE = 600  # lines; kernels stay whole for the cache of Numba
 LONGEST = 60  # lines of a function, its docstring included
 LONGEST_GAME = 250  # lines of a module that describes a game
 
@@ -264,3 +265,9 @@ def test_no_module_asks_which_trainer_a_run_has():
 )
 def test_questions_after_a_trainer_are_found(source):
     assert list(asks_which_trainer(source)) == [1]
+
+
+@pytest.mark.parametrize("path", [*modules(), *modules("fastenv")], ids=name_of)
+def test_modules_are_short(path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert path.name == "kernels.py" or lines <= LONGEST_MODULE

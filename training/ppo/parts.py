@@ -6,8 +6,9 @@ from training.ppo.gae import gae_many
 from training.ppo.lanes import Lanes, TruncatedEpisodes
 from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalise
 from training.ppo.minibatch import Minibatches, Piece
+from training.ppo.optimizer import adam, get_sum_dtype
 from training.ppo.run import NativeLearner
-from training.ppo.trainer import PPOTrainer, adam, get_sum_dtype
+from training.ppo.trainer import PPOTrainer
 
 __all__ = [
     "KL",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
@@ -15,7 +15,7 @@ from torch import Tensor
 from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler
-from training.nets.layout import obs_layout, without_padding
+from training.nets.layout import obs_layout
 from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
     Precision,
@@ -33,12 +33,13 @@ from training.ppo.intrinsic import IntrinsicRollout
 from training.ppo.lanes import Lanes, TruncatedEpisodes, make_lanes
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalise
 from training.ppo.minibatch import Minibatches
+from training.ppo.optimizer import adam, get_sum_dtype, means_by_epoch
 from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.saving import SavesState
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
-from training.run.checkpoint import copy_to_host
 from training.run.decay import decay
-from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
+from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
 from training.run.options import require
@@ -47,7 +48,7 @@ from training.run.ranks import SINGLE_RANK, Ranks
 CHECK_MASKS_EVERY = 1000  # rollouts
 
 
-class PPOTrainer:
+class PPOTrainer(SavesState):
     """PPO on one engine, or on two that take turns.
 
     Parameters
@@ -439,7 +440,7 @@ class PPOTrainer:
             if not within_kl:
                 break
         self.ranks.average([sums])
-        self.by_epoch = _by_epoch(passes)
+        self.by_epoch = means_by_epoch(passes)
         seen = explained_variance(rollout.value[:-1], rollout.ret)
         *means, norm = (sums / minibatches).tolist()
         for mean in means:
@@ -569,97 +570,3 @@ class PPOTrainer:
         seconds = cpu_seconds(minibatch)
         self.optimizer.zero_grad(set_to_none=True)
         return seconds
-
-    # -- saving ----------------------------------------------------------------------------------
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return, between two iterations, everything that decides how the training goes on.
-
-        Returns
-        -------
-        dict
-            ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
-            ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
-        """
-        self.start()
-        copied = {
-            "policy": self.net.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "scaler": self.precision.state_dict(),
-            "sampler": self._sampler.state_dict(),
-            "minibatch": {"generator": self.minibatches.generator.get_state()},
-            "state": self._state,
-        }
-        if self._auxiliary is not None:
-            copied["auxiliary"] = self._auxiliary.state_dict()
-        return {
-            "model": copy_to_host(copied),
-            "counters": {
-                "steps": self.steps,
-                "iteration": self.iteration,
-                "updates": self.updates,
-                "skipped_steps": self.precision.skipped,
-                "precision": self.precision.name,
-            },
-            "rows": rows_of(self.engines),
-            "arrays": {
-                "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
-                "mask": self.rollout.mask[-1].cpu().numpy().copy(),
-                **decisions_of(self.engines),
-            },
-        }
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
-
-        Raises
-        ------
-        KeyError, RuntimeError, ValueError, StateError
-            Something is missing or of another shape.
-        """
-        model, counters = saved["model"], saved["counters"]
-        self.net.load_state_dict(model["policy"])
-        self.optimizer.load_state_dict(model["optimizer"])
-        self._precision = Precision(counters["precision"], self.device)
-        self.precision.load_state_dict(model["scaler"])
-        self.precision.skipped = int(counters["skipped_steps"])
-        self._sampler.load_state_dict(model["sampler"])
-        self.minibatches.generator.set_state(model["minibatch"]["generator"])
-        self._state.copy_(model["state"])
-        if self._auxiliary is not None:
-            self._auxiliary.load_state_dict(model["auxiliary"])
-        restore_lanes(self.engines, saved["rows"], saved["arrays"])
-        self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
-        self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))
-        self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
-        self.updates = int(counters["updates"])
-        self._started = True
-
-
-def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
-    """Return the means of each epoch from minibatches and sums of terms up to its end."""
-    ends = torch.stack([sums for _, sums in passes]).tolist()
-    means: dict[str, list[float]] = {"kl": [], "clipfrac": []}
-    for k, (count, _) in enumerate(passes):
-        first, before = (passes[k - 1][0], ends[k - 1]) if k else (0, [0.0] * len(ends[k]))
-        for name, values in means.items():
-            at = TERMS.index(name)
-            values.append((ends[k][at] - before[at]) / (count - first))
-    return means
-
-
-def get_sum_dtype(device: torch.device) -> torch.dtype:
-    """Return the type to add up in: float64, or what comes next where there is none."""
-    return torch.float32 if device.type == "mps" else torch.float64
-
-
-def adam(
-    parameters: Iterable[Tensor], ppo: PPOConfig, native: NativeConfig, device: torch.device
-) -> torch.optim.Adam:
-    """Return the optimizer of a run."""
-    return torch.optim.Adam(
-        parameters,
-        lr=ppo.learning_rate,
-        eps=native.adam_eps,
-        fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
-    )
