@@ -291,8 +291,7 @@ def single_env_work(
         single.reset(seed=seed)
 
     engine = single.get_wrapper_attr("engine")
-    described = ran.describe_engine(
-        engine, "step", adapter="gymnasium", workload=workload, steps=steps
-    )
+    how = {"workload": workload, "steps": steps}
+    described = ran.describe_engine(engine, "step", adapter="gymnasium", **how)
     about = {"engine": engine, "ticks_per_step": ticks / steps, "ran": described}
     return Work(run, steps, rewind), about

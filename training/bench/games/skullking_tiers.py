@@ -6,7 +6,7 @@ import math
 import resource
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastenv import BatchEngine
 from training.apps.skullking import matches
@@ -21,14 +21,14 @@ from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
 
 if TYPE_CHECKING:  # it asks this package which games there are
-    from training.bench.trainer import Flags
+    pass
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.
 ROUND = 6
 
 
-def settings(flags: Flags) -> RunConfig:
+def settings(flags: Any) -> RunConfig:
     """Return the run of a configuration: both policies with its sizes, alternating from the start.
 
     Raises
@@ -92,7 +92,7 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
     }
 
 
-def measure_flags(flags: Flags, steps: int, games: int) -> dict[str, Any]:
+def measure_flags(flags: Any, steps: int, games: int) -> dict[str, Any]:
     """Return the measured fields of a configuration, as ``trainer.measure`` does for one agent."""
     return measure(settings(flags), steps, games)
 
