@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
         "profile": "where the time goes, mode by mode",
         "matrix": "the fastest of many settings",
         "vectorised": "the engine beside Gymnasium's vector classes",
-        "gpu-check": "tests and speeds of a CUDA device",
+        "gpu-check": "tests and speeds of a CUDA device (untested)",
     }
     parse = new_parser("benchmark", ABOUT, "--only bars --short", parts=parts)
     add = parse.add_argument

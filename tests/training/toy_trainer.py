@@ -142,7 +142,7 @@ class Learner(TrainerLearner):
 
 # -- what a trainer's module has -------------------------------------------------------------------
 
-lanes = envs.make_lanes
+make_lanes = envs.make_lanes
 
 
 def check(config: Any, engine: Any) -> None:

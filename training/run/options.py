@@ -200,7 +200,7 @@ def _pairs(value: Any) -> Any:
     return tuple(found)
 
 
-class _Written:
+class _AlsoText:
     """Lets a JSON schema take a number that is a text, such as 2M or 3e-4 out of YAML."""
 
     def __get_pydantic_json_schema__(
@@ -209,8 +209,8 @@ class _Written:
         return {"anyOf": [handler(schema), {"type": "string"}]}
 
 
-Whole = Annotated[int, BeforeValidator(_whole), _Written()]
-Number = Annotated[float, BeforeValidator(_number), _Written()]
+Whole = Annotated[int, BeforeValidator(_whole), _AlsoText()]
+Number = Annotated[float, BeforeValidator(_number), _AlsoText()]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, Strict(), AfterValidator(_text)]
 Plain = Annotated[dict[str, Any], AfterValidator(check_plain)]

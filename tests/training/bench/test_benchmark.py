@@ -339,7 +339,7 @@ def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
         ppo = PPOConfig(n_steps=8, batch_size=32, n_epochs=epochs, net_arch=(8,))
         options = {"opponents": "rule_medium"}
         two = NativeConfig(env_groups=2)
-        return RunConfig(
+        return NativeRun(
             num_envs=lanes, torch_threads=1, device="cpu", env_options=options, ppo=ppo, native=two
         )
 

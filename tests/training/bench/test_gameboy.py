@@ -18,7 +18,7 @@ BRIEF = {"repeats": 1, "seconds": 1e-6}
 
 @pytest.fixture(scope="module")
 def rows():
-    from fastenv.gameboy import bench
+    from tools.gameboy import bench
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "WARM_UP", 24)

@@ -94,7 +94,7 @@ def test_rows_of_throughput(monkeypatch):
 @needs_core
 @pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_rows_of_the_game_boy(monkeypatch):
-    from fastenv.gameboy import bench
+    from tools.gameboy import bench
 
     monkeypatch.setattr(bench, "WARM_UP", 1)
     monkeypatch.setattr(gameboy, "per_frame", lambda *_: 1.0)
