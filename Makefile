@@ -13,7 +13,7 @@ EXTENSION := build/extension
 .PHONY: train test slow-test rllib rllib-test bench gpu-check lint build again debug-test sanitize-test versions clean
 
 train: $(EXTENSION)
-	$(PY) -m training.train --config training/configs/main.yaml
+	$(PY) -m training train --config training/configs/main.yaml
 
 test: $(EXTENSION)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
@@ -28,11 +28,11 @@ rllib-test: rllib
 	$(RLLIB) -m pytest tests/test_rllib_adapter.py tests/training/rllib $(PYTEST_ARGS)
 
 bench: $(EXTENSION)
-	$(PY) -m training.benchmark_v9 --short
+	$(PY) -m training benchmark --short
 
 # Without a CUDA device it says so, and that is all.
 gpu-check: $(EXTENSION)
-	$(PY) -m training.gpu_check
+	$(PY) -m training benchmark gpu-check
 
 # cython-lint starts pycodestyle by name, hence PATH.
 lint: $(VENV)

@@ -46,7 +46,6 @@ from tools.figures.speeds import (  # noqa: E402
     game_boy,
     replay_steps,
     scale,
-    scale_model,
     vectorised,
 )
 
@@ -92,7 +91,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         },
         "docs/gameboy.md": {"speeds": game_boy},
         "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
-        "docs/scale.md": {"measured": scale, "model": scale_model},
+        "docs/scale.md": {"measured": scale},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
         "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-1")},
         "pretrained/lantern_walk/README.md": {

@@ -36,7 +36,8 @@ from fastenv.errors import (
     UnknownOptionError,
 )
 from fastenv.game import Compiled, Game, GameSpec
-from fastenv.registry import NAMESPACE, list_envs, make_game, register_envs, short_id
+from fastenv.games import register_envs
+from fastenv.registry import NAMESPACE, list_envs, make_game, short_id
 from fastenv.vector import AutoresetName, FastVectorEnv, StepBuffers, sample_legal
 
 __all__ = [

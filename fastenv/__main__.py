@@ -1,26 +1,25 @@
-"""Command line: ``python -m fastenv envs|verify|bench|play|new-game``."""
+"""The command line: ``python -m fastenv`` lists its commands."""
 
 from __future__ import annotations
 
 import argparse
 import ast
 import math
-import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from textwrap import fill, wrap
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 import fastenv
-from fastenv.engine import BatchEngine, rng_streams
+from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError, show
-from fastenv.game import Game, Steering
-from fastenv.keys import Keys
+from fastenv.game import Game
+from fastenv.play import play
 from fastenv.registry import make_game, short_id
 from fastenv.scaffold import new_game
 from fastenv.startup import take_interrupts
@@ -69,7 +68,17 @@ def envs(_args: argparse.Namespace) -> int:
     for names, env_ids in backends.items():
         of = "" if len(backends) == 1 else f" of {', '.join(env_ids)}"
         print(f"backends{of} that run here: {names}")
+    _print_bots_and_presets()
     return 0
+
+
+def play_command(args: argparse.Namespace) -> int:
+    """Play in the terminal, or watch a bot; a ROM at the speed of its console."""
+    if args.rom is not None:
+        from fastenv.gameboy.play import play_rom
+
+        return play_rom(args.rom, window=args.window, scale=args.scale)
+    return play(args)
 
 
 def verify_command(args: argparse.Namespace) -> int:
@@ -139,144 +148,22 @@ def bench(args: argparse.Namespace) -> int:
     return 0
 
 
-def play(args: argparse.Namespace) -> int:
-    """Play in the terminal, or watch a bot; a ROM at the speed of its console."""
-    if args.rom is not None:
-        from fastenv.gameboy.play import play_rom
-
-        return play_rom(args.rom, window=args.window, scale=args.scale)
-    game = make_game(args.env, **dict(args.set))
-    env = fastenv.FastEnv(game, render_mode="ansi", opponent=args.opponent)
-    env.reset(seed=args.seed)
-    if env.game.goal:
-        print(fill(env.game.goal, _columns()))
-    if args.bot or env.game.steering(env.get_state()) is None:
-        return _play(env, args, None)
-    with Keys() as keys:
-        return _play(env, args, keys)
-
-
-def _play(env: Any, args: argparse.Namespace, keys: Keys | None) -> int:
-    """Play an episode that has begun, by keys or by numbers of actions."""
-    streams = rng_streams(args.seed or 0, 1)
-    total, done = 0.0, False
-    while not done:
-        steering = None if keys is None else env.game.steering(env.get_state())
-        if steering is None:
-            print(f"\n{env.render()}\n")
-        if args.bot:
-            action = int(env.engine.bot_actions(args.bot, streams)[0])
-            print(f"{args.bot} plays {_named(env, action)}")
-            time.sleep(args.delay)
-        else:
-            chosen = (
-                _ask(env, np.flatnonzero(env.action_masks()).tolist())
-                if steering is None or keys is None
-                else _steer(steering, keys)
-            )
-            if chosen is None:
-                return 0
-            action = chosen
-        _, reward, terminated, truncated, _ = env.step(action)
-        total, done = total + reward, terminated or truncated
-    steering = None if keys is None else env.game.steering(env.get_state())
-    shown = env.render() if steering is None else steering.text()
-    print(f"{_over(shown, keys)}\n\nreturn {total:.2f}")
-    return 0
-
-
-def _over(text: str, keys: Keys | None) -> str:
-    """Return text as it is written over what the terminal shows; of lines, below it."""
-    if keys is None or not keys.single:
-        return f"\n{text}"
-    return "\x1b[H" + text.replace("\n", "\x1b[K\n") + "\x1b[J"
-
-
-def _steer(steering: Steering, keys: Keys) -> int | None:
-    """Return the action that somebody steers to, or None to leave."""
-    due = time.monotonic() + steering.frame_time
-    while True:
-        print(_over(f"{steering.text()}\n\n{steering.keys}", keys), flush=True)
-        key = keys.read(None if steering.idle is None else max(0.0, due - time.monotonic()))
-        if key == "q":
-            return None
-        action = steering.press(key) if key else steering.idle
-        if action is None:
-            continue
-        if steering.idle is not None and keys.single:
-            time.sleep(max(0.0, due - time.monotonic()))
-        return action
-
-
-def _ask(env: Any, legal: list[int]) -> int | None:
-    """Return the chosen action, or None to leave; ``?`` lists the legal ones with their names."""
-    while True:
-        try:
-            text = input(f"action {_ranges(legal)} (? lists them, q leaves): ").strip()
-        except EOFError:
-            return None
-        if text in ("q", "quit"):
-            return None
-        if text.isdecimal() and int(text) in legal:
-            return int(text)
-        if text == "?":
-            _list([_named(env, action) for action in legal])
-        elif text.isdecimal() and int(text) < env.game.spec.num_actions:
-            print(f"not a legal action now: {_named(env, int(text))}")
-        else:
-            print("not a legal action")
-
-
-def _named(env: Any, action: int) -> str:
-    """Return the number of an action, and its name where the environment stands if it has one."""
-    name = env.game.action_name(action, env.get_state())
-    return str(action) if name == str(action) else f"{action} ({name})"
-
-
-def _columns() -> int:
-    """Return the width of the terminal, of very wide ones what is still easy to read."""
-    return min(shutil.get_terminal_size().columns, 100)
-
-
-def _list(names: list[str]) -> None:
-    """Print names in columns, down first."""
-    cell = max(map(len, names)) + 2
-    height = -(-len(names) // max(1, (_columns() + 2) // cell))
-    for line in range(height):
-        print("".join(name.ljust(cell) for name in names[line::height]).rstrip())
-
-
-def _ranges(numbers: list[int]) -> str:
-    """Return increasing numbers as text, neighbours as ranges: ``"0-3, 7"``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
-
-
-def _what_there_is() -> str:
-    """Return ids of environments, bots and presets of each game, as text for ``--help``."""
-    of: dict[tuple[str, ...], list[str]] = {}
+def _print_bots_and_presets() -> None:
+    """Print the names of scripted players and presets of each game."""
+    bots: dict[tuple[str, ...], list[str]] = {}
     presets: dict[str, list[str]] = {}
     for env_id in fastenv.list_envs():
         with suppress(FastEnvError):  # a game may need options
             game = make_game(env_id)
-            of.setdefault(game.bot_names, []).append(env_id)
+            bots.setdefault(game.bot_names, []).append(short_id(env_id))
             for name, options in game.presets.items():
                 given = ", ".join(f"{option}={value!r}" for option, value in options.items())
-                presets.setdefault(f"preset={name!r}, {given}", []).append(env_id)
-    lines = ["environments:", *(f"  {env_id}" for env_id in fastenv.list_envs())]
-    for names, env_ids in of.items():
-        if names:
-            lines += ["", f"bots of {', '.join(map(short_id, env_ids))}:"]
-            lines += wrap(", ".join(names), 78, initial_indent="  ", subsequent_indent="  ")
-    for given, env_ids in presets.items():
-        who = f"presets of {', '.join(map(short_id, env_ids))}:"
-        lines += ["", *wrap(who, 80), f"  {given}"]
-    return "\n".join(lines)
+                presets.setdefault(f"preset={name!r}: {given}", []).append(short_id(env_id))
+    of = [("bots", ", ".join(names), env_ids) for names, env_ids in bots.items() if names]
+    of += [("presets", given, env_ids) for given, env_ids in presets.items()]
+    for kind, text, env_ids in of:
+        print(fill(f"{kind} of {', '.join(env_ids)}:", 80, subsequent_indent="  "))
+        print(fill(text, 80, initial_indent="  ", subsequent_indent="  "))
 
 
 def new_game_command(args: argparse.Namespace) -> int:
@@ -298,52 +185,99 @@ def option(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    root = argparse.ArgumentParser(prog="python -m fastenv", description=fastenv.__doc__)
-    root.formatter_class = argparse.RawDescriptionHelpFormatter
-    root.epilog = _what_there_is()
-    commands = root.add_subparsers(required=True, metavar="command")
+def parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the command line.
 
-    def command(name: str, run: Any, about: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=about, description=about, epilog=root.epilog)
-        sub.formatter_class = root.formatter_class
+    Parameters
+    ----------
+    command : str, optional
+        The one that is about to run: options of the Game Boy's commands are added for it alone,
+        because that imports the game.
+    """
+    root = argparse.ArgumentParser(
+        prog="python -m fastenv", description=ABOUT, epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    root.set_defaults(run=None)
+    commands = root.add_subparsers(metavar="command")
+    for name, (run, about, add_options, example) in COMMANDS.items():
+        sub = commands.add_parser(name, help=about, description=about)
+        sub.epilog = f"example: python -m fastenv {name}{example}"
         sub.set_defaults(run=run)
-        return sub
+        add_options(sub)
+    for name, about in GAMEBOY_COMMANDS.items():
+        sub = commands.add_parser(name, help=about)
+        if command == name:
+            from fastenv.gameboy import commands as gameboy
 
-    command("envs", envs, "list the environments and the backends that run here")
-
-    sub = command("verify", verify_command, "compare the backends bit for bit")
-    sub.add_argument("--env", required=True, help="id, with or without the namespace")
-    sub.add_argument("--seconds", type=float, default=10)
-    sub.add_argument("--seed", type=int, default=0, help="of the first configuration")
-    sub.add_argument("--players", type=int, help="fix the number of players")
-    sub.add_argument("--num-envs", type=int, default=3)
-
-    sub = command("bench", bench, "measure steps per second")
-    sub.add_argument("--env", required=True)
-    sub.add_argument("--backend", default="all", choices=("all", *BACKENDS))
-    sub.add_argument("--num-envs", type=int, default=4096)
-    sub.add_argument("--threads", type=int, default=1)
-    sub.add_argument("--seconds", type=float, default=1)
-    sub.add_argument("--seed", type=int, default=0)
-
-    sub = command("play", play, "play a game in the terminal")
-    sub.add_argument("--env", default="SkullKingFlat-v0")
-    sub.add_argument("--bot", help="let this bot play")
-    sub.add_argument("--seed", type=int)
-    sub.add_argument("--opponent", help="of several agents: the bot that plays the others")
-    about = "option of the game: level=5"
-    sub.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
-    sub.add_argument("--delay", type=float, default=1, help="seconds between a bot's moves")
-    sub.add_argument("--rom", type=Path, help="a Game Boy ROM to play instead")
-    sub.add_argument("--window", action="store_true", help="play the ROM in a window")
-    sub.add_argument("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
-
-    sub = command("new-game", new_game_command, "write the folder of a new game: docs/new_game.md")
-    sub.add_argument("name", help="of its package, such as connect_four")
-    sub.add_argument("--root", type=Path, default=Path(), help="the checkout; default: here")
+            gameboy.add_options(name, sub)
     return root
+
+
+def _add_nothing(_parser: argparse.ArgumentParser) -> None:
+    """Add no options."""
+
+
+def _add_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--env", required=True, help="id, with or without the namespace")
+    parser.add_argument("--seconds", type=float, default=10, help="default 10")
+    parser.add_argument("--seed", type=int, default=0, help="of the first configuration")
+    parser.add_argument("--players", type=int, help="fix the number of players")
+    parser.add_argument("--num-envs", type=int, default=3, help="default 3")
+
+
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--env", required=True, help="id, with or without the namespace")
+    parser.add_argument("--backend", default="all", choices=("all", *BACKENDS))
+    parser.add_argument("--num-envs", type=int, default=4096, help="default 4096")
+    parser.add_argument("--threads", type=int, default=1, help="default 1")
+    parser.add_argument("--seconds", type=float, default=1, help="of each backend; default 1")
+    parser.add_argument("--seed", type=int, default=0)
+
+
+def _add_play(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--env", default="SkullKingFlat-v0", help="one of `python -m fastenv envs`")
+    add("--bot", help="let this bot play")
+    add("--seed", type=int)
+    add("--opponent", help="of several agents: the bot that plays the others")
+    about = "option of the game: level=5"
+    add("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
+    add("--delay", type=float, default=1, help="seconds between a bot's moves")
+    add("--rom", type=Path, help="a Game Boy ROM to play instead")
+    add("--window", action="store_true", help="play the ROM in a window")
+    add("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
+
+
+def _add_new_game(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="of its package, such as connect_four")
+    parser.add_argument("--root", type=Path, default=Path(), help="the checkout; default: here")
+
+
+# name -> what runs it, what it does, what adds its options, options of an example
+COMMANDS: dict[str, tuple[Any, str, Callable[[argparse.ArgumentParser], None], str]] = {
+    "envs": (envs, "list environments, bots and backends", _add_nothing, ""),
+    "play": (play_command, "play a game in the terminal", _add_play, " --env LanternWalk-v0"),
+    "bench": (bench, "measure steps per second", _add_bench, " --env Prospector-v0"),
+    "verify": (
+        *(verify_command, "compare the backends bit for bit"),
+        *(_add_verify, " --env Prospector-v0 --seconds 60"),
+    ),
+    "new-game": (
+        *(new_game_command, "write the folder of a new game: docs/new_game.md"),
+        *(_add_new_game, " connect_four"),
+    ),
+}
+GAMEBOY_COMMANDS = {
+    "bank": "make start states of a Game Boy ROM by playing",
+    "goal": "capture a goal of a Game Boy ROM, or replay one",
+}
+ABOUT = "Game environments for reinforcement learning, stepped in batches at compiled speed."
+EXAMPLES = """\
+examples:
+  python -m fastenv envs
+  python -m fastenv play --env DrMarioPlacement-v0 --set level=5
+  python -m fastenv COMMAND --help"""
 
 
 def check(args: argparse.Namespace) -> None:
@@ -367,10 +301,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status."""
     try:
         take_interrupts()
-        args = parser().parse_args(argv)
+        given = sys.argv[1:] if argv is None else argv
+        commands = parser(next(iter(given), None))
+        args = commands.parse_args(given)
+        if args.run is None:
+            commands.print_help()
+            return 0
         check(args)
         status: int = args.run(args)
-    except FastEnvError as error:
+    except (FastEnvError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.game import Compiled, GameSpec
-from fastenv.paths import Buffers
+from fastenv.memory import Buffers
+from fastenv.spec import Compiled, GameSpec
 
 Array = npt.NDArray[Any]
 U8 = npt.NDArray[np.uint8]

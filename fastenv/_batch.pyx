@@ -34,6 +34,11 @@ cdef extern from *:
 
 cdef enum:
     FETCHED_OBS = 2048  # of an observation: longer ones are left to the processor's own prefetching
+    # Lanes between the one that steps and the one that is prefetched for, because a batch does not
+    # fit the second-level cache: what every step reads of a row, then what the step of a lane that
+    # the game has looked at reads and writes.
+    ROWS_AHEAD = 2
+    LOOK_AHEAD = 1
 
 
 def is_debug():
@@ -518,24 +523,24 @@ cdef class BatchLoop:
         self, Py_ssize_t first, Py_ssize_t last, const int32_t* action, const uint8_t* active,
         bint autoreset, char* obs, uint8_t* mask, int thread,
     ) noexcept nogil:
-        # A batch does not fit the second-level cache. What every step reads of a row is fetched two
-        # lanes ahead, so that the game can look at the next one and say what else it will need.
-        cdef Py_ssize_t i
+        # A row is fetched before the game looks at it (`look_ahead`) and says what else it needs.
+        cdef Py_ssize_t i, row, soon
         cdef size_t obs_size = self.num_agents * self.obs_size
         cdef size_t info_size = self.info_columns.width
         cdef size_t fetched = min(obs_size, <size_t>FETCHED_OBS)
         cdef char* scratch = self.scratch + thread * self.scratch_size
         for i in range(first, last):
-            if i + 2 < last:
-                fastenv_prefetch(self.rows + (i + 2) * self.row_size, self.t.fetch)
-            if i + 1 < last:
-                fastenv_prefetch(obs + (i + 1) * obs_size, fetched)
-                if active[i + 1] and self.t.look_ahead != NULL and self.t.look_ahead(
-                    self.rows + (i + 1) * self.row_size, self.shared
+            row, soon = i + ROWS_AHEAD, i + LOOK_AHEAD
+            if row < last:
+                fastenv_prefetch(self.rows + row * self.row_size, self.t.fetch)
+            if soon < last:
+                fastenv_prefetch(obs + soon * obs_size, fetched)
+                if active[soon] and self.t.look_ahead != NULL and self.t.look_ahead(
+                    self.rows + soon * self.row_size, self.shared
                 ):
-                    fastenv_prefetch(self.knobs + (i + 1) * self.knobs_size, self.knobs_size)
-                    fastenv_prefetch(self.final_obs + (i + 1) * obs_size, fetched)
-                    fastenv_prefetch(self.final_info + (i + 1) * info_size, info_size)
+                    fastenv_prefetch(self.knobs + soon * self.knobs_size, self.knobs_size)
+                    fastenv_prefetch(self.final_obs + soon * obs_size, fetched)
+                    fastenv_prefetch(self.final_info + soon * info_size, info_size)
             self._step_lane(i, action, active[i], autoreset, obs, mask, scratch)
 
     cdef int _take(self, object actions, object select, object obs, object mask) except -1:

@@ -55,10 +55,20 @@ class Backend:
 
 @cache
 def _import_failure(module: str) -> str | None:
-    """Return why ``module`` cannot be imported, or None if it can."""
+    """Return why a module of a game cannot be imported, or None if it can."""
     try:
         importlib.import_module(module)
     except ImportError as error:  # also a library that was built for another platform
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+@cache
+def _loop_failure() -> str | None:
+    """Return why the compiled loop over lanes cannot be imported, or None if it can."""
+    try:
+        from fastenv import _batch  # noqa: F401
+    except ImportError as error:
         return f"{type(error).__name__}: {error}"
     return None
 
@@ -82,7 +92,7 @@ def missing(backend: Backend, kernel_module: str | None, core_module: str | None
     if backend.use_cython:
         if core_module is None:
             return "this game has no Cython core"
-        failure = _import_failure("fastenv._batch") or _import_failure(core_module)
+        failure = _loop_failure() or _import_failure(core_module)
         if failure is not None:
             return (
                 f"{core_module} cannot be imported ({failure}); build it with "

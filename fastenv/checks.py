@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError, StateError, show, show_reason
-from fastenv.game import NOTHING, Game, GameSpec
+from fastenv.game import Game
+from fastenv.spec import NOTHING, GameSpec
 
 Array = npt.NDArray[Any]
 
+MAX_ENTRIES = 1 << 24  # of a sequence that is no array: of a `range` an array would be far larger
 MAX_THREADS = 256  # more cost more than they bring on any machine, and their stacks take memory
 
 
@@ -41,7 +43,7 @@ def refuse_too_many(make: _Make) -> _Make:
     return cast(_Make, checked)
 
 
-def count(field: str, value: object) -> int:
+def as_count(field: str, value: object) -> int:
     """Return a number of at least 1, or raise :class:`ConfigError`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise ConfigError(f"{field}={show(value)}: must be an integer of at least 1")
@@ -59,12 +61,12 @@ def default_threads(num_envs: int) -> int:
     return min(int(digits), num_envs)
 
 
-def threads(num_threads: object, num_envs: int) -> int:
+def as_threads(num_threads: object, num_envs: int) -> int:
     """Return how many threads to use, None being the default, or raise :class:`ConfigError`."""
     if num_threads is None:
         return default_threads(num_envs)
     most = min(num_envs, MAX_THREADS)
-    if count("num_threads", num_threads) > most:
+    if as_count("num_threads", num_threads) > most:
         raise ConfigError(
             f"num_threads={show(num_threads)}: must be at most {most}, the smaller of the number "
             f"of lanes and {MAX_THREADS}"
@@ -72,7 +74,9 @@ def threads(num_threads: object, num_envs: int) -> int:
     return int(num_threads)  # type: ignore[call-overload, no-any-return]
 
 
-def columns(game: Game, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def split_columns(
+    game: Game, wanted: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the wanted columns of the state and of the step, or raise :class:`ConfigError`."""
     spec = game.spec
     known = (*spec.info_columns, *spec.term_columns)
@@ -90,39 +94,39 @@ def columns(game: Game, wanted: Sequence[str] | None) -> tuple[tuple[str, ...], 
     return tuple(name for name in wanted if name in spec.info_columns), terms
 
 
-def only(dtype: np.dtype[Any], names: tuple[str, ...]) -> np.dtype[Any]:
+def select_fields(dtype: np.dtype[Any], names: tuple[str, ...]) -> np.dtype[Any]:
     """Return the aligned dtype of some fields of a record, in this order."""
     if names == (dtype.names or ()):
         return dtype
     return np.dtype([(name, dtype[name]) for name in names], align=True) if names else NOTHING
 
 
-def same_spec(spec: GameSpec, other: GameSpec) -> None:
+def check_same_spec(spec: GameSpec, other: GameSpec) -> None:
     """Refuse a game that says something else of itself, by which buffers and views were made."""
     for each in fields(GameSpec):
         if getattr(spec, each.name) != getattr(other, each.name):
             raise ConfigError(f"shared: {each.name} of the game would become another")
 
 
-def where(lane: Any, agent: Any = None) -> str:
+def lane_label(lane: Any, agent: Any = None) -> str:
     """Say of whom an error speaks."""
     return f"lane {lane}" if agent is None else f"lane {lane}, agent {agent}"
 
 
-def flag(name: str, value: object) -> bool:
+def as_bool(name: str, value: object) -> bool:
     """Return True or False, or raise :class:`ConfigError`: of an array neither can be said."""
     if not isinstance(value, (bool, np.bool_)):
         raise ConfigError(f"{name} must be True or False, got {type(value).__name__}")
     return bool(value)
 
 
-def name(what: str, value: object) -> None:
+def check_name(what: str, value: object) -> None:
     """Refuse what is no name, before it is looked up among those that are there."""
     if not isinstance(value, str):
         raise ConfigError(f"{what} must be a name, got {type(value).__name__}")
 
 
-def plain(name: str, value: object, error: type[ValueError] = ValueError) -> Array:
+def as_array(name: str, value: object, error: type[ValueError] = ValueError) -> Array:
     """Return what was given as an array of NumPy's own class, which is what the checks are for.
 
     A subclass answers as it likes: the ``min`` of a masked array leaves out numbers that a copy
@@ -131,16 +135,27 @@ def plain(name: str, value: object, error: type[ValueError] = ValueError) -> Arr
     Raises
     ------
     error
-        A masked array, or what cannot be made an array; names the argument.
+        A masked array, a sequence of more than ``MAX_ENTRIES``, or what cannot be made an array;
+        names the argument.
     """
     if type(value) is np.ndarray:
         return value
     if isinstance(value, np.ma.MaskedArray):
         raise error(f"{name} must be a plain array, got a masked one: see numpy.ma.filled")
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes) and _is_long(value):
+        raise error(f"{name} must be an array, got a {type(value).__name__} of too many entries")
     try:
         return np.asarray(value)
     except (ValueError, TypeError, OverflowError, RuntimeError) as reason:
         raise error(f"{name} must be an array: {show_reason(reason)}") from None
+
+
+def _is_long(value: Sequence[Any]) -> bool:
+    """Return whether a sequence has more than ``MAX_ENTRIES``."""
+    try:
+        return len(value) > MAX_ENTRIES
+    except OverflowError:  # of a range beyond 64 bits
+        return True
 
 
 def check_dtype(
@@ -169,9 +184,9 @@ def _short(dtype: np.dtype[Any]) -> str:
     return f"a record of {len(dtype.names)} fields in {dtype.itemsize} bytes"
 
 
-def rows_of(rows: object, dtype: np.dtype[Any]) -> Array:
+def as_rows(rows: object, dtype: np.dtype[Any]) -> Array:
     """Return state rows as compiled code reads them, one axis, or raise :class:`StateError`."""
-    given = np.atleast_1d(plain("rows", rows, StateError))
+    given = np.atleast_1d(as_array("rows", rows, StateError))
     check_dtype("rows", given.dtype, dtype, StateError)
     if given.ndim != 1:
         raise StateError(f"rows must have one axis, got shape {given.shape}")
@@ -183,7 +198,7 @@ def check_array(name: str, array: object, shape: tuple[int, ...], dtype: np.dtyp
     """Return an array of this shape and dtype as a plain one, or raise ValueError."""
     if not isinstance(array, np.ndarray):
         raise ValueError(f"{name} must be a NumPy array, got {type(array).__name__}")
-    array = plain(name, array)
+    array = as_array(name, array)
     if array.dtype != dtype and dtype.names is not None:
         check_dtype(name, array.dtype, dtype)
     if array.shape != shape or array.dtype != dtype:
@@ -214,7 +229,7 @@ def check_out(name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[
     return checked
 
 
-def generators(name: str, words: Array) -> None:
+def check_generators(name: str, words: Array) -> None:
     """Refuse states of xoshiro256**, shape (n, 4), that never leave zero: draws would not end."""
     stuck = ~words.any(axis=1)
     if stuck.any():

@@ -106,13 +106,13 @@ def engine_for(
     return BatchEngine(game, num_envs, chosen, num_threads, info_columns, opponent)
 
 
-def one_seat(game: Game, opponent: str | None) -> str | None:
-    """Return who plays the other agents of a game that is to be shown as one with one agent.
+def opponent_of(game: Game, opponent: str | None) -> str | None:
+    """Return the scripted player of all agents but the first, for a view that shows one agent.
 
     Raises
     ------
     ConfigError
-        If there are others and nobody was named.
+        If the game has several agents and no player is named.
     """
     if game.spec.num_agents > 1 and opponent is None:
         opponent = game.spec.opponent
@@ -289,7 +289,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         self.render_mode = check_render_mode(configured, render_mode)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
-        opponent = one_seat(configured, opponent)
+        opponent = opponent_of(configured, opponent)
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, 1, *flags, 1, columns, opponent)
         self.observation_space = observation_space(configured)
@@ -400,7 +400,7 @@ class FastEnv(gymnasium.Env[Any, int]):
 
     def set_state(self, row: np.void | Array) -> None:
         """Load a state; it is checked first (:class:`fastenv.StateError`)."""
-        rows = checks.plain("row", row, StateError)
+        rows = checks.as_array("row", row, StateError)
         if rows.size != 1:
             raise StateError(f"row: must be one state, got {rows.size}")
         self.engine.set_states(rows.reshape(1))
@@ -426,15 +426,22 @@ class FastEnv(gymnasium.Env[Any, int]):
         self._running = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs; bound buffers are bound anew."""
-        names = "metadata render_mode info_mode observation_space action_space engine spec"
-        inner = "_np_random _np_random_seed _running _seeded"
-        return {name: getattr(self, name) for name in (*names.split(), *inner.split())}
+        """Return the attributes, those that a user has set too; bound ones are bound anew."""
+        return {name: value for name, value in vars(self).items() if name not in _BOUND}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Go on where the original stood."""
         self.__dict__.update(state)
         self._adopt(self.engine)
+
+
+# What `FastEnv._adopt` binds to the memory of its engine.
+_BOUND = frozenset(
+    {
+        *("backend", "_advance", "_num_actions", "_encode", "_raise_illegal", "_obs", "_observe"),
+        *("_mask", "_reward", "_terminated", "_truncated", "_build_info", "_wants_info"),
+    }
+)
 
 
 def as_int(action: Any, who: str = "") -> int:
@@ -449,7 +456,7 @@ def as_int(action: Any, who: str = "") -> int:
     if isinstance(action, int) and not isinstance(action, bool):  # NumPy's are not so large
         return int(action)
     try:
-        value = checks.plain("action", action)
+        value = checks.as_array("action", action)
     except ValueError:  # nested lists that are no array, or a number under a mask
         value = np.empty(0)
     if value.dtype.kind not in "iu" or value.ndim:

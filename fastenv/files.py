@@ -1,4 +1,4 @@
-"""Reading files that a stranger may have made: bounded in size, never waiting, never pickled.
+"""Reading files of unknown origin: bounded in size, never waiting, never pickled.
 
 Each function takes the path and ``limit``, how many bytes the file, and what it expands to, may
 have, and raises nothing but :class:`FileError`, one sentence that names the file, what was found

@@ -23,7 +23,7 @@ def named_keys(text: str) -> list[str]:
 
 
 class Keys:
-    """What somebody presses; a context, which leaves the terminal as it found it.
+    """Keys as they are pressed; a context, which leaves the terminal as it found it.
 
     Attributes
     ----------

@@ -11,8 +11,6 @@ Between a Python side and a compiled side a row is packed or unpacked once a ste
 from __future__ import annotations
 
 import ctypes
-import importlib
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -22,53 +20,22 @@ import numpy.typing as npt
 from fastenv.backend import Backend
 from fastenv.errors import ConfigError
 from fastenv.game import Compiled, Game
-from fastenv.notice import compile_notice
+from fastenv.memory import Batch, Buffers, clear
+from fastenv.numba_cache import compile_notice
 from fastenv.rng import Rng
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
 
 
-def chosen(flags: Array) -> list[int]:
+def selected_lanes(flags: Array) -> list[int]:
     """Return the lanes whose flag is set."""
     lanes: list[int] = np.flatnonzero(flags).tolist()
     return lanes
 
 
-@dataclass
-class Batch:
-    """The memory of a batch: one row a lane, and what belongs to it."""
-
-    states: Array
-    knobs: Array
-    derived: Array | None
-    shared: Array
-
-
-@dataclass
-class Buffers:
-    """Destinations of a step, one row a lane; see :class:`fastenv.engine.BatchEngine`.
-
-    ``info``, ``final_info`` and ``terms`` are structured, of the wanted columns.
-    """
-
-    obs: Array
-    mask: Array
-    reward: Array
-    terms: Array
-    terminated: Array
-    truncated: Array
-    tau: Array
-    info: Array
-    final_info: Array
-    final_obs: Array
-    ep_return: Array
-    ep_length: Array
-    ep_frames: Array
-
-
 class PythonLanes:
-    """Reference objects are the state; rows are written when somebody wants to read them."""
+    """Reference objects are the state; rows are written when they are to be read."""
 
     def __init__(self, game: Game, batch: Batch) -> None:
         self.game, self.states, self.knobs = game, batch.states, batch.knobs
@@ -84,7 +51,7 @@ class PythonLanes:
 
     def reset(self, select: Select, seeds: Array | None) -> None:
         """Start an episode in each selected lane."""
-        for i in chosen(select):
+        for i in selected_lanes(select):
             seed = None if seeds is None else int(seeds[i])
             self.game.reset(self.games[i], self.knobs[i], seed)
             self._moved(i)
@@ -105,7 +72,7 @@ class PythonLanes:
     def first_illegal(self, actions: Array, select: Select) -> int:
         """Return lane * K + agent of the first illegal action, or -1; see ``BatchLoop``."""
         agents = self.game.spec.num_agents
-        for i in chosen(select):
+        for i in selected_lanes(select):
             if self.done[i]:
                 continue
             self.game.action_mask(self.games[i], self._mask)
@@ -122,7 +89,7 @@ class PythonLanes:
 
     def pack(self, select: Select) -> None:
         """Bring the selected rows up to date."""
-        for i in chosen(select):
+        for i in selected_lanes(select):
             if self.stale[i]:
                 self._rows[i][:] = self.game.pack(self.games[i])
                 self.stale[i], self.seen[i] = 0, 1
@@ -134,7 +101,7 @@ class PythonLanes:
 
     def load(self, select: Select) -> None:
         """Take over the selected rows, which were written from outside."""
-        for i in chosen(select):
+        for i in selected_lanes(select):
             self.games[i] = self.game.unpack(self.states[i])
             self._moved(i)
             self.stale[i], self.seen[i] = 0, 1
@@ -143,7 +110,7 @@ class PythonLanes:
         """Return the game of lane ``i``."""
         return self.games[i]
 
-    whole = lane
+    full_game = lane
 
     def count(self, i: int, reward: Any) -> None:
         """Add a decision and its reward to the sums of the episode."""
@@ -226,7 +193,7 @@ class CoreLanes:
             self._shown = i
         return self._game
 
-    def whole(self, i: int) -> Any:
+    def full_game(self, i: int) -> Any:
         """Return the game of lane ``i``, a copy."""
         return self.game.unpack(self.states[i])
 
@@ -264,7 +231,7 @@ class PythonEncoder:
         self._nothing = np.zeros(spec.agents(), out.terms.dtype)[()]
         self._several = spec.num_agents > 1
         self._no_mask = np.zeros_like(out.mask)
-        self.aim(out.obs, out.mask)
+        self.set_targets(out.obs, out.mask)
 
     def reward(self, i: int) -> None:
         """Write reward and terms of the step just taken, and count it."""
@@ -281,7 +248,7 @@ class PythonEncoder:
             out.terms[i] = tuple([terms[k] for k in self._terms])
         self.lanes.count(i, out.reward[i].tolist())
 
-    def aim(self, obs: Array, mask: Array) -> None:
+    def set_targets(self, obs: Array, mask: Array) -> None:
         """Set where :meth:`observe` writes from now on."""
         self._obs, self._mask = obs, mask
 
@@ -306,11 +273,11 @@ class PythonEncoder:
     ) -> None:
         """Write a scripted player's action in the selected lanes; see ``BatchLoop``."""
         drawn = Rng()
-        for i in chosen(select):
+        for i in selected_lanes(select):
             words = self.lanes.bot_rng(i) if rng is None else rng[i]
             drawn.state = words.tolist()
             seen = (obs[i, agent], mask[i, agent]) if self._several else (obs[i], mask[i])
-            out[i] = self.game.bot_action(self.lanes.whole(i), params[0], agent, *seen, drawn)
+            out[i] = self.game.bot_action(self.lanes.full_game(i), params[0], agent, *seen, drawn)
             words[:] = drawn.state
             if rng is None:
                 self.lanes.set_bot_rng(i, words)
@@ -366,7 +333,7 @@ class KernelEncoder:
         self._reward_of: Any = all_of if several else one
         self._sums, self._lengths = _sums(game, batch)
 
-    def aim(self, obs: Array, mask: Array) -> None:
+    def set_targets(self, obs: Array, mask: Array) -> None:
         """Set where :meth:`observe` writes from now on."""
         if obs is self._aimed[0] and mask is self._aimed[1]:
             return
@@ -429,7 +396,7 @@ class KernelEncoder:
             return
         agents = self.game.spec.num_agents
         sizes = obs[:1].nbytes // agents, mask[:1].nbytes // agents
-        for i in chosen(select):
+        for i in selected_lanes(select):
             words = self.lanes.bot_rng(i) if rng is None else rng[i]
             place = i * agents + agent
             out[i] = self._bot(
@@ -495,9 +462,9 @@ class Composed:
         for column in (out.reward, out.terminated, out.truncated):
             column.fill(0)
         clear(out.terms)
-        encoder.aim(obs, mask)
+        encoder.set_targets(obs, mask)
         begun, given = [], actions.tolist()
-        for i in chosen(select):
+        for i in selected_lanes(select):
             lanes.step_lane(i, given[i])
             encoder.reward(i)
             if self._has_tau:
@@ -524,8 +491,8 @@ class Composed:
 
     def observe(self, select: Select, obs: Array, mask: Array) -> None:
         """Write observation, mask and info of the selected lanes."""
-        self.encoder.aim(obs, mask)
-        for i in chosen(select):
+        self.encoder.set_targets(obs, mask)
+        for i in selected_lanes(select):
             self.encoder.observe(i)
             self.lanes.forget()
 
@@ -540,12 +507,6 @@ class Fused:
         self.bot_actions, self.completes = bots, loop.completes
 
 
-def clear(array: Array) -> None:
-    """Set all bytes to 0, of a structured array too, which may have no fields."""
-    if array.dtype.itemsize:
-        array.view(np.uint8).fill(0)
-
-
 def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:
     """Return functions by address, or raise :class:`ConfigError`, naming the field.
 
@@ -553,7 +514,9 @@ def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:
     """
     compiled: Compiled = functions
     if not isinstance(functions, Compiled):  # the capsule of a core
-        compiled = Compiled(**importlib.import_module("fastenv._batch").read_table(functions))
+        from fastenv import _batch
+
+        compiled = Compiled(**_batch.read_table(functions))
     compiled.check(game.spec, game.shared.dtype.itemsize)
     for name in needed:
         if not getattr(compiled, name):
@@ -595,8 +558,9 @@ def make_path(
     kernels = _kernels(game) if backend.use_numba else None
     _check_derive(game, core, *([] if kernels is None else [kernels]))
     memory = (batch.states, batch.knobs, batch.derived, batch.shared)
-    module = importlib.import_module("fastenv._batch")
-    loop = module.BatchLoop(game.spec, core, kernels, *memory, num_threads)
+    from fastenv import _batch
+
+    loop = _batch.BatchLoop(game.spec, core, kernels, *memory, num_threads)
     core_lanes = CoreLanes(game, batch, loop)
     if kernels is None:
         return Composed(core_lanes, PythonEncoder(game, core_lanes, out), out)

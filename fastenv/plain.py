@@ -25,9 +25,9 @@ class PlainGame(Game):
 
     A field of a number is a number, an array a list (of lists, for each axis), and ``rng`` an
     :class:`fastenv.rng.Rng`. The object has the methods ``reset(seed)``, ``step(action)`` and
-    ``legal_actions()``, with several agents ``legal_actions(agent)``: ``[0]`` for one who need not
-    act. What remains to be written is ``create``, ``encode_obs`` and ``reward``, ``info`` where
-    there are columns, and ``bot_action`` where there are bots.
+    ``legal_actions()``; with several agents it is ``legal_actions(agent)``, which returns ``[0]``
+    for an agent that does not act now. What remains to be written is ``create``, ``encode_obs`` and
+    ``reward``, ``info`` where there are columns, and ``bot_action`` where there are bots.
 
     With ``__slots__``, ``use_cython`` alone fills one object with row after row, which is faster
     than to make one a step. Slots beyond those of the fields must then hold what never changes.

@@ -1,46 +1,51 @@
-"""Ids of the environments, and their registration with Gymnasium.
+"""Ids of the environments: what is registered under them, and how a game of one is made.
 
-A game module is imported when an environment of its is made, not before.
+``fastenv/games.py`` fills it.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
-
-import gymnasium
-from gymnasium.envs import registration
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.game import Game
 
 NAMESPACE = "fastenv"
 
-# id -> (module with `make_game(**options) -> Game`, options that the id fixes)
-ENVS: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
-    {
-        "SkullKingFlat-v0": ("fastenv.skullking", {"tier": "flat"}),
-        "SkullKingManager-v0": ("fastenv.skullking", {"tier": "manager"}),
-        "SkullKingWorker-v0": ("fastenv.skullking", {"tier": "worker"}),
-        "SkullKingAbility-v0": ("fastenv.skullking", {"tier": "ability"}),
-        "Prospector-v0": ("fastenv.prospector", {}),
-        "DrMarioFrame-v0": ("fastenv.drmario", {"agents": 1, "placement": False}),
-        "DrMarioPlacement-v0": ("fastenv.drmario", {"agents": 1, "placement": True}),
-        "DrMarioVersus-v0": ("fastenv.drmario", {"agents": 2, "placement": True}),
-        "DrMarioVersusFrame-v0": ("fastenv.drmario", {"agents": 2, "placement": False}),
-        "GameBoyPixels-v0": ("fastenv.gameboy", {"kind": "pixels"}),
-        "GameBoyGoal-v0": ("fastenv.gameboy", {"kind": "goal"}),
-        "GameBoyOverworld-v0": ("fastenv.gameboy", {"kind": "overworld"}),
-        "LanternWalk-v0": (
-            "fastenv.gameboy",
-            {"kind": "overworld", "rom": "lantern_walk", "visits": "cells"},
-        ),
-        # `python -m fastenv new-game` enters an id above this line.
-    }
-)
+
+class Entry(NamedTuple):
+    """What an id stands for.
+
+    Parameters
+    ----------
+    load : callable
+        Imports and returns the game's package, which has ``make_game(**options) -> Game`` and may
+        have ``random_options(rng, **options) -> dict``.
+    fixed : mapping of str to object
+        Options that the id fixes.
+    """
+
+    load: Callable[[], Any]
+    fixed: Mapping[str, Any]
+
+
+ENVS: dict[str, Entry] = {}  # by id, without the namespace
+
+
+def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]]) -> None:
+    """Enter the ids of a game.
+
+    Parameters
+    ----------
+    load : callable
+        See :class:`Entry`; called when an environment is made.
+    ids : mapping of str to mapping of str to object
+        Options that each id fixes.
+    """
+    for env_id, fixed in ids.items():
+        ENVS[env_id] = Entry(load, fixed)
 
 
 def list_envs() -> list[str]:
@@ -62,6 +67,11 @@ def short_id(env_id: str) -> str:
     return name
 
 
+def entry_of(env_id: str) -> Entry:
+    """Return what is registered under an id, with or without the namespace."""
+    return ENVS[short_id(env_id)]
+
+
 def make_game(env_id: str, /, **options: Any) -> Game:
     """Return the configured game of an id.
 
@@ -79,13 +89,13 @@ def make_game(env_id: str, /, **options: Any) -> Game:
     UnknownOptionError
         An unknown option: a ``ConfigError`` that is a ``TypeError`` too.
     """
-    module, fixed = ENVS[short_id(env_id)]
+    load, fixed = entry_of(env_id)
     for name in fixed:
         if name in options:
             raise ConfigError(
                 f"{name}={show(options[name])}: {name} is fixed by the id {show(env_id)}"
             )
-    make = importlib.import_module(module).make_game
+    make = load().make_game
     taken = inspect.signature(make).parameters
     if not any(each.kind is each.VAR_KEYWORD for each in taken.values()):
         for name in options:
@@ -94,25 +104,3 @@ def make_game(env_id: str, /, **options: Any) -> Game:
     game: Game = make(**fixed, **options)
     game.env_id = short_id(env_id)
     return game
-
-
-def register_envs() -> None:
-    """Register all ids with Gymnasium; calling it again changes nothing.
-
-    Runs on ``import fastenv``, so ``gymnasium.make("fastenv:fastenv/SkullKingWorker-v0")`` needs no
-    import of its own. It is also an entry point of the group ``gymnasium.envs``, for tools that
-    read it (Gymnasium itself stopped doing so in 1.0).
-    """
-    outer = registration.current_namespace
-    registration.current_namespace = None  # a plugin loader may have set its own
-    try:
-        for name, env_id in zip(ENVS, list_envs(), strict=True):
-            if env_id not in gymnasium.registry:
-                gymnasium.register(
-                    env_id,
-                    entry_point="fastenv.env:FastEnv",
-                    vector_entry_point="fastenv.vector:FastVectorEnv",
-                    kwargs={"game": name},
-                )
-    finally:
-        registration.current_namespace = outer

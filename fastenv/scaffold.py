@@ -13,7 +13,19 @@ from pathlib import Path
 
 from fastenv.errors import ConfigError, show
 
-ENTER_ABOVE = "        # `python -m fastenv new-game` enters an id above this line.\n"
+ENTER_ABOVE = "# `python -m fastenv new-game` enters a game above this line.\n"
+BEFORE_FIRST = "register_game(\n"  # the functions that load a game stand above
+
+LOADER = """\
+def _@name@() -> ModuleType:
+    from fastenv import @name@
+
+    return @name@
+
+
+"""
+ENTRY = 'register_game(_@name@, {"@id@": {}})\n'
+
 
 STATE = '''\
 """One game of @Class@ as one row of bytes."""
@@ -249,8 +261,8 @@ def new_game(name: str, root: Path) -> list[Path]:
         raise ConfigError(
             f"name {show(name)}: must be lower-case words joined by _, as connect_four"
         )
-    registry = root / "fastenv" / "registry.py"
-    text = registry.read_text(encoding="utf-8") if registry.exists() else ""
+    games = root / "fastenv" / "games.py"
+    text = games.read_text(encoding="utf-8") if games.exists() else ""
     if text.count(ENTER_ABOVE) != 1:
         raise ConfigError(f"root {show(str(root))}: must be a checkout of fastenv")
     folder, tests = root / "fastenv" / name, root / "tests" / name
@@ -270,8 +282,13 @@ def new_game(name: str, root: Path) -> list[Path]:
     }
     for path, template in files.items():
         path.parent.mkdir(exist_ok=True)
-        filled = re.sub("|".join(words), lambda found: words[found[0]], template)
-        path.write_text(filled, encoding="utf-8")
-    entry = f'        "{camel}-v0": ("fastenv.{name}", {{}}),\n'
-    registry.write_text(text.replace(ENTER_ABOVE, entry + ENTER_ABOVE), encoding="utf-8")
-    return [*files, registry]
+        path.write_text(_filled(template, words), encoding="utf-8")
+    text = text.replace(BEFORE_FIRST, _filled(LOADER, words) + BEFORE_FIRST, 1)
+    text = text.replace(ENTER_ABOVE, _filled(ENTRY, words) + ENTER_ABOVE)
+    games.write_text(text, encoding="utf-8")
+    return [*files, games]
+
+
+def _filled(template: str, words: dict[str, str]) -> str:
+    """Return a template with the words of a game in their places."""
+    return re.sub("|".join(words), lambda found: words[found[0]], template)

@@ -14,18 +14,18 @@ from gymnasium.vector.utils import batch_space
 
 from fastenv import checks
 from fastenv.backend import Backend
-from fastenv.engine import aligned
 from fastenv.env import (
     as_game,
     check_info_mode,
     check_render_mode,
     engine_for,
     observation_space,
-    one_seat,
+    opponent_of,
     shown_obs,
 )
 from fastenv.errors import ConfigError, ResetNeededError, show
 from fastenv.game import Game
+from fastenv.memory import aligned
 
 Array = npt.NDArray[Any]
 Infos = dict[str, Any]
@@ -75,7 +75,7 @@ def sample_legal(
     ValueError
         Wrong shape, or a lane without a legal action; the message names it.
     """
-    legal = checks.plain("masks", masks)
+    legal = checks.as_array("masks", masks)
     if legal.dtype.kind not in "biuf":
         raise ValueError(f"masks must be bool or 0 and 1, got {legal.dtype}")
     if legal.ndim == 3:
@@ -169,15 +169,15 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
             "autoreset_mode": self.autoreset_mode,
         }
         self.render_mode = check_render_mode(configured, render_mode)
-        self.copy = checks.flag("copy", copy)
+        self.copy = checks.as_bool("copy", copy)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
         if not isinstance(agents, str) or agents not in ("one", "all"):
             raise ConfigError(f"agents={show(agents)}: must be one of 'one', 'all'")
         if agents == "one":
-            opponent = one_seat(configured, opponent)
+            opponent = opponent_of(configured, opponent)
         elif opponent is not None:
-            raise ConfigError(f"opponent={show(opponent)}: nobody is left with agents='all'")
+            raise ConfigError(f"opponent={show(opponent)}: with agents='all' there is none")
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, num_envs, *flags, num_threads, columns, opponent)
         self.engine = engine
@@ -342,7 +342,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         *args, **kwargs
             For ``"configure"``: the knob and its value.
         """
-        checks.name("name", name)
+        checks.check_name("name", name)
         if name == "configure":
             self.configure(*args, **kwargs)
             return (None,) * self.num_envs
@@ -424,7 +424,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         infos["action_mask"] = mask.view(np.int8)
         for name, labels in engine.spec.info_labels.items():
             if name in infos:
-                infos[name] = _shown(infos[name], labels, rows)
+                infos[name] = _show_labels(infos[name], labels, rows)
         present = np.empty((len(infos), self.num_envs), np.bool_)
         present[:] = True if rows is None else rows
         infos.update(zip([f"_{name}" for name in infos], present, strict=True))
@@ -483,7 +483,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         mask = options["reset_mask"]
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             raise TypeError(f"options['reset_mask'] must be a bool array, got {show(mask)}")
-        mask = checks.plain("options['reset_mask']", mask)
+        mask = checks.as_array("options['reset_mask']", mask)
         if mask.shape != (self.num_envs,) or not mask.any():
             raise ValueError(
                 f"options['reset_mask'] must have shape ({self.num_envs},) and a true entry, "
@@ -506,7 +506,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         if seeds is None:
             return
         if isinstance(seeds, np.ndarray):
-            seeds = checks.plain("seeds", seeds).tolist()
+            seeds = checks.as_array("seeds", seeds).tolist()
         if isinstance(seeds, (int, np.integer)):
             seeds = range(int(seeds), int(seeds) + self.num_envs)
             if chosen is None:
@@ -519,7 +519,9 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         ]
 
 
-def _shown(column: Array, labels: tuple[str, ...], rows: npt.NDArray[np.bool_] | None) -> Array:
+def _show_labels(
+    column: Array, labels: tuple[str, ...], rows: npt.NDArray[np.bool_] | None
+) -> Array:
     """Return a column as ``SyncVectorEnv`` collects the labels that single environments show."""
     shown = np.array(labels, object)[column.astype(np.intp)]
     if rows is not None:

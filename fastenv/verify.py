@@ -7,7 +7,6 @@ columns and final values are compared as bytes.
 
 from __future__ import annotations
 
-import importlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from fastenv.backend import Backend, missing
 from fastenv.engine import BatchEngine
 from fastenv.game import Game
-from fastenv.registry import ENVS, make_game, short_id
+from fastenv.registry import entry_of, make_game
 from fastenv.vector import sample_legal
 
 Array = npt.NDArray[Any]
@@ -157,9 +156,11 @@ class Case:
         self.standard = self.engines[self.standard_name]
         self.history: list[list[Any]] = [[] for _ in range(num_envs)]
         self.step = 0
-        self._each(lambda engine: engine.reset_many(seeds=seed), f"reset with {seed} + lane")
+        self._apply_to_all(
+            lambda engine: engine.reset_many(seeds=seed), f"reset with {seed} + lane"
+        )
 
-    def _each(
+    def _apply_to_all(
         self, do: Callable[[BatchEngine], None], word: Any, lanes: Array | None = None
     ) -> None:
         for engine in self.engines.values():
@@ -187,10 +188,10 @@ class Case:
             kind = ("reset", "reload", "no autoreset", "some")[rng.integers(4)]
         if kind == "reset":
             lanes = standard.ended | (rng.random(n) < 0.5)
-            self._each(lambda engine: engine.reset_many(mask=lanes), "reset", lanes)
+            self._apply_to_all(lambda engine: engine.reset_many(mask=lanes), "reset", lanes)
         elif kind == "reload":
             rows = standard.get_states()
-            self._each(lambda engine: engine.set_states(rows), "reload")
+            self._apply_to_all(lambda engine: engine.set_states(rows), "reload")
         else:
             actions = sample_legal(standard.mask, rng)
             any_action = rng.integers(0, standard.num_actions, actions.shape)
@@ -199,7 +200,7 @@ class Case:
                 actions = sample_legal(standard.mask, rng)
             select = rng.random(n) < 0.5 if kind == "some" else np.ones(n, np.bool_)
             auto = kind != "no autoreset"
-            self._each(
+            self._apply_to_all(
                 lambda engine: engine.step_many(actions, select=select, autoreset=auto),
                 actions.tolist(),
                 select,
@@ -236,9 +237,9 @@ def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
     **given
         Options that are not to be drawn.
     """
-    module, fixed = ENVS[short_id(env_id)]
+    load, fixed = entry_of(env_id)
     rng = np.random.default_rng([seed, 1])
-    draw = getattr(importlib.import_module(module), "random_options", None)
+    draw = getattr(load(), "random_options", None)
     options: dict[str, Any] = given if draw is None else draw(rng, **fixed, **given)
     return options
 

@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from fastenv.engine import aligned
-from fastenv.paths import Buffers, as_compiled
+from fastenv.memory import Buffers, aligned
+from fastenv.paths import as_compiled
 from tests.rowcalls import unwritten
 
 

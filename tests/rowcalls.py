@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numba as nb
 import numpy as np
 
-from fastenv.engine import aligned
+from fastenv.memory import aligned
 from fastenv.paths import as_compiled, callable_at
 
 UNWRITTEN = 0x7F  # in every byte of a buffer: out of range as any number an encoder writes

@@ -9,7 +9,8 @@ import pytest
 from numba import types
 
 from fastenv.game import Compiled
-from fastenv.paths import Buffers, as_compiled
+from fastenv.memory import Buffers
+from fastenv.paths import as_compiled
 from fastenv.rng import Rng
 from tests.loops import Loop, buffers, copied
 from tests.rowcalls import UNWRITTEN, by_reference, unwritten

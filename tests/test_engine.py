@@ -353,7 +353,7 @@ def test_lanes_that_no_memory_holds_are_refused(lanes):
         BatchEngine(WalkGame(), lanes)
     said = str(caught.value)
     assert said.startswith(f"num_envs={show(lanes)}: must be fewer: ")
-    assert said.endswith(" MiB for one of the buffers cannot be had here")
+    assert said.endswith(" MiB for one of the buffers cannot be allocated here")
     assert len(said) < 200
 
 

@@ -110,7 +110,7 @@ def test_lanes_without_memory_are_one_sentence(monkeypatch, make):
     ):
         make("Prospector-v0", num_envs=3)
     monkeypatch.undo()
-    monkeypatch.setattr(checks, "count", no_memory)
+    monkeypatch.setattr(checks, "as_count", no_memory)
     with pytest.raises(ConfigError, match=r"^num_envs=3: must be fewer"):
         make("Prospector-v0", 3)
 
@@ -133,7 +133,7 @@ def test_the_time_of_a_verification_begins_behind_what_is_compiled(monkeypatch):
     assert (tally.cases, tally.steps) == (3, 11)
 
 
-@pytest.mark.parametrize("module", ["fastenv", "fastenv.gameboy.play", "fastenv.gameboy.bank"])
+@pytest.mark.parametrize("module", ["fastenv", "fastenv.gameboy.play"])
 def test_an_interrupt_of_a_command_that_starts_shows_nothing(tmp_path, module):
     (tmp_path / "gymnasium.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)")
     path = os.pathsep.join([str(tmp_path), os.getcwd()])

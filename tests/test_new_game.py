@@ -60,7 +60,7 @@ def test_a_new_game_plays_at_once(tmp_path: Path) -> None:
     assert [path.relative_to(root).as_posix() for path in written] == [
         *(f"fastenv/coin_toss/{name}.py" for name in ("__init__", "state", "reference", "kernels")),
         *("fastenv/coin_toss/_core.pyx", "fastenv/coin_toss/_core.pyi"),
-        *("tests/coin_toss/test_coin_toss_parity.py", "fastenv/registry.py"),
+        *("tests/coin_toss/test_coin_toss_parity.py", "fastenv/games.py"),
     ]
     script = """
 import fastenv, numpy as np
@@ -99,7 +99,7 @@ def checkout(tmp_path: Path) -> Path:
     """The least that counts as a checkout."""
     for folder in ("fastenv/pig", "tests/dice"):
         (tmp_path / folder).mkdir(parents=True)
-    shutil.copy(ROOT / "fastenv" / "registry.py", tmp_path / "fastenv")
+    shutil.copy(ROOT / "fastenv" / "games.py", tmp_path / "fastenv")
     return tmp_path
 
 
@@ -111,7 +111,7 @@ def checkout(tmp_path: Path) -> Path:
         ("../chess", "name '../chess': must be"),
         ("chess-960", "name 'chess-960': must be"),
         ("class", "name 'class': must be"),
-        ("registry", "name 'registry': fastenv/registry.py is there already"),
+        ("games", "name 'games': fastenv/games.py is there already"),
         ("pig", "name 'pig': fastenv/pig is there already"),
         ("dice", "name 'dice': tests/dice is there already"),
     ],
@@ -132,9 +132,13 @@ def test_a_new_game_needs_a_checkout(tmp_path: Path) -> None:
 def test_a_second_game_is_entered_below_the_first(checkout: Path) -> None:
     new_game("go", checkout)
     new_game("connect_four", checkout)
-    text = (checkout / "fastenv" / "registry.py").read_text(encoding="utf-8")
-    assert text.index('"Go-v0": ("fastenv.go", {})') < text.index('"ConnectFour-v0": (')
-    compile(text, "registry.py", "exec")
+    text = (checkout / "fastenv" / "games.py").read_text(encoding="utf-8")
+    first, second = (
+        f'register_game({load}, {{"{env_id}": {{}}}})'
+        for load, env_id in (("_go", "Go-v0"), ("_connect_four", "ConnectFour-v0"))
+    )
+    assert text.index("from fastenv import go") < text.index(first) < text.index(second)
+    compile(text, "games.py", "exec")
 
 
 @needs_compiler
@@ -156,8 +160,9 @@ def test_the_page_followed_to_the_letter(game: str, tmp_path: Path) -> None:
         for line in text.splitlines():
             python, *words = shlex.split(line)
             assert python == "python"
-            printed[words[1]] = run(root, sys.executable, *words)
+            command = " ".join(words[1:3]) if words[1] == "training" else words[1]
+            printed[command] = run(root, sys.executable, *words)
     assert " passed" in printed["pytest"]
     assert "every bit" in printed["fastenv"]
-    assert "trained" in printed["training.evaluate"]
-    assert "random_legal" in printed["training.evaluate"]
+    assert "trained" in printed["training evaluate"]
+    assert "random_legal" in printed["training evaluate"]

@@ -1,7 +1,6 @@
 """Games whose reference has an attribute for each field of the row; and what is theirs for free."""
 
 import pickle
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -94,11 +93,8 @@ def test_bots_have_numbers() -> None:
 @pytest.fixture
 def registered(monkeypatch):
     """An id of a game that says nothing of options for `verify`."""
-    module = SimpleNamespace(make_game=Boards)
-    monkeypatch.setitem(sys.modules, "boards_for_a_test", module)
-    ours = {**registry.ENVS, "Boards-v0": ("boards_for_a_test", {})}
-    monkeypatch.setattr(registry, "ENVS", ours)
-    monkeypatch.setattr("fastenv.verify.ENVS", ours)
+    package = SimpleNamespace(make_game=Boards)
+    monkeypatch.setitem(registry.ENVS, "Boards-v0", registry.Entry(lambda: package, {}))
 
 
 @pytest.mark.usefixtures("registered")

@@ -45,6 +45,8 @@ ACTIONS = {
     "a number": lambda: 1,
     "a scalar array": lambda: np.array(1),
     "empty": lambda: [],
+    "a range without end": lambda: range(10**12),
+    "a range beyond 64 bits": lambda: range(10**30),
     "empty lanes": lambda: np.zeros((0, 2), int),
     "no agents": lambda: np.zeros((N, 0), int),
     "one agent": lambda: np.zeros(N, int),

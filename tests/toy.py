@@ -652,7 +652,7 @@ class RaceGame(Game):
         if not 1 <= shared["goal"][0] <= 10**6:
             raise ConfigError(f"shared: goal={shared['goal'][0]} must be 1..1000000")
         mine["goal"], mine["bonus"] = shared["goal"], shared["bonus"]
-        return self.taken(RaceGame._with_shared(self._options, mine), shared, trusted)
+        return self.accept_shared(RaceGame._with_shared(self._options, mine), shared, trusted)
 
     @staticmethod
     def _with_shared(options: Any, shared: Any) -> "RaceGame":

@@ -1,7 +1,9 @@
 """Training, evaluation and measurement: consumers of fastenv through its public API only.
 
-The modules here are commands: each parses, calls and prints, and ``python -m training`` lists them.
-What they call lies in the packages; ``docs/design.md`` says what is where and who imports whom.
+``python -m training`` lists the commands. But for ``composition`` and ``moved`` the modules here
+are those commands, and those of ``training.commands`` their further parts: each parses, calls and
+prints. What they call lies in the packages; ``docs/design.md`` says what is where and who imports
+whom.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import os
 import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
+
+from training import composition, moved
 
 if TYPE_CHECKING:  # what users take from here; it is imported below, when they do
     from training.policies.load import load_policy
@@ -36,6 +40,9 @@ def _say_interrupted(
 
 if sys.argv[:1] == ["-m"]:  # until the command itself is found; it says so afterwards
     sys.excepthook = _say_interrupted
+    moved.end_if_moved(sys.orig_argv)
+
+composition.compose()  # every start passes here: commands, spawned workers, Ray's and tests
 
 
 def __getattr__(name: str) -> object:

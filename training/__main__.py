@@ -1,32 +1,202 @@
-"""List the commands: ``python -m training``."""
+"""The command line: ``python -m training`` lists its commands.
+
+A command is found here and imported when it is asked for. Words behind it can name a further part
+of it, such as ``watch replay``; each has a parser of its own.
+"""
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path
+import argparse
+import gc
+import sys
+from collections.abc import Callable, Mapping
 
-from rich.console import Console
-from rich.table import Table
+from training.run import registry
+from training.run.registry import Command
 
-
-def commands() -> dict[str, str]:
-    """Return the commands and the first line of what each says of itself."""
-    found = {}
-    for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        found[path.stem] = said.partition("\n")[0].partition("``python")[0].rstrip(" .:")
-    return found
+PROG = "python -m training"
+Main = Callable[[list[str]], int]
 
 
-def main() -> None:
-    """Print them."""
-    shown = Table.grid(padding=(0, 2))
-    for name, said in commands().items():
-        shown.add_row(f"python -m training.{name}", said)
-    console = Console(highlight=False)
-    console.print(shown)
-    console.print("\nEach has --help; docs/training.md shows how they belong together.")
+def _train() -> Main:
+    from training import train
+
+    return train.main
+
+
+def _evaluate() -> Main:
+    from training import evaluate
+
+    return evaluate.main
+
+
+def _compare() -> Main:
+    from training import compare
+
+    return compare.main
+
+
+def _protocol() -> Main:
+    from training.commands import protocol
+
+    return protocol.main
+
+
+def _milestones() -> Main:
+    from training.commands import milestones
+
+    return milestones.main
+
+
+def _sweep() -> Main:
+    from training import sweep
+
+    return sweep.main
+
+
+def _report() -> Main:
+    from training import report
+
+    return report.main
+
+
+def _watch() -> Main:
+    from training import watch
+
+    return watch.main
+
+
+def _replay() -> Main:
+    from training.commands import replay
+
+    return replay.main
+
+
+def _play() -> Main:
+    from training import play
+
+    return play.main
+
+
+def _export() -> Main:
+    from training import export
+
+    return export.main
+
+
+def _benchmark() -> Main:
+    from training import benchmark_v9
+
+    return benchmark_v9.main
+
+
+def _profile() -> Main:
+    from training.commands import profile
+
+    return profile.main
+
+
+def _matrix() -> Main:
+    from training.commands import matrix
+
+    return matrix.main
+
+
+def _vectorised() -> Main:
+    from training.commands import vectorised
+
+    return vectorised.main
+
+
+def _gpu_check() -> Main:
+    from training.commands import gpu_check
+
+    return gpu_check.main
+
+
+COMMANDS = {
+    "train": Command("train an agent, or go on with a run", _train),
+    "evaluate": Command("measure how agents and bots play", _evaluate),
+    "compare": Command("compare settings over seeds", _compare),
+    "sweep": Command("search for better options", _sweep),
+    "report": Command("compare runs on one page", _report),
+    "watch": Command("watch who plays", _watch),
+    "play": Command("play against trained agents and bots", _play),
+    "export": Command("give a trained agent away as a small folder", _export),
+    "benchmark": Command("measure speed and learning", _benchmark),
+}
+# Their further parts, beside those that are programs over one game.
+PARTS: dict[str, dict[str, Callable[[], Main]]] = {
+    "compare": {"protocol": _protocol, "milestones": _milestones},
+    "watch": {"replay": _replay},
+    "benchmark": {
+        "profile": _profile,
+        "matrix": _matrix,
+        "vectorised": _vectorised,
+        "gpu-check": _gpu_check,
+    },
+}
+RESERVED = ("exploit", "studio")
+
+
+def parts_of(command: str) -> dict[str, Callable[[], Main]]:
+    """Return what imports the further parts of a command, by the word that names each."""
+    programs = {word: part.load for word, part in registry.parts_of(command).items()}
+    return {**PARTS.get(command, {}), **programs}
+
+
+def applications() -> dict[str, Command]:
+    """Return the programs over one game that are no part of a command, by name."""
+    return {name: each for name, each in registry.PROGRAMS.items() if " " not in name}
+
+
+def _listed(title: str, commands: Mapping[str, Command]) -> str:
+    lines = [f"{title}:"]
+    for name, command in commands.items():
+        parts = ", ".join(parts_of(name))
+        lines.append(f"  {name:<10} {command.about}{parts and f'; also {parts}'}")
+    return "\n".join(lines)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return what reads the name of a command, and lists them all."""
+    listed = (
+        _listed("commands", COMMANDS),
+        _listed("applications", applications()),
+        f"reserved, and not there yet: {', '.join(RESERVED)}",
+        "Each has --help; docs/training.md shows how they belong together.",
+        f"example: {PROG} train --env {registry.DEFAULT_ENVS['train']} --name first",
+    )
+    parse = argparse.ArgumentParser(
+        prog=PROG,
+        usage=f"{PROG} COMMAND [options]",
+        description="Train agents for the games of fastenv, evaluate them, and measure both.",
+        epilog="\n\n".join(listed),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = [*COMMANDS, *applications(), *RESERVED]
+    parse.add_argument("command", nargs="?", choices=names, help=argparse.SUPPRESS)
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    words = sys.argv[1:] if argv is None else argv
+    commands = parser()
+    name = commands.parse_args(words[:1]).command
+    if name is None:
+        commands.print_help()
+        return 0
+    if name in RESERVED:
+        print(f"error: {PROG} {name} is not there yet: the name is reserved.", file=sys.stderr)
+        return 2
+    parts = parts_of(name)
+    if len(words) > 1 and words[1] in parts:
+        return parts[words[1]]()(words[2:])
+    return {**COMMANDS, **applications()}[name].load()(words[1:])
 
 
 if __name__ == "__main__":
-    main()
+    ended = main()
+    gc.freeze()  # or Python looks through all of torch before it ends, seconds without a word
+    sys.exit(ended)

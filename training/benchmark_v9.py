@@ -1,102 +1,89 @@
-"""Measure speed and learning: ``python -m training.benchmark_v9 [--config NAME ...] [--short]``.
+"""Measure speed and learning: ``python -m training benchmark [--config NAME ...] [--short]``.
 
 Parts: the configurations train stock MaskablePPO, of every game if asked for alone (``--only
-configs``), and report where the time goes, how fast the reward changes, and in Skull King how many
-official points it brought. The trainers are timed in turns: the native one beside stock MaskablePPO
-on the same work. The bars time the environment alone, beside a fill: what it costs this machine,
-in the same minute, only to write the same output bytes. The training bars hold our trainer to what
-was asked of it; they are measured when asked for (``--only training``), and so is what each of the
-flags ``use_numba`` and ``use_cython`` alone is worth (``--only flags``), and what the torch view
-costs beside the engine alone (``--only views``), and replay and DQN (``--only replay``), also step
-by step from one environment at a time and lists (``--only replay_steps``).
+configs``), and report where the time goes, how fast the reward changes, and what it brought. The
+trainers are timed in turns: the native one beside stock MaskablePPO on the same work. The bars time
+the environment alone, beside a fill: what it costs this machine, in the same minute, only to write
+the same output bytes. The training bars hold our trainer to what was asked of it; they are measured
+when asked for (``--only training``), and so is what each of the flags ``use_numba`` and
+``use_cython`` alone is worth (``--only flags``), and what the torch view costs beside the engine
+alone (``--only views``), and replay and DQN (``--only replay``), also step by step from one
+environment at a time and lists (``--only replay_steps``).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench import bars, bars_gameboy, benchmark, floors
-from training.bench.benchmark import GAMES, PARTS
-from training.bench.configs import CONFIGS, ROLLOUTS
-from training.evaluation import tables
-from training.run import files
+from training.run.command_line import new_parser
+from training.run.options import require
+
+ABOUT = """\
+Measure speed and learning. By default stock MaskablePPO trains some configurations, the trainers
+are timed in turns, and the bars time the environment alone; other parts are measured when --only
+names them. docs/benchmarks.md says what each is.
+"""
+# As training.bench has them, which takes seconds to import.
+PARTS = (
+    *("configs", "trainers", "bars"),
+    *("training", "flags", "views", "replay", "replay_steps", "scale"),
+)
+CONFIGS = ("baseline", "numba", "cython", "fast", "large_net", "dummy", "hierarchical")
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.benchmark_v9", description=__doc__)
-    parse.add_argument("--config", nargs="+", metavar="NAME", help=f"of {', '.join(CONFIGS)}")
-    parse.add_argument(
-        "--steps", type=int, help=f"timed steps of a repeat; default {ROLLOUTS} rollouts"
-    )
-    parse.add_argument("--repeats", type=int, default=3)
-    parse.add_argument("--seconds", type=float, help="timed seconds of a repeat of a bar")
-    parse.add_argument("--games", type=int, help="whole games before and after; 0 for none")
-    parse.add_argument("--lanes", type=int, default=bars.LANES, help="of Skull King's bars")
-    parse.add_argument("--out", type=Path, help="file for the rows, one JSON object a line")
-    parse.add_argument("--short", action="store_true", help="a few minutes")
-    parse.add_argument("--game", choices=GAMES, help="only its bars and configurations")
-    parse.add_argument(
-        "--max-mem-delta",
-        type=int,
-        default=bars_gameboy.MAX_MEM_DELTA,
-        metavar="BYTES",
-        help="that the resident set may grow by in 100,000 steps of the Game Boy",
-    )
-    parse.add_argument("--only", choices=PARTS, help="only this part")
-    parse.add_argument("--enforce", action="store_true", help="exit 1 if a bar is missed")
-    parse.add_argument(
-        "--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show"
-    )
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
-    parse.add_argument(
-        "--record", action="store_true", help="make it the record of its kind in benchmarks/"
-    )
-    parse.add_argument(
-        "--enforce-floor",
-        action="store_true",
-        help="exit 1 if something is slower than its floor by the newest record of the same thing",
-    )
-    parse.add_argument(
-        "--floor-share", type=float, default=floors.SHARE, metavar="X", help="of it; default 0.7"
-    )
-    parse.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="FLAG=VALUE",
-        help="change a flag everywhere, such as env=SkullKingWorker-v0 or net_arch=[512,256]",
-    )
+    parts = {
+        "profile": "where the time goes, mode by mode",
+        "matrix": "the fastest of many settings",
+        "vectorised": "the engine beside Gymnasium's vector classes",
+        "gpu-check": "tests and speeds of a CUDA device (untested)",
+    }
+    parse = new_parser("benchmark", ABOUT, "--only bars --short", parts=parts)
+    add = parse.add_argument
+    about = f"only {', '.join(PARTS[:-1])} or {PARTS[-1]}"
+    add("--only", choices=PARTS, metavar="PART", help=about)
+    add("--config", nargs="+", metavar="NAME", help=f"of {', '.join(CONFIGS)}")
+    add("--game", help="only the bars and configurations of this one")
+    add("--steps", type=int, help="timed steps of a repeat; default 3 rollouts")
+    add("--repeats", type=int, default=3)
+    add("--seconds", type=float, help="timed seconds of a repeat of a bar")
+    add("--games", type=int, help="whole games before and after; 0 for none")
+    add("--lanes", type=int, default=4096, help="of whole bars; default 4096")
+    add("--out", type=Path, help="file for the rows, one JSON object a line")
+    add("--short", action="store_true", help="a few minutes")
+    about = "that memory may grow by in 100,000 steps"
+    add("--max-mem-delta", type=int, default=2**20, metavar="BYTES", help=about)
+    add("--enforce", action="store_true", help="exit 1 if a bar is missed")
+    add("--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show")
+    add("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add("--record", action="store_true", help="make it the record of its kind in benchmarks/")
+    about = "exit 1 if slower than the newest record allows"
+    add("--enforce-floor", action="store_true", help=about)
+    add("--floor-share", type=float, default=0.7, metavar="X", help="of it; default 0.7")
+    about = "change a flag everywhere, such as net_arch=[512,256]"
+    add("--set", action="append", default=[], metavar="FLAG=VALUE", help=about)
     return parse
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    console = tables.console()
+
+    from training.bench import runner
+    from training.bench.games import GAMES
+    from training.evaluation import tables
+
     try:
-        out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
-        files.prepare("--out", out)
-        rows = benchmark.measure(args, console)
-        benchmark.write(out, rows)
-        console.print(f"rows in {out}")
-        judged = floors.judge(rows, args.floor_share) if args.enforce_floor else []
-        if args.record:
-            console.print(f"it is the record {benchmark.keep(args, rows)}, and in the history")
+        known = args.game is None or args.game in GAMES
+        require(known, "--game", args.game, f"one of {', '.join(GAMES)}")
+        return runner.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    below = [verdict for verdict in judged if not verdict["pass"]]
-    for verdict in below:
-        print(f"error: {floors.sentence(verdict)}", file=sys.stderr)
-    if judged:
-        console.print(floors.summary(judged, rows))
-    missed = any(r["kind"] == "bar" and r["pass"] is False for r in rows)
-    return 1 if below or (missed and args.enforce) else 0
 
 
 if __name__ == "__main__":

@@ -1,121 +1,24 @@
-"""Is one setting better than another, over seeds? ``python -m training.compare``.
-
-Trains every variant with every seed, lets all play the same evaluation games and compares them
-with the first variant, paired by seed. With few seeds the interval over them is the honest one: it
-says how much other trainings could differ, which an interval over games does not.
-
-Every training is an ordinary run folder, ``RUNS/NAME-VARIANT-SEED``. The same command, with more
-seeds or variants if need be, goes on where it was: what has ended is not trained again.
-``--onto`` sets further variants beside those of a report, whose runs may be gone. With
-``--core-seconds`` variants are compared at equal time instead of equal decisions.
-"""
+"""Is one setting better than another, over seeds? ``python -m training compare``."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training.callbacks.of_run import check_environment
-from training.evaluation import paired, tables
-from training.evaluation.command import add_flags, evaluation_of, exit_status, train_flags
-from training.evaluation.comparison import Earlier, Training, run_comparison, settings
-from training.evaluation.equal_time import of_equal_time
-from training.evaluation.over_seeds import parse_seeds
-from training.run import games
-from training.run.config import parse_assignments
-from training.run.layers import layered
-from training.run.layers import parser as train_parser
-from training.run.values import require
+from training.evaluation.command import Variant, add_flags, evaluation_of, exit_status
+from training.run.command_line import new_parser
 
-
-@dataclass(frozen=True)
-class Variant:
-    """What a variant has otherwise than the others.
-
-    Parameters
-    ----------
-    name : str
-    file : str or None
-        A config file in the place of the common one.
-    options : tuple of str
-        ``OPTION=VALUE``, over file and common options.
-    """
-
-    name: str
-    file: str | None = None
-    options: tuple[str, ...] = ()
-
-
-# -- what is trained -------------------------------------------------------------------------------
-
-
-def plan(args: argparse.Namespace, onto: Earlier | None = None) -> list[Training]:
-    """Return all trainings of a command line, seed by seed, and refuse what cannot be compared.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    onto : Earlier, optional
-        What their variants are compared with.
-
-    Raises
-    ------
-    ConfigError
-        For an impossible option, or variants that cannot be told apart or have no game in common.
-    """
-    names = [variant.name for variant in args.variants]
-    configs = {} if onto is None else onto.configs
-    for name in names:
-        plain = re.fullmatch(r"[A-Za-z0-9._-]+", name) is not None
-        require(plain, "--variant", name, "letters, digits, '.', '_' and '-' alone")
-        own = [*configs, *names].count(name) == 1
-        require(own, "--variant", name, "a name of its own")
-    least, words = (2, "at least twice") if onto is None else (1, "at least once")
-    require(len(names) >= least, "--variant", ", ".join(names), f"given {words}")
-    equal_time = args.core_seconds is not None
-    alone = args.total_steps is None or not equal_time
-    require(alone, "--total-steps", args.total_steps, "left out with --core-seconds")
-    seeds = parse_seeds(args.seeds, at_least=2)
-    trainings = [_training(args, variant, seed) for seed in seeds for variant in args.variants]
-    if onto is not None:
-        onto.check(seeds, evaluation_of(args, trainings[0].config))
-    configs |= {each.variant: each.config for each in trainings[: len(names)]}
-    first, baseline = next(iter(configs.items()))
-    for name, config in configs.items():
-        require(config.trainer != "ensemble", "trainer", config.trainer, "one of a single network")
-        theirs, ours = (games.protocol_of(c.env).together(c) for c in (config, baseline))
-        if theirs != ours:
-            raise ConfigError(
-                f"variant {name!r} plays {theirs} and {first!r} {ours}: "
-                "only agents of one game can be compared."
-            )
-        twins = [other for other in configs if settings(configs[other]) == settings(config)]
-        if len(twins) > 1:
-            raise ConfigError(f"variants {' and '.join(twins)} have the same options.")
-        check_environment(config)
-    return trainings
-
-
-def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training:
-    file = variant.file or args.config
-    given = (*args.set, *variant.options)
-    for name in ("seed", "name"):
-        free = name not in parse_assignments(given)
-        require(free, name, parse_assignments(given).get(name), "left to --seeds and --name")
-    flags = train_flags(args, file, given)
-    flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
-    flags.append("--no-evaluation")
-    config = layered(train_parser().parse_args(flags), {})
-    return Training(variant.name, config, shlex.join(["python", "-m", "training.train", *flags]))
-
-
-# -- command line ----------------------------------------------------------------------------------
+ABOUT = """\
+Train every variant with every seed, let all play the same evaluation games and compare them with
+the first variant, paired by seed. The interval over seeds says how much other trainings could
+differ. Every training is a run folder, RUNS/NAME-VARIANT-SEED; the same command goes on where it
+was, with more seeds or variants if need be.
+"""
 
 
 class _Variants(argparse.Action):
@@ -142,13 +45,22 @@ class _Variants(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.compare", description=__doc__)
+    parse = new_parser(
+        "compare",
+        ABOUT,
+        "--seeds 1,2 \\\n    --variant a --variant b --with ppo.n_epochs=2",
+        "--seeds N,N --variant NAME ... [options]",
+        {
+            "protocol": "the benchmark of a game over training seeds",
+            "milestones": "steps and time to what runs reached",
+        },
+    )
     add_flags(parse, "compare")
     parse.add_argument(
         "--onto",
         type=Path,
         metavar="REPORT",
-        help="an earlier comparison with these seeds, whose baseline is that of the variants too",
+        help="an earlier comparison with these seeds, whose baseline is theirs too",
     )
     parse.add_argument("--seeds", required=True, help="training seeds, such as 1,2,3")
     parse.add_argument(
@@ -175,21 +87,25 @@ def main(argv: list[str] | None = None) -> int:
 
 def _compare(words: list[str]) -> None:
     args = parser().parse_args(words)
-    onto = None if args.onto is None else Earlier.read(args.onto)
-    trainings = plan(args, onto)
+
+    from training.callbacks.run_callbacks import check_config
+    from training.evaluation import paired, tables
+    from training.evaluation.comparison import EarlierComparison, run_comparison
+    from training.evaluation.equal_time import fit_to_time
+    from training.evaluation.protocol import get_protocol
+    from training.evaluation.variants import plan
+
+    onto = None if args.onto is None else EarlierComparison.read(args.onto)
+    trainings = plan(args, check_config, onto)
     config = trainings[0].config
     target = args.runs / f"{args.name}.json"
-    command = shlex.join(["python", "-m", "training.compare", *words])
+    command = shlex.join(["python", "-m", "training", "compare", *words])
     about: dict[str, Any] = {"name": args.name, "command": command}
     if args.core_seconds is not None:
-        trainings = of_equal_time(trainings, args.core_seconds, args.runs)
+        trainings = fit_to_time(trainings, args.core_seconds, args.runs)
         about["core_seconds"] = args.core_seconds
     options = evaluation_of(args, config)
     report = run_comparison(trainings, options, args.runs, target, about, onto)
     console = tables.console()
-    paired.show(console, report, games.protocol_of(config.env))
+    paired.show(console, report, get_protocol(config.env))
     console.print(f"written to {target}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

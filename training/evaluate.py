@@ -1,6 +1,4 @@
-"""Evaluate a run honestly: ``python -m training.evaluate RUN``, or ``--bots`` without one.
-
-With ``--against`` trained agents and bots play at one table, and are rated.
+"""Evaluate a run honestly: ``python -m training evaluate RUN``, or ``--bots`` without one.
 
 What is played is the game's (:mod:`training.games`): whole games on duplicate deals against sets of
 bots, or episodes that the agent and all bots play alike. Nothing here draws from a training
@@ -12,15 +10,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
-from training.evaluation import tables
-from training.run import files, games, machine
-from training.run.folder import RunFolder
+from training.run import files, machine
+from training.run.command_line import new_parser
+from training.run.registry import DEFAULT_ENVS
 
+ABOUT = """\
+Evaluate a run, or with --bots scripted players alone; with --against trained agents and bots play
+at one table, and are rated.
+"""
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
     *("episodes", "games", "opponents", "bids", "goals", "only", "time_max", "max_steps"),
@@ -34,13 +35,13 @@ _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_ste
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
+    parse = new_parser("evaluate", ABOUT, "first --replays 3", "RUN | --bots [options]")
     parse.add_argument("run", nargs="?", help="a run folder, or the name of one under runs/")
     parse.add_argument("--episodes", type=int, help="episodes, or rounds at equal goals")
-    parse.add_argument(
-        "--seed", "--base-seed", type=int, help="evaluation seed, or that of the first episode"
-    )
-    parse.add_argument("--checkpoint", help="name of a checkpoint, or best; default the newest")
+    about = "evaluation seed, or that of the first episode"
+    parse.add_argument("--seed", "--base-seed", type=int, metavar="N", help=about)
+    about = "name of one, or best; default the newest"
+    parse.add_argument("--checkpoint", metavar="NAME", help=about)
     parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
@@ -50,15 +51,16 @@ def parser() -> argparse.ArgumentParser:
     cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
-    who = "trained agents and bots that play at one table with it"
+    who = "agents and bots that play at one table with it"
     cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
     alone = parse.add_argument_group("games that are played in episodes")
     alone.add_argument("--time-max", type=float, help="ticks of an episode")
-    about = "store for the games that it clears, where a game has one"
+    about = "store for what it clears, where a game has one"
     alone.add_argument("--best-times", type=Path, metavar="FILE", help=about)
     alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
     alone.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
-    alone.add_argument("--env", default="Prospector-v0", help="with --bots; default %(default)s")
+    env = DEFAULT_ENVS["bots"]
+    alone.add_argument("--env", default=env, help="with --bots; default %(default)s")
     alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
     alone.add_argument("--run-id", help="with --bots: name in the report")
     alone.add_argument("--output-path", type=Path, help="JSON report, with --bots and --against")
@@ -84,7 +86,10 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
 
 def play_bots(args: argparse.Namespace) -> None:
     """Let scripted players alone play; print and, if asked to, write what came out."""
-    protocol, env = games.protocol_of(args.env), short_id(args.env)
+    from training.evaluation import tables
+    from training.evaluation.protocol import get_protocol
+
+    protocol, env = get_protocol(args.env), short_id(args.env)
     names = ("episodes", "seed", "max_steps", "time_max")
     asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     usable = set(names) & set(protocol.options)
@@ -110,9 +115,10 @@ def play_table(args: argparse.Namespace) -> None:
     refuse_unused(args, "--against", (*unused, *_OF_RUNS, "bot", "run_id"))
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
+    from training.evaluation import tables
     from training.policies import contest
 
-    players = contest.invite([args.run, *args.against], Path(args.runs))
+    players = contest.load_players([args.run, *args.against], Path(args.runs))
     found = contest.contest(
         players, 1000 if args.games is None else args.games, seed=args.seed or 0
     )
@@ -124,15 +130,20 @@ def play_table(args: argparse.Namespace) -> None:
 
 def evaluate_run(args: argparse.Namespace) -> None:
     """Evaluate a run with the options of a command line over those of its config."""
+    from training.run.folder import RunFolder
+
     run = RunFolder.find(args.run, Path(args.runs))
-    used = games.protocol_of(run.config.env).options
+    from training.evaluation.protocol import get_protocol
+
+    used = get_protocol(run.config.env).options
     unused = (name for name in (*_OF_GAMES, *_OF_BOTS) if name not in used)
     refuse_unused(args, f"a run of {run.config.env}", unused)
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     if args.opponents is not None:
         given["opponents"] = tuple(args.opponents.split(","))
-    options = replace(run.config.evaluation, **given)
-    from training.evaluation.of_run import evaluate
+    options = run.config.evaluation.replace(**given)
+    from training.evaluation import tables
+    from training.evaluation.run_evaluation import evaluate
 
     asked = {"only": args.only, "time_max": args.time_max, "best_times": args.best_times}
     evaluate(run, options, tables.console(), name=args.checkpoint, member=args.member, **asked)

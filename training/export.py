@@ -1,9 +1,4 @@
-"""Give a trained agent away as a small folder: ``python -m training.export RUN FOLDER``.
-
-It is a run folder with one checkpoint that holds what decides the play alone: ``training.evaluate``
-and ``training.load_policy`` play it, and nothing can be trained on from it. With ``--onnx`` the
-folder holds the networks as ONNX files instead, for programs without torch.
-"""
+"""Give a trained agent away as a small folder: ``python -m training export RUN FOLDER``."""
 
 from __future__ import annotations
 
@@ -12,9 +7,16 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.policies.export import export
+from training.run.command_line import new_parser
 from training.run.folder import RunFolder
-from training.run.values import require
+from training.run.options import require
+
+ABOUT = """\
+Give a trained agent away as a small folder. It is a run folder with one checkpoint that holds what
+decides the play alone: "evaluate" and training.load_policy play it, and nothing can be trained on
+from it. With --onnx the folder holds the networks as ONNX files instead, for programs without
+torch.
+"""
 
 
 def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
@@ -26,9 +28,9 @@ def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
     return 0
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m training.export", description=__doc__)
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("export", ABOUT, "first agents/first --half", "RUN FOLDER [options]")
     parse.add_argument("run", help="a run folder, or the name of one under runs/")
     where = "where to write; must not be there yet; with --onnx default NAME-onnx"
     parse.add_argument("folder", nargs="?", type=Path, help=where)
@@ -37,7 +39,12 @@ def main(argv: list[str] | None = None) -> int:
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
     parse.add_argument("--member", type=int, help="with --onnx: network of an ensemble, from 1")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
-    args = parse.parse_args(argv)
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
     try:
         run = RunFolder.find(args.run, Path(args.runs))
         if args.onnx:
@@ -45,14 +52,12 @@ def main(argv: list[str] | None = None) -> int:
             return _write_onnx(run, args)
         require(args.folder is not None, "FOLDER", None, "given, unless with --onnx")
         require(args.member is None, "--member", args.member, "left out without --onnx")
+        from training.policies.export import export
+
         written = export(run, args.folder, args.checkpoint, half=args.half)
     except (FastEnvError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     size = sum(file.stat().st_size for file in args.folder.rglob("*") if file.is_file())
-    print(f"{written}: {size / 1e6:.2f} MB; python -m training.evaluate {args.folder}")
+    print(f"{written}: {size / 1e6:.2f} MB; python -m training evaluate {args.folder}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,4 @@
-"""Compare runs on one page: ``python -m training.report RUN... [--out report.html]``.
-
-Folders of ``training.evaluate_seeds`` are compared by level on the same page. It holds everything
-it shows, pictures included; it needs no network and runs no scripts.
-"""
+"""Compare runs on one page: ``python -m training report RUN... [--out report.html]``."""
 
 from __future__ import annotations
 
@@ -11,16 +7,20 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.logs import report
-from training.logs.run_data import read_runs
-from training.logs.seeds_data import is_seeds, read_seeds
-from training.run import files
+from training.run.command_line import new_parser
+
+ABOUT = """\
+Compare runs on one page; folders of "evaluate seeds" are compared by level on the same page. It
+holds everything it shows, pictures included; it needs no network and runs no scripts.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.report", description=__doc__)
-    about = "run folders, names of some under --runs, or folders of training.evaluate_seeds"
+    parse = new_parser(
+        "report", ABOUT, "runs/first runs/second --out report.html", "RUN... [options]"
+    )
+    about = 'run folders, names of some under --runs, or folders of "evaluate seeds"'
     parse.add_argument("run", nargs="+", help=about)
     parse.add_argument("--out", type=Path, default=Path("report.html"), help="the page to write")
     parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
@@ -32,6 +32,11 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
+        from training.logs import report
+        from training.logs.run_data import read_runs
+        from training.logs.seeds_data import is_seeds, read_seeds
+        from training.run import files
+
         paths = [Path(run) if Path(run).is_dir() else args.runs / run for run in args.run]
         runs = read_runs([path for path in paths if not is_seeds(path)])
         seeds = read_seeds([path for path in paths if is_seeds(path)])
@@ -44,7 +49,3 @@ def main(argv: list[str] | None = None) -> int:
     more = f", {len(seeds)} over seeds" if seeds else ""
     print(f"{args.out}: {len(runs)} run{'s' * (len(runs) != 1)}{more}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Train an agent: ``python -m training.train --config training/configs/main.yaml``.
+"""Train an agent: ``python -m training train --config training/configs/main.yaml``.
 
 Options come in layers, each over the one before: defaults, ``--preset``, ``--config``, flags.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import os
 import shlex
 import sys
@@ -14,14 +15,32 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import yaml
+
 from fastenv.errors import ConfigError, FastEnvError
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.folder import BusyError, RunError, RunFolder
-from training.run.layers import layered, parser
-from training.run.ticker import ticking
+from training.run.layers import merge_layers, parser
+from training.run.ticker import print_dots
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes
+
+
+def print_config(args: argparse.Namespace) -> int:
+    """Print the options of the run as a file that ``--config`` takes; nothing is written."""
+    _, config = options(args)
+    print(yaml.safe_dump(config.to_dict(), sort_keys=False, allow_unicode=True), end="")
+    return 0
+
+
+def print_schema() -> int:
+    """Print the JSON schema of the options of all trainers."""
+    from training.run.schema import schema
+
+    print(json.dumps(schema(), indent=2))
+    return 0
 
 
 def options(
@@ -34,8 +53,8 @@ def options(
         if not isinstance(name, str):
             raise RunError("--resume needs the --name of the run to go on with.")
         run = RunFolder.open(Path(args.runs) / name)
-        run.continue_with(layered(args, run.config.to_dict()))
-    return run, layered(args, {}, say) if run is None else run.config
+        run.continue_with(merge_layers(args, run.config.to_dict()))
+    return run, merge_layers(args, {}, say) if run is None else run.config
 
 
 def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
@@ -47,23 +66,26 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
         With nothing written.
     """
     run, config = options(args)
-    from training.callbacks.of_run import check
+    from training.callbacks.run_callbacks import check_run
     from training.run import trainers
 
-    lanes = trainers.module_of(config.trainer).lanes(config)
+    lanes = trainers.get_module(config.trainer).make_lanes(config)
     if run is None:
-        check(config, lanes.engines[0])
+        check_run(config, lanes.engines[0])
         run = RunFolder.create(Path(args.runs), config)
     return run, lanes
 
 
-def follow(args: argparse.Namespace) -> int:
-    """Train as one of torchrun's ranks behind the first, which says whatever there is to say."""
+def serve_first_rank(args: argparse.Namespace) -> int:
+    """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
         _, config = options(args, say=lambda text: None)
         from training.ppo import run
+        from training.ppo.options import NativeRun
 
-        run.follow(config)
+        if not isinstance(config, NativeRun):  # no other has ranks; the first one says so
+            return 2
+        run.serve_first_rank(config)
     except (FastEnvError, ImportError, OSError):
         return 2
     return 0
@@ -72,16 +94,19 @@ def follow(args: argparse.Namespace) -> int:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
+    prints = args.print_schema or args.print_config
     if int(os.environ.get("RANK", 0)) > 0:
-        return follow(args)
+        return 0 if prints else serve_first_rank(args)
     try:
-        with ticking("loading"):
+        if prints:
+            return print_schema() if args.print_schema else print_config(args)
+        with print_dots("loading"):
             run, lanes = prepare(args)
             from training.evaluation import tables
             from training.run import trainers
 
         try:
-            outcome = trainers.module_of(run.config.trainer).train(run, lanes, args.resume)
+            outcome = trainers.get_module(run.config.trainer).train(run, lanes, args.resume)
         except BusyError:  # its folder may look as if nobody had begun yet
             raise
         except BaseException:

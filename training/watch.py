@@ -1,170 +1,35 @@
-"""Watch who plays: ``python -m training.watch PATH``, or ``--out game.gif``.
-
-A trained agent plays an episode of the environment it was trained for, a scripted player one of
-``--env``. In the terminal every decision is shown with what was chosen; a GIF or an MP4 has a
-picture of each.
-"""
+"""Watch who plays: ``python -m training watch PATH``, or ``--out game.gif``."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from rich.console import Console
-from rich.text import Text
-
-import fastenv
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
-from training.run import games
-from training.run.values import require
+from training.run.command_line import new_parser
+from training.run.options import require
 
-# Chooses an action in an environment, of what it shows.
-Choose = Callable[[Any, Any], int]
-
-
-@dataclass(frozen=True)
-class Watched:
-    """Who plays.
-
-    Parameters
-    ----------
-    name : str
-    make : callable
-        Returns an environment, given its ``render_mode``.
-    begin : callable
-        Returns what chooses in the episode of a seed.
-    """
-
-    name: str
-    make: Callable[..., Any]
-    begin: Callable[[int], Choose]
-
-
-def trained(path: str, runs: str, options: Mapping[str, Any]) -> Watched:
-    """Return a trained agent in the environment it was trained for.
-
-    Raises
-    ------
-    ConfigError, RunError, CheckpointError
-        If there is none.
-    """
-    from training.policies.load import load_policy
-
-    named = Path(path) if Path(path).exists() else Path(runs) / path
-    allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
-    require(named.exists(), "who", path, allowed)
-    policy = load_policy(named)
-
-    def begin(seed: int) -> Choose:
-        best, rng = not games.of(policy.env).draws, np.random.default_rng(seed)
-        state = None
-
-        def choose(env: Any, obs: Any) -> int:
-            nonlocal state
-            mask = env.action_masks()
-            action, state = policy.act(obs, mask, state, deterministic=best, rng=rng)
-            return int(action)
-
-        return choose
-
-    return Watched(policy.path.parents[1].name, partial(policy.make, **options), begin)
-
-
-def scripted(name: str, env: str, options: Mapping[str, Any]) -> Watched:
-    """Return a scripted player, or one that looks ahead by a file, in an environment.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such player, environment or option.
-    """
-    game, player = fastenv.make_game(env, **options), games.of(env).player(name)
-    if player is None:
-        game.bot(name)
-        player = partial(bot, name)
-
-    def begin(seed: int) -> Choose:
-        policy = player(seed, 1)
-        return lambda env, obs: int(policy.act(env.unwrapped.engine)[0])
-
-    kind, *behind = name.split(":")
-    short = ":".join((kind, *behind[1:]))  # without the file
-    return Watched(short, partial(fastenv.make, env, **options), begin)
-
-
-def bot(name: str, seed: int, lanes: int) -> Any:
-    """Return a scripted player for an engine's lanes."""
-    from training.evaluation.policies import Bot
-
-    return Bot(name, lanes, seed)
-
-
-def episode(choose: Choose, env: Any, seed: int, max_steps: int) -> Iterator[str | None]:
-    """Play an episode, and stop before each decision and at the end.
-
-    Parameters
-    ----------
-    choose : callable
-    env : gymnasium.Env
-    seed : int
-    max_steps : int
-        Decisions after which the rest is left out.
-
-    Yields
-    ------
-    str or None
-        What is about to be done; None at the end.
-    """
-    obs, _ = env.reset(seed=seed)
-    for _ in range(max_steps):
-        action = choose(env, obs)
-        yield env.unwrapped.game.action_name(action, env.unwrapped.get_state())
-        obs, _, terminated, truncated, _ = env.step(action)
-        if terminated or truncated:
-            break
-    yield None
-
-
-def show(console: Console, who: Watched, args: argparse.Namespace) -> None:
-    """Show an episode in the terminal."""
-    env, delay = who.make(render_mode="ansi"), args.delay
-    if delay is None:
-        delay = 1.0 if console.is_terminal else 0.0
-    for step, choice in enumerate(episode(who.begin(args.seed), env, args.seed, args.max_steps)):
-        over = "the end" if env.unwrapped.engine.ended[0] else f"cut off after {step} decisions"
-        console.rule(f"decision {step + 1}" if choice is not None else over, style="dim")
-        console.print(Text.from_ansi(env.render()), no_wrap=True, overflow="crop")
-        if choice is not None:
-            console.print(Text(f"\n{who.name} chooses {choice}", "bold cyan"))
-            time.sleep(delay)
-    if env.unwrapped.engine.ended[0]:
-        console.print(f"return {env.unwrapped.engine.ep_return[0]:.2f}, seed {args.seed}")
-
-
-def film(who: Watched, args: argparse.Namespace) -> int:
-    """Write an episode as a film; return its decisions."""
-    from training.logs import film as films
-
-    films.check(args.out)
-    env = who.make(render_mode="rgb_array")
-    steps = episode(who.begin(args.seed), env, args.seed, args.max_steps)
-    pictures = [env.render() for _ in steps]
-    films.write(args.out, [*pictures, pictures[-1]], args.fps)
-    return len(pictures) - 1
+ABOUT = """\
+A trained agent plays an episode of the environment it was trained for, a scripted player one of
+--env. In the terminal every decision is shown with what was chosen; a GIF or an MP4 has a picture
+of each.
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.watch", description=__doc__)
+    parse = new_parser(
+        "watch",
+        ABOUT,
+        "first --out game.gif",
+        "WHO [options]",
+        {
+            "replay": "recorded episodes, and whether they play as recorded",
+        },
+    )
     about = "path of a trained agent, or the name of a run; with --env a scripted player"
     parse.add_argument("path", metavar="who", help=about)
     parse.add_argument("--env", help="id of the environment that a scripted player plays in")
@@ -187,6 +52,11 @@ def _watch(args: argparse.Namespace) -> None:
         value = getattr(args, name)
         possible = value is None or (0 if name == "delay" else 0.01) <= value < math.inf
         require(possible, f"--{name}", value, "a finite number above 0")
+
+    from rich.console import Console
+
+    from training.policies.watched import film, scripted, show, trained
+
     options = dict(args.set)
     if args.opponents is not None:
         options["opponents"] = args.opponents

@@ -191,7 +191,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         ValueError
             An action of an agent whose episode is over.
         ResetNeededError
-            Before the first ``reset``, and after all agents have been told of the end.
+            Before the first ``reset``, and after every agent has had its last step.
         """
         self._check_running()
         agent = self.agent_selection
@@ -203,7 +203,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
             raise engine.illegal_action((0,), number, agent)
         ended = engine.step_lane(number)
         self._cumulative_rewards[agent] = 0.0
-        self._pay()
+        self._add_rewards()
         if ended:
             self.terminations = dict.fromkeys(self.agents, bool(engine.terminated[0]))
             self.truncations = dict.fromkeys(self.agents, bool(engine.truncated[0]))
@@ -211,7 +211,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         else:
             self._give_turn()
 
-    def _pay(self) -> None:
+    def _add_rewards(self) -> None:
         """Pay what the scores have changed by."""
         scores = self.engine.info[self.seats.scores][0].tolist()
         if scores == self._scores:
@@ -241,10 +241,11 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
 
     Notes
     -----
-    Agents are ``player_0`` to ``player_{K-1}``. One that need not act has action 0 alone in its
-    mask, and what it sends is ignored; it may send nothing. ``infos`` have ``needs_action``, which
-    is False for all once the episode is over, ``tau``, the frames since the agent's last decision,
-    in games whose decisions last, and the columns of the game: of those with an entry an agent
+    Agents are ``player_0`` to ``player_{K-1}``. For one that does not act in a step the mask allows
+    action 0 only; it may send any action, which is ignored, or none. ``infos`` have
+    ``needs_action``, which is False for all once the episode is over, ``tau``, the frames since the
+    agent's last decision, in games whose decisions last, and the columns of the game: of those with
+    an entry an agent
     (:class:`fastenv.game.GameSpec`) the agent's own. All of it is numbers, as TorchRL needs them:
     ``env.game.shown(name, number)`` returns what another view shows where a column has labels.
     """

@@ -12,16 +12,17 @@ from gymnasium import spaces
 
 from fastenv import checks
 from fastenv.backend import Backend
-from fastenv.engine import BatchEngine, aligned
+from fastenv.engine import BatchEngine
 from fastenv.env import (
     FastEnv,
     check_render_mode,
     engine_for,
     observation_space,
-    one_seat,
+    opponent_of,
     shown_obs,
 )
 from fastenv.errors import InvalidActionError, ResetNeededError, show
+from fastenv.memory import aligned
 from fastenv.registry import make_game
 
 try:
@@ -173,7 +174,7 @@ class BatchVecEnv(VecEnv):
 
     def step_async(self, actions: Array) -> None:
         """Remember the actions, integers of shape (n,)."""
-        self._actions = checks.plain("actions", actions, InvalidActionError).copy()
+        self._actions = checks.as_array("actions", actions, InvalidActionError).copy()
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
         """Take the step; ended lanes return the first observation of their next episode.
@@ -252,7 +253,7 @@ class BatchVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return ``render_mode``, ``action_masks``, an info column or a knob, one value a lane."""
-        checks.name("attribute", attr_name)
+        checks.check_name("attribute", attr_name)
         lanes = list(self._get_indices(indices))
         if attr_name == "render_mode":
             return [self._render_mode] * len(lanes)
@@ -277,7 +278,7 @@ class BatchVecEnv(VecEnv):
         AttributeError
             For any other name.
         """
-        checks.name("method", method_name)
+        checks.check_name("method", method_name)
         if method_name == "action_masks":
             if indices is None or self._one_block:
                 return [*self._masks]
@@ -354,7 +355,7 @@ def make_sb3_vec_env(
         venv = DummyVecEnv([one] * num_envs)
     else:
         game = make_game(env_id, **config)
-        seat = one_seat(game, opponent)
+        seat = opponent_of(game, opponent)
         engine = engine_for(game, num_envs, backend, None, None, num_threads, opponent=seat)
         venv = BatchVecEnv(engine, **(vec_env_kwargs or {}))
     if seed is not None:

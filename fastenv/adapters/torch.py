@@ -167,22 +167,22 @@ class TorchVecEnv:
     @property
     def final_obs(self) -> Observation:
         """Last observations of the episodes that ended in the last step; other rows are stale."""
-        seen: Observation = self._sent(self.engine.final_obs)
+        seen: Observation = self._send(self.engine.final_obs)
         return seen
 
     @property
     def episode_return(self) -> torch.Tensor:
         """Sums of rewards of the episodes that ended in the last step; others are stale."""
-        sums: torch.Tensor = self._sent(self.engine.ep_return)
+        sums: torch.Tensor = self._send(self.engine.ep_return)
         return sums
 
     @property
     def episode_length(self) -> torch.Tensor:
         """Decisions of the episodes that ended in the last step; others are stale."""
-        lengths: torch.Tensor = self._sent(self.engine.ep_length)
+        lengths: torch.Tensor = self._send(self.engine.ep_length)
         return lengths
 
-    def _sent(self, array: Array) -> Any:
+    def _send(self, array: Array) -> Any:
         tensors = _tensors(array)
         if isinstance(tensors, dict):
             return {name: tensor.to(self.device) for name, tensor in tensors.items()}
@@ -220,7 +220,7 @@ class _Block:
             for name, like in arrays.items()
         }
         self.tensors: dict[str, Any] = {
-            name: _placed(array, self._there, starts[name]) for name, array in self.arrays.items()
+            name: _place(array, self._there, starts[name]) for name, array in self.arrays.items()
         }
 
     def wait(self) -> None:
@@ -268,12 +268,12 @@ def _tensors(array: Array) -> Any:
     return {name: torch.from_numpy(array[name]) for name in array.dtype.names}
 
 
-def _placed(array: Array, block: torch.Tensor, start: int) -> Any:
+def _place(array: Array, block: torch.Tensor, start: int) -> Any:
     """Return the tensors of :func:`_tensors` in another block, at the place ``start`` (bytes)."""
     if array.dtype.names is not None:
         fields: Any = array.dtype.fields
         return {
-            name: _placed(array[name], block, start + offset)
+            name: _place(array[name], block, start + offset)
             for name, (_, offset, *_) in fields.items()
         }
     like = torch.from_numpy(np.empty(0, array.dtype))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.configured import ConfiguredGame
 from fastenv.drmario import bots, encoding, position, render, rewards
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import ACTIONS, KNOBS, MODES, DrMarioConfig, write_knobs
@@ -34,7 +35,7 @@ from fastenv.drmario.state import BOT_DTYPE, KNOBS_DTYPE, derived_dtype, shared_
 from fastenv.drmario.steering import FrameSteering, PlacementSteering
 from fastenv.drmario.validate import validate_rows
 from fastenv.errors import ConfigError, show
-from fastenv.game import Compiled, Game, GameSpec, Steering
+from fastenv.game import Compiled, GameSpec, Steering
 from fastenv.rng import Rng
 
 __all__ = ["DrMarioConfig", "DrMarioGame", "make_game", "random_options"]
@@ -47,7 +48,7 @@ def make_game(**options: Any) -> DrMarioGame:
     return DrMarioGame(DrMarioConfig.from_options(**options))
 
 
-class DrMarioGame(Game):
+class DrMarioGame(ConfiguredGame):
     """Dr. Mario, configured.
 
     Parameters
@@ -57,8 +58,11 @@ class DrMarioGame(Game):
 
     goal = "Clear all viruses: four cells of one colour in a line vanish."
 
+    config: DrMarioConfig
+    position = position
+
     def __init__(self, config: DrMarioConfig) -> None:
-        self.config = config
+        super().__init__(config)
         self.bot_names = bots.names_of(config.placement)
         self.shared = shared_record(config.rules_record(), config.demo_record())
         self.shared.flags.writeable = False
@@ -89,14 +93,10 @@ class DrMarioGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[DrMarioGame], tuple[DrMarioConfig], dict[str, Any]]:
-        """Rebuild from the config."""
-        return DrMarioGame, (self.config,), self.kept()
-
     def with_shared(self, shared: Array, trusted: bool = False) -> DrMarioGame:
         """Return the game with other rules, as far as `DrMarioConfig.with_rules` takes them."""
         config = self.config.with_rules(shared["rules"][0])
-        return self.taken(DrMarioGame(config), shared, trusted)
+        return self.accept_shared(DrMarioGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 
@@ -108,9 +108,6 @@ class DrMarioGame(Game):
 
     def step(self, game: DrMario, action: Any) -> None:
         game.step(action if game.versus else [action])
-
-    def pack(self, game: DrMario) -> bytes:
-        return position.pack(game)
 
     def unpack(self, row: Any) -> DrMario:
         return position.unpack(row, self.config, self.demo)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +11,17 @@ import numpy as np
 from fastenv.drmario import tables as t
 from fastenv.drmario.layout import EXTRAS, OBS_DTYPES, OBSERVATIONS, PLACEMENT_EXTRAS, obs_record
 from fastenv.drmario.state import COEFFICIENTS, DEMO_DTYPE, KNOBS_DTYPE, RULES_DTYPE, Actions
-from fastenv.errors import ConfigError, FileError, show, unknown_keyword
+from fastenv.errors import ConfigError, FileError, show
 from fastenv.files import read_npz, show_path
+from fastenv.options import (
+    GameConfig,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_known,
+    check_number,
+    refusal,
+)
 
 MODES = ("warp", "replay")
 ACTIONS = tuple(kind.name.lower() for kind in Actions)
@@ -23,48 +31,14 @@ MAX_COEFFICIENT = 1_000_000  # no sum of terms comes near the end of a float of 
 FIXED = ("agents", "placement")  # by the ids
 
 
-def _refuse(name: str, value: object, allowed: str) -> ConfigError:
-    return ConfigError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
-
-
-def _choice(name: str, value: object, allowed: Iterable[str]) -> int:
-    names = list(allowed)
-    if not isinstance(value, str) or value not in names:
-        raise _refuse(name, value, "one of " + ", ".join(map(repr, names)))
-    return names.index(value)
-
-
-def _integer(name: str, value: object, low: int, high: int, more: str = "") -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        number = int(value)
-        if low <= number <= high:
-            return number
-    raise _refuse(name, value, f"an integer from {low} to {high}{more}")
-
-
 def _either(name: str, value: object, allowed: tuple[int, int]) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value not in allowed:
-        raise _refuse(name, value, f"{allowed[0]} or {allowed[1]}")
-
-
-def _boolean(name: str, value: object) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise _refuse(name, value, "True or False")
-    return bool(value)
-
-
-def _number(name: str, value: object) -> float:
-    allowed = f"a finite number from {-MAX_COEFFICIENT} to {MAX_COEFFICIENT}"
-    if not isinstance(value, (int, float, np.integer, np.floating)) or isinstance(value, bool):
-        raise _refuse(name, value, allowed)
-    if not -MAX_COEFFICIENT <= value <= MAX_COEFFICIENT:  # NaN, too, is not within
-        raise _refuse(name, value, allowed)
-    return float(value)
+        raise refusal(name, value, f"{allowed[0]} or {allowed[1]}")
 
 
 @dataclass(frozen=True)
-class DrMarioConfig:
+class DrMarioConfig(GameConfig):
     """Options of a Dr. Mario environment.
 
     Parameters
@@ -145,34 +119,35 @@ class DrMarioConfig:
     def __post_init__(self) -> None:
         """Validate."""
         _either("agents", self.agents, (1, 2))
-        _boolean("placement", self.placement)
-        _boolean("seed_registry", self.seed_registry)
+        check_boolean("placement", self.placement)
+        check_boolean("seed_registry", self.seed_registry)
         write_knobs(np.zeros(1, KNOBS_DTYPE), self.agents, {n: getattr(self, n) for n in KNOBS})
-        _choice("mode", self.mode, MODES)
-        _boolean("extended_inputs", self.extended_inputs)
-        _integer("max_wait_frames", self.max_wait_frames, 1, MAX_BUDGET)
-        _choice("actions", self.actions, ACTIONS)
+        check_choice("mode", self.mode, MODES)
+        check_boolean("extended_inputs", self.extended_inputs)
+        check_integer("max_wait_frames", self.max_wait_frames, 1, MAX_BUDGET)
+        check_choice("actions", self.actions, ACTIONS)
         _either("stack", self.stack, (1, t.STACK))
         self._check_observation()
-        _integer("first_frame", self.first_frame, 0, 2**32 - 1)
-        _integer("intro_frames", self.intro_frames, 1, 255)
-        rewards = {name: _number(name, value) for name, value in self.rewards.items()}
+        check_integer("first_frame", self.first_frame, 0, 2**32 - 1)
+        check_integer("intro_frames", self.intro_frames, 1, 255)
+        bounds = -MAX_COEFFICIENT, MAX_COEFFICIENT
+        rewards = {name: check_number(name, x, *bounds) for name, x in self.rewards.items()}
         object.__setattr__(self, "rewards", rewards)  # doubles: all implementations count in them
         self._check_kind()
 
     def _check_observation(self) -> None:
         allowed = [n for n in OBSERVATIONS if self.placement or "mask" not in n]
-        _choice("obs", self.obs, allowed)
-        _choice("obs_dtype", self.obs_dtype, OBS_DTYPES)
+        check_choice("obs", self.obs, allowed)
+        check_choice("obs_dtype", self.obs_dtype, OBS_DTYPES)
         extras = [n for n in EXTRAS if self.placement or n not in PLACEMENT_EXTRAS]
         given = self.extras
         listed = isinstance(given, (tuple, list)) and all(isinstance(n, str) for n in given)
         if not listed or len({*given}) < len(given) or not {*given} <= {*extras}:
-            raise _refuse("extras", given, f"some of {', '.join(extras)}, each at most once")
+            raise refusal("extras", given, f"some of {', '.join(extras)}, each at most once")
         if "aux" in given and "aux_vs" in given:
-            raise _refuse("extras", given, "with one of aux and aux_vs, which begins with aux")
+            raise refusal("extras", given, "with one of aux and aux_vs, which begins with aux")
         object.__setattr__(self, "extras", tuple(n for n in EXTRAS if n in given))
-        _integer("candidates", self.candidates, 1, t.NUM_PLACEMENTS)
+        check_integer("candidates", self.candidates, 1, t.NUM_PLACEMENTS)
 
     def _check_kind(self) -> None:
         """Refuse what an environment of this kind does not have."""
@@ -188,7 +163,7 @@ class DrMarioConfig:
             other = value is not None if default is None else value != default
             if not used and other:
                 kind = "placements" if self.placement else "frames"
-                raise _refuse(name, value, f"{default!r} where {self._who(kind)}")
+                raise refusal(name, value, f"{default!r} where {self._who(kind)}")
 
     def _who(self, kind: str) -> str:
         return f"decisions are {kind}" + (" of two players" if self.agents == 2 else "")
@@ -210,15 +185,8 @@ class DrMarioConfig:
         elif options.get("agents", 1) == 2:
             options = {"obs": "bitplane_bottle_conn_mask_vs", "extras": ("pill",), **options}
         rewards = {name: options.pop(name) for name in COEFFICIENTS if name in options}
-        for name in options:
-            if name not in known:
-                listed = [*(n for n in known if n not in FIXED), *COEFFICIENTS]
-                raise unknown_keyword(name, "Dr. Mario", listed)
+        check_known(options, "Dr. Mario", [*known, *COEFFICIENTS], FIXED)
         return cls(**options, rewards=rewards)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, validated again."""
-        return replace(self, **changes)
 
     def rules_record(self) -> np.ndarray:
         """Return the rules as a record array, shape (1,), dtype ``RULES_DTYPE``."""
@@ -256,10 +224,10 @@ class DrMarioConfig:
         mine, changes = self.rules_record()[0], dict[str, Any]()
         changed = [name for name in RULES_DTYPE.names or () if rules[name] != mine[name]]
         if "replay" in changed:
-            changes["mode"] = MODES[_integer("replay", rules["replay"], 0, 1)]
+            changes["mode"] = MODES[check_integer("replay", rules["replay"], 0, 1)]
         for name, rule in (("extended_inputs", "extended_inputs"), ("seed_registry", "registry")):
             if rule in changed:
-                changes[name] = bool(_integer(rule, rules[rule], 0, 1))
+                changes[name] = bool(check_integer(rule, rules[rule], 0, 1))
         for name in ("max_wait_frames", "first_frame", "intro_frames"):
             if name in changed:
                 changes[name] = int(rules[name])
@@ -302,20 +270,22 @@ def write_knobs(rows: np.ndarray, agents: int, values: dict[str, Any]) -> None:
         if name == "game_seed":
             more = "; 0 and 1 give no level"
             written[name] = (
-                -1 if value is None else _integer(name, value, t.FIRST_SEED, t.LAST_SEED, more)
+                -1 if value is None else check_integer(name, value, t.FIRST_SEED, t.LAST_SEED, more)
             )
         elif name.startswith("task_"):
-            written[name] = 0 if value is None else _integer(name, value, 1, MAX_BUDGET)
+            written[name] = 0 if value is None else check_integer(name, value, 1, MAX_BUDGET)
         elif name == "level":
-            pair = _each(agents, value)
-            written[name] = [_integer(name, part, lowest, t.HIGHEST_LEVEL) for part in pair]
+            pair = _by_player(agents, value)
+            written[name] = [check_integer(name, part, lowest, t.HIGHEST_LEVEL) for part in pair]
         else:
-            written[name] = [_choice(name, part, t.SPEEDS) for part in _each(agents, value)]
+            written[name] = [
+                check_choice(name, part, t.SPEEDS) for part in _by_player(agents, value)
+            ]
     for name, value in written.items():
         rows[name] = value
 
 
-def _each(agents: int, value: Any) -> tuple[Any, Any]:
+def _by_player(agents: int, value: Any) -> tuple[Any, Any]:
     """Return a value for each player; the second of a game of one is that of the first."""
     if agents == 2 and isinstance(value, (tuple, list)) and len(value) == 2:
         return value[0], value[1]

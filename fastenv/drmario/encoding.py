@@ -23,7 +23,8 @@ from fastenv.drmario.layout import (
     SHARED_INFO,
     TIME_SCALE,
 )
-from fastenv.drmario.reference import DrMario, Player, height_of, view_of
+from fastenv.drmario.player import Player, height_of, view_of
+from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import VIEW_DTYPE
 from fastenv.drmario.tables import Next, Reason, Tile
 

@@ -128,8 +128,8 @@ def make_viruses(level: int, generator: Generator) -> list[int]:
 def make_two_bottles(levels: list[int], generator: Generator) -> list[list[int]]:
     """Return the bottles of two players (docs/drmario.md, 9).
 
-    Equal levels have equal bottles. Otherwise the players take turns; one ends when a virus was
-    placed or the cells ran out, and who has all viruses draws nothing.
+    Equal levels have equal bottles. Otherwise the players take turns. A turn ends when a virus
+    is placed or the cells run out; a player who has all viruses draws nothing.
     """
     if levels[0] == levels[1]:
         board = make_viruses(levels[0], generator)

@@ -11,7 +11,7 @@ import copy
 from collections.abc import Mapping, Sequence
 
 from fastenv.drmario import tables as t
-from fastenv.drmario.reference import Player, pose_of
+from fastenv.drmario.player import Player, pose_of
 from fastenv.drmario.tables import Next, Tile
 
 Weights = Mapping[str, int]

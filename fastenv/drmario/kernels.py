@@ -31,7 +31,7 @@ from fastenv.drmario.state import (
     state_dtype,
 )
 from fastenv.game import Compiled
-from fastenv.notice import cached_cfunc
+from fastenv.numba_cache import cached_cfunc
 from fastenv.pointers import advance, reader
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

@@ -21,7 +21,8 @@ import numpy as np
 from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
-from fastenv.drmario.reference import MASK32, DrMario, Player
+from fastenv.drmario.player import MASK32, Player
+from fastenv.drmario.reference import DrMario
 from fastenv.drmario.tables import Reason
 
 
@@ -85,7 +86,7 @@ class Placements(DrMario):
         return any(player.needs_decision() for player in self.players)
 
     def note_needs(self) -> None:
-        """Note who has to decide."""
+        """Note which players have to decide."""
         self.needs_action = [int(player.needs_decision()) for player in self.players]
 
     # -- a step (docs/drmario.md, 12.2) --------------------------------------------------------
@@ -156,7 +157,7 @@ class Placements(DrMario):
         )
 
     def end_step(self) -> None:
-        """Measure, and note how long the step took and who has to decide."""
+        """Measure, and note how long the step took and which players have to decide."""
         for player in self.players:
             player.measure()
         taus = [self.since(player) for player in self.players]

@@ -12,6 +12,7 @@ import numpy as np
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Tile
 from fastenv.drmario.view import BottleView, game_views
+from fastenv.pillow import needs_pillow
 
 __all__ = ["render_ansi", "render_bottles", "render_rgb"]
 
@@ -145,11 +146,6 @@ def render_rgb(row: Any) -> np.ndarray:
     ImportError
         Without Pillow.
     """
-    try:
+    with needs_pillow("bottles"):
         from fastenv.drmario import picture
-    except ImportError as error:
-        raise ImportError(
-            "Pictures of bottles need Pillow: pip install 'fastenv-rl[notebooks]', or use "
-            "render_mode='ansi'."
-        ) from error
     return picture.draw(game_views(row))

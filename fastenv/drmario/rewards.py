@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from fastenv.drmario.adjacency import PAIR, TRIPLET
-from fastenv.drmario.reference import DrMario, Player
+from fastenv.drmario.player import Player
+from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import COEFFICIENTS
 from fastenv.drmario.tables import Button, Reason
 

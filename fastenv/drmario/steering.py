@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastenv.drmario import tables as t
-from fastenv.drmario.reference import pose_of
+from fastenv.drmario.player import pose_of
 from fastenv.drmario.render import render_ansi
 from fastenv.drmario.tables import Button
 from fastenv.drmario.view import FRAME_RATE

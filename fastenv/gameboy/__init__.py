@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.configured import ConfiguredGame
 from fastenv.errors import ConfigError, StateError, show
-from fastenv.game import Compiled, Game, GameSpec, Steering, StepTimes, first_difference
+from fastenv.game import Compiled, GameSpec, Steering, StepTimes, first_difference
 from fastenv.gameboy import encoding, lane_position
 from fastenv.gameboy.common import Common, load_common
 from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
@@ -26,7 +27,8 @@ from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixel
 from fastenv.gameboy.render import render
 from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, TAIL_OF_LANE
 from fastenv.gameboy.steering import ButtonSteering
-from fastenv.gameboy.validate import validate_lanes, validate_rows
+from fastenv.gameboy.validate import validate_lanes
+from fastenv.gameboy.validate_machine import validate_rows
 
 __all__ = ["GameBoyConfig", "GameBoyGame", "make_game", "random_options"]
 
@@ -38,7 +40,7 @@ def make_game(**options: Any) -> GameBoyGame:
     return GameBoyGame(GameBoyConfig.from_options(**options))
 
 
-class GameBoyGame(Game):
+class GameBoyGame(ConfiguredGame):
     """A Game Boy with a cartridge, configured.
 
     Parameters
@@ -52,8 +54,11 @@ class GameBoyGame(Game):
 
     presets = PRESETS
 
+    config: GameBoyConfig
+    position, encoding = lane_position, encoding
+
     def __init__(self, config: GameBoyConfig, common: Common | None = None) -> None:
-        self.config = config
+        super().__init__(config)
         self.common = common = load_common(config) if common is None else common
         self.shared = common.shared()
         pixels = (0.0, float(highest_pixel(config)))
@@ -75,10 +80,6 @@ class GameBoyGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[GameBoyGame], tuple[GameBoyConfig], dict[str, Any]]:
-        """Rebuild from the config."""
-        return GameBoyGame, (self.config,), self.kept()
-
     def with_shared(self, shared: Array, trusted: bool = False) -> GameBoyGame:
         """Return the game with other start states, or numbers of `GameBoyConfig.with_shared`."""
         config = self.config.with_shared(shared["head"][0], self.shared["head"][0])
@@ -90,7 +91,7 @@ class GameBoyGame(Game):
             record = made.shared.copy()
             record["starts"] = starts
             made.keep_shared(record)
-        return self.taken(made, shared, trusted)
+        return self.accept_shared(made, shared, trusted)
 
     def _check_starts(self, starts: Array) -> None:
         """Refuse start states that no machine can be in; of their frames every byte is possible."""
@@ -109,27 +110,8 @@ class GameBoyGame(Game):
     def reset(self, game: Environment, knobs: np.void, seed: int | None) -> None:
         game.reset(int(knobs["start_state"]), seed, self.shared["starts"][0])
 
-    def step(self, game: Environment, action: int) -> None:
-        game.step(action)
-
-    def pack(self, game: Environment) -> bytes:
-        return lane_position.pack(game)
-
     def unpack(self, row: Any) -> Environment:
         return lane_position.unpack(row, self.common)
-
-    def encode_obs(self, game: Environment, out: Array) -> None:
-        encoding.encode_obs(game, out)
-
-    def action_mask(self, game: Environment, out: npt.NDArray[np.uint8]) -> None:
-        encoding.action_mask(game, out)
-
-    def reward(self, game: Environment) -> tuple[float, tuple[float, ...]]:
-        terms = encoding.terms(game)
-        return encoding.total(terms), terms
-
-    def info(self, game: Environment) -> tuple[Any, ...]:
-        return encoding.info(game)
 
     # -- the compiled twins ----------------------------------------------------------------------
 

@@ -1,24 +1,21 @@
 """Make a bank of start states by playing (docs/gameboy.md, 18).
 
-``python -m fastenv.gameboy.bank FILE`` plays a ROM with random buttons, from power-up again for
-each state and for a different number of steps, and writes the states in which it stopped. Lantern
-Walk is played by its solver for a part of the way, so that all maps and all parts of the quest are
-reached; its first state is the beginning of the walk. With ``--wander`` it is played by one who
-walks to a cell drawn by chance instead, so that the quest does not go on. States that are equal to
-an earlier one, or to one of ``--but-not FILE``, are left out and others played instead.
+``python -m fastenv bank`` plays a ROM with random buttons, from power-up again for each state and
+for a different number of steps, and writes the states in which it stopped. Lantern Walk is played
+by its solver for a part of the way, so that all maps and all parts of the quest are reached; its
+first state is the beginning of the walk. With ``--wander`` the solver walks to a random cell
+instead, so that the quest does not go on. A state that is known already is left out, and another
+one is played instead.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fastenv.errors import FastEnvError
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
@@ -26,7 +23,7 @@ from fastenv.gameboy.console import Console
 from fastenv.gameboy.frames import WHOLE
 from fastenv.gameboy.lantern_walk import SIZE, Cell, Solver, Walker, load_world
 from fastenv.gameboy.position import power_up_row
-from fastenv.gameboy.starts import Starts, load_starts, save_bank
+from fastenv.gameboy.starts import Starts
 from fastenv.gameboy.tables import WRAM, Key
 
 FRAMES, HELD = 24, 8  # of a step
@@ -34,7 +31,7 @@ BUTTONS = ("A", "B", "UP", "DOWN", "LEFT", "RIGHT", "UP", "DOWN", "LEFT", "RIGHT
 
 
 class Player:
-    """A console at power-up, and whoever presses its buttons.
+    """A console at power-up, played by a solver or with random buttons.
 
     Parameters
     ----------
@@ -136,42 +133,3 @@ def make_bank(
             break
     frames = np.frombuffer(b"".join(frame for _, frame in found), np.uint8)
     return Starts(np.concatenate([row for row, _ in found]), frames.reshape(count, -1))
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(
-        prog="python -m fastenv.gameboy.bank",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parse.add_argument("file", type=Path, help="where to write, .npz")
-    parse.add_argument("--rom", default=OURS, help="a ROM file; default: Lantern Walk")
-    parse.add_argument("--states", type=int, default=64, help="how many; default 64")
-    parse.add_argument("--max-steps", type=int, default=250, help="to a state; default 250")
-    parse.add_argument("--seed", type=int, default=0)
-    about = "of Lantern Walk: walk to cells drawn by chance"
-    parse.add_argument("--wander", action="store_true", help=about)
-    about = "banks whose states are not to be in it"
-    parse.add_argument("--but-not", metavar="FILE", nargs="+", default=[], help=about)
-    args = parse.parse_args(argv)
-    if args.states < 1 or args.max_steps < 1 or args.seed < 0:
-        parse.error("--states and --max-steps must be at least 1, --seed at least 0")
-    try:
-        cartridge = read_rom(args.rom)
-        if args.wander and cartridge.sha256 != read_rom(OURS).sha256:
-            parse.error("--wander is for Lantern Walk alone")
-        others = [load_starts(name, cartridge) for name in args.but_not]
-        bank = make_bank(
-            cartridge, args.states, args.seed, args.max_steps, others, wander=args.wander
-        )
-        save_bank(args.file, bank, cartridge)
-    except (OSError, FastEnvError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(f"{args.file}: {args.states} states")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,11 @@ from fastenv.gameboy.config import (
     SEEDED,
     GameBoyConfig,
 )
-from fastenv.gameboy.goals import GoalTemplate, goal_of
+from fastenv.gameboy.goal_template import GoalTemplate, goal_of
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
 from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
 from fastenv.gameboy.state import MAX_EVENT_BYTES, RULES_DTYPE, lane_dtype, shared_record
 
@@ -165,7 +165,7 @@ def read_rom(rom: str | Path) -> Cartridge:
         If it cannot be read, or its cartridge is not emulated.
     """
     if rom == OURS:
-        ours = resources.files("fastenv.gameboy") / "roms" / f"{OURS}.gb"
+        ours = shipped("roms", f"{OURS}.gb")
         return read_cartridge(ours.read_bytes(), OURS)
     try:
         return load_cartridge(rom)

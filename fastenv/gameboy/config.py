@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.gameboy.frames import FORMATS, MODES, FrameFormat
 from fastenv.gameboy.state import Kind
 from fastenv.gameboy.tables import Key
+from fastenv.options import (
+    GameConfig,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_known,
+    check_number,
+    check_path,
+    refusal,
+)
 
 KINDS = tuple(kind.name.lower() for kind in Kind)
 CODECS = {
@@ -44,43 +51,8 @@ GOAL_OPTIONS = ("goal", "step_cost", "alpha", "goal_bonus", "tau", "k_consecutiv
 WORLD_OPTIONS = ("ram_map", "visits", "renewing_events", *BONUSES)
 
 
-def _refuse(name: str, value: object, allowed: str) -> ConfigError:
-    return ConfigError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
-
-
-def _choice(name: str, value: object, allowed: Iterable[str]) -> None:
-    names = list(allowed)
-    if not isinstance(value, str) or value not in names:
-        raise _refuse(name, value, "one of " + ", ".join(map(repr, names)))
-
-
-def _integer(name: str, value: object, low: int, high: int, more: str = "") -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        number = int(value)
-        if low <= number <= high:
-            return number
-    raise _refuse(name, value, f"an integer from {low} to {high}{more}")
-
-
-def _number(name: str, value: object, low: float = -math.inf, high: float = math.inf) -> float:
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:  # an integer that no float can hold
-            number = math.inf
-        if math.isfinite(number) and low <= number <= high:
-            return number
-    bounds = "" if math.isinf(high) else f" from {low} to {high}"
-    raise _refuse(name, value, f"a finite number{bounds}")
-
-
-def _path(name: str, value: object) -> None:
-    if not isinstance(value, (str, Path)) or not str(value) or "\0" in str(value):
-        raise _refuse(name, value, "the path of a file, or a name of ours")
-
-
 @dataclass(frozen=True)
-class GameBoyConfig:
+class GameBoyConfig(GameConfig):
     """Options of a Game Boy environment.
 
     Parameters
@@ -174,28 +146,27 @@ class GameBoyConfig:
 
     def __post_init__(self) -> None:
         """Validate."""
-        _choice("kind", self.kind, KINDS)
-        _path("rom", self.rom)
+        check_choice("kind", self.kind, KINDS)
+        check_path("rom", self.rom)
         if self.states is not None:
-            _path("states", self.states)
+            check_path("states", self.states)
         if self.start_state is not None:
-            _integer("start_state", self.start_state, 0, MAX_COUNT, ", or None")
-        frames = _integer("frames_per_step", self.frames_per_step, 1, MAX_FRAMES)
-        _integer("release_after_frames", self.release_after_frames, 0, frames)
-        _integer("stack_k", self.stack_k, 1, MAX_STACK)
-        _choice("pixels", self.pixels, FORMATS)
-        _choice("pixel_mode", self.pixel_mode, MODES)
+            check_integer("start_state", self.start_state, 0, MAX_COUNT, ", or None")
+        frames = check_integer("frames_per_step", self.frames_per_step, 1, MAX_FRAMES)
+        check_integer("release_after_frames", self.release_after_frames, 0, frames)
+        check_integer("stack_k", self.stack_k, 1, MAX_STACK)
+        check_choice("pixels", self.pixels, FORMATS)
+        check_choice("pixel_mode", self.pixel_mode, MODES)
         if self.format.packed and self.pixel_mode != "shade":
-            raise _refuse("pixel_mode", self.pixel_mode, "'shade' where pixels are packed")
-        _choice("action_codec", self.action_codec, CODECS)
+            raise refusal("pixel_mode", self.pixel_mode, "'shade' where pixels are packed")
+        check_choice("action_codec", self.action_codec, CODECS)
         self._check_buttons()
-        _number("sticky", self.sticky, 0.0, 1.0)
-        _choice("ram_fill", self.ram_fill, (ZERO, SEEDED))
-        _choice("frame_policy", self.frame_policy, (LCD, FIXED))
-        if not isinstance(self.strict_video_access, (bool, np.bool_)):
-            raise _refuse("strict_video_access", self.strict_video_access, "True or False")
+        check_number("sticky", self.sticky, 0.0, 1.0)
+        check_choice("ram_fill", self.ram_fill, (ZERO, SEEDED))
+        check_choice("frame_policy", self.frame_policy, (LCD, FIXED))
+        check_boolean("strict_video_access", self.strict_video_access)
         if self.max_steps is not None:
-            _integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
+            check_integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
         self._check_goal()
         self._check_world()
         self._check_kind()
@@ -207,30 +178,30 @@ class GameBoyConfig:
         if not isinstance(given, (tuple, list)) or any(
             not isinstance(name, str) or name not in known for name in given
         ):
-            raise _refuse("allowed_buttons", given, f"some of {', '.join(known)}")
+            raise refusal("allowed_buttons", given, f"some of {', '.join(known)}")
         object.__setattr__(self, "allowed_buttons", tuple(given))
 
     def _check_goal(self) -> None:
-        _path("goal", self.goal)
+        check_path("goal", self.goal)
         for name in ("step_cost", "alpha", "goal_bonus", *BONUSES):
-            _number(name, getattr(self, name), -MAX_REWARD, MAX_REWARD)
+            check_number(name, getattr(self, name), -MAX_REWARD, MAX_REWARD)
         if self.tau is not None:
-            _number("tau", self.tau, 0.0, 1.0)
+            check_number("tau", self.tau, 0.0, 1.0)
         if self.k_consecutive is not None:
-            _integer("k_consecutive", self.k_consecutive, 1, MAX_COUNT)
+            check_integer("k_consecutive", self.k_consecutive, 1, MAX_COUNT)
 
     def _check_world(self) -> None:
         if self.ram_map is not None:
-            _path("ram_map", self.ram_map)
+            check_path("ram_map", self.ram_map)
         if self.kind == "overworld" and self.ram_map is None and self.rom != OURS:
-            raise _refuse("ram_map", None, "given: only that of 'lantern_walk' is known")
+            raise refusal("ram_map", None, "given: only that of 'lantern_walk' is known")
         if not (isinstance(self.visits, str) and self.visits == CELLS):
-            _integer("visits", self.visits, 1, MAX_SLOTS, f", or {CELLS!r}")
+            check_integer("visits", self.visits, 1, MAX_SLOTS, f", or {CELLS!r}")
         events = self.renewing_events
         if not isinstance(events, (tuple, list)):
-            raise _refuse("renewing_events", events, "numbers of events")
+            raise refusal("renewing_events", events, "numbers of events")
         for event in events:
-            _integer("renewing_events", event, 0, 255)
+            check_integer("renewing_events", event, 0, 255)
         object.__setattr__(self, "renewing_events", tuple(events))
 
     def _check_kind(self) -> None:
@@ -240,7 +211,7 @@ class GameBoyConfig:
                 if each.name in names and kind != self.kind:
                     value = getattr(self, each.name)
                     if value != each.default:
-                        raise _refuse(each.name, value, f"left out: it belongs to kind {kind!r}")
+                        raise refusal(each.name, value, f"left out: it belongs to kind {kind!r}")
 
     @classmethod
     def from_options(cls, **options: Any) -> Self:
@@ -254,16 +225,10 @@ class GameBoyConfig:
         known = [f.name for f in fields(cls)]
         preset = options.pop("preset", None)
         if preset is not None:
-            _choice("preset", preset, PRESETS)
-        for name in options:
-            if name not in known:
-                raise unknown_keyword(name, "the Game Boy", [*known, "preset"])
+            check_choice("preset", preset, PRESETS)
+        check_known(options, "the Game Boy", [*known, "preset"])
         steps = MAX_STEPS.get(options.get("kind", ""))
         return cls(**{"max_steps": steps, **PRESETS.get(preset, {}), **options})
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, validated again."""
-        return replace(self, **changes)
 
     def with_shared(self, head: np.void, mine: np.void) -> Self:
         """Return a config with what can change while games run of the head of a shared record.
@@ -329,5 +294,5 @@ def write_start(rows: np.ndarray, value: Any, num_starts: int) -> None:
         If there is no such start state.
     """
     drawn = value is None
-    number = -1 if drawn else _integer("start_state", value, 0, num_starts - 1, ", or None")
+    number = -1 if drawn else check_integer("start_state", value, 0, num_starts - 1, ", or None")
     rows["start_state"] = number

@@ -10,7 +10,7 @@ from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import shared_record
 from fastenv.gameboy.tables import HEIGHT, WIDTH
-from fastenv.gameboy.validate import validate_rows
+from fastenv.gameboy.validate_machine import validate_rows
 
 
 class Console:
@@ -22,7 +22,7 @@ class Console:
     row : ndarray of ``state_dtype``, shape (1,)
         Where it begins, such as ``position.power_up_row``; copied.
     skip_idle : bool
-        Whether iterations of idle loops are left out; nobody can tell.
+        Whether iterations of idle loops are left out, which changes no output.
     bus_phase : int
         0, or -4 to access registers of timer and display a machine cycle early, like PyBoy.
     strict_video_access : bool

@@ -71,6 +71,12 @@ def terms(env: Environment) -> tuple[float, ...]:
     return ()
 
 
+def reward(env: Environment) -> tuple[float, tuple[float, ...]]:
+    """Return the reward of the last step and its terms."""
+    parts = terms(env)
+    return total(parts), parts
+
+
 def total(parts: tuple[float, ...]) -> float:
     """Return the sum, term by term: ``sum`` of newer Pythons corrects what rounding loses."""
     added = 0.0

@@ -18,7 +18,7 @@ from numba import njit, types
 from fastenv.game import Compiled
 from fastenv.gameboy import layout
 from fastenv.gameboy.state import EPISODE_DTYPE, KNOBS_DTYPE, SHARED_DTYPE, state_dtype
-from fastenv.notice import cached_cfunc
+from fastenv.numba_cache import cached_cfunc
 from fastenv.pointers import reader
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

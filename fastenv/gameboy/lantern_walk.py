@@ -12,8 +12,9 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
+
+from fastenv.gameboy.shipped import shipped
 
 SIZE = 16  # cells, across and down
 BUTTONS = ("A", "B", "SELECT", "START", "RIGHT", "LEFT", "UP", "DOWN")
@@ -122,7 +123,7 @@ class World:
 @cache
 def load_world() -> World:
     """Return the world of the ROM that ships with the package."""
-    text = (resources.files("fastenv.gameboy") / "roms" / "lantern_walk.json").read_text("utf-8")
+    text = shipped("roms", "lantern_walk.json").read_text("utf-8")
     data = json.loads(text)
     return World(
         memory=data["memory"],

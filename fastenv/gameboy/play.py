@@ -15,7 +15,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +24,7 @@ from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError, F
 from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.render import text_of
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import CLOCK, FRAME, HEIGHT, WIDTH, Key
 from fastenv.startup import take_interrupts
 
@@ -59,7 +59,7 @@ class Machine(Protocol):
 
 
 class Screen(Protocol):
-    """Where somebody looks and presses keys."""
+    """What shows the picture and reads the keys: a terminal or a window."""
 
     def keys(self) -> int | None:
         """Return the pressed keys, bits of :class:`Key`; ``None`` to leave."""
@@ -72,7 +72,7 @@ class Screen(Protocol):
 
 
 def run(machine: Machine, screen: Screen, frame_time: float = FRAME_TIME) -> int:
-    """Play until somebody leaves; return the number of frames.
+    """Play until the player leaves; return the number of frames.
 
     Parameters
     ----------
@@ -228,9 +228,9 @@ class Window:
 
 def start(rom: Path | None) -> tuple[Machine, str]:
     """Return a machine with a ROM, by default Lantern Walk, at power-up; and the ROM's title."""
-    shipped = resources.files("fastenv.gameboy") / "roms" / "lantern_walk.gb"
+    ours = shipped("roms", "lantern_walk.gb")
     try:
-        cartridge = load_cartridge(rom or Path(str(shipped)))
+        cartridge = load_cartridge(rom or Path(str(ours)))
     except FileError as error:
         raise ConfigError(f"rom: {error}") from None
     try:
@@ -244,7 +244,7 @@ def start(rom: Path | None) -> tuple[Machine, str]:
 
 
 def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
-    """Play a ROM until somebody leaves; return 0.
+    """Play a ROM until the player leaves; return 0.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
     ConfigError
         If the scale is out of range, the file is no ROM, or there is no terminal.
     BackendUnavailableError
-        If the window or the terminal cannot be had.
+        If the window or the terminal cannot be opened.
     """
     if not 1 <= scale <= 10:
         raise ConfigError(f"--scale {scale}: must be 1 to 10")

@@ -6,12 +6,12 @@ A map is data, a JSON file (docs/gameboy.md, 20); that of Lantern Walk is the da
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FileError, show
 from fastenv.files import read_json, show_path
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.state import MAX_EVENT_BYTES, Place, state_dtype
 from fastenv.gameboy.tables import ECHO, HRAM, WRAM
 
@@ -92,7 +92,7 @@ def load_ram_map(path: str | Path) -> RamMap:
     ConfigError
         If there is no such file, or no RAM map in it; names the field and what is allowed.
     """
-    ours = resources.files("fastenv.gameboy") / "roms" / f"{path}.json"
+    ours = shipped("roms", f"{path}.json")
     source: Any = ours if path in OURS else Path(path)
     try:
         data = read_json(source, _LARGEST)

@@ -11,7 +11,7 @@ from fastenv.gameboy.common import Common
 from fastenv.gameboy.frames import BLACK, WHOLE, unpack
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import HEIGHT, WIDTH
-from fastenv.gameboy.validate import validate_rows
+from fastenv.gameboy.validate_machine import validate_rows
 
 Picture = npt.NDArray[np.uint8]
 

@@ -12,7 +12,7 @@ from fastenv.errors import FileError, StateError, show
 from fastenv.files import parse_json, read_regular, show_path
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import state_dtype
-from fastenv.gameboy.validate import validate_rows
+from fastenv.gameboy.validate_machine import validate_rows
 
 FORMAT = "fastenv-gb-state"
 VERSION = 1  # of rows: another layout or meaning of their fields is another version

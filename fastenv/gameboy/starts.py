@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,10 @@ from fastenv.gameboy.frames import WHOLE, FrameFormat
 from fastenv.gameboy.position import power_up_row, unpack
 from fastenv.gameboy.reference.render import render_line
 from fastenv.gameboy.savestate import load_state
+from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import HEIGHT, WIDTH
-from fastenv.gameboy.validate import validate_rows
+from fastenv.gameboy.validate_machine import validate_rows
 
 Array = npt.NDArray[Any]
 POWER_UP = "power_up"
@@ -79,7 +79,7 @@ def load_starts(states: str | Path, cartridge: Cartridge) -> Starts:
         return single(power_up_row(cartridge), cartridge)
     path: Any = states
     if states in BANKS:
-        path = resources.files("fastenv.gameboy") / "data" / f"{states}.npz"
+        path = shipped("data", f"{states}.npz")
     try:
         with open_regular(path, LARGEST) as file:
             is_bank = file.read(2) == b"PK"  # as all .npz files begin

@@ -223,7 +223,7 @@ RULES_DTYPE = np.dtype(
     align=True,
 )
 
-# What all machines of an engine read and nobody writes; the bytes of the ROM follow, then, in
+# What all machines of an engine read and none writes; the bytes of the ROM follow, then, in
 # environments, goal and start states.
 SHARED_DTYPE = np.dtype(
     [

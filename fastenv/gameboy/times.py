@@ -24,7 +24,7 @@ class StepTimes:
         Parameters
         ----------
         wall_s : float
-            Seconds that all calls together have taken, by the clock of whoever called.
+            Seconds that all calls together have taken, by the caller's clock.
         steps : int
             How many calls.
         num_threads : int

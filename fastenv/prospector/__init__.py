@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.game import Game, GameSpec
+from fastenv.configured import ConfiguredGame
+from fastenv.game import GameSpec
 from fastenv.prospector import bots, encoding, position, reference, render, view
 from fastenv.prospector import tables as t
 from fastenv.prospector.actions import AnyWholeNumber
@@ -34,7 +35,7 @@ def make_game(**options: Any) -> ProspectorGame:
     return ProspectorGame(ProspectorConfig.from_options(**options))
 
 
-class ProspectorGame(Game):
+class ProspectorGame(ConfiguredGame):
     """Asteroid Prospector, configured.
 
     Parameters
@@ -49,8 +50,11 @@ class ProspectorGame(Game):
         "fuel for the way home and rest when the tool is hot."
     )
 
+    config: ProspectorConfig
+    position, encoding = position, encoding
+
     def __init__(self, config: ProspectorConfig) -> None:
-        self.config = config
+        super().__init__(config)
         self.rules = config.rules_record()
         self.shared = np.zeros(1, SHARED_DTYPE)
         self.shared["rules"], self.shared["tables"] = self.rules, t.TABLES
@@ -72,43 +76,18 @@ class ProspectorGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[ProspectorGame], tuple[ProspectorConfig], dict[str, Any]]:
-        """Rebuild from the config."""
-        return ProspectorGame, (self.config,), self.kept()
-
     def with_shared(self, shared: Array, trusted: bool = False) -> ProspectorGame:
         """Return the game with another ``time_max``; constants are constant."""
         config = ProspectorConfig(time_max=float(shared["rules"]["time_max"][0]))
-        return self.taken(ProspectorGame(config), shared, trusted)
+        return self.accept_shared(ProspectorGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 
     def create(self) -> reference.Prospector:
         return reference.Prospector(self.config.time_max)
 
-    def reset(self, game: reference.Prospector, knobs: np.void, seed: int | None) -> None:
-        game.reset(seed)
-
-    def step(self, game: reference.Prospector, action: int) -> None:
-        game.step(action)
-
-    def pack(self, game: reference.Prospector) -> bytes:
-        return position.pack(game)
-
     def unpack(self, row: Any) -> reference.Prospector:
         return position.unpack(row, self.config.time_max)
-
-    def encode_obs(self, game: reference.Prospector, out: Array) -> None:
-        encoding.encode_obs(game, out)
-
-    def action_mask(self, game: reference.Prospector, out: npt.NDArray[np.uint8]) -> None:
-        encoding.action_mask(game, out)
-
-    def reward(self, game: reference.Prospector) -> tuple[float, tuple[float, ...]]:
-        return encoding.reward(game)
-
-    def info(self, game: reference.Prospector) -> tuple[int | bool | float, ...]:
-        return encoding.info(game)
 
     def bot_action(
         self,

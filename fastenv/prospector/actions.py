@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.checks import plain, where
+from fastenv.checks import as_array, lane_label
 from fastenv.errors import InvalidActionError, show
 from fastenv.prospector.tables import NUM_ACTIONS
 
@@ -32,7 +32,7 @@ class AnyWholeNumber:
         """
         number = action
         if type(action) is not int:  # a single step is short: most actions go the short way
-            value = plain("action", action, InvalidActionError)
+            value = as_array("action", action, InvalidActionError)
             whole = None if value.ndim else _whole(value)
             if whole is None:
                 raise InvalidActionError(
@@ -69,7 +69,7 @@ class AnyWholeNumber:
         try:
             return self.encode(action)
         except InvalidActionError as error:
-            raise InvalidActionError(f"{where(lane)}: {error}") from None
+            raise InvalidActionError(f"{lane_label(lane)}: {error}") from None
 
 
 def _whole(value: Array) -> int | None:

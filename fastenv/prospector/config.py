@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 
-from fastenv.errors import ConfigError, show, unknown_keyword
+from fastenv.options import GameConfig, as_float, check_known, refusal
 from fastenv.prospector.state import RULES_DTYPE
 from fastenv.prospector.tables import TIME_MAX
 
 
 @dataclass(frozen=True)
-class ProspectorConfig:
+class ProspectorConfig(GameConfig):
     """Options of an Asteroid Prospector environment, validated on construction.
 
     Parameters
@@ -28,14 +28,10 @@ class ProspectorConfig:
 
     def __post_init__(self) -> None:
         """Validate."""
-        value: object = self.time_max
-        number = isinstance(value, (int, float, np.integer, np.floating))
-        if not number or isinstance(value, bool) or not 0 < _finite(value) < math.inf:
-            raise ConfigError(
-                f"time_max={show(value)} is not possible: time_max must be a positive finite "
-                "number."
-            )
-        object.__setattr__(self, "time_max", _finite(value))
+        number = as_float(self.time_max)
+        if not 0 < number < math.inf:
+            raise refusal("time_max", self.time_max, "a positive finite number")
+        object.__setattr__(self, "time_max", number)
 
     @classmethod
     def from_options(cls, **options: Any) -> Self:
@@ -46,26 +42,11 @@ class ProspectorConfig:
         ConfigError
             For an unknown option or a value that is not allowed.
         """
-        known = [f.name for f in fields(cls)]
-        for name in options:
-            if name not in known:
-                raise unknown_keyword(name, "Asteroid Prospector", known)
+        check_known(options, "Asteroid Prospector", (f.name for f in fields(cls)))
         return cls(**options)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, validated again."""
-        return replace(self, **changes)
 
     def rules_record(self) -> np.ndarray:
         """Return the rules as a record array, shape (1,), dtype ``RULES_DTYPE``."""
         row = np.zeros(1, RULES_DTYPE)
         row["time_max"] = self.time_max
         return row
-
-
-def _finite(value: Any) -> float:
-    """Return a number as a float; integers that no float can hold are infinite."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf

@@ -26,7 +26,7 @@ from numba import errors, njit, types
 from numba.extending import intrinsic
 
 from fastenv.game import Compiled
-from fastenv.notice import cached_cfunc
+from fastenv.numba_cache import cached_cfunc
 from fastenv.prospector.layout import INFO_DTYPE
 from fastenv.prospector.state import BOT_DTYPE, DERIVED_DTYPE, SHARED_DTYPE, STATE_DTYPE
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.pillow import needs_pillow
 from fastenv.prospector.tables import Action
 from fastenv.prospector.view import COSTS, SYMBOLS, Gauge, ShipView, count, offer, ship_view
 
@@ -229,11 +230,6 @@ def render_rgb(row: Any, time_max: float) -> np.ndarray:
     ImportError
         Without Pillow.
     """
-    try:
+    with needs_pillow("the belt"):
         from fastenv.prospector import picture
-    except ImportError as error:
-        raise ImportError(
-            "Pictures of the belt need Pillow: pip install 'fastenv-rl[notebooks]', or use "
-            "render_mode='ansi'."
-        ) from error
     return picture.draw(ship_view(row, time_max))

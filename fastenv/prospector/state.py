@@ -113,7 +113,7 @@ DERIVED_DTYPE = np.dtype([("places", "f4", (224,))], align=True)
 # How a scripted player plays: a Bot, and the commodity that a market timer deals in.
 BOT_DTYPE = np.dtype([("kind", "i4"), ("target", "i4")], align=True)
 
-# What all lanes of an engine read and nobody writes.
+# What all lanes of an engine read and none writes.
 SHARED_DTYPE = np.dtype([("rules", RULES_DTYPE), ("tables", t.TABLES_DTYPE)], align=True)
 
 # What the compiled code is given; see tools/structs.py.

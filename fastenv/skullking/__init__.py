@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.configured import ConfiguredGame
 from fastenv.errors import ConfigError, show
-from fastenv.game import Compiled, Game, GameSpec, Seats
+from fastenv.game import Compiled, GameSpec, Seats
 from fastenv.rng import Rng
 from fastenv.skullking import bots, encoding, position, reference, render, view
 from fastenv.skullking import tables as t
@@ -43,7 +44,7 @@ def make_game(**options: Any) -> SkullKingGame:
     return SkullKingGame(SkullKingConfig.from_options(**options))
 
 
-class SkullKingGame(Game):
+class SkullKingGame(ConfiguredGame):
     """Skull King, configured.
 
     Parameters
@@ -57,8 +58,11 @@ class SkullKingGame(Game):
         "what pays."
     )
 
+    config: SkullKingConfig
+    position, encoding = position, encoding
+
     def __init__(self, config: SkullKingConfig) -> None:
-        self.config = config
+        super().__init__(config)
         self.rules = config.rules_record()
         self.shared = np.zeros(1, SHARED_DTYPE)
         self.shared["rules"], self.shared["tables"] = self.rules, TABLES
@@ -79,14 +83,10 @@ class SkullKingGame(Game):
             render_modes=("ansi", "rgb_array"),
         )
 
-    def __reduce__(self) -> tuple[type[SkullKingGame], tuple[SkullKingConfig], dict[str, Any]]:
-        """Rebuild from the config."""
-        return SkullKingGame, (self.config,), self.kept()
-
     def with_shared(self, shared: Array, trusted: bool = False) -> SkullKingGame:
         """Return the game with other rules, as far as `SkullKingConfig.with_rules` takes them."""
         config = self.config.with_rules(shared["rules"][0])
-        return self.taken(SkullKingGame(config), shared, trusted)
+        return self.accept_shared(SkullKingGame(config), shared, trusted)
 
     # -- the reference ---------------------------------------------------------------------------
 
@@ -105,29 +105,11 @@ class SkullKingGame(Game):
         game.knobs = reference.to_namespace(knobs)
         game.reset(seed)
 
-    def step(self, game: reference.SkullKing, action: int) -> None:
-        game.step(action)
-
-    def pack(self, game: reference.SkullKing) -> bytes:
-        return position.pack(game)
-
     def pack_seen(self, game: reference.SkullKing) -> bytes:
         return position.pack_seen(game)
 
     def unpack(self, row: Any) -> reference.SkullKing:
         return reference.unpack(row, self._plain_rules, self._some_knobs)
-
-    def encode_obs(self, game: reference.SkullKing, out: Array) -> None:
-        encoding.encode_obs(game, out)
-
-    def action_mask(self, game: reference.SkullKing, out: npt.NDArray[np.uint8]) -> None:
-        encoding.action_mask(game, out)
-
-    def reward(self, game: reference.SkullKing) -> tuple[float, tuple[float, ...]] | None:
-        return encoding.reward(game)
-
-    def info(self, game: reference.SkullKing) -> tuple[int, ...]:
-        return encoding.info(game)
 
     def bot_action(
         self,

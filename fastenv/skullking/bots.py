@@ -8,7 +8,7 @@ say how often a kind draws, because all implementations draw the same numbers in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from fastenv.rng import Rng
 from fastenv.skullking.rules import (
@@ -30,9 +30,6 @@ from fastenv.skullking.tables import (
     Bot,
     Phase,
 )
-
-if TYPE_CHECKING:
-    from fastenv.skullking.reference import SkullKing
 
 EASY, MEDIUM, HARD = 0, 1, 2
 WIN, LOSE, MIDDLE = "win", "lose", "medium"
@@ -221,7 +218,18 @@ def choose_change(kind: int, view: View, rng: Rng) -> int:
 # -- A bot in the agent's seat ------------------------------------------------------------------
 
 
-def bot_action(game: SkullKing, kind: int, rng: Rng) -> int:
+class Table(Protocol):
+    """What a bot in the agent's seat asks the game: which seat decides, and what it knows."""
+
+    actor: int
+    phase: int
+    first_discard: int
+
+    def view(self, seat: int) -> View:
+        """Return what a player knows."""
+
+
+def bot_action(game: Table, kind: int, rng: Rng) -> int:
     """Return the action that a bot takes at the actor's pending decision.
 
     Parameters

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, Self
 
 import numpy as np
 
-from fastenv.checks import plain
-from fastenv.errors import ConfigError, show, unknown_keyword
+from fastenv.checks import as_array
+from fastenv.errors import ConfigError, show
+from fastenv.options import (
+    GameConfig,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_known,
+    check_number,
+    refusal,
+)
 from fastenv.skullking import tables as t
 from fastenv.skullking.layout import obs_dim
 from fastenv.skullking.state import KNOBS_DTYPE, RULES_DTYPE
@@ -55,43 +64,6 @@ REPLACEABLE: dict[str, tuple[str, tuple[Any, ...]]] = {
 TABLE = {"opponents": "external", "invalid_action": "raise", "reward": "points"}
 
 
-def _refuse(field: str, value: object, allowed: str) -> ConfigError:
-    return ConfigError(f"{field}={show(value)} is not possible: {field} must be {allowed}.")
-
-
-def _choice(field: str, value: object, allowed: Iterable[str]) -> int:
-    names = list(allowed)
-    if not isinstance(value, str) or value not in names:
-        raise _refuse(field, value, "one of " + ", ".join(map(repr, names)))
-    return names.index(value)
-
-
-def _integer(field: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise _refuse(field, value, f"an integer from {low} to {high}")
-    if not low <= value <= high:
-        raise _refuse(field, value, f"an integer from {low} to {high}")
-    return int(value)
-
-
-def _boolean(field: str, value: object) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise _refuse(field, value, "True or False")
-    return bool(value)
-
-
-def _number(field: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise _refuse(field, value, "a finite number")
-    try:
-        number = float(value)
-    except (OverflowError, TypeError):  # an integer that no float can hold, a complex number
-        number = math.inf
-    if not math.isfinite(number):
-        raise _refuse(field, value, "a finite number")
-    return number
-
-
 def _listed(field: str, value: object, allowed: str) -> list[Any]:
     """Return the items of a collection, of which no option has hundreds."""
     try:
@@ -101,19 +73,19 @@ def _listed(field: str, value: object, allowed: str) -> list[Any]:
     # of an iterator the next to ask would find nothing left
     items = None if each is value else list(islice(each, _MOST_ITEMS + 1))
     if items is None or isinstance(value, str) or len(items) > _MOST_ITEMS:
-        raise _refuse(field, value, allowed)
+        raise refusal(field, value, allowed)
     return items
 
 
 def _names(field: str, value: object, allowed: Sequence[str]) -> tuple[str, ...]:
     chosen = tuple(_listed(field, value, "a collection of " + ", ".join(map(repr, allowed))))
     for name in chosen:
-        _choice(field, name, allowed)
+        check_choice(field, name, allowed)
     return chosen
 
 
 @dataclass(frozen=True)
-class SkullKingConfig:
+class SkullKingConfig(GameConfig):
     """Rules and options of a Skull King environment, validated on construction.
 
     Parameters
@@ -222,7 +194,7 @@ class SkullKingConfig:
         for part in fields(self):
             value = getattr(self, part.name)
             if isinstance(value, np.ndarray):
-                value = plain(part.name, value, ConfigError).tolist()
+                value = as_array(part.name, value, ConfigError).tolist()
             if isinstance(value, list):  # whoever gave it may write into it
                 object.__setattr__(self, part.name, tuple(value))
         self.rules_record()
@@ -237,22 +209,15 @@ class SkullKingConfig:
         ConfigError
             For an unknown option or preset, or a value that is not allowed.
         """
-        known = {f.name for f in fields(cls)}
-        for name in options:
-            if name not in known:
-                raise unknown_keyword(name, "Skull King", sorted(known - {"tier"}))
+        check_known(options, "Skull King", sorted(f.name for f in fields(cls)), ("tier",))
         preset = options.get("preset")
         if preset is not None:
-            _choice("preset", preset, PRESETS)
+            check_choice("preset", preset, PRESETS)
             options = {**PRESETS[preset], **options}
         seats = options.get("seats")
         if isinstance(seats, str) and seats == "all":
             options = {**TABLE, **options}
         return cls(**options)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with some fields changed, validated again."""
-        return replace(self, **changes)
 
     # -- rules ---------------------------------------------------------------------------------
 
@@ -268,7 +233,7 @@ class SkullKingConfig:
             names = _listed("deck", self.deck, "the name of a deck or several of them")
         removed: set[int] = set()
         for name in names:
-            _choice("deck", name, t.DECKS)
+            check_choice("deck", name, t.DECKS)
             removed.update(t.DECKS[name])
         return tuple(c for c in range(t.NUM_CARDS) if c not in removed)
 
@@ -285,28 +250,28 @@ class SkullKingConfig:
         """Return the cards dealt to a hand in each round, capped (docs/skullking.md, 3.2)."""
         sizes: Sequence[int]
         if isinstance(self.schedule, str):
-            _choice("schedule", self.schedule, t.SCHEDULES)
+            check_choice("schedule", self.schedule, t.SCHEDULES)
             sizes = t.SCHEDULES[self.schedule]
         else:
             items = _listed("schedule", self.schedule, "a name or one hand size a round")
-            sizes = tuple(_integer("schedule", s, 1, t.MAX_CARDS) for s in items)
+            sizes = tuple(check_integer("schedule", s, 1, t.MAX_CARDS) for s in items)
         if not 1 <= len(sizes) <= t.MAX_ROUNDS:
-            raise _refuse("schedule", self.schedule, f"1 to {t.MAX_ROUNDS} hand sizes of 1 to 10")
+            raise refusal("schedule", self.schedule, f"1 to {t.MAX_ROUNDS} hand sizes of 1 to 10")
         return tuple(min(s, len(self.deck_cards()) // self.num_hands) for s in sizes)
 
     def rules_record(self) -> np.ndarray:
         """Return the rules as a record array, shape (1,), dtype ``RULES_DTYPE``."""
         row = np.zeros(1, RULES_DTYPE)
-        tier = _choice("tier", self.tier, [x.name.lower() for x in t.Tier])
+        tier = check_choice("tier", self.tier, [x.name.lower() for x in t.Tier])
         if self.preset is not None:
-            _choice("preset", self.preset, PRESETS)
-        _choice("invalid_action", self.invalid_action, ("penalty", "raise"))
-        players = _integer("num_players", self.num_players, 2, t.MAX_PLAYERS)
+            check_choice("preset", self.preset, PRESETS)
+        check_choice("invalid_action", self.invalid_action, ("penalty", "raise"))
+        players = check_integer("num_players", self.num_players, 2, t.MAX_PLAYERS)
         memory = self.obs_ext is not None
         if memory:
-            _choice("obs_ext", self.obs_ext, ("memory",))
-        two_player = _choice("two_player", self.two_player, ("graybeard", "plain"))
-        whole = _choice("mode", self.mode, ("round", "game")) == 1
+            check_choice("obs_ext", self.obs_ext, ("memory",))
+        two_player = check_choice("two_player", self.two_player, ("graybeard", "plain"))
+        whole = check_choice("mode", self.mode, ("round", "game")) == 1
         deck, sizes = self.deck_cards(), self.hand_sizes()
         row["deck"] = -1
         row["deck"][0, : len(deck)] = deck
@@ -319,22 +284,22 @@ class SkullKingConfig:
             "full_game": tier == t.Tier.FLAT or (whole and tier == t.Tier.MANAGER),
             "num_rounds": len(sizes),
             "deck_len": len(deck),
-            "scoring": _choice("scoring", self.scoring, [x.name.lower() for x in t.Scoring]),
-            "left_of_kraken": _choice(
+            "scoring": check_choice("scoring", self.scoring, [x.name.lower() for x in t.Scoring]),
+            "left_of_kraken": check_choice(
                 "kraken_leader", self.kraken_leader, ("would_win", "left_of_kraken")
             ),
-            "whale_void_would_win": _choice(
+            "whale_void_would_win": check_choice(
                 "whale_void_leader", self.whale_void_leader, ("whale_player", "would_win")
             ),
-            "late_suit": _boolean("late_suit", self.late_suit),
-            "trump_any_time": _boolean("trump_any_time", self.trump_any_time),
-            "tigress_bonus": _boolean("tigress_bonus", self.tigress_bonus),
-            "tigress_agent": _choice("tigress", self.tigress, ("auto", "agent")),
-            "duplicate_deals": _choice("deals", self.deals, ("stream", "duplicate")),
+            "late_suit": check_boolean("late_suit", self.late_suit),
+            "trump_any_time": check_boolean("trump_any_time", self.trump_any_time),
+            "tigress_bonus": check_boolean("tigress_bonus", self.tigress_bonus),
+            "tigress_agent": check_choice("tigress", self.tigress, ("auto", "agent")),
+            "duplicate_deals": check_choice("deals", self.deals, ("stream", "duplicate")),
             "memory": memory,
-            "reward": _choice("reward", self.reward, [x.name.lower() for x in t.Reward]),
-            "needed_after": _boolean("needed_after", self.needed_after),
-            "rosie_shaping": _boolean("rosie_shaping", self.rosie_shaping),
+            "reward": check_choice("reward", self.reward, [x.name.lower() for x in t.Reward]),
+            "needed_after": check_boolean("needed_after", self.needed_after),
+            "rosie_shaping": check_boolean("rosie_shaping", self.rosie_shaping),
             "abilities": self._abilities(tier),
             "opponent_slots": max(3, players - 1),
             "table_slots": max(4, players),
@@ -365,7 +330,7 @@ class SkullKingConfig:
         mine, changes = self.rules_record()[0], dict[str, Any]()
         for field, (name, values) in REPLACEABLE.items():
             if rules[field] != mine[field]:
-                number = _integer(field, rules[field], 0, len(values) - 1)
+                number = check_integer(field, rules[field], 0, len(values) - 1)
                 changes[name] = values[number]
         if rules["goal_bonus"] != mine["goal_bonus"]:
             changes["goal_bonus"] = float(rules["goal_bonus"])
@@ -375,25 +340,25 @@ class SkullKingConfig:
         return self.replace(**changes)
 
     def _bonus(self) -> float:
-        bonus = _number("goal_bonus", self.goal_bonus)
+        bonus = check_number("goal_bonus", self.goal_bonus)
         if abs(bonus) > MAX_BONUS:
-            raise _refuse("goal_bonus", bonus, f"a number from {-MAX_BONUS} to {MAX_BONUS}")
+            raise refusal("goal_bonus", bonus, f"a number from {-MAX_BONUS} to {MAX_BONUS}")
         return bonus
 
     def _all_seats(self) -> bool:
-        chosen = _choice("seats", self.seats, ("agent", "all")) == 1
+        chosen = check_choice("seats", self.seats, ("agent", "all")) == 1
         if chosen and self.invalid_action != "raise":
-            raise _refuse("invalid_action", self.invalid_action, "'raise' with seats='all'")
+            raise refusal("invalid_action", self.invalid_action, "'raise' with seats='all'")
         if chosen and self.reward == "shaped":
-            raise _refuse("reward", self.reward, "'points' or 'points_rank' with seats='all'")
+            raise refusal("reward", self.reward, "'points' or 'points_rank' with seats='all'")
         return chosen
 
     def _abilities(self, tier: int) -> int:
         if self.abilities is None:
             return t.Abilities.AGENT if tier == t.Tier.ABILITY else t.Abilities.OFF
-        chosen = _choice("abilities", self.abilities, [x.name.lower() for x in t.Abilities])
+        chosen = check_choice("abilities", self.abilities, [x.name.lower() for x in t.Abilities])
         if chosen == t.Abilities.AGENT and tier not in (t.Tier.ABILITY, t.Tier.FLAT):
-            raise _refuse(
+            raise refusal(
                 "abilities",
                 self.abilities,
                 "'off' or 'auto' here; the Ability and the flat tier let the agent decide",
@@ -428,10 +393,10 @@ class SkullKingConfig:
             "agent_seat": lambda: ("agent_seat", self._agent_seat(value)),
             "goal_mode": lambda: (
                 "goal_mode",
-                _choice("goal_mode", value, [x.name.lower() for x in t.GoalMode]),
+                check_choice("goal_mode", value, [x.name.lower() for x in t.GoalMode]),
             ),
-            "goal": lambda: ("goal", _integer("goal", value, 0, t.MAX_CARDS)),
-            "enable_abilities": lambda: ("abilities", _boolean("enable_abilities", value)),
+            "goal": lambda: ("goal", check_integer("goal", value, 0, t.MAX_CARDS)),
+            "enable_abilities": lambda: ("abilities", check_boolean("enable_abilities", value)),
             "pirates": lambda: ("pirates", self._pirates(value)),
         }
         sampling = ("round_weights", "allowed_phases", "round_sampling")
@@ -454,21 +419,21 @@ class SkullKingConfig:
             allowed = "the name of a bot or one name for each opponent"
             names = _listed("opponents", value, allowed)
         for name in names:
-            _choice("opponents", name, [*bots, "mixed"] if isinstance(value, str) else bots)
+            check_choice("opponents", name, [*bots, "mixed"] if isinstance(value, str) else bots)
         if len(names) != seats:
-            raise _refuse("opponents", value, f"one name or {seats} names, one for each opponent")
+            raise refusal("opponents", value, f"one name or {seats} names, one for each opponent")
         if "external" in names and not self.rules_record()["external"][0]:
-            raise _refuse("opponents", value, "bots here: 'external' needs invalid_action='raise'")
+            raise refusal("opponents", value, "bots here: 'external' needs invalid_action='raise'")
         return [0, *(bots[name] for name in names), *[0] * (t.MAX_PLAYERS - 1 - seats)]
 
     def _agent_seat(self, value: int | str) -> int:
         if isinstance(value, str):
             if value != "rotate":
-                raise _refuse(
+                raise refusal(
                     "agent_seat", value, f"'rotate' or a seat from 0 to {self.num_players - 1}"
                 )
             return -1
-        return _integer("agent_seat", value, 0, self.num_players - 1)
+        return check_integer("agent_seat", value, 0, self.num_players - 1)
 
     def _pirates(self, value: Sequence[str]) -> int:
         names = _names("pirates", value, ABILITY_PIRATES)
@@ -484,13 +449,13 @@ class SkullKingConfig:
         elif isinstance(value, (tuple, list)) and len(value) == 2:
             weights[:], phases[:] = self._round_weights(value[0]), _phases(value[1])
         else:
-            raise _refuse(name, value, "a pair of round_weights and allowed_phases")
+            raise refusal(name, value, "a pair of round_weights and allowed_phases")
         cdfs: dict[tuple[bytes, int], np.ndarray] = {}
         for row, bits in zip(weights, phases.tolist(), strict=True):
             if (row.tobytes(), bits) not in cdfs:
                 cdf = cdfs[row.tobytes(), bits] = self._round_cdf(row, bits)
                 if cdf[-1] == 0.0:
-                    raise _refuse(name, value, self._some_round(name, row, bits))
+                    raise refusal(name, value, self._some_round(name, row, bits))
         knobs["round_weights"], knobs["allowed_phases"] = weights, phases
         for k, (row, bits) in enumerate(zip(weights, phases.tolist(), strict=True)):
             knobs["round_cdf"][k] = cdfs[row.tobytes(), bits]
@@ -499,17 +464,17 @@ class SkullKingConfig:
         """Return the weights of the rounds (docs/skullking.md, 11.1), shape (MAX_ROUNDS,)."""
         rounds, row = len(self.hand_sizes()), np.zeros(t.MAX_ROUNDS)
         if isinstance(weights, str):
-            _choice("round_weights", weights, t.ROUND_WEIGHTS)
+            check_choice("round_weights", weights, t.ROUND_WEIGHTS)
             table = t.ROUND_WEIGHTS[weights]
             row[:rounds] = [table[min(r, len(table) - 1)] for r in range(rounds)]
             return row
         items = _listed("round_weights", weights, "a name or one weight a round")
-        numbers = [_number("round_weights", x) for x in items]
+        numbers = [check_number("round_weights", x) for x in items]
         if len(numbers) != rounds or min(numbers) < 0:
-            raise _refuse("round_weights", weights, f"{rounds} weights, none negative")
+            raise refusal("round_weights", weights, f"{rounds} weights, none negative")
         if not any(numbers) or not math.isfinite(sum(numbers)):
             allowed = "weights of which one is above 0, and whose sum is finite"
-            raise _refuse("round_weights", weights, allowed)
+            raise refusal("round_weights", weights, allowed)
         row[:rounds] = numbers
         return row
 

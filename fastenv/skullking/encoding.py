@@ -55,7 +55,7 @@ def encode_obs(game: SkullKing, out: npt.NDArray[np.float32]) -> None:
     """
     rules = game.rules
     if game.phase in (Phase.BID, Phase.CANNON) and game.has_goal():
-        out[:] = 0.0  # asked of an external seat; the view of who has a goal says nothing about it
+        out[:] = 0.0  # an external seat is asked; an agent with a goal sees nothing of it
         return
     blocks = BLOCKS[Tier(rules.tier)]
     decides = rules.abilities == Abilities.AGENT
@@ -79,8 +79,8 @@ def action_mask(game: SkullKing, out: npt.NDArray[np.uint8]) -> None:
 def reward(game: SkullKing) -> tuple[float, tuple[float, float, float]] | None:
     """Return the reward of the agent's last decision.
 
-    It is paid when the agent is asked again or the episode ends: with bots that is in every step.
-    Where a seat played from outside is asked, nothing is paid yet: None.
+    It is given when the agent is asked again or the episode ends: with bots that is in every step.
+    While a seat played from outside is asked, there is none yet: None.
 
     Returns
     -------

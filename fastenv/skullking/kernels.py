@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit, types
 
 from fastenv.game import Compiled
-from fastenv.notice import cached_cfunc
+from fastenv.numba_cache import cached_cfunc
 from fastenv.skullking.state import SHARED_DTYPE, STATE_DTYPE
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
@@ -317,7 +317,7 @@ def _worker_part(row, rules, tables, out, mask):
     phase = row.phase
     packed = _hand(row, tables, agent, size, out, np.intp(0))
     lead, pirate_played = _table(row, rules, tables, on_table, out, np.intp(90))
-    told = row.bid[agent] >= 0
+    has_bid = row.bid[agent] >= 0
     bid, won = max(np.intp(row.bid[agent]), 0), np.intp(row.won[agent])
     cards, tricks = np.intp(row.cards), np.intp(row.tricks)
     needed, left = bid - won, cards - tricks
@@ -331,7 +331,7 @@ def _worker_part(row, rules, tables, out, mask):
     bits[o + 5] = (needed == 0) * ONE_BITS
     bits[o + 6] = (needed < 0) * ONE_BITS
     obs[o + 7] = ZERO if phase == END else RATIOS[left & 15, needed & 31]
-    bits[o + 8 + (bid & 15)] = told * ONE_BITS
+    bits[o + 8 + (bid & 15)] = has_bid * ONE_BITS
     bits[o + 19] = ((needed == left) & (left > 0)) * ONE_BITS
     _ability_state(row, agent, out, o + 26)
     # pirates, ability_value, pirate_chance

@@ -1,8 +1,9 @@
 """One game of Skull King in plain Python: the oracle of the compiled implementations.
 
-This file is the flow of the game: deal, bids, turns, abilities, scores. The pure rules (legality,
-tricks, points of a round) are in ``rules.py`` and re-exported here; the opponents are in
-``bots.py``; what a game consists of, and how it becomes a row, is in ``position.py``.
+This file is the flow of the game: turns, abilities, scores. How a round is dealt and bid for is in
+``dealing.py``; the pure rules (legality, tricks, points of a round) are in ``rules.py`` and
+re-exported here; the opponents are in ``bots.py``; what a game consists of, and how it becomes a
+row, is in ``position.py``.
 
 >>> from fastenv.skullking.config import SkullKingConfig
 >>> config = SkullKingConfig(tier="flat", num_players=4)
@@ -20,7 +21,8 @@ from typing import Any
 
 from fastenv.rng import GOLDEN_GAMMA, Rng, splitmix64
 from fastenv.skullking import bots
-from fastenv.skullking.position import MASK64, Position, load, pack, to_namespace
+from fastenv.skullking.dealing import RUNNING, Dealing
+from fastenv.skullking.position import MASK64, load, pack, to_namespace
 from fastenv.skullking.rules import (
     DEFAULT_RULES,
     FREE,
@@ -31,11 +33,9 @@ from fastenv.skullking.rules import (
     Trick,
     TrickRules,
     captured,
-    clamp_bid,
     effective_class,
     estimate,
     hand_sizes,
-    is_special,
     lead_suit,
     legal_cards,
     resolve_trick,
@@ -64,9 +64,7 @@ from fastenv.skullking.tables import (
     Abilities,
     Bot,
     CardClass,
-    GoalMode,
     Phase,
-    Scoring,
     Tier,
 )
 
@@ -97,10 +95,9 @@ __all__ = [
 ]
 
 BETS = (0, 10, 20)
-RUNNING = -1  # `phase` while nobody is asked
 
 
-class SkullKing(Position):
+class SkullKing(Dealing):
     """One game, from the point of view of the agent in seat ``agent``.
 
     ``reset`` and ``step`` always return at a decision (``phase`` names it) or at the end of the
@@ -231,108 +228,6 @@ class SkullKing(Position):
             else:
                 self.next_turn()
 
-    # -- deal and bids (docs/skullking.md, 3.2, 3.3) ------------------------------------------
-
-    def draw_round(self) -> None:
-        """Draw the round of an episode that samples one, and who leads first (8.4, draws 1, 2)."""
-        rules = self.rules
-        if not rules.full_game:
-            u, last = self.rng.uniform(), rules.num_rounds - 1
-            cdf = self.knobs.round_cdf
-            self.round_idx = next((r for r in range(last) if u < cdf[r]), last)
-        deals = Rng(self.deal_seed) if rules.duplicate_deals else self.rng
-        self.first_leader = deals.bounded(rules.num_players)
-
-    def has_goal(self) -> bool:
-        """Tell whether the agent's bid is given as its goal: a Worker's, but not at a table."""
-        rules = self.rules
-        return rules.tier in (Tier.WORKER, Tier.ABILITY) and not rules.all_seats
-
-    def start_round(self) -> None:
-        """Deal and let everybody bid; a Worker's bid is its goal (docs/skullking.md, 10.5)."""
-        self.clear_round()
-        self.cards = self.rules.schedule[self.round_idx]
-        self.deal()
-        self.leader = self.human_leader = self.turn = self.first_leader
-        if self.has_goal():
-            self.bid[self.agent] = self.draw_goal()
-        for seat in range(self.rules.num_players):
-            # nobody sees a bid: views hide them while bids are asked for
-            if seat != self.agent and self.bots[seat] != Bot.EXTERNAL:
-                self.bid[seat] = bots.choose_bid(self.bots[seat], self.view(seat), self.rng)
-                if self.rules.scoring == Scoring.RASCAL_CANNON:
-                    self.cannon[seat] = bots.choose_cannon(self.bots[seat], self.rng)
-        self.phase = RUNNING
-        self.ask(Phase.BID, self.bidders())
-
-    def bidders(self) -> list[int]:
-        """Return who is asked for a bid: the agent, unless it has a goal, then external seats."""
-        players, first = self.rules.num_players, int(self.has_goal())
-        seats = [(self.agent + j) % players for j in range(first, players)]
-        return [s for s in seats if s == self.agent or self.bots[s] == Bot.EXTERNAL]
-
-    def ask(self, phase: Phase, seats: list[int]) -> None:
-        """Ask the first of ``seats`` for a decision; go on if there is none."""
-        if seats:
-            self.phase = phase
-            self.give_turn(seats[0])
-
-    def give_turn(self, seat: int) -> None:
-        """Make a seat the actor; what counts as known is what that seat has seen."""
-        if seat != self.actor:
-            self.actor = seat
-            jade = self.stock[self.jade_pos :] if seat == self.jade_seat else []
-            self.out = {*jade, *(self.discard if seat == self.bendt_seat else [])}
-            self.known, self.specials_known = set(), 0
-            for card in {*self.hand[seat], *self.played, *self.out}:
-                self.learn(card)
-
-    def deal(self) -> None:
-        """Shuffle the deck and deal it (8.4, draw 3)."""
-        rng = self.rng
-        if self.rules.duplicate_deals:
-            rng = Rng((self.deal_seed + ((self.round_idx + 1) << 40)) & MASK64)
-        deck = list(self.rules.deck)
-        for i in range(len(deck) - 1, 0, -1):
-            j = rng.bounded(i + 1)
-            deck[i], deck[j] = deck[j], deck[i]
-        for seat in range(self.rules.num_hands):
-            dealt = deck[seat * self.cards : (seat + 1) * self.cards]
-            # docs/skullking.md, 8.2; Graybeard's pile keeps the deal order (docs/skullking.md, 7.2)
-            self.hand[seat] = dealt if self.is_graybeard(seat) else sorted(dealt)
-        self.stock = deck[self.rules.num_hands * self.cards :]
-        self.actor = self.agent
-        for card in self.hand[self.agent]:
-            self.learn(card)
-
-    def draw_goal(self) -> int:
-        """Return the goal of a Worker episode (docs/skullking.md, 8.4 and 10.5)."""
-        mode, cards = self.knobs.goal_mode, self.cards
-        if mode == GoalMode.UNIFORM:
-            return self.rng.bounded(cards + 1)
-        if mode == GoalMode.FIXED:
-            return min(int(self.knobs.goal), cards)
-        goal = estimate(self.hand[self.agent], cards)
-        if mode == GoalMode.ESTIMATE:
-            return clamp_bid(goal + self.rng.bounded(3) - 1, cards)
-        return goal  # MANAGER: until the trainer writes the Manager's bid
-
-    def apply_bid(self, bid: int) -> None:
-        """Take the actor's bid; when all have bid, the bids are revealed."""
-        bidders = self.bidders()
-        if self.actor == self.agent:
-            self.ev_estimate = estimate(self.hand[self.agent], self.cards)
-        self.bid[self.actor] = bid
-        self.ask(Phase.BID, bidders[bidders.index(self.actor) + 1 :])
-        if self.phase == RUNNING and self.rules.scoring == Scoring.RASCAL_CANNON:
-            self.ask(Phase.CANNON, bidders)
-
-    def apply_cannon(self, cannonball: int) -> None:
-        """Choose between grapeshot and cannonball (docs/skullking.md, 7.1)."""
-        bidders = self.bidders()
-        self.cannon[self.actor] = cannonball
-        self.ask(Phase.CANNON, bidders[bidders.index(self.actor) + 1 :])
-
     # -- the cards of a trick (docs/skullking.md, 3.4, 3.5) ------------------------------------
 
     def next_turn(self) -> None:
@@ -363,10 +258,6 @@ class SkullKing(Position):
     def bot_of(self, seat: int) -> int:
         """Return the bot that decides for a seat what is not asked of it."""
         return Bot.RULE_HARD if self.bots[seat] == Bot.EXTERNAL else self.bots[seat]
-
-    def is_graybeard(self, seat: int) -> bool:
-        """Tell whether a seat is the ghost's."""
-        return seat >= int(self.rules.num_players)
 
     def auto_mode(self, seat: int, card: int) -> int:
         """Return the mode in which a seat plays a card without being asked.
@@ -408,12 +299,6 @@ class SkullKing(Position):
             self.counts[counted.index(kind)] += 1
         elif kind == CardClass.NUMBER and SUIT[card] != TRUMP and NUMBER[card] >= 10:
             self.counts[4] += 1
-
-    def learn(self, card: int) -> None:
-        """Note that the actor has seen a card."""
-        if card not in self.known:
-            self.known.add(card)
-            self.specials_known += is_special(card)
 
     # -- the end of a trick (docs/skullking.md, 4) ---------------------------------------------
 
@@ -628,27 +513,6 @@ class SkullKing(Position):
         if self.rules.full_game:
             totals = self.total[: self.rules.num_players]
             self.ev_rank = 1 + sum(total > totals[self.agent] for total in totals)
-
-    # -- views ---------------------------------------------------------------------------------
-
-    def plays(self) -> list[Play]:
-        """Return the cards on the table in play order."""
-        return list(map(Play, self.table_seat, self.table_card, self.table_mode))
-
-    def view(self, seat: int) -> bots.View:
-        """Return what a player knows, as far as bots use it."""
-        hand, plays = self.hand[seat], self.plays()
-        return bots.View(
-            seat=seat,
-            hand=tuple(hand),
-            legal=tuple(legal_cards(hand, plays, self.rules)),
-            table=tuple(plays),
-            bid=self.bid[seat],
-            won=self.won[seat],
-            cards=self.cards,
-            num_players=self.rules.num_players,
-            num_hands=self.rules.num_hands,
-        )
 
 
 def unpack(row: Any, rules: Any, knobs: Any) -> SkullKing:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.pillow import needs_pillow
 from fastenv.skullking import tables as t
 from fastenv.skullking.rules import Play
 from fastenv.skullking.view import SLOT_PHASES, TableView, card_name, table_view
@@ -147,11 +148,6 @@ def render_rgb(row: Any, rules: Any) -> np.ndarray:
     ImportError
         Without Pillow.
     """
-    try:
+    with needs_pillow("the table"):
         from fastenv.skullking import picture
-    except ImportError as error:
-        raise ImportError(
-            "Pictures of the table need Pillow: pip install 'fastenv-rl[notebooks]', or use "
-            "render_mode='ansi'."
-        ) from error
     return picture.draw(table_view(row, rules))

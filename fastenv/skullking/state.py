@@ -206,7 +206,7 @@ TABLES_DTYPE = np.dtype(
 # How a scripted player plays: a Bot.
 BOT_DTYPE = np.dtype([("kind", "i4")], align=True)
 
-# What all lanes of an engine read and nobody writes.
+# What all lanes of an engine read and none writes.
 SHARED_DTYPE = np.dtype([("rules", RULES_DTYPE), ("tables", TABLES_DTYPE)], align=True)
 
 

@@ -77,7 +77,7 @@ class Tier(IntEnum):
 class Bot(IntEnum):
     """Opponents (docs/skullking.md, 9); EASY, MEDIUM, HARD are consecutive.
 
-    ``EXTERNAL`` is no bot: whoever steps the game decides for that seat.
+    ``EXTERNAL`` is no bot: the caller of ``step`` decides for that seat.
     """
 
     RANDOM = 0

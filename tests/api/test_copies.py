@@ -356,3 +356,14 @@ def test_a_copy_of_a_view_that_was_never_reset_can_be(kind, how):
     for one in (driver, twin):
         one.reset(seed=6)
     assert record(twin, 10) == record(driver, 10)
+
+
+@pytest.mark.parametrize("how", COPIES)
+def test_attributes_that_a_user_has_set_are_copied(how):
+    env = fastenv.make("SkullKingWorker-v0")
+    env.reset(seed=1)
+    env.note = {"seen": [1, 2]}
+    copied = COPIES[how](env)
+    assert copied.note == {"seen": [1, 2]}
+    assert copied.note is not env.note
+    assert vars(copied).keys() == vars(env).keys()

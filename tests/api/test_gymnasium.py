@@ -222,7 +222,7 @@ def test_ids_are_registered_once_and_without_an_import():
     import subprocess
     import sys
 
-    fastenv.registry.register_envs()  # again: no warning, which would be an error here
+    fastenv.games.register_envs()  # again: no warning, which would be an error here
     code = "import gymnasium; e = gymnasium.make('fastenv:fastenv/SkullKingWorker-v0'); "
     code += "e.reset(seed=0); print(e.spec.id)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -236,7 +236,7 @@ def test_the_plugin_entry_point_names_the_same_ids():
     saved = {key: registration.registry.pop(key) for key in IDS}
     try:
         with registration.namespace("fastenv"):
-            fastenv.registry.register_envs()
+            fastenv.games.register_envs()
         assert all(key in registration.registry for key in IDS)
     finally:
         registration.registry.update(saved)

@@ -6,8 +6,8 @@ from fastenv.drmario import position, state
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.placement import new_game
-from fastenv.engine import aligned
 from fastenv.game import GameSpec
+from fastenv.memory import aligned
 
 
 class CompiledRows:

@@ -13,7 +13,7 @@ from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.placement import new_game
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import COEFFICIENTS, SHARED_DTYPE, derived_dtype, state_dtype
-from fastenv.engine import aligned
+from fastenv.memory import aligned
 from fastenv.paths import callable_at
 from tests.rowcalls import unwritten
 

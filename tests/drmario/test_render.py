@@ -12,7 +12,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.picture import BLOCK, CELL, HEIGHT, LEFT, TOP, sprite_of
 from fastenv.drmario.placement import new_game
-from fastenv.drmario.reference import pose_of
+from fastenv.drmario.player import pose_of
 from fastenv.drmario.render import render_ansi, render_rgb
 from fastenv.drmario.tables import Mode, Next, Reason, Tile
 from fastenv.drmario.view import game_views, halves_of

@@ -7,14 +7,14 @@ import sys
 import numpy as np
 import pytest
 
-from fastenv.__main__ import _play, _steer
 from fastenv.drmario import make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.placement import new_game
-from fastenv.drmario.reference import pose_of
+from fastenv.drmario.player import pose_of
 from fastenv.drmario.steering import FrameSteering, PlacementSteering
 from fastenv.env import FastEnv
 from fastenv.keys import Keys, named_keys
+from fastenv.play import play_episode, steer
 from tests.drmario.test_render import FRAME, PLACEMENT, row_of
 
 
@@ -93,7 +93,7 @@ def test_a_person_plays_pills(capsys):
     env = FastEnv(make_game(game_seed=0x8988), backend="reference", render_mode="ansi")
     env.reset(seed=1)
     args = type("Args", (), {"bot": None, "seed": 1})
-    assert _play(env, args, Scripted("left", "enter", "?", "z", "enter")) == 0
+    assert play_episode(env, args, Scripted("left", "enter", "?", "z", "enter")) == 0
     assert env.get_state()["players"][0]["locks"] == 2
     shown = capsys.readouterr().out
     assert "frames to the lock" in shown
@@ -102,9 +102,9 @@ def test_a_person_plays_pills(capsys):
 
 def test_a_frame_without_a_key_has_no_button():
     steering = FrameSteering(row_of(FRAME), True)
-    assert _steer(steering, Scripted("")) == 0
-    assert _steer(steering, Scripted("?", "left")) == 2
-    assert _steer(steering, Scripted()) is None
+    assert steer(steering, Scripted("")) == 0
+    assert steer(steering, Scripted("?", "left")) == 2
+    assert steer(steering, Scripted()) is None
 
 
 def test_names_of_keys():

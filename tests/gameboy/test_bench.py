@@ -14,14 +14,14 @@ pytestmark = needs_core
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    from fastenv.gameboy import bench
+    from tools.gameboy import bench
 
     monkeypatch.setattr(bench, "WARM_UP", 24)
 
 
 @pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_a_line_for_each_way(capsys):
-    from fastenv.gameboy import bench
+    from tools.gameboy import bench
 
     arguments = [str(ROMS / "poll.gb"), "--windows", "1", "--seconds", "0.001"]
     assert bench.main(arguments) == 0
@@ -37,8 +37,8 @@ def test_a_line_for_each_way(capsys):
 @pytest.mark.parametrize("way", ["skip", "draw", "step"])
 def test_both_do_the_same_work(way):
     pytest.importorskip("pyboy")
-    from fastenv.gameboy import bench
-    from fastenv.gameboy.compare import registers
+    from tools.gameboy import bench
+    from tools.gameboy.compare import registers
 
     cartridge = load_cartridge(ROMS / "busy.gb")
     ours, theirs = bench.Ours(cartridge), bench.Theirs(cartridge)
@@ -51,7 +51,7 @@ def test_both_do_the_same_work(way):
 
 
 def test_a_rom_that_is_not_there_is_named(capsys, tmp_path):
-    from fastenv.gameboy import bench
+    from tools.gameboy import bench
 
     assert bench.main([str(tmp_path / "none.gb")]) == 2
     assert "none.gb" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from fastenv.gameboy.position import pack, unpack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.reference.clock import Clock
 from fastenv.gameboy.tables import CLOCK, CLOCK_MASKS
-from fastenv.gameboy.validate import validate_rows
+from fastenv.gameboy.validate_machine import validate_rows
 from tests.gameboy.machines import assert_same, build
 from tests.needs import needs_core
 

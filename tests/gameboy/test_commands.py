@@ -59,7 +59,7 @@ def folder(tmp_path):
 
 
 def acceptance(*arguments):
-    from fastenv.gameboy import acceptance
+    from tools.gameboy import acceptance
 
     return acceptance.main([*map(str, arguments)])
 
@@ -118,7 +118,7 @@ def test_results_are_written_with_the_hash_of_each_file(folder, tmp_path):
 
 
 def test_the_list_of_the_package_is_the_default():
-    from fastenv.gameboy.acceptance import is_expected, read_expected
+    from tools.gameboy.acceptance import is_expected, read_expected
 
     names = read_expected(None)
     assert is_expected(ROMS / "acceptance" / "boot_hwio-S.gb", names)
@@ -144,7 +144,7 @@ def compare():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the SDL that it finds, and that nobody uses here
         pytest.importorskip("pyboy")
-    from fastenv.gameboy import compare
+    from tools.gameboy import compare
 
     return lambda *arguments: compare.main([*map(str, arguments)])
 

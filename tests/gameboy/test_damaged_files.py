@@ -14,8 +14,8 @@ from fastenv.errors import ConfigError, StateError
 from fastenv.gameboy import starts
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import GameBoyConfig
-from fastenv.gameboy.goal import read_actions
-from fastenv.gameboy.goals import load_goal
+from fastenv.gameboy.goal_capture import read_actions
+from fastenv.gameboy.goal_template import load_goal
 from fastenv.gameboy.ram_map import load_ram_map
 from fastenv.gameboy.starts import Starts, load_starts, save_bank
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fastenv.__main__ import main
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, StateError
 from fastenv.gameboy import make_game
@@ -17,8 +18,7 @@ from fastenv.gameboy.common import load_common, read_rom
 from fastenv.gameboy.config import GameBoyConfig
 from fastenv.gameboy.environment import HASH_FACTORS, Environment
 from fastenv.gameboy.frames import FORMATS, difference, unpack
-from fastenv.gameboy.goal import main as goal_command
-from fastenv.gameboy.goals import load_goal
+from fastenv.gameboy.goal_template import load_goal
 from fastenv.gameboy.lane_position import pack
 from fastenv.gameboy.lantern_walk import Solver, load_world
 from fastenv.gameboy.position import power_up_row
@@ -325,7 +325,7 @@ def test_solver_finishes_lantern_walk_and_is_paid():
 def test_the_actions_of_our_goal_reach_it(capsys):
     folder = "fastenv/gameboy/data/lantern_walk_goal"
     actions = ["--actions", f"{folder}/actions.jsonl"]
-    assert goal_command(["replay", "lantern_walk", *actions, "--calibrate"]) == 0
+    assert main(["goal", "replay", "lantern_walk", *actions, "--calibrate"]) == 0
     tau = float(capsys.readouterr().out.split()[0])
     assert load_goal("lantern_walk").tau < tau
 
@@ -334,14 +334,14 @@ def test_the_actions_of_our_goal_reach_it(capsys):
 def test_a_goal_is_captured_and_replayed(tmp_path, capsys):
     trace, folder = tmp_path / "trace", str(tmp_path / "goal")
     trace.write_text("[6]\n[6]\n[5]\n[0]\n", encoding="utf-8")
-    assert goal_command(["capture", folder, "--actions", str(trace), "--k-consecutive", "1"]) == 0
-    assert goal_command(["replay", folder, "--actions", str(trace)]) == 0
+    assert main(["goal", "capture", folder, "--actions", str(trace), "--k-consecutive", "1"]) == 0
+    assert main(["goal", "replay", folder, "--actions", str(trace)]) == 0
     trace.write_text("[3]\n", encoding="utf-8")
-    status = goal_command(["replay", folder, "--actions", str(trace)])
+    status = main(["goal", "replay", folder, "--actions", str(trace)])
     assert "not reached" in capsys.readouterr().out
     assert status == 1
     trace.write_text("[3]\n[8]\n", encoding="utf-8")
-    assert goal_command(["replay", folder, "--actions", str(trace)]) == 2
+    assert main(["goal", "replay", folder, "--actions", str(trace)]) == 2
     assert "line 2 must be a list of one action, 0 to 7" in capsys.readouterr().err
 
 

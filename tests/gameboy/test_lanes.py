@@ -16,7 +16,7 @@ from fastenv.gameboy.common import load_common
 from fastenv.gameboy.config import GameBoyConfig
 from fastenv.gameboy.environment import Environment
 from fastenv.gameboy.frames import difference
-from fastenv.gameboy.goals import load_goal, save_goal
+from fastenv.gameboy.goal_template import load_goal, save_goal
 from fastenv.gameboy.lane_position import pack, unpack
 from fastenv.verify import Case, draw_options, first_difference
 from tests.gameboy.lanes import BACKENDS, ENGINES, SHORT, WORLD, engine_of

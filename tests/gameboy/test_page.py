@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from fastenv.gameboy.acceptance import is_expected, read_expected
+from tools.gameboy.acceptance import is_expected, read_expected
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = json.loads((ROOT / "benchmarks" / "gameboy-test-roms.json").read_text(encoding="utf-8"))

@@ -88,7 +88,7 @@ def first_difference(name, frames, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the SDL that it finds, and that nobody uses here
         pytest.importorskip("pyboy")
-    from fastenv.gameboy.compare import compare
+    from tools.gameboy.compare import compare
 
     return compare(load_cartridge(ROMS / name), frames, seed)
 

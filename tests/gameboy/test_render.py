@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fastenv
-from fastenv.__main__ import _over, _play, _steer
 from fastenv.gameboy import make_game
 from fastenv.gameboy.render import text_of
 from fastenv.gameboy.steering import ButtonSteering
+from fastenv.play import play_episode, steer, written_over
 from tests.needs import FASTEST, needs_core
 
 ROMS = resources.files("fastenv.gameboy") / "roms"
@@ -168,16 +168,16 @@ def test_a_step_lasts_as_long_as_on_the_console():
     found = steering(frames_per_step=24)
     assert found.frame_time == pytest.approx(24 / 59.7275, rel=1e-5)
     assert found.idle == 0
-    assert _steer(found, Scripted("")) == 0
-    assert _steer(found, Scripted("?", "left")) == 6
-    assert _steer(found, Scripted()) is None
+    assert steer(found, Scripted("")) == 0
+    assert steer(found, Scripted("?", "left")) == 6
+    assert steer(found, Scripted()) is None
 
 
 def test_a_person_walks(capsys):
     env = fastenv.make("LanternWalk-v0", backend=FASTEST, render_mode="ansi", max_steps=3)
     env.reset(seed=1)
     args = type("Args", (), {"bot": None, "seed": 1})
-    assert _play(env, args, Scripted("left", "", "down")) == 0
+    assert play_episode(env, args, Scripted("left", "", "down")) == 0
     assert env.get_state()["ep_length"] == 3
     shown = capsys.readouterr().out
     assert [f"\nstep {k}\n" in shown for k in range(5)] == [True] * 4 + [False]
@@ -189,7 +189,7 @@ def test_what_is_played_fits_the_terminal_and_is_drawn_in_place(size, monkeypatc
     monkeypatch.setattr(shutil, "get_terminal_size", lambda *_, **__: size)
     found = steering()
     keys = type("Terminal", (), {"single": True})
-    shown = _over(f"{found.text()}\n\n{found.keys}", keys) + "\n"  # as it is printed
+    shown = written_over(f"{found.text()}\n\n{found.keys}", keys) + "\n"  # as it is printed
     assert shown.startswith("\x1b[Hstep 0\x1b[K\n")
     lines = re.sub("\x1b\\[[0-9;]*[A-Za-z]", "", shown).split("\n")
     assert len(lines) <= size[1]

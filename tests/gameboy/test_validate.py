@@ -14,7 +14,7 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.reference.ppu import DRAW
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import IO
-from fastenv.gameboy.validate import HIGH_BITS, validate_rows
+from fastenv.gameboy.validate_machine import HIGH_BITS, validate_rows
 from tests.gameboy.machines import assert_same, build, differences, machine_with_memory
 from tests.needs import needs_core
 

@@ -166,7 +166,7 @@ def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) 
 def context() -> Any:
     """Return what forks children off a process that has imported everything."""
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["tests.training.kills", "training.callbacks.of_run"])
+    found.set_forkserver_preload(["tests.training.kills", "training.callbacks.run_callbacks"])
     return found
 
 
@@ -191,7 +191,7 @@ def result(folder: Path, kind: Kind) -> dict[str, Any]:
         name = str(path.relative_to(run))
         if not name.startswith(LEFT_OUT):
             found[name] = _content(path)
-    found["checkpoints"] = sorted(path.name for path in checkpoint.whole(run / "checkpoints"))
+    found["checkpoints"] = sorted(path.name for path in checkpoint.list_whole(run / "checkpoints"))
     for name in ("checkpoints", "checkpoints/best"):
         newest = checkpoint.newest(run / name)
         if newest is not None:
@@ -288,9 +288,9 @@ KINDS = {
         {
             "training.games.drmario.DrMario.goal_met": OVER,
             "training.callbacks.times.STREAK": 24,
-            "training.callbacks.courses.FEWEST_EPISODES": 10,
-            "training.callbacks.courses.FEWEST_DECISIONS": 10,
-            "training.callbacks.courses.FEWEST_EFFECTIVE": 8.0,
+            "training.callbacks.stage_schedules.FEWEST_EPISODES": 10,
+            "training.callbacks.stage_schedules.FEWEST_DECISIONS": 10,
+            "training.callbacks.stage_schedules.FEWEST_EFFECTIVE": 8.0,
         },
         (("times.sqlite", "clears"),),
     ),

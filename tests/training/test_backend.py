@@ -8,7 +8,7 @@ from fastenv import BackendUnavailableError, ConfigError
 from tests.needs import needs_core
 from training.run import backend
 from training.run.folder import RunFolder
-from training.run.values import canonical_json
+from training.run.options import canonical_json
 
 ENV = "SkullKingWorker-v0"
 

@@ -151,7 +151,7 @@ def test_what_a_living_process_is_writing_stays(tmp_path):
 
 def test_copies_in_host_memory_do_not_move_with_the_originals():
     weight = torch.zeros(2, requires_grad=True)
-    copied = checkpoint.to_host({"net": {"weight": weight}, "list": [weight, 3], "note": "x"})
+    copied = checkpoint.copy_to_host({"net": {"weight": weight}, "list": [weight, 3], "note": "x"})
     with torch.no_grad():
         weight.fill_(1.0)
     assert not copied["net"]["weight"].requires_grad

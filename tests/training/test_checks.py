@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.callbacks.of_run import check
+from training.callbacks.run_callbacks import check_run
 from training.run import trainers
-from training.run.layers import layered, parser
+from training.run.layers import merge_layers, parser
 
 CONFIGS = sorted((Path(__file__).parents[2] / "training/configs").glob("*.yaml"))
 SCHEDULED = "schedules.opponents=[[0,rule_easy],[300,rule_hard]]"
@@ -21,8 +21,8 @@ SCHEDULED = "schedules.opponents=[[0,rule_easy],[300,rule_hard]]"
     ],
 )
 def test_a_check_leaves_the_lanes_as_they_are(words):
-    config = layered(parser().parse_args(words), {})
-    (engine,) = trainers.module_of(config.trainer).lanes(config).engines
+    config = merge_layers(parser().parse_args(words), {})
+    (engine,) = trainers.get_module(config.trainer).make_lanes(config).engines
     before = engine.__getstate__()  # copies of all that decides how it goes on
-    check(config, engine)
+    check_run(config, engine)
     np.testing.assert_equal(engine.__getstate__(), before)

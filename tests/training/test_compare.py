@@ -4,7 +4,6 @@ import json
 import math
 import shlex
 import shutil
-from dataclasses import replace
 
 import pytest
 import torch
@@ -14,14 +13,16 @@ from tests.bits import equal
 from tests.training.conftest import TINY
 from training import compare as compare_module
 from training import train as train_module
+from training.apps.skullking.evaluation import PAIRED_MEASURES
+from training.apps.skullking.pair import DECODED
+from training.apps.skullking.playing import play_matches
+from training.callbacks.run_callbacks import check_config
 from training.compare import main
 from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
+from training.evaluation.protocol import get_protocol
 from training.evaluation.trained import AGENT, load
-from training.games.skullking.evaluation import PAIRED_MEASURES
-from training.games.skullking.pair import DECODED
-from training.games.skullking.playing import play_matches
-from training.run import games
+from training.evaluation.variants import plan
 from training.run.folder import RunFolder
 
 VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
@@ -88,8 +89,8 @@ def test_the_command_of_a_run_trains_it_alone(compared, tmp_path):
     runs, report = compared
     run = report["runs"][1]
     words = shlex.split(run["command"].replace(str(runs), str(tmp_path)))
-    assert words[:3] == ["python", "-m", "training.train"]
-    assert train_module.main(words[3:]) == 0
+    assert words[:4] == ["python", "-m", "training", "train"]
+    assert train_module.main(words[4:]) == 0
     assert equal(parameters(tmp_path / run["run"]), parameters(runs / run["run"]))
 
 
@@ -153,8 +154,8 @@ def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
     config = tmp_path / "tiny.json"
     config.write_text(json.dumps(TINY))
     flags = ["--config", str(config), "--seeds", "3,5", "--runs", str(tmp_path), *VARIANTS]
-    trainings = compare_module.plan(compare_module.parser().parse_args(flags))
-    found = equal_time.of_equal_time(trainings, 0.2, tmp_path)
+    trainings = plan(compare_module.parser().parse_args(flags), check_config)
+    found = equal_time.fit_to_time(trainings, 0.2, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         *("compare-base-speed", "compare-slow-speed", "tiny.json")
     }
@@ -162,7 +163,7 @@ def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
     lengths = [each.config.total_steps for each in found]
     assert lengths[:2] == lengths[2:]
     assert all(steps % 128 == 0 for steps in lengths)
-    again = equal_time.of_equal_time(trainings, 0.2, tmp_path)
+    again = equal_time.fit_to_time(trainings, 0.2, tmp_path)
     assert [each.config for each in again] == [each.config for each in found]
 
 
@@ -203,7 +204,7 @@ def test_a_pair_with_a_head_over_tricks_also_plays_the_bids_it_computes(compare,
     rows = report["compared"]["rule_hard"]
     assert list(rows) == ["flat", "pair", f"pair, {DECODED}"]
     pair = load(RunFolder.open(tmp_path / "t-pair-3"))
-    options = replace(pair.config.evaluation, games=8, opponents=("rule_hard",))
+    options = pair.config.evaluation.replace(games=8, opponents=("rule_hard",))
     found = play_matches(pair, options)["rule_hard"]
     for player, row in ((AGENT, "pair"), (DECODED, f"pair, {DECODED}")):
         assert rows[row]["margin"]["by_seed"][0] == found[player]["margin"].value
@@ -223,8 +224,8 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     rows = report["compared"]["episodes"]
     assert {"return", "net_profit", "survival"} <= set(rows["slow"])
     trained = load(RunFolder.open(tmp_path / "t-slow-5"))
-    options = replace(trained.config.evaluation, episodes=8)
-    found = games.protocol_of("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
+    options = trained.config.evaluation.replace(episodes=8)
+    found = get_protocol("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
     returns = found.played.columns["return_total"]
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
@@ -275,7 +276,7 @@ def test_what_cannot_stand_beside_a_report_is_refused(
 
 def test_env_is_that_of_all_variants():
     flags = ["--env", "Prospector-v0", "--seeds", "1,2", *VARIANTS]
-    trainings = compare_module.plan(compare_module.parser().parse_args(flags))
+    trainings = plan(compare_module.parser().parse_args(flags), check_config)
     assert [each.config.env for each in trainings] == ["Prospector-v0"] * 4
     assert all("--env=Prospector-v0" in shlex.split(each.command) for each in trainings)
 
@@ -346,7 +347,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
     report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
     report["decisions"] = {"base": [256, 256, 256], "other": [320, 320, 320]}
     report["compared"] = paired.statistics(runs, "base")
-    paired.show(tables.console(), report, games.protocol_of("SkullKingFlat-v0"))
+    paired.show(tables.console(), report, get_protocol("SkullKingFlat-v0"))
     printed = capsys.readouterr().out
     assert f"other {says} base in points" in printed
     assert "base 256, other 320" in " ".join(printed.split())
@@ -382,7 +383,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
         (VARIANTS, ["--total-steps", "0"], "total_steps=0"),
         (VARIANTS, ["--core-seconds", "0"], "--core-seconds=0.0 is not possible"),
         (VARIANTS, ["--core-seconds", "9", "--total-steps", "9"], "left out with --core-seconds"),
-        ([*VARIANTS, "--set", "trainer=hier"], ["--core-seconds", "9"], "'native' or 'sb3'"),
+        ([*VARIANTS, "--set", "trainer=hier"], ["--core-seconds", "9"], "whose iterations"),
         (VARIANTS, ["--name", "../x"], "name='../x-base-3' is not possible"),
     ],
 )

@@ -5,18 +5,20 @@ import pytest
 import yaml
 
 from fastenv.errors import ConfigError
-from training.callbacks.of_run import check_environment
+from training.callbacks.run_callbacks import check_config
+from training.ppo.options import NativeRun
 from training.run import games
-from training.run.config import RunConfig, load_file, merge, parse_assignments
-from training.run.layers import layered, parser
-from training.run.presets import CONFIGS, preset
-from training.run.shorter import Rollout
-from training.run.sizes import derived_sizes, facts, planned_steps, whole_rollouts
+from training.run.config import RunConfig
+from training.run.config_files import load_file, merge, parse_assignments
+from training.run.layers import merge_layers, parser
+from training.run.presets import CONFIGS, load_preset
+from training.run.rollout import Rollout
+from training.run.sizes import facts, whole_rollouts
 from training.train import main
 
 
 def test_defaults_are_possible():
-    config = RunConfig()
+    config = NativeRun()
     assert config.rollout == config.num_envs * config.ppo.n_steps
 
 
@@ -45,7 +47,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
 )
 def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
     with pytest.raises(ConfigError) as refused:
-        check_environment(RunConfig.from_mapping(values))
+        check_config(RunConfig.from_mapping(values))
     said = str(refused.value)
     assert re.search(r"options: .*\b(capacity|batch_size), ", said)
     assert said.endswith(" more.")
@@ -166,24 +168,24 @@ def test_layers_merge_sections_but_replace_schedules():
 def test_hash_is_of_values_not_of_their_order():
     one = RunConfig.from_mapping({"seed": 2, "ppo": {"gamma": 0.5, "n_epochs": 3}})
     two = RunConfig.from_mapping({"ppo": {"n_epochs": 3, "gamma": 0.5}, "seed": 2})
-    assert one.sha256() == two.sha256() != RunConfig(seed=3).sha256()
+    assert one.sha256() == two.sha256() != NativeRun(seed=3).sha256()
 
 
 def test_config_survives_json():
-    config = RunConfig.from_mapping(preset("ability"))
+    config = RunConfig.from_mapping(load_preset("ability"))
     again = RunConfig.from_mapping(json.loads(json.dumps(config.to_dict())))
     assert again.sha256() == config.sha256()
 
 
 @pytest.mark.parametrize("name", games.presets())
 def test_preset_is_possible_and_says_its_sizes(name):
-    config = RunConfig.from_mapping(preset(name))
+    config = RunConfig.from_mapping(load_preset(name))
     assert config.preset == name
-    assert f"{config.rollout:,} decisions" in derived_sizes(config, 4 * 203, 11)
+    assert f"{config.rollout:,} decisions" in config.sizes(4 * 203, 11)
 
 
 def layers(*words, base=None):
-    return layered(parser().parse_args(words), base or {})
+    return merge_layers(parser().parse_args(words), base or {})
 
 
 SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
@@ -198,20 +200,20 @@ SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
 )
 def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     config = layers("--env", env, "--trainer", trainer)
-    file = yaml.safe_load((CONFIGS / games.of(env).config(env, trainer)).read_text())
+    file = yaml.safe_load((CONFIGS / games.get_game(env).config(env, trainer)).read_text())
     for name, value in file["ppo"].items():
         assert getattr(config.ppo, name) == (tuple(value) if isinstance(value, list) else value)
     assert config.env_options == file.get("env_options", {})
     # Rates fall to zero at the end, so the length belongs to them.
     assert (config.num_envs, config.total_steps) == (file["num_envs"], file["total_steps"])
-    usual = RunConfig()  # what belongs to the machine is the user's own
+    usual = NativeRun()  # what belongs to the machine is the user's own
     for name in ("torch_threads", "device", "seed", "checkpoints", "evaluation"):
         assert getattr(config, name) == getattr(usual, name), name
-    check_environment(config)
+    check_config(config)
 
 
 def test_flags_win_over_the_options_found_best():
-    assert layers("--env", "SkullKingManager-v0").ppo == RunConfig().ppo  # nothing better was found
+    assert layers("--env", "SkullKingManager-v0").ppo == NativeRun().ppo  # nothing better was found
     assert layers("--trainer", "hier", "--set", "hier.ratio=3").hier.worker["n_epochs"] == 2
     config = layers("--set", "ppo.n_epochs=7", "--num-envs", "128")
     assert (config.ppo.n_epochs, config.num_envs, config.ppo.n_steps) == (7, 128, 64)
@@ -220,27 +222,27 @@ def test_flags_win_over_the_options_found_best():
 def test_preset_file_and_resumed_run_have_their_own(tmp_path):
     path = tmp_path / "own.yaml"
     path.write_text("env: SkullKingWorker-v0\n")
-    begun = RunConfig().to_dict()
-    assert layers("--config", str(path)).ppo == layers(base=begun).ppo == RunConfig().ppo
-    assert layers("--preset", "worker").ppo == RunConfig.from_mapping(preset("worker")).ppo
+    begun = NativeRun().to_dict()
+    assert layers("--config", str(path)).ppo == layers(base=begun).ppo == NativeRun().ppo
+    assert layers("--preset", "worker").ppo == RunConfig.from_mapping(load_preset("worker")).ppo
 
 
 def test_sizes_of_an_ensemble_are_those_of_each_member():
     values = {"trainer": "ensemble", "num_envs": 48, "ensemble": {"seeds": [1, 2, 3]}}
     config = RunConfig.from_mapping({**values, "ppo": {"batch_size": 512, "n_epochs": 4}})
-    said = derived_sizes(config, 4 * 203, 11)
+    said = config.sizes(4 * 203, 11)
     assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
 
 
 @pytest.mark.parametrize("trainer", ["native", "dqn"])
 def test_one_rollout_is_no_rollouts(trainer):
     config = RunConfig.from_mapping({"trainer": trainer, "total_steps": 64})
-    assert re.search(r"\b1 (rollout|iteration)\b", derived_sizes(config, 4 * 203, 11))
+    assert re.search(r"\b1 (rollout|iteration)\b", config.sizes(4 * 203, 11))
 
 
 @pytest.mark.parametrize(("threads", "backend"), [(1, "serial"), (4, "threads")])
 def test_facts_say_how_lanes_are_stepped(threads, backend):
-    found = facts(RunConfig(env_threads=threads), "cpu")
+    found = facts(NativeRun(env_threads=threads), "cpu")
     assert (found["ppo_num_workers"], found["ppo_vector_backend"]) == (threads, backend)
 
 
@@ -312,7 +314,17 @@ def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert f"total_steps={total:,} is less than a rollout, which is shortened: " in said
-    assert planned_steps(config) == (total if trainer == "hier" else config.rollout)
+    assert config.planned_steps == (total if trainer == "hier" else config.rollout)
+
+
+@pytest.mark.parametrize("total", ["64", "1M"])
+def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
+    config = layers("--num-envs", "8", "--total-steps", total)  # main.yaml has 1,024 samples
+    assert (config.num_envs, config.rollout % config.ppo.batch_size) == (8, 0)
+    assert config.rollout == (64 if total == "64" else 8 * 64)
+    assert config.ppo.batch_size == config.rollout
+    with pytest.raises(ConfigError, match=r"ppo\.batch_size=1024"):
+        layers("--num-envs", "8", "--set", "ppo.batch_size=1024")
 
 
 def test_chunks_of_a_memory_stay_whole_in_a_shorter_rollout():
@@ -333,7 +345,7 @@ def test_shorter_rollout_has_no_minibatch_of_one_sample():
 
 def test_run_as_long_as_a_rollout_is_left_as_it_is(capsys):
     config = layers("--env", "SkullKingManager-v0", "--total-steps", "65536")
-    assert (config.num_envs, config.ppo) == (RunConfig.num_envs, RunConfig().ppo)
+    assert (config.num_envs, config.ppo) == (NativeRun().num_envs, NativeRun().ppo)
     assert capsys.readouterr().err == ""
 
 
@@ -344,13 +356,13 @@ def test_run_that_goes_on_keeps_its_shorter_rollout(tmp_path, capsys):
     longer = layers("--config", str(path), "--total-steps", "1M", base=begun.to_dict())
     assert (longer.total_steps, longer.num_envs, longer.ppo) == (10**6, 64, begun.ppo)
     assert layers("--total-steps", "1M", base=begun.to_dict()).ppo == begun.ppo
-    old = RunConfig(total_steps=64).to_dict()  # as runs were begun that had whole rollouts
-    assert layers("--config", str(path), "--total-steps", "200k", base=old).ppo == RunConfig().ppo
+    old = NativeRun(total_steps=64).to_dict()  # as runs were begun that had whole rollouts
+    assert layers("--config", str(path), "--total-steps", "200k", base=old).ppo == NativeRun().ppo
 
 
 def test_unknown_preset_is_refused():
     with pytest.raises(ConfigError, match="worker"):
-        preset("butler")
+        load_preset("butler")
 
 
 @pytest.mark.parametrize("word", ["auto", "reference", "fast", "native"])

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Bot
-from training.callbacks.curriculum import CurriculumConfig, options_of
+from training.callbacks.curriculum import CurriculumConfig, get_options
 from training.callbacks.gate import Gate
 from training.callbacks.sequential import EProcess
 from training.run.envs import training_seed
@@ -247,9 +247,9 @@ def test_a_curriculum_has_the_options_of_every_gate(finished):
     from training.run.folder import RunFolder
 
     config = RunFolder.open(finished).config
-    assert options_of(config) is None
+    assert get_options(config) is None
     given = type(config).from_mapping(config.to_dict() | {"gate": GATE | {"method": "eprocess"}})
-    options = options_of(given)
+    options = get_options(given)
     assert isinstance(options, CurriculumConfig)
     assert (options.target, options.p1, options.tests) == (0.6, 0.8, 3)
     assert isinstance(options.test(1), EProcess)

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
-from training.games.skullking.manager_env import ManagerEnv, RuleCards
+from training.apps.skullking.manager_env import ManagerEnv, RuleCards
 from training.policies.opponents import GuestEngine
 from training.run.engine import Engine
 from training.run.envs import make_engine

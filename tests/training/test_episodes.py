@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
+from training.apps.prospector.bots import BOTS, REFERENCE_LINES
 from training.evaluate import main
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Bot
 from training.evaluation.protocol import Plan, bot
-from training.games.prospector.bots import BOTS, REFERENCE_LINES
 from training.run.envs import make_engine
 
 ENV = "Prospector-v0"

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from training.evaluate import main
 from training.evaluation import conclusion
-from training.evaluation.tables import shown
+from training.evaluation.tables import format_interval
 from training.run.envs import STREAMS, stream_seed
 from training.run.seeds import MATCH_SEEDS
 
@@ -47,7 +47,9 @@ def test_columns_break_between_words_alone():
     }
     names = ("rule_pi_hard", "mixed", *(f"bot_{k}" for k in range(8)))
     record = {"matches": {"results": dict.fromkeys(names, policies)}}
-    found = conclusion.compare(record, lambda group: ("points", "points", lambda x: shown(x, 1)))
+    found = conclusion.compare(
+        record, lambda group: ("points", "points", lambda x: format_interval(x, 1))
+    )
     out = io.StringIO()
     Console(file=out, width=80).print(conclusion.table(found))
     words = {word for each in found for part in each[:5] for word in part.split()} - {"against"}
@@ -57,7 +59,9 @@ def test_columns_break_between_words_alone():
 
 
 def test_one_comparison_is_no_comparisons():
-    found = [conclusion.Compared("episodes", "return", "2 [1, 3]", "random", "0 [0, 0]", 1)]
+    found = [
+        conclusion.MeasureComparison("episodes", "return", "2 [1, 3]", "random", "0 [0, 0]", 1)
+    ]
     assert conclusion.verdict(found) == [
         "against whom: the best scripted player: random",
         "better or not: better (by 95 % intervals)",

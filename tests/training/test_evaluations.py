@@ -24,7 +24,7 @@ from training.run.folder import RunFolder
 from training.run.loop import Loop
 from training.run.seeds import CURVE_SEEDS
 
-KEEP_ALONE = checkpoint.keep_alone
+KEEP_ALONE = checkpoint.keep_only
 ROOT = Path(__file__).resolve().parents[2]
 FAST = {
     "every": 256,
@@ -227,11 +227,11 @@ def test_best_policy_goes_back_with_a_run_that_was_killed(train, tmp_path, monke
     assert train(tmp_path, "run", *flags) == 130
     run = tmp_path / "run"
     best = run / "checkpoints/best"
-    assert {256, 384} <= {checkpoint.steps_of(path) for path in checkpoint.whole(best)}
+    assert {256, 384} <= {checkpoint.steps_of(path) for path in checkpoint.list_whole(best)}
     monkeypatch.setattr(evaluating.Evaluations, "end_iteration", end)
     seen = []
     monkeypatch.setattr(
-        checkpoint, "keep_alone", lambda *args: seen.append(args[1]) or KEEP_ALONE(*args)
+        checkpoint, "keep_only", lambda *args: seen.append(args[1]) or KEEP_ALONE(*args)
     )
     assert train(tmp_path, "run", "--resume", config=None) == 0
     assert seen == [{128, 256}]
@@ -240,7 +240,7 @@ def test_best_policy_goes_back_with_a_run_that_was_killed(train, tmp_path, monke
     run = RunFolder.open(run)  # with everything saved and logged, no other may be wanted again
     lows[640] = 5.0
     assert Evaluator(run).evaluate(5, 640, policy(run.path))["best"]
-    assert [checkpoint.steps_of(path) for path in checkpoint.whole(best)] == [512, 640]
+    assert [checkpoint.steps_of(path) for path in checkpoint.list_whole(best)] == [512, 640]
 
 
 def test_run_that_was_killed_while_it_ended_is_ended_when_it_goes_on(train, tmp_path, monkeypatch):

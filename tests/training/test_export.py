@@ -3,8 +3,9 @@ import json
 import numpy as np
 import torch
 
-from training import export
+from training import export as command
 from training.evaluation.trained import load
+from training.policies.export import export
 from training.run import checkpoint
 from training.run.folder import RunFolder
 from training.train import main
@@ -17,7 +18,7 @@ def saved_policy(run):
 
 def test_exported_agent_is_the_trained_one_and_small(finished, tmp_path, capsys):
     folder = tmp_path / "agent"
-    assert export.main([str(finished), str(folder)]) == 0
+    assert command.main([str(finished), str(folder)]) == 0
     assert str(folder) in capsys.readouterr().out
     agent = RunFolder.open(folder)
     here, there = load(agent), load(RunFolder.open(finished))
@@ -35,25 +36,25 @@ def test_exported_agent_is_the_trained_one_and_small(finished, tmp_path, capsys)
 
 def test_exported_agent_in_half_precision_is_nearly_the_same(finished, tmp_path, capsys):
     folder = tmp_path / "agent"
-    assert export.main([str(finished), str(folder), "--half"]) == 0
+    assert command.main([str(finished), str(folder), "--half"]) == 0
     here, there = load(RunFolder.open(folder)), load(RunFolder.open(finished))
     obs = there.engine().obs.repeat(5, 0) + 0.5
     np.testing.assert_allclose(here.logits(obs), there.logits(obs), atol=1e-2)
     assert {x.dtype for x in checkpoint.load(here.path, {}).model["policy"].values()} == {
         torch.float16
     }
-    assert export.main([str(finished), str(tmp_path / "onnx"), "--half", "--onnx"]) == 2
+    assert command.main([str(finished), str(tmp_path / "onnx"), "--half", "--onnx"]) == 2
     assert "--half" in capsys.readouterr().err
 
 
 def test_exported_agent_is_no_run_to_go_on_with(finished, train, tmp_path, capsys):
-    export.export(RunFolder.open(finished), tmp_path / "agent")
+    export(RunFolder.open(finished), tmp_path / "agent")
     assert train(tmp_path, "agent", "--resume", "--total-steps", "99999") == 2
     assert "foreign: its state layout" in capsys.readouterr().err
 
 
 def test_nothing_is_written_over(finished, tmp_path, capsys):
-    assert export.main([str(finished), str(tmp_path)]) == 2
+    assert command.main([str(finished), str(tmp_path)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
@@ -79,7 +80,7 @@ def test_both_networks_of_a_pair_are_exported(tmp_path):
     flags = ["--config", str(config), "--runs", str(tmp_path), "--name", "pair", "--no-evaluation"]
     assert main(flags) == 0
     run = RunFolder.open(tmp_path / "pair")
-    export.export(run, tmp_path / "agent")
+    export(run, tmp_path / "agent")
     here, there = (load(r).pair for r in (RunFolder.open(tmp_path / "agent"), run))
     obs = np.random.default_rng(3).random((6, 171), np.float32)
     for name in ("bids", "decoded"):

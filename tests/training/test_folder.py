@@ -13,8 +13,8 @@ import pytest
 from training.evaluation.over_seeds import train_to_end
 from training.evaluation.trained import load
 from training.logs.run_log import read_lines
+from training.ppo.options import NativeRun
 from training.run import checkpoint, folder
-from training.run.config import RunConfig
 from training.run.folder import RunError, RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,7 @@ CONFIGS = ["", "[]", "3", "null", "{}", '{"a": NaN}', "[" * 100_000, '{"a": ' + 
 
 @pytest.mark.parametrize("text", CONFIGS, ids=range(len(CONFIGS)))
 def test_config_of_something_else_is_refused(tmp_path, text):
-    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    run = RunFolder.create(tmp_path, NativeRun(name="run"))
     (run.path / "config.json").write_text(text)
     with pytest.raises(RunError, match=r"config\.json is half written or not a run's config"):
         RunFolder.open(run.path)
@@ -82,7 +82,7 @@ def test_config_of_something_else_is_refused(tmp_path, text):
 
 @pytest.mark.parametrize("value", [5, None, [], "text", [["a", 1]], {"seed": {}}, {"ppo": 5}])
 def test_options_of_something_else_are_refused(tmp_path, value):
-    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    run = RunFolder.create(tmp_path, NativeRun(name="run"))
     file = run.path / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"config": value}))
     with pytest.raises(RunError, match=r"config\.json"):
@@ -93,7 +93,7 @@ def test_options_of_something_else_are_refused(tmp_path, value):
 def test_whatever_happens_to_a_config_only_run_errors_come_out(tmp_path, seed):
     print("seed", seed)
     rng = random.Random(seed)
-    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    run = RunFolder.create(tmp_path, NativeRun(name="run"))
     file = run.path / "config.json"
     good = file.read_bytes()
     for _ in range(100):
@@ -112,7 +112,7 @@ def test_whatever_happens_to_a_config_only_run_errors_come_out(tmp_path, seed):
 
 
 def test_lock_is_free_again_after_an_error(tmp_path):
-    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    run = RunFolder.create(tmp_path, NativeRun(name="run"))
     again = RunFolder.open(run.path)
     with pytest.raises(KeyboardInterrupt), run.lock():
         raise KeyboardInterrupt
@@ -123,7 +123,7 @@ def test_lock_is_free_again_after_an_error(tmp_path):
 
 
 def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path):
-    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    run = RunFolder.create(tmp_path, NativeRun(name="run"))
     dead, living = (run.path / f".tmp-{pid}-summary.json" for pid in (2**22 + 1, os.getppid()))
     dead.touch()
     living.touch()
@@ -133,7 +133,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path
 
 
 def test_file_system_without_locks_is_named(tmp_path, monkeypatch):
-    run = RunFolder.create(tmp_path, RunConfig(name="run"))
+    run = RunFolder.create(tmp_path, NativeRun(name="run"))
     monkeypatch.setattr(
         folder.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(95, "Not supported"))
     )
@@ -144,7 +144,7 @@ def test_file_system_without_locks_is_named(tmp_path, monkeypatch):
 CREATE = """
 import json, sys, time
 from pathlib import Path
-from training.run.config import RunConfig
+from training.ppo.options import NativeRun
 from training.run.folder import RunError, RunFolder
 root, won = Path(sys.argv[1]), []
 (root / sys.argv[2]).touch()
@@ -153,7 +153,7 @@ while not (root / "go").exists():
 for k in range(60):
     name = f"run-{k // 2}" if k % 2 else None  # every second one takes a name that is made up
     try:
-        won.append(RunFolder.create(root, RunConfig(name=name)).name)
+        won.append(RunFolder.create(root, NativeRun(name=name)).name)
     except RunError as error:
         assert "is there already" in str(error), error
 print(json.dumps(won))
@@ -189,9 +189,9 @@ def test_name_that_is_taken_just_now_is_refused_or_made_up_anew(tmp_path, monkey
 
     monkeypatch.setattr(folder, "_config_record", slow)
     if name is None:
-        assert RunFolder.create(tmp_path, RunConfig()).path != others[0]
+        assert RunFolder.create(tmp_path, NativeRun()).path != others[0]
     else:
         with pytest.raises(RunError, match="run is there already"):
-            RunFolder.create(tmp_path, RunConfig(name=name))
+            RunFolder.create(tmp_path, NativeRun(name=name))
     assert list(others[0].iterdir()) == [others[0] / "checkpoints"]
     assert not list(tmp_path.glob(".tmp-*"))

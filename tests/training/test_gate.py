@@ -206,7 +206,7 @@ def quick(seen):
     return seen["goal"] <= 4  # known from the first state on; two thirds of the episodes
 
 
-CONFIG = GateConfig(0.4, margin=0.2, n_max=2000, tests=3)
+CONFIG = GateConfig(target=0.4, margin=0.2, n_max=2000, tests=3)
 
 
 def engine_of(n):
@@ -257,7 +257,7 @@ def test_certificate_tells_what_was_tested():
 
 
 def test_undecided_and_given_up_do_not_pass():
-    config = GateConfig(0.6, "eprocess", margin=0.2, n_max=80)
+    config = GateConfig(target=0.6, method="eprocess", margin=0.2, n_max=80)
     found = certify(engine_of(4), Steps(), quick, config, stage="a", fingerprint=str)
     assert found.successes + found.failures == 80
     assert found.verdict == "undecided"
@@ -284,7 +284,7 @@ def test_each_test_has_seeds_and_an_error_of_its_own(tmp_path):
 
 
 def test_more_tests_than_there_are_episodes_for_are_refused():
-    config = GateConfig(0.9, n_max=374)
+    config = GateConfig(target=0.9, n_max=374)
     with pytest.raises(ConfigError, match="test 2"):
         certify(engine_of(1), Steps(), quick, config, stage="a", number=2, fingerprint=str)
 

@@ -8,9 +8,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
-from training.run import plain
-from training.run.config import RunConfig, load_file, parse_assignments
-from training.run.layers import layered, parser
+from training.run import plain_yaml
+from training.run.config import RunConfig
+from training.run.config_files import load_file, parse_assignments
+from training.run.layers import merge_layers, parser
 
 UGLY = {
     "seed: 2024-99-99": "seed='2024-99-99' is not possible: seed must be an integer",
@@ -30,7 +31,7 @@ UGLY = {
     "ppo: {gamma: .nan}": "line 1 has a number that is not finite",
     "ppo:\n  gamma: -.inf": "line 2 has a number that is not finite",
     "ppo: {gamma: 1.0e+999}": "line 1 has a number that is not finite",
-    "ppo: {gamma: 1e999}": "ppo.gamma=inf is not possible: ppo.gamma must be a finite number",
+    "ppo: {gamma: 1e999}": "ppo.gamma='1e999' is not possible: ppo.gamma must be a finite number",
     "ppo: {gamma: nan}": "ppo.gamma",
     "env_options: {a: 1}\nenv_options: {b: 2}": "line 2 has 'env_options' a second time",
     "env_options: {1: 2}": "line 1 has a key that is no text",
@@ -46,7 +47,7 @@ UGLY = {
 
 
 def read_config(path):
-    return layered(parser().parse_args(["--config", str(path)]), {})
+    return merge_layers(parser().parse_args(["--config", str(path)]), {})
 
 
 def refused(path):
@@ -102,7 +103,7 @@ def test_plain_values_are_what_they_look_like():
     numbers: [1, -2, 1_000_000, 0x10, 0.5, -1.5e+3]
     words: [true, off, null, ~]
     """
-    assert plain.parse(text, "text") == {
+    assert plain_yaml.parse_yaml(text, "text") == {
         "texts": ["a", "1", "2024-01-02", "~x", "", "<<", "="],
         "numbers": [1, -2, 1_000_000, 16, 0.5, -1500.0],
         "words": [True, False, None, None],

@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Phase
+from training.apps.skullking import goals, matches
+from training.apps.skullking.players import NetInGame, round_begins
 from training.evaluation import episodes
 from training.evaluation.policies import (
     Bot,
@@ -17,15 +19,13 @@ from training.evaluation.policies import (
     episode_begins,
     first_episodes,
 )
-from training.games.skullking import goals, matches
-from training.games.skullking.players import NetInGame, round_begins
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic, RecurrentLogits
 from training.nets.initial import orthogonal
 from training.nets.layout import obs_layout
 from training.nets.recurrent import CELLS
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 LANES = 6
 

@@ -8,10 +8,10 @@ import pytest
 
 from fastenv.drmario.tables import Reason
 from tests.needs import needs_core
+from training.apps.gameboy.evaluation import LENGTH, held_out
+from training.apps.skullking.playing import play_matches
 from training.evaluation.episodes import play
 from training.evaluation.trained import AGENT, DRAWN, load
-from training.games.gameboy.evaluation import LENGTH, held_out
-from training.games.skullking.playing import play_matches
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from training.apps.prospector import benchmark
+from training.commands.protocol import main
 from training.evaluation.episodes import Episodes
-from training.evaluation.protocol import Plan
+from training.evaluation.protocol import Plan, get_protocol
 from training.evaluation.trained import AGENT, load
-from training.games.prospector import benchmark
-from training.protocol import main
 from training.run import games
 from training.run.folder import RunFolder
 
@@ -175,11 +175,11 @@ def test_aggregate_is_over_all_blocks():
             columns
             | {"seed": np.arange(n) + seed, "steps": np.array(steps)}
             | {"dt_total": 2 * np.array(steps)},
-            final=games.of("Prospector-v0").episode_columns,
+            final=games.get_game("Prospector-v0").episode_columns,
         )
 
     found = benchmark.contender(
-        games.protocol_of("Prospector-v0"), "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])}
+        get_protocol("Prospector-v0"), "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])}
     )
     assert found["aggregate"]["steps_total"] == 12
     assert found["over_seeds"]["steps_mean"][0] == pytest.approx(3)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from training.commands.replay import main
 from training.evaluation import episodes, replays
 from training.evaluation.protocol import bot as player_of
 from training.evaluation.replays import ReplayError
-from training.replay import main
 from training.run.envs import make_engine
 
 GAMES = {
@@ -126,7 +126,7 @@ def test_impossible_recording_is_refused(actions, says):
 
 def test_every_state_is_drawn_with_what_led_to_it(recorded):
     _, (each, *_) = recorded
-    texts = list(replays.drawn(each, "ansi"))
+    texts = list(replays.render_frames(each, "ansi"))
     assert len(texts) == len(each.frames) + 1
     assert "the beginning" in texts[0][0]
     engine = make_engine(each.head["env"], 1, each.head["options"])
@@ -136,7 +136,7 @@ def test_every_state_is_drawn_with_what_led_to_it(recorded):
     name = engine.game.action_name(each.actions[0], row)
     assert texts[1][0].startswith(f"step 1 of {len(each.frames)}: {name}, reward ")
     assert f"return {each.return_total:.6g}" in texts[-1][0]
-    picture = next(replays.drawn(each, "rgb_array"))[1]
+    picture = next(replays.render_frames(each, "rgb_array"))[1]
     assert picture.dtype == np.uint8
     assert picture.ndim == 3
 
@@ -178,7 +178,7 @@ def test_films_that_cannot_be_made_are_refused(file, flags, says, capsys, monkey
 def test_a_game_without_drawings_says_so(file, monkeypatch, capsys):
     monkeypatch.setattr(replays, "make_engine", lambda *a, **k: _blind(make_engine(*a, **k)))
     with pytest.raises(ReplayError, match="Prospector-v0 has no drawings of the kind ansi"):
-        next(replays.drawn(replays.load(file), "ansi"))
+        next(replays.render_frames(replays.load(file), "ansi"))
 
 
 def _blind(engine):

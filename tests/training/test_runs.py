@@ -55,7 +55,7 @@ def error_of(capsys):
 def test_a_folder_of_runs_that_cannot_be_is_refused(trainer, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="file cannot hold a run: "):
-        RunFolder.create(tmp_path / "file", RunConfig(trainer=trainer))
+        RunFolder.create(tmp_path / "file", RunConfig.from_mapping({"trainer": trainer}))
 
 
 # -- what a run leaves -----------------------------------------------------------------------------

@@ -13,14 +13,14 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from tests.race import without_scalars
 from tests.toy import RaceGame, WalkGame
-from training.callbacks.shaping import Potential, Shaping, shaping_of
+from training.callbacks.shaping import Potential, Shaping, make_shaping
+from training.dqn.options import DQNConfig
 from training.dqn.trainer import DQNTrainer
-from training.games.drmario import GAME
+from training.games.drmario import DrMario
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
-from training.run.options.dqn import DQNConfig
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 SEED = 20_260
 TINY = {
@@ -107,7 +107,7 @@ def test_shaping_telescopes_to_the_first_potential_exactly():
 def test_viruses_are_the_potential_of_dr_mario():
     engine, rng = make_engine("DrMarioPlacement-v0", 8, {"level": 2}), np.random.default_rng(SEED)
     engine.reset_many(seeds=SEED)
-    potential = Potential(engine, GAME.potentials["viruses"], 3.0, 0.999)
+    potential = Potential(engine, DrMario.potentials["viruses"], 3.0, 0.999)
     potential.begin()
     assert (potential.values == -12 / 3).all()
     removed = over = 0
@@ -245,4 +245,4 @@ def test_shaping_that_cannot_be_is_refused_in_one_sentence(
 def test_shaping_needs_lanes_of_a_scripted_game():
     config = RunConfig.from_mapping(TINY)
     with pytest.raises(ConfigError, match="scripted players with shaping"):
-        shaping_of(config, [SimpleNamespace(spec=SimpleNamespace(has_tau=True))])
+        make_shaping(config, [SimpleNamespace(spec=SimpleNamespace(has_tau=True))])

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from fastenv.errors import ConfigError
-from training.run import sizes
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.folder import RunFolder
 
 
@@ -17,7 +17,7 @@ def test_a_network_that_this_machine_cannot_hold_is_refused(train, tmp_path, cap
     assert not list(tmp_path.iterdir())
     config = RunConfig.from_mapping({"trainer": "dqn", "dqn": {"net_arch": [10**6, 10**6]}})
     with pytest.raises(ConfigError, match=r"dqn\.net_arch=\[1000000, 1000000\] is not possible"):
-        sizes.check_memory(config, 400, 10)
+        config.check_memory(400, 10)
 
 
 def test_a_run_that_finds_no_memory_leaves_no_folder(train, tmp_path, capsys, monkeypatch):

@@ -12,8 +12,8 @@ import torch
 from fastenv.errors import ConfigError, FastEnvError
 from tools.mutate_files.trained import NEWEST, TRAINED, mend_run, read_run
 from tools.mutate_files.worker import Files, judge
+from training.apps.drmario.evaluator import model
 from training.evaluation import replays
-from training.games.drmario.evaluator import model
 from training.logs import run_data
 from training.run import files
 from training.run.jsonl import drop_after, read_lines
@@ -138,7 +138,7 @@ def test_a_replay_of_actions_and_rewards_beyond_all_bounds(originals, tmp_path):
     replay = replays.load(tmp_path / "replay.jsonl.gz")
     replay.frames[1]["action"] = 10**30
     again = replays.load(replays.save(replay, tmp_path))
-    captions = [caption for caption, _ in replays.drawn(again, "ansi", "fast")]
+    captions = [caption for caption, _ in replays.render_frames(again, "ansi", "fast")]
     assert f"action {10**30}" in captions[2]
     for frame in replay.frames:
         frame["reward"] = 1e308

@@ -1,13 +1,18 @@
-"""The layout of training/: who may import whom, what the root holds, how long a function may be."""
+"""The layout of training/: who may import whom, what the root holds, how long a function may be.
+
+What stands under ``TYPE_CHECKING`` and what is named in a string counts as an import.
+"""
 
 import ast
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2] / "training"
+HERE = Path(__file__).resolve().parents[2]
+ROOT = HERE / "training"
 
 # From the bottom up; nobody imports a package that stands behind his own, or beside it.
 LAYERS = (
@@ -18,28 +23,36 @@ LAYERS = (
     ("ppo", "dqn"),
     ("sb3", "ensemble", "rllib"),
     ("policies",),
+    ("apps",),
     ("games",),
-    ("hier",),
+    ("composition", "moved"),
     ("bench",),
     ("commands",),
 )
 RANKS = {package: rank for rank, packages in enumerate(LAYERS) for package in packages}
+LONGEST_MODULE = 600  # lines; kernels stay whole for the cache of Numba
 LONGEST = 60  # lines of a function, its docstring included
+LONGEST_GAME = 250  # lines of a module that describes a game
 
 
-def modules():
-    return sorted(ROOT.rglob("*.py"))
+def modules(package="training"):
+    return sorted((HERE / package).rglob("*.py"))
 
 
 def name_of(path):
-    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    parts = path.relative_to(HERE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
+def paths_of(package="training"):
+    return {name_of(path): path for path in modules(package)}
+
+
 def package_of(module):
-    """Return the package of a dotted name; modules of the root are the commands."""
+    """Return the package of a dotted name; modules of the root are commands, but for two."""
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 and (ROOT / parts[1]).is_dir() else "commands"
+    return parts[1] if len(parts) > 1 and parts[1] in RANKS else "commands"
 
 
 @cache
@@ -47,46 +60,78 @@ def tree_of(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports_of(path, known):
-    """Yield the modules of training that a module imports, wherever it does, and the line."""
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "training":
+def named_in_strings(tree, known):
+    """Yield the modules whose dotted names are strings, and the line.
+
+    A docstring names no module, and what follows ``-m`` is the command line of another process.
+    """
+    others = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            others.add(node.value)
+        words = getattr(node, "elts", None) or getattr(node, "args", None)
+        words = words if isinstance(words, list) else []
+        for flag, word in pairwise(words):
+            if isinstance(flag, ast.Constant) and flag.value == "-m":
+                others.add(word)
+    for node in ast.walk(tree):
+        text = node.value if isinstance(node, ast.Constant) and node not in others else None
+        if isinstance(text, str) and "." in text and text in known:
+            yield text, node.lineno
+
+
+def imports_of(tree, known):
+    """Yield the modules of a package that a module imports, wherever it does, and the line."""
+    package = next(iter(known)).partition(".")[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == package:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield (full if full in known else node.module), node.lineno
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name.split(".")[0] == "training":
+                if alias.name.split(".")[0] == package:
                     yield alias.name, node.lineno
+    yield from named_in_strings(tree, known)
 
 
-def only_for_types(tree):
-    """Return the lines of imports that only a type checker follows."""
-    blocks = (
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    )
-    return {line for node in blocks for line in range(node.lineno, node.end_lineno + 1)}
-
-
-def edges():
-    paths = {name_of(path): path for path in modules()}
-    for name, path in paths.items():
-        for imported, line in imports_of(path, paths):
+def edges(package="training"):
+    known = paths_of(package)
+    for name, path in known.items():
+        for imported, line in imports_of(tree_of(path), known):
             yield name, imported, line
+
+
+def cycle_of(package):
+    """Return the modules of a cycle, if there is one.
+
+    A package and its modules know each other: what is asked for is the module, not its package.
+    """
+    known = paths_of(package)
+    packages = {name for name, path in known.items() if path.name == "__init__.py"}
+    graph = {name: set() for name in known}
+    for name, imported, _ in edges(package):
+        own_package = imported in packages and name.startswith(f"{imported}.")
+        if imported != name and not own_package:
+            graph[name].add(imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
 
 
 def test_every_package_has_its_place():
     folders = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
-    assert folders == set(RANKS) - {"commands"}
+    assert folders == set(RANKS) - {"composition", "moved"}
 
 
 def test_imports_point_one_way():
     wrong = [
         f"{name}:{line} imports {imported}"
         for name, imported, line in edges()
-        if package_of(imported) != package_of(name)
+        if name != "training"
+        and package_of(imported) != package_of(name)
         and RANKS[package_of(imported)] >= RANKS[package_of(name)]
     ]
     assert wrong == []
@@ -96,28 +141,66 @@ def test_commands_do_not_import_each_other():
     wrong = [
         f"{name}:{line} imports {imported}"
         for name, imported, line in edges()
-        if package_of(name) == package_of(imported) == "commands" and imported != "training"
+        if package_of(name) == package_of(imported) == "commands"
+        and imported != "training"
+        and name != "training.__main__"  # which loads the one that is asked for
     ]
     assert wrong == []
 
 
-def test_no_modules_import_each_other():
-    paths = {name_of(path): path for path in modules()}
-    graph = {
-        name: {
-            imported
-            for imported, line in imports_of(path, paths)
-            if line not in only_for_types(tree_of(path)) and imported != name
-        }
-        for name, path in paths.items()
+def test_every_start_composes_training():
+    found = {name for name, imported, _ in edges() if imported == "training.composition"}
+    assert found == {"training"}
+
+
+def test_nothing_is_imported_by_name():
+    """A loader imports what it names; see :mod:`training.composition`."""
+    wrong = [
+        f"{name}:{node.lineno}"
+        for name, path in paths_of().items()
+        for node in ast.walk(tree_of(path))
+        if {getattr(node, key, None) for key in ("id", "attr", "name")}
+        & {"import_module", "__import__"}
+    ]
+    assert wrong == []
+
+
+def test_registries_know_nothing_of_what_is_registered():
+    below = {"training.run", "training.run.registry", "training.run.engine", "training.run.options"}
+    found = {
+        imported
+        for name, imported, _ in edges()
+        if name in ("training.run.registry", "training.run.trainers", "training.run.games")
     }
-    # A package and its modules know each other: what is asked for is the module, not its package.
-    packages = {name for name, path in paths.items() if path.name == "__init__.py"}
-    graph = {
-        name: {i for i in found if not (i in packages and name.startswith(f"{i}."))}
-        for name, found in graph.items()
-    }
-    TopologicalSorter(graph).prepare()  # CycleError names the modules of a cycle
+    assert found <= below
+
+
+def test_no_modules_of_training_import_each_other():
+    assert cycle_of("training") == []
+
+
+def test_no_modules_of_fastenv_import_each_other():
+    assert cycle_of("fastenv") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from training.run import games", ["training.run.games"]),
+        ("if TYPE_CHECKING:\n    from training.run.loop import Loop", ["training.run.loop"]),
+        ("def f():\n    import training.ppo.run", ["training.ppo.run"]),
+        ("NAMES = {'native': 'training.ppo.run'}", ["training.ppo.run"]),
+        ("import_module('training.ppo.run')", ["training.ppo.run"]),
+        ("run(sys.executable, '-m', 'training.train')", []),
+        ("[*python, '-m', 'training.train', 'training.evaluate']", ["training.evaluate"]),
+        ("'training.ppo.run'", []),
+    ],
+)
+def test_imports_are_found(source, found):
+    assert [name for name, _ in imports_of(ast.parse(source), paths_of())] == found
+
+
+OFFERED = {f"training.ppo.{module}" for module in ("options", "parts", "run")}
 
 
 def test_trainers_are_used_through_what_their_package_offers():
@@ -125,22 +208,26 @@ def test_trainers_are_used_through_what_their_package_offers():
         f"{name}:{line} imports {imported}"
         for name, imported, line in edges()
         if imported.startswith("training.ppo.")
-        and imported != "training.ppo.run"
+        and imported not in OFFERED
         and package_of(name) not in ("ppo", "bench")
     ]
     assert wrong == []
 
 
 def test_root_holds_commands():
-    for path in ROOT.glob("[!_]*.py"):
+    others = {ROOT / "composition.py", ROOT / "moved.py"}
+    for path in {*ROOT.glob("[!_]*.py"), *ROOT.glob("commands/[!_]*.py")} - others:
         functions = {node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)}
         assert "main" in functions, path.name
 
 
-FASTENV = sorted((ROOT.parent / "fastenv").rglob("*.py"))
+@pytest.mark.parametrize("path", modules("training/games"), ids=name_of)
+def test_a_game_is_a_short_module(path):
+    assert path.parent == ROOT / "games"
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_GAME
 
 
-@pytest.mark.parametrize("path", [*modules(), *FASTENV], ids=name_of)
+@pytest.mark.parametrize("path", [*modules(), *modules("fastenv")], ids=name_of)
 def test_functions_are_short(path):
     lengths = [  # no dict: two of a file may have one name
         (node.name, node.end_lineno - node.lineno + 1)
@@ -149,3 +236,38 @@ def test_functions_are_short(path):
     ]
     kernels = path.name in ("kernels.py", "loss_kernel.py", "relabel.py")
     assert kernels or [each for each in lengths if each[1] > LONGEST] == []
+
+
+def asks_which_trainer(source):
+    """Yield the lines that compare the name of a trainer with another."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            names = {getattr(side, "attr", getattr(side, "id", None)) for side in sides}
+            words = [side for side in sides if isinstance(side, ast.Constant | ast.Tuple)]
+            if "trainer" in names and words:
+                yield node.lineno
+
+
+def test_no_module_asks_which_trainer_a_run_has():
+    """What a trainer does not do, its options say (``ONLY``), and what it does, its methods."""
+    found = [
+        f"{name}:{line}"
+        for name, path in paths_of().items()
+        if name.startswith("training")
+        for line in asks_which_trainer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "source", ["config.trainer == 'dqn'", "trainer in ('a', 'b')", "x if trainer != 'sb3' else y"]
+)
+def test_questions_after_a_trainer_are_found(source):
+    assert list(asks_which_trainer(source)) == [1]
+
+
+@pytest.mark.parametrize("path", [*modules(), *modules("fastenv")], ids=name_of)
+def test_modules_are_short(path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert path.name == "kernels.py" or lines <= LONGEST_MODULE

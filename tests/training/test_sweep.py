@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -11,13 +10,14 @@ pytest.importorskip("optuna")
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from fastenv.errors import ConfigError
-from training import sweep as sweep_module
+from training.apps.skullking.playing import play_matches
+from training.evaluation import trials
 from training.evaluation.trained import load
-from training.games.skullking.playing import play_matches
+from training.evaluation.trials import space
 from training.logs.run_data import compared, read_runs
 from training.report import main as report_main
 from training.run.folder import RunFolder
-from training.sweep import main, space
+from training.sweep import main
 
 VARIED = ["--vary", "ppo.learning_rate=1e-4..1e-2,log", "--vary", "ppo.n_epochs=[1, 2]"]
 
@@ -68,7 +68,7 @@ def test_every_trial_trains_every_seed_and_is_worth_their_mean(sweep, tmp_path, 
             assert math.isclose(
                 run.config.ppo.learning_rate, each["options"]["ppo.learning_rate"], rel_tol=1e-12
             )
-            options = replace(run.config.evaluation, games=8, episodes=8, opponents=("rule_hard",))
+            options = run.config.evaluation.replace(games=8, episodes=8, opponents=("rule_hard",))
             found = play_matches(load(run), options, baselines=())
             points.append(found["rule_hard"]["trained"]["points"].value)
         assert each["value"] == pytest.approx(sum(points) / 2)
@@ -103,7 +103,7 @@ def test_trial_that_was_interrupted_goes_on(sweep, tmp_path, monkeypatch):
             raise value
         return value
 
-    monkeypatch.setattr(sweep_module, "value_of", value_of)
+    monkeypatch.setattr(trials, "value_of", value_of)
     assert sweep(tmp_path, "--trials", 1) == 130
     assert sweep(tmp_path, "--trials", 1) == 0
     assert asked == ["s-0-3", "s-0-5", "s-0-3", "s-0-5"]
@@ -112,7 +112,7 @@ def test_trial_that_was_interrupted_goes_on(sweep, tmp_path, monkeypatch):
 
 
 def test_options_that_do_not_go_together_fail_alone(sweep, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sweep_module, "value_of", lambda config, options, root: 1.0)
+    monkeypatch.setattr(trials, "value_of", lambda config, options, root: 1.0)
     varied = ["--vary", "ppo.batch_size=[64, 63]"]
     assert sweep(tmp_path, "--trials", 6, varied=varied) == 0
     report = json.loads((tmp_path / "s.json").read_text())

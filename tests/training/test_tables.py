@@ -5,7 +5,7 @@ import json
 import pytest
 
 from training.evaluation.bootstrap import Interval
-from training.evaluation.tables import fitting, shown
+from training.evaluation.tables import format_interval, format_interval_short
 from training.run.rounding import rounded
 
 
@@ -34,10 +34,10 @@ def test_other_figures_are_rounded_as_ever():
 
 def test_intervals_of_shares():
     nearly = Interval(249 / 250, 0.988, 1.0)
-    assert fitting(nearly, 100) == "99.6 [99, 100]"
-    assert shown(nearly, 1, 100) == "99.6 [98.8, 100.0]"
-    assert fitting(Interval(1.0, 1.0, 1.0), 100) == "100"
-    assert fitting(Interval(249 / 250, 249 / 250, 249 / 250), 100) == "99.6"
+    assert format_interval_short(nearly, 100) == "99.6 [99, 100]"
+    assert format_interval(nearly, 1, 100) == "99.6 [98.8, 100.0]"
+    assert format_interval_short(Interval(1.0, 1.0, 1.0), 100) == "100"
+    assert format_interval_short(Interval(249 / 250, 249 / 250, 249 / 250), 100) == "99.6"
 
 
 def test_the_title_says_how_many_games_are_played(train, tmp_path):

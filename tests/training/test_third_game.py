@@ -14,12 +14,9 @@ from training import (
     evaluate,
     export,
     load_policy,
-    milestones,
-    profile,
-    protocol,
-    replay,
     report,
 )
+from training.commands import milestones, profile, protocol, replay
 from training.evaluation.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from training.run.folder import RunFolder
-from training.run.ticker import EVERY_S, FIRST_S, ticking
+from training.run.ticker import EVERY_S, FIRST_S, print_dots
 
 
 class Heard(io.StringIO):
@@ -24,7 +24,7 @@ class Heard(io.StringIO):
 
 def test_what_lasts_is_heard_of_again_and_again():
     out = Heard(3)
-    with ticking("loading", 0.001, out):
+    with print_dots("loading", 0.001, out):
         assert out.enough.wait(60)
     text, end = out.getvalue()[:-1], out.getvalue()[-1]
     assert text.rstrip(".") == "loading "
@@ -33,7 +33,7 @@ def test_what_lasts_is_heard_of_again_and_again():
 
 def test_what_is_done_at_once_is_not_heard_of():
     out = io.StringIO()
-    with ticking("loading", 60, out):
+    with print_dots("loading", 60, out):
         pass
     assert out.getvalue() == ""
 
@@ -46,7 +46,7 @@ def test_error_ends_the_line():
     out = Heard(1)
 
     def fail():
-        with ticking("loading", 0.001, out):
+        with print_dots("loading", 0.001, out):
             assert out.enough.wait(60)
             raise KeyError
 
@@ -58,14 +58,14 @@ def test_error_ends_the_line():
 def test_file_that_is_gone_disturbs_nobody():
     out = io.StringIO()
     out.close()
-    with ticking("loading", 0.001, out):
+    with print_dots("loading", 0.001, out):
         threading.Event().wait(0.01)
 
 
 def test_what_others_say_meanwhile_begins_on_a_line_of_its_own(monkeypatch):
     out = Heard(3)
     monkeypatch.setattr(sys, "stderr", out)
-    with ticking("loading", 0.001):
+    with print_dots("loading", 0.001):
         assert out.enough.wait(60)
         before = out.getvalue().count(".")
         print("half a line", end="", file=sys.stderr)
@@ -95,17 +95,17 @@ def test_training_is_heard_of_from_its_first_line_until_it_logs(train, tmp_path,
         return call
 
     from training import train as command
-    from training.callbacks import of_run
+    from training.callbacks import run_callbacks
     from training.logs import run_log
     from training.run import session
 
     for owner, name in (
         (command, "options"),
         (RunFolder, "create"),
-        (of_run, "check"),
-        (of_run, "callbacks_of"),
+        (run_callbacks, "check_run"),
+        (run_callbacks, "make_callbacks"),
         (session, "be_deterministic"),
-        (session.Session, "go_on"),
+        (session.Session, "resume"),
         (session.checkpoint, "load_newest"),
         (run_log, "boards_of"),
     ):

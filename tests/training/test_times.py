@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from fastenv.drmario.tables import Reason
+from training.apps.drmario.best_times import BestTimes
 from training.callbacks import times
 from training.callbacks.gate import Gate
 from training.callbacks.times import HARDEST, RECENT, STREAK, TimeGoal, targets
 from training.games.drmario import DrMario
-from training.games.drmario.best_times import BestTimes
 from training.run.games import Budget
 from training.run.session import Session
 
@@ -147,9 +147,9 @@ def test_mastery_that_is_lost_begins_anew():
 def timed_run(train, tmp_path, monkeypatch):
     """Train with streaks that tiny runs can reach."""
     monkeypatch.setattr(times, "STREAK", 24)
-    monkeypatch.setattr("training.callbacks.courses.FEWEST_EPISODES", 10)
-    monkeypatch.setattr("training.callbacks.courses.FEWEST_DECISIONS", 10)
-    monkeypatch.setattr("training.callbacks.courses.FEWEST_EFFECTIVE", 8.0)
+    monkeypatch.setattr("training.callbacks.stage_schedules.FEWEST_EPISODES", 10)
+    monkeypatch.setattr("training.callbacks.stage_schedules.FEWEST_DECISIONS", 10)
+    monkeypatch.setattr("training.callbacks.stage_schedules.FEWEST_EFFECTIVE", 8.0)
     config = tmp_path / "timed.json"
 
     def call(name, *flags, **changed):

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.callbacks.of_run import check_environment
-from training.run import games
+from tools import option_tables
+from training.callbacks.run_callbacks import check_config
+from training.run import games, trainers
 from training.run.config import RunConfig
-from training.run.options.dqn import DQNConfig
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.run.options import Options
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/training.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "training.md").read_text(encoding="utf-8")
 EXAMPLES = {
     next(iter(values)): values
     for text in re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -34,33 +35,23 @@ def test_there_is_an_example_of_each():
     ],
 )
 def test_example_is_accepted(name, env):
-    check_environment(RunConfig.from_mapping({"env": env, **EXAMPLES[name]}))
+    check_config(RunConfig.from_mapping({"env": env, **EXAMPLES[name]}))
 
 
-def test_defaults_of_checkpoints_are_those_of_the_table():
-    listed = dict(re.findall(r"^\| `checkpoints\.(\w+)` \| ([\w,]+) \|", PAGE, re.MULTILINE))
-    config = RunConfig().checkpoints
-    shown = {
-        name: "null" if value is None else f"{value:,}" for name, value in vars(config).items()
-    }
-    assert listed == shown
+def test_page_of_options_is_what_the_models_say():
+    assert (DOCS / "options.md").read_text(encoding="utf-8") == option_tables.page()
 
 
-@pytest.mark.parametrize(
-    ("section", "options"),
-    [("ppo", PPOConfig()), ("native", NativeConfig()), ("dqn", DQNConfig())],
-)
-def test_options_are_listed_with_their_defaults(section, options):
-    listed = dict(re.findall(rf"^\| `{section}\.(\w+)` \| ([^|]+) \|", PAGE, re.MULTILINE))
-    assert list(listed) == list(vars(options))
-    for name, value in vars(options).items():
-        shown = yaml.safe_load(f"[{listed[name]}]")
-        given = (
-            [list(v) if isinstance(v, tuple) else v for v in value]
-            if isinstance(value, tuple)
-            else [value]
-        )
-        assert [False if v == "off" else v for v in given] == shown, name
+def test_every_option_of_a_run_is_described():
+    for trainer in trainers.names():
+        for model in (trainers.get_options(trainer), *sections(trainers.get_options(trainer))):
+            for name, field in model.model_fields.items():
+                assert field.description, f"{model.SECTION}{name}"
+
+
+def sections(model):
+    kinds = [field.annotation for field in model.model_fields.values()]
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Options)]
 
 
 def test_presets_are_named():

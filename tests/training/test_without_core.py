@@ -8,8 +8,8 @@ import pytest
 from fastenv import ConfigError
 from tests.needs import needs_core
 from tests.training.conftest import TINY
-from training.run.config import load_file
-from training.train import layered, parser
+from training.run.config_files import load_file
+from training.train import merge_layers, parser
 
 MAIN = Path(__file__).resolve().parents[2] / "training" / "configs" / "main.yaml"
 FULL = load_file(MAIN)
@@ -26,7 +26,7 @@ def tiny(tmp_path):
 
 
 def config_of(*flags, file=MAIN, base=None):
-    return layered(parser().parse_args(["--config", str(file), *flags]), base or {})
+    return merge_layers(parser().parse_args(["--config", str(file), *flags]), base or {})
 
 
 def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
@@ -40,7 +40,7 @@ def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
 
 
 def test_environment_alone_does_less_too(no_core):
-    config = layered(parser().parse_args(["--env", FULL["env"]]), {})
+    config = merge_layers(parser().parse_args(["--env", FULL["env"]]), {})
     assert config.total_steps == LESS["total_steps"]
     assert config.ppo.learning_rate == FULL["ppo"]["learning_rate"]
 

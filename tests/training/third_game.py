@@ -4,12 +4,14 @@ It has what the real games lack: a ``Dict`` observation of bytes, floats and sho
 decisions that last, and two agents, the second of which a scripted player plays.
 """
 
+import sys
+
 from fastenv import Game, registry
+from fastenv import games as envs
 from tests.race import without_scalars
 from training.run import games
 
 ENV = "Race-v0"
-HOME = "tests.training.third_game"
 TINY = {
     "env": ENV,
     "env_options": {"opponent": "random", "goal": 8},
@@ -37,12 +39,12 @@ class RaceTraining(games.GameTraining):
 
 def register() -> None:
     """Make the id known to this process, to Gymnasium and to training."""
-    registry.ENVS = {**registry.ENVS, ENV: (HOME, {})}
-    registry.register_envs()
+    registry.register_game(lambda: sys.modules[__name__], {ENV: {}})
+    envs.register_envs()
     games.register(ENV, RaceTraining())
 
 
 def unregister() -> None:
     """Forget it."""
-    registry.ENVS = {name: home for name, home in registry.ENVS.items() if name != ENV}
+    registry.ENVS.pop(ENV, None)
     games.unregister(ENV)

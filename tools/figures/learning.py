@@ -187,7 +187,7 @@ def trained_variants(pattern: str, shares: dict[str, str]) -> str:
     Parameters
     ----------
     pattern : str
-        Of the record's name, a report of ``training.compare`` about episodes.
+        Of the record's name, a report of ``training compare`` about episodes.
     shares : dict
         Measure to what it is called; of the first the difference to the baseline is shown.
     """
@@ -209,7 +209,7 @@ def trained_variants(pattern: str, shares: dict[str, str]) -> str:
 
 
 def _mean(report: Row, opponents: str, row: str, measure: str) -> tuple[float, float, float]:
-    """Return the mean over seeds of a row of ``training.compare``, from its runs."""
+    """Return the mean over seeds of a row of ``training compare``, from its runs."""
     found = []
     for run in report["runs"]:
         for player, of in run["results"][opponents].items():

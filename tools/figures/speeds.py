@@ -154,7 +154,7 @@ def vectorised() -> str:
 _SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
 
 
-_NOT_MEASURED = "Not on record yet: `python -m training.benchmark_v9 --only scale` measures it."
+_NOT_MEASURED = "Not on record yet: `python -m training benchmark --only scale` measures it."
 
 
 def scale() -> str:
@@ -179,14 +179,3 @@ def scale() -> str:
     host = record.head["host"]
     machine = f"{host['cpu_model']}, {host['physical_cores']} cores"
     return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {machine}."
-
-
-def scale_model() -> str:
-    """Return what more cores and GPUs would do, by the costs of the newest record."""
-    if not list(records.RECORDS.glob("scale.jsonl")):
-        return _NOT_MEASURED
-    from training.bench import scale_model as model
-
-    record, assumed = newest("scale.jsonl"), model.Assumed()
-    lines = model.table(model.costs_of(record.rows), assumed)
-    return f"{table(model.HEADS, lines)}\n\n{model.sentence(assumed)} Costs: {record.source}."

@@ -41,8 +41,8 @@ def make_run(folder: Path) -> None:
     from training.run.folder import RunFolder
 
     run = RunFolder.create(folder, RunConfig.from_mapping(TINY))
-    native = trainers.module_of("native")
-    native.train(run, native.lanes(run.config))
+    native = trainers.get_module("native")
+    native.train(run, native.make_lanes(run.config))
     for extra in ("tb", "checkpoints/ckpt_000000000008"):
         for path in sorted((run.path / extra).rglob("*"), reverse=True):
             path.unlink()
@@ -51,7 +51,7 @@ def make_run(folder: Path) -> None:
 
 def mend_run(folder: Path) -> None:
     """Correct the hashes in ``config.json`` and ``MANIFEST.json``, as far as they can be read."""
-    from training.run.values import canonical_json
+    from training.run.options import canonical_json
 
     def digest(value: Any) -> str:
         return hashlib.sha256(canonical_json(value).encode()).hexdigest()
@@ -73,7 +73,7 @@ def mend_run(folder: Path) -> None:
 
 def read_run(folder: Path) -> None:
     """Play with a trained policy, report on its run, and go on with the training."""
-    from training.callbacks.of_run import callbacks_of
+    from training.callbacks.run_callbacks import make_callbacks
     from training.logs import run_data
     from training.policies.load import load_policy
     from training.ppo.run import NativeLearner, identity
@@ -89,10 +89,10 @@ def read_run(folder: Path) -> None:
     run = RunFolder.open(folder / "run")
     learner = NativeLearner(run.config, folder=run.path)
     session = Session(
-        *(run, learner, callbacks_of(run, learner), identity(run, learner.engines[0]))
+        *(run, learner, make_callbacks(run, learner), identity(run, learner.engines[0]))
     )
     with run.lock():
-        session.go_on()
+        session.resume()
     learner.trainer.iterate()
     learner.close()
 
@@ -116,12 +116,13 @@ def make_options(folder: Path) -> None:
 
 def read_options(folder: Path) -> None:
     """Check options as the command line does before it trains."""
-    from training.callbacks.of_run import check
+    from training.callbacks.run_callbacks import check_run
     from training.run import envs
-    from training.run.config import RunConfig, load_file
+    from training.run.config import RunConfig
+    from training.run.config_files import load_file
 
     config = RunConfig.from_mapping(load_file(folder / "config.yaml"))
-    check(config, envs.make_engine(config.env, 1, config.env_options))
+    check_run(config, envs.make_engine(config.env, 1, config.env_options))
     config.sha256()
 
 
@@ -155,7 +156,7 @@ def read_replay(folder: Path) -> None:
     replay = replays.load(folder / "replay.jsonl.gz")
     played = replays.play_again(replay)
     replays.first_difference(replay, played)
-    for _ in replays.drawn(replay, "ansi"):
+    for _ in replays.render_frames(replay, "ansi"):
         pass
     replays.add_to_index(folder, folder / "replay.jsonl.gz", replay)
 
@@ -165,40 +166,40 @@ def read_replay(folder: Path) -> None:
 
 def make_evaluator(folder: Path) -> None:
     """Write an evaluator that knows nothing."""
-    from training.games.drmario.evaluator import model
+    from training.apps.drmario.evaluator import model
 
     head = model.Head(hidden=8, quantiles=5, about={"games": 1, "seed": 2})
-    model.new(head, 0).save(folder / "judge.safetensors")
+    model.new_evaluator(head, 0).save(folder / "judge.safetensors")
 
 
 def read_evaluator(folder: Path) -> None:
     """Judge a situation."""
-    from training.games.drmario.evaluator import model
-    from training.games.drmario.evaluator.situations import SITUATION
+    from training.apps.drmario.evaluator import model
+    from training.apps.drmario.evaluator.situations import SITUATION
 
     model.load(folder / "judge.safetensors").quantiles(np.zeros(1, SITUATION))
 
 
 def make_reader(folder: Path) -> None:
     """Write a reader that knows nothing."""
-    from training.games.drmario.reader.network import Reader, save_reader
+    from training.apps.drmario.reader.network import Reader, save_reader
 
     save_reader(Reader(), folder / "reader.safetensors", json.dumps({"steps": 3}))
 
 
 def read_reader(folder: Path) -> None:
     """Load a reader, as its commands do."""
-    from training.games.drmario.reader.network import load_reader
+    from training.apps.drmario.reader.network import load_reader
 
     load_reader(folder / "reader.safetensors")
 
 
 def make_times(folder: Path) -> None:
     """Write a store with some clears."""
+    from training.apps.drmario import best_times
+    from training.apps.drmario.evaluation import clears_of
     from training.evaluation import episodes
     from training.evaluation.protocol import bot
-    from training.games.drmario import best_times
-    from training.games.drmario.evaluation import clears_of
     from training.run.envs import make_engine
 
     options = {"level": -15, "speed": "low"}
@@ -210,7 +211,7 @@ def make_times(folder: Path) -> None:
 
 def read_times(folder: Path) -> None:
     """Ask a store, and add what it knows to another."""
-    from training.games.drmario.best_times import BestTimes
+    from training.apps.drmario.best_times import BestTimes
 
     with BestTimes(folder / "times.sqlite") as store, BestTimes(folder / "other.sqlite") as other:
         store.floor(-15, "low")

@@ -1,24 +1,21 @@
-"""The environment alone: what ``python -m training.profile --modes env_only`` measures."""
+"""The environment alone: plans of what is stepped, and what is measured of them."""
 
 from __future__ import annotations
 
 import gc
 import time
 import tracemalloc
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import fastenv
-from fastenv.gameboy import GameBoyGame
-from fastenv.gameboy.tables import CLOCK, FRAME
-from training.bench import gameboy, ran
+from training.bench import ran
 from training.bench.play import METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import Sample, Work, interleaved, noisy, rss_mb, spread
 
 PIECE_STEPS = 1 << 18  # of a compiled backend: a good tenth of a second
 SLOW_PIECE_STEPS = 1 << 10  # of one that steps in Python
-FRAMES_A_SECOND = CLOCK / FRAME  # of the console
 REFERENCE_LANES = 64  # its speed does not depend on their number
 
 
@@ -71,7 +68,7 @@ class EnvPlan:
         return min(max(steps // self.num_envs, 16), 1024)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Ready:
     """A plan that can be timed.
 
@@ -80,9 +77,8 @@ class Ready:
     plan : EnvPlan
     work : Work
     engine : BatchEngine
-    backend : str
-        As selected.
-    ticks_per_step : float
+    ticks : callable
+        Returns how many ticks of the game a step takes on average.
     method : str
     ran : dict
         See :mod:`training.bench.ran`.
@@ -93,11 +89,40 @@ class Ready:
     plan: EnvPlan
     work: Work
     engine: fastenv.BatchEngine
-    backend: str
-    ticks_per_step: float
+    ticks: Callable[[], float]
     method: str
     ran: ran.Ran
     built_s: float
+
+    def about(self) -> dict[str, Any]:
+        """Return what a row or an entry says of it besides figures."""
+        plan = self.plan
+        return {
+            "ran": self.ran,
+            "env": plan.env,
+            "options": dict(plan.options),
+            "workload": plan.workload,
+            "single": plan.single,
+            "num_envs": 1 if plan.single else plan.num_envs,
+            "num_threads": plan.num_threads,
+            "info_columns": None if plan.info_columns is None else list(plan.info_columns),
+            "method": self.method,
+        }
+
+    def for_row(self, beside: str | None = None, **fields: Any) -> Work:
+        """Return the work with what its row says.
+
+        Parameters
+        ----------
+        beside : str, optional
+            What it is compared with in the same turns, where that tells it from other figures.
+        **fields
+            More of the row.
+        """
+        row = {"kind": "env", "what": "batch", **self.about(), "backend": self.engine.backend}
+        if beside is not None:
+            row["ran"] = self.ran | {"beside": beside}
+        return replace(self.work, row=lambda: row | fields, threads=self.plan.num_threads)
 
 
 def prepare(plan: EnvPlan) -> Ready:
@@ -117,27 +142,30 @@ def prepare(plan: EnvPlan) -> Ready:
     }
     if plan.single:
         work, about = single_env_work(plan.env, plan.backend, plan.piece, plan.options, **chosen)
-        engine, ticks, method = about["engine"], about["ticks_per_step"], METHOD_SINGLE
-        described = about["ran"]
-    else:
-        play = Playback(
-            plan.env,
-            plan.num_envs,
-            plan.piece,
-            plan.options,
-            backend=plan.backend,
-            num_threads=plan.num_threads,
-            stagger=plan.stagger,
-            **chosen,
-        )
-        work, engine, method = play.work(), play.engine, play.method
-        ticks, described = play.ticks_per_step(), play.ran()
+        engine, method, described = about["engine"], METHOD_SINGLE, about["ran"]
+        found = engine, lambda: about["ticks_per_step"], method, described
+        return Ready(plan, work, *found, time.perf_counter() - begin)
+    play = Playback(
+        plan.env,
+        plan.num_envs,
+        plan.piece,
+        plan.options,
+        backend=plan.backend,
+        num_threads=plan.num_threads,
+        stagger=plan.stagger,
+        **chosen,
+    )
     built_s = time.perf_counter() - begin
-    return Ready(plan, work, engine, engine.backend, ticks, method, described, built_s)
+    made = play.engine, play.ticks_per_step, play.method, play.ran()
+    return Ready(plan, play.work(), *made, built_s)
 
 
 def env_only(
-    plans: Mapping[str, EnvPlan], repeats: int, seconds: float, memory: bool = True
+    plans: Mapping[str, EnvPlan],
+    repeats: int,
+    seconds: float,
+    memory: bool = True,
+    more: Callable[[Ready, Sequence[Sample]], dict[str, Any]] = lambda *_: {},
 ) -> dict[str, dict[str, Any]]:
     """Measure several plans in turns.
 
@@ -149,6 +177,8 @@ def env_only(
         Timed work of a repeat, at least.
     memory : bool
         Look for growing memory in a pass of its own, behind all timing.
+    more : callable
+        Returns what a game adds to an entry.
 
     Returns
     -------
@@ -159,7 +189,7 @@ def env_only(
     first: dict[str, float] = {}
     found = interleaved({n: r.work for n, r in ready.items()}, repeats, seconds, first)
     return {
-        name: _entry(one, found[name], one.built_s + first[name], memory)
+        name: _entry(one, found[name], one.built_s + first[name], memory) | more(one, found[name])
         for name, one in ready.items()
     }
 
@@ -170,38 +200,14 @@ def _entry(
     plan = ready.plan
     return {
         "mode": "env_only",
-        "ran": ready.ran,
-        "env": plan.env,
-        "options": dict(plan.options),
-        "workload": plan.workload,
-        "single": plan.single,
+        **ready.about(),
         "backend_requested": plan.backend,
-        "backend_selected": ready.backend,
-        "num_envs": 1 if plan.single else plan.num_envs,
-        "num_threads": plan.num_threads,
-        "info_columns": None if plan.info_columns is None else list(plan.info_columns),
-        "method": ready.method,
-        **measured(samples, ready.ticks_per_step, plan.num_threads == 1),
+        "backend_selected": ready.engine.backend,
+        **measured(samples, ready.ticks(), plan.num_threads == 1),
         "phases_us_per_step": {},
         "alloc": memory_pass(ready.work) if memory else {},
         "warmup_s": round(warmup_s, 3),
-        **frames(ready, samples),
     }
-
-
-def frames(ready: Ready, samples: Sequence[Sample]) -> dict[str, Any]:
-    """Return what an entry of the Game Boy has beside: ``frames``, and nothing for other games."""
-    if not isinstance(ready.engine.game, GameBoyGame):
-        return {}
-    found = gameboy.figures(ready.engine, ready.plan.seed)
-    each = found["frames_per_step"]
-    a_second = spread([s.per_s * each for s in samples])
-    found |= {
-        "frames_per_s": a_second,
-        "frames_per_cpu_s": spread([s.per_cpu_s * each for s in samples]),
-        "realtime_factor": a_second["median"] / FRAMES_A_SECOND,
-    }
-    return {"frames": found}
 
 
 def measured(
@@ -235,6 +241,14 @@ def measured(
         "iterations": len(iterations),
         "noisy": noisy(samples, single_thread),
     }
+
+
+def medians(entry: Mapping[str, Any]) -> dict[str, float]:
+    """Return the figures of an entry by their medians, as a row has them."""
+    found = {name: entry["stats"][name]["median"] for name in ("steps_per_s", "steps_per_cpu_s")}
+    if "share_env" in entry:
+        found["share_env"] = entry["share_env"]["median"]
+    return found
 
 
 def memory_pass(work: Work) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training.bench import history
-from training.bench.history import Line
+from training.bench import records
 from training.bench.ran import key, label
+from training.bench.records import Line
 from training.run import machine
 
 SHARE = 0.7
@@ -73,7 +73,7 @@ def find(
     wanted, here = key(row), machine.host()["cpu_model"]
     same = [
         line
-        for line in (history.read() if every is None else every)
+        for line in (records.history() if every is None else every)
         if wanted is not None
         and key(line) == wanted
         and line.get("steps_per_cpu_s")
@@ -95,13 +95,13 @@ def judge(rows: Iterable[Mapping[str, Any]], share: float = SHARE) -> list[dict[
     ConfigError
         If none has one.
     """
-    every, timed = history.read(), [row for row in rows if row.get("steps_per_cpu_s")]
+    every, timed = records.history(), [row for row in rows if row.get("steps_per_cpu_s")]
     found = ((row, find(row, share, every)) for row in timed)
     judged = [floor.check(row) for row, floor in found if floor is not None]
     if not judged:
         named = next((label(row["ran"]) for row in timed if row.get("ran")), "nothing was timed")
         raise ConfigError(
-            f"--enforce-floor: {history.RECORDS.name}/{history.HISTORY.name} has nothing of the "
+            f"--enforce-floor: {records.RECORDS.name}/{records.HISTORY.name} has nothing of the "
             f"same thing ({named}); take a record with --record."
         )
     return judged

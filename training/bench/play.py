@@ -49,7 +49,7 @@ def short_id(env: str) -> str:
 
 def fixed_actions(env: str) -> dict[str, int]:
     """Return the workloads of an environment that are one action for ever, and that action."""
-    return dict(games.of(env).fixed_actions)
+    return dict(games.get_game(env).fixed_actions)
 
 
 def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = None) -> None:
@@ -175,7 +175,7 @@ class Playback:
         """Return what ran: this play, what was timed of it, and whatever else tells it apart."""
         chosen = {name: self._chosen[name] for name in ("workload", "stagger")}
         more |= {"batch_steps": len(self._actions)}
-        return ran.of_engine(self.engine, timed, **chosen, **more)
+        return ran.describe_engine(self.engine, timed, **chosen, **more)
 
     def work(self) -> Work:
         """Return the play as something to time."""
@@ -291,6 +291,7 @@ def single_env_work(
         single.reset(seed=seed)
 
     engine = single.get_wrapper_attr("engine")
-    described = ran.of_engine(engine, "step", adapter="gymnasium", workload=workload, steps=steps)
+    how = {"workload": workload, "steps": steps}
+    described = ran.describe_engine(engine, "step", adapter="gymnasium", **how)
     about = {"engine": engine, "ticks_per_step": ticks / steps, "ran": described}
     return Work(run, steps, rewind), about

@@ -17,8 +17,8 @@ from typing import Any
 
 import fastenv
 from fastenv import BatchEngine, Game
-from training.run.config import RunConfig
 from training.run.engine import Engine
+from training.run.options import Options
 
 Ran = dict[str, Any]
 DIGITS = 12  # of the digest of a file
@@ -29,6 +29,7 @@ _ELSEWHERE = frozenset(
         *("torch_threads", "device", "name", "seed", "total_steps", "evaluation", "checkpoints"),
     )
 )
+SAY_TRUNK = ("native",)  # trainers whose rows have it in their key
 _SIZES = {
     "ppo": {
         "rollout_steps": "n_steps",
@@ -46,7 +47,7 @@ _SIZES = {
 }
 
 
-def of_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: Any) -> Ran:
+def describe_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: Any) -> Ran:
     """Return what ran where lanes were stepped.
 
     Parameters
@@ -77,7 +78,7 @@ def of_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: An
     return _plain({name: value for name, value in found.items() if value is not None})
 
 
-def of_run(config: RunConfig, engine: Engine, timed: str, precision: str, **more: Any) -> Ran:
+def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more: Any) -> Ran:
     """Return what ran where a trainer was timed.
 
     Parameters
@@ -91,13 +92,13 @@ def of_run(config: RunConfig, engine: Engine, timed: str, precision: str, **more
     precision : str
         Of the layers; what ``auto`` chose.
     **more
-        As of :func:`of_engine`; ``trainer`` where somebody else trains the same.
+        As of :func:`describe_engine`; ``trainer`` where somebody else trains the same.
     """
-    section = "dqn" if config.trainer == "dqn" else "ppo"
+    section = config.LEARNS_BY
     learning = getattr(config, section)
     sizes = {name: getattr(learning, field) for name, field in _SIZES[section].items()}
     trainer = more.pop("trainer", config.trainer)
-    trunk = {"trunk": config.native.trunk} if trainer == "native" else {}
+    trunk = {"trunk": trunk_of(config)} if trainer in SAY_TRUNK else {}
     about = {
         "trainer": trainer,
         "device": config.device if config.device != "auto" else _device(),
@@ -109,7 +110,13 @@ def of_run(config: RunConfig, engine: Engine, timed: str, precision: str, **more
         "num_threads": config.env_threads,
         "config": unusual(config, _without({section: _SIZES[section].values()})) or None,
     }
-    return of_engine(engine, timed, **about, **more)
+    return describe_engine(engine, timed, **about, **more)
+
+
+def trunk_of(config: Any) -> str:
+    """Return whether policy and value share hidden layers; those of stock SB3 do not."""
+    native = getattr(config, "native", None)
+    return "separate" if native is None else str(native.trunk)
 
 
 def key(row: Mapping[str, Any]) -> str | None:
@@ -176,17 +183,17 @@ def digest(value: Any) -> Any:
     return value
 
 
-def unusual(given: Any, skip: Callable[[str], bool] = lambda _: False) -> dict[str, Any]:
-    """Return the fields of a dataclass that differ from its defaults, sections likewise."""
-    usual, found = type(given)(), dict[str, Any]()
-    for field in fields(given):
-        value, default = getattr(given, field.name), getattr(usual, field.name)
-        if skip(field.name) or value == default:
+def unusual(given: Options, skip: Callable[[str], bool] = lambda _: False) -> dict[str, Any]:
+    """Return the options that differ from their defaults, sections likewise."""
+    found = dict[str, Any]()
+    for name in given.names():
+        value, default = getattr(given, name), given.get_default(name)
+        if skip(name) or value == default:
             continue
-        if is_dataclass(value) and type(value) is type(default):
-            found[field.name] = unusual(value, partial(_inside, skip, field.name))
+        if isinstance(value, Options) and type(value) is type(default):
+            found[name] = unusual(value, partial(_inside, skip, name))
             continue
-        found[field.name] = value
+        found[name] = value
     return {name: value for name, value in found.items() if value != {}}
 
 

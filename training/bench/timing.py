@@ -75,14 +75,17 @@ class Work:
     steps : int
     prepare : callable, optional
         Runs before each ``run``, not timed.
-    ran : callable, optional
-        Returns what ran, behind it; see :mod:`training.bench.ran`.
+    row : callable, optional
+        Returns, behind it, what its row says besides the figures: ``ran`` and more.
+    threads : int
+        That do the work.
     """
 
     run: Callable[[], object]
     steps: int
     prepare: Callable[[], None] | None = None
-    ran: Callable[[], dict[str, Any]] | None = None
+    row: Callable[[], dict[str, Any]] = dict
+    threads: int = 1
 
 
 def interleaved(
@@ -145,10 +148,10 @@ def in_turns(
     return samples
 
 
-def described(work: Work) -> dict[str, Any]:
-    """Return what ran, of a work that says it."""
-    assert work.ran is not None
-    return work.ran()
+def rows(works: Mapping[str, Work], repeats: int, seconds: float) -> list[dict[str, Any]]:
+    """Time several works in turns; return a row each: what it says of itself, and the figures."""
+    found = interleaved(works, repeats, seconds)
+    return [work.row() | summary(found[name], work.threads) for name, work in works.items()]
 
 
 def _once(work: Work) -> tuple[float, float]:

@@ -15,28 +15,18 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 import fastenv
-from fastenv import BatchEngine, FastEnv
+from fastenv import FastEnv
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
-from training.bench import ran
-from training.bench.stopwatch import Stopwatch
-from training.evaluation.policies import Policy
-from training.games.skullking import matches
-from training.games.skullking.players import in_whole_games
+from training.bench import games, ran
+from training.bench.game import GameBenchmark
+from training.bench.stock import Stopwatch
+from training.ppo.options import PPOConfig
 from training.run import machine
 from training.run.envs import make_engine, with_defaults
-from training.run.options.ppo import PPOConfig
 from training.sb3.policy import check, logits_of, policy_kwargs
 from training.sb3.vec import TimedVecEnv
-
-TIERS = {
-    "flat": "SkullKingFlat-v0",
-    "manager": "SkullKingManager-v0",
-    "worker": "SkullKingWorker-v0",
-    "ability": "SkullKingAbility-v0",
-}
-
 
 ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
 
@@ -52,7 +42,7 @@ class Flags:
     net_arch : tuple of int
         Hidden layers of policy and value, separate networks.
     use_hierarchical : bool
-        Manager and Worker of Skull King instead of one agent.
+        Two agents, one that decides what the other is to reach, instead of one.
     env : str
         Any id of one agent that SB3 can take; see :func:`training.sb3.policy.check`.
     n_envs, n_steps, batch, epochs : int
@@ -63,7 +53,7 @@ class Flags:
     threads : int
         Threads of torch and of the engine.
     opponent : str
-        Of the other seats in Skull King.
+        Of the other seats, in a game that has them.
     seed : int
     """
 
@@ -71,7 +61,7 @@ class Flags:
     use_cython: bool = False
     net_arch: tuple[int, ...] = (256, 256)
     use_hierarchical: bool = False
-    env: str = "SkullKingFlat-v0"
+    env: str = games.FIRST.config_env
     n_envs: int = 8
     vec: str = "native"
     n_steps: int = 256
@@ -96,9 +86,10 @@ class Flags:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}={getattr(self, name)!r}: must be at least 1")
 
-        if self.use_hierarchical and not (self.whole_games and self.vec == "native"):
+        if self.use_hierarchical and not (self.game.two_tiers and self.vec == "native"):
+            which = ", ".join(game.title for game in games.GAMES.values() if game.two_tiers)
             raise ConfigError(
-                f"use_hierarchical=True is for Skull King on vec='native', not for {self.env} on "
+                f"use_hierarchical=True is for {which} on vec='native', not for {self.env} on "
                 f"vec={self.vec!r}."
             )
 
@@ -108,14 +99,14 @@ class Flags:
         return fastenv.Backend(self.use_numba, self.use_cython).name
 
     @property
-    def whole_games(self) -> bool:
-        """Whether what it learns can play whole games of Skull King."""
-        return self.env in TIERS.values()
+    def game(self) -> GameBenchmark:
+        """The game of its environment."""
+        return games.of(self.env)
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of the environment."""
-        given = {"opponents": self.opponent} if self.whole_games else {}
+        given = {"opponents": self.opponent} if self.game.opponents else {}
         return with_defaults(self.env, given)
 
 
@@ -148,7 +139,7 @@ def described(flags: Flags, vec: VecEnv) -> ran.Ran:
     """Return what runs when a configuration is trained."""
     inner: Any = vec.unwrapped
     engine = inner.engine if flags.vec == "native" else inner.get_attr("engine", 0)[0]
-    return ran.of_engine(
+    return ran.describe_engine(
         engine,
         "iterations",
         adapter=ADAPTERS[flags.vec],
@@ -183,7 +174,7 @@ def make_model(flags: Flags, vec: VecEnv) -> MaskablePPO:
     return model
 
 
-def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
+def measure(flags: Flags, steps: int, played: int) -> dict[str, Any]:
     """Train once under the stopwatch and return the measured fields of a row.
 
     Parameters
@@ -191,20 +182,19 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
     flags : Flags
     steps : int
         Steps to time, after a first iteration that is not.
-    games : int
-        Whole games of Skull King against 3 x rule_medium, before and after; 0 plays none.
+    played : int
+        Whole games before and after, where the game has such; 0 plays none.
     """
     torch.set_num_threads(flags.threads)
-    games = games if flags.whole_games else 0
     vec = TimedVecEnv(make_vec_env(flags))
     about = described(flags, vec)
     model = make_model(flags, vec)
     watch = Stopwatch(vec, lambda seen: sum(i.steps for i in seen) >= steps)
     try:
-        before = play_games(model, flags, games)
+        before = play_games(model, flags, played)
         load = machine.load()
         model.learn(total_timesteps=1 << 40, callback=watch)
-        after = play_games(model, flags, games)
+        after = play_games(model, flags, played)
     finally:
         vec.close()
     timed, wall, collect, cpu = (
@@ -223,25 +213,16 @@ def measure(flags: Flags, steps: int, games: int) -> dict[str, Any]:
         **{f"share_{name}": seconds / wall for name, seconds in share.items()},
         "cpu_seconds_per_step": cpu / timed,
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "points_before": before["points"] if games else None,
-        "points_after": after["points"] if games else None,
+        "points_before": before.get("points"),
+        "points_after": after.get("points"),
         **watch.reward_change(),
         "trained_steps": model.num_timesteps,
         "noisy": max(load, machine.load()) > machine.physical_cores(),
     }
 
 
-def play_games(model: MaskablePPO, flags: Flags, games: int) -> dict[str, float]:
-    """Return mean official points and win rate of a policy against 3 x rule_medium."""
-    if not games:
+def play_games(model: MaskablePPO, flags: Flags, played: int) -> dict[str, float]:
+    """Return the means of whole games that a policy plays, none where the game has no such."""
+    if not played or flags.game.whole_games is None:
         return {}
-    engine = matches.match_engine(-(-games // 4), "rule_medium")
-    logits = logits_of(model.policy)
-    policy = in_whole_games(logits, flags.env, {}, engine.num_envs)
-    return game_means(engine, policy)
-
-
-def game_means(engine: BatchEngine, policy: Policy) -> dict[str, float]:
-    """Return the mean of every measure of a match that a policy plays."""
-    sums = matches.measures(matches.play(engine, policy, 1 << 40))
-    return {name: float(a.sum() / b.sum()) for name, (a, b) in sums.items() if b.sum()}
+    return flags.game.whole_games(logits_of(model.policy), flags.env, played)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import math
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,18 @@ import torch
 from rich.console import Console
 
 from training.bench import ran
-from training.bench.env_modes import measured
-from training.bench.stopwatch import PHASES, Iteration, Stopwatch
+from training.bench.env_modes import measured, medians
+from training.bench.learners import ADAPTERS
+from training.bench.stock import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
-from training.bench.trainers import ADAPTERS
-from training.evaluation.of_run import evaluate
-from training.ppo import NativeLearner
-from training.run import envs, machine, trainers
+from training.evaluation.run_evaluation import evaluate
+from training.ppo.parts import NativeLearner
+from training.run import envs, files, machine, trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.envs import trial_lanes
+from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
 from training.run.session import torch_threads
 from training.sb3.run import SB3Learner
 
@@ -105,19 +105,19 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
         If a run was told to stop.
     """
     if not evaluation:
-        checkpoints = replace(config.checkpoints, every=NEVER)
-        config = replace(config, checkpoints=checkpoints)
+        checkpoints = config.checkpoints.replace(every=NEVER)
+        config = config.replace(checkpoints=checkpoints)
     with tempfile.TemporaryDirectory(prefix="fastenv-profile-") as folder:
         root = Path(folder)
         first = run_once(config, root, "first", 2, evaluation)
         iteration_s = first.sample.wall_s - first.phases["between"]
         iterations = 1 + max(1, math.ceil(seconds / iteration_s))
         runs = [
-            run_once(replace(config, seed=config.seed + k), root, f"r{k}", iterations, evaluation)
+            run_once(config.replace(seed=config.seed + k), root, f"r{k}", iterations, evaluation)
             for k in range(repeats)
         ]
     mode = "trainer_eval" if evaluation else "trainer"
-    engine = trial_lanes(config).engines[0]
+    engine = make_trial_lane(config).engines[0]
     samples, phases = [run.sample for run in runs], [run.phases for run in runs]
     counted = [run.ticks_per_step for run in runs if run.ticks_per_step is not None]
     ticks = statistics.fmean(counted) if counted else None
@@ -131,15 +131,15 @@ def run_once(
     config: RunConfig, root: Path, name: str, iterations: int, evaluation: bool
 ) -> Trained:
     """Train for a number of iterations and return what the metrics say about it."""
-    config = replace(config, name=name, total_steps=iterations * config.rollout)
+    config = config.replace(name=name, total_steps=iterations * config.rollout)
     run = RunFolder.create(root, config)
     load = machine.load()
     with contextlib.redirect_stderr(io.StringIO()):  # its lines and bars are not for this table
-        trainer = trainers.module_of(config.trainer)
-        outcome = trainer.train(run, trainer.lanes(config))
+        trainer = trainers.get_module(config.trainer)
+        outcome = trainer.train(run, trainer.make_lanes(config))
     if not outcome.finished:
         raise KeyboardInterrupt
-    records = [json.loads(line) for line in run.metrics.read_text("utf-8").splitlines()]
+    records = read_lines(run.metrics)
     first, timed = records[0], records[1:]
     last = records[-1]["wall_s"]
     pieces = []
@@ -160,7 +160,7 @@ def run_once(
     found = sample(pieces, load)
     phases["between"] = found.wall_s - sum(phases.values())
     grown = timed[-1]["mem"]["rss_mb"] - timed[0]["mem"]["rss_mb"]
-    summary = json.loads((run.path / "summary.json").read_text("utf-8"))
+    summary = files.read_json(run.path / "summary.json")
     windows = summary.get("windows")
     ticks = windows and windows["env_steps_total"] / windows["agent_steps_total"]
     return Trained(found, phases, first["wall_s"], grown, ticks, summary["precision"])
@@ -170,10 +170,8 @@ def breakdown(config: RunConfig, repeats: int, seconds: float) -> dict[str, Any]
     """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
     torch.set_num_threads(torch_threads(config))
     repeated = Repeats(repeats, seconds)
-    if config.trainer == "native":
-        chosen, warmup_s = _native_iterations(config, repeated)
-    else:
-        chosen, warmup_s = _sb3_iterations(config, repeated)
+    iterations = {"native": _native_iterations}.get(config.trainer, _sb3_iterations)
+    chosen, warmup_s = iterations(config, repeated)
     phases = [
         {k: sum(i.phases.get(k, 0.0) for i in repeat) for k in PHASES} for repeat in repeated.done
     ]
@@ -218,9 +216,9 @@ class Repeats:
         return len(self.done) == self._wanted
 
 
-def _native_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
+def _native_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Train until the repeats are done; return engine and precision, and the warm-up."""
-    learner = NativeLearner(replace(config, native=replace(config.native, timers=True)))
+    learner = NativeLearner(config.replace(native=config.native.replace(timers=True)))
     envs.Knobs(learner.engines, config.schedules).apply(0)
     begin = time.perf_counter()
     learner.trainer.iterate()
@@ -237,7 +235,7 @@ def _native_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[Engin
     return (learner.engines[0], learner.precision), warmup_s
 
 
-def _sb3_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
+def _sb3_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Do the same with SB3."""
     learner = SB3Learner(config)
     envs.Knobs(learner.engines, config.schedules).apply(0)
@@ -250,7 +248,7 @@ def _sb3_iterations(config: RunConfig, repeats: Repeats) -> tuple[tuple[Engine, 
 
 
 def _entry(
-    config: RunConfig,
+    config: Any,
     mode: str,
     chosen: tuple[Engine, str],
     samples: Sequence[Sample],
@@ -294,7 +292,43 @@ def described(config: RunConfig, engine: Engine, mode: str, precision: str) -> r
         more |= {"evaluation": ran.unusual(config.evaluation)}
         more |= {"checkpoints": ran.unusual(config.checkpoints)}
     timed = {"trainer": "run", "trainer_eval": "run and evaluation"}.get(mode, mode)
-    return ran.of_run(config, engine, timed, precision, **more)
+    return ran.describe_run(config, engine, timed, precision, **more)
+
+
+def trained_row(options: Mapping[str, Any], repeats: int, seconds: float) -> dict[str, Any]:
+    """Return the row of whole runs, with the environment's share of their wall time.
+
+    Parameters
+    ----------
+    options : mapping
+        Of the run.
+    repeats : int
+    seconds : float
+        Timed work of a run, at least.
+    """
+    entry = trainer(RunConfig.from_mapping(options), repeats, seconds, evaluation=False)
+    every = entry["repeats"]
+    kept: tuple[str, ...] = (
+        "ran",
+        "env",
+        "options",
+        "num_envs",
+        "num_threads",
+        "trainer",
+        "precision",
+    )
+    kept += ("torch_threads", "rollout_steps", "minibatch", "epochs", "net_arch", "method")
+    kept += ("ticks_per_step", "noisy", "share_env_all")
+    return {
+        "kind": "trainer",
+        **{name: entry[name] for name in kept},
+        "backend": entry["backend_selected"],
+        **medians(entry),
+        "steps_per_s_all": [r["steps_per_s"] for r in every],
+        "steps_per_cpu_s_all": [r["steps_per_cpu_s"] for r in every],
+        "repeats": len(every),
+        "load": [every[0]["load_before"], every[-1]["load_after"]],
+    }
 
 
 def _cuda() -> dict[str, Any]:

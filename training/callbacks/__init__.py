@@ -1,1 +1,1 @@
-"""What goes along with a run: windows, trackers, curriculum and its gate."""
+"""Callbacks of a run: windows, trackers, curriculum and its gate."""

@@ -11,13 +11,12 @@ import numpy as np
 from fastenv import BatchEngine
 from training.callbacks.trackers.base import ended_lanes
 from training.run import files, games
-from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import Loop
-from training.run.values import require
+from training.run.loop import Callback, Loop
+from training.run.options import require
 
 
 class BestTimes(Callback):
@@ -63,7 +62,7 @@ class BestTimes(Callback):
         return {"best_times": {"new": self._new}}
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.records.close()
 
     def state(self) -> dict[str, Any]:
@@ -95,10 +94,12 @@ def check(config: RunConfig) -> None:
     allowed = "null with an archive, whose episodes do not begin at their beginning"
     require("archive" not in kinds, "best_times", config.best_times, allowed)
     files.prepare("best_times", Path(config.best_times))
-    games.of(config.env).records(Path(config.best_times), config).close()
+    games.get_game(config.env).records(Path(config.best_times), config).close()
 
 
-def best_times_of(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes:
+def make_best_times(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes:
     """Return what keeps the best times of a run that asks for it."""
     assert config.best_times is not None
-    return BestTimes(engines, games.of(config.env).records(Path(config.best_times), config, run))
+    return BestTimes(
+        engines, games.get_game(config.env).records(Path(config.best_times), config, run)
+    )

@@ -1,14 +1,14 @@
-"""What a test of a gate leaves behind, whoever asked for it: a certificate, an event, a line."""
+"""What a test of a gate writes: a certificate, an event and a line."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from training.callbacks.gate import Certificate
-from training.run.callback import Log
+from training.run.loop import Log
 
 
-def keep(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
+def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
     """Write ``gate_<number>.json`` and log what the test found.
 
     Parameters

@@ -2,38 +2,37 @@
 
 Stages are knobs of the environment. Between two iterations the policy, its best legal action, is
 tested (:mod:`training.callbacks.gate`), by default on the stage it trains on; once it passes, the
-next one follows. Other modes also train on earlier stages (:mod:`training.callbacks.courses`).
+next one follows. Other modes also train on earlier stages
+(:mod:`training.callbacks.stage_schedules`).
 Wherever the stage changes, all lanes begin anew with its knobs, so that no rollout has two of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from training.callbacks import certificates
-from training.callbacks.courses import MODES, Course, Goal
 from training.callbacks.gate import Gate, GateConfig, policy_hash
+from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
 from training.callbacks.times import TimeGoals, targets
-from training.callbacks.trackers.base import Seen, ended_lanes, read
+from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.evaluation.policies import Net
 from training.run import checkpoint, envs, games, trainers
-from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import Loop
-from training.run.values import build, require
+from training.run.loop import Callback, Log, Loop
+from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(Options):
     """A stage of a curriculum.
 
     Parameters
@@ -43,12 +42,13 @@ class Stage:
         Knobs of the environment and their values; what it does not name stays as it is.
     """
 
-    name: str
-    knobs: Mapping[str, Any]
+    SECTION: ClassVar[str] = "gate.stages."
+
+    name: Text
+    knobs: Plain
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Options):
     """What a policy must look like in the log to be tested at all.
 
     Parameters
@@ -58,11 +58,12 @@ class Ready:
     at_least : float
     """
 
-    metric: str
-    at_least: float
+    SECTION: ClassVar[str] = "gate.ready."
+
+    metric: Text
+    at_least: Number
 
 
-@dataclass(frozen=True, kw_only=True)
 class CurriculumConfig(GateConfig):
     """Options of the section ``gate``: those of every gate, counted in iterations, and its own.
 
@@ -82,7 +83,8 @@ class CurriculumConfig(GateConfig):
     ready : Ready or None
         None tests whenever ``gate_every`` allows it.
     mode : {"linear", "adaptive", "hop_back"}
-        See :mod:`training.callbacks.courses`. A stage is drawn every ``gate_every`` iterations.
+        See :mod:`training.callbacks.stage_schedules`. A stage is drawn
+        every ``gate_every`` iterations.
     rehearsal : float
         Share of the training on earlier stages; ``linear`` alone.
     watch : bool
@@ -93,19 +95,19 @@ class CurriculumConfig(GateConfig):
     """
 
     stages: tuple[Stage, ...]
-    success: Mapping[str, Any]
-    tests: int = 10
-    lanes: int = 64
-    max_steps: int | None = None
+    success: Plain
+    tests: Whole = 10
+    lanes: Whole = 64
+    max_steps: Whole | None = None
     ready: Ready | None = None
-    mode: str = "linear"
-    rehearsal: float = 0.0
-    watch: bool = False
-    times: tuple[str, ...] = ()
+    mode: Text = "linear"
+    rehearsal: Number = 0.0
+    watch: Truth = False
+    times: tuple[Text, ...] = ()
 
-    def __post_init__(self) -> None:
+    @model_validator(mode="after")
+    def _check_stages(self) -> Self:
         """Refuse impossible values."""
-        super().__post_init__()
         names = [stage.name for stage in self.stages]
         different = len(set(names)) == len(names) >= 2
         require(different, "gate.stages", names, "two or more, each with a name of its own")
@@ -120,9 +122,10 @@ class CurriculumConfig(GateConfig):
         knobs = [set(stage.knobs) for stage in self.stages]
         same = (self.mode == "linear" and not self.rehearsal) or all(k == knobs[0] for k in knobs)
         require(same, "gate.stages", names, "stages with the same knobs where training goes back")
+        return self
 
 
-def options_of(config: RunConfig) -> CurriculumConfig | None:
+def get_options(config: RunConfig) -> CurriculumConfig | None:
     """Return the section ``gate`` of a run, None if it has none.
 
     Raises
@@ -132,14 +135,14 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     """
     if not config.gate:
         return None
-    options: CurriculumConfig = build(CurriculumConfig, config.gate, "gate.")
+    options: CurriculumConfig = CurriculumConfig.from_mapping(config.gate)
     both = sorted(
         {knob for stage in options.stages for knob in stage.knobs} & set(config.schedules)
     )
     require(not both, "schedules", both, "without the knobs that the stages of the gate set")
     ticks = config.window_ticks
     require(not ticks, "window_ticks", ticks, "0 with a gate, which cuts episodes short")
-    budgets = games.of(config.env).budgets
+    budgets = games.get_game(config.env).budgets
     allowed = "empty: this game has no budgets" if not budgets else "of " + ", ".join(budgets)
     known = set(options.times) <= set(budgets) and len(set(options.times)) == len(options.times)
     require(known, "gate.times", list(options.times), allowed)
@@ -151,13 +154,13 @@ def options_of(config: RunConfig) -> CurriculumConfig | None:
     require(not taken, "gate.times", list(options.times), f"without {', '.join(taken)} elsewhere")
     tested = [*MODES[options.mode].targets(options.target), *(targets() if options.times else ())]
     for target in tested:
-        replace(options, target=target)  # refuses those that could hardly be passed
+        options.replace(target=target)  # refuses those that could hardly be passed
     return options
 
 
 def check(config: RunConfig) -> None:
     """Refuse stages and a success that the environment does not know."""
-    options = options_of(config)
+    options = get_options(config)
     if options is not None:
         engine = envs.make_engine(config.env, 1, config.env_options)
         for stage in options.stages:
@@ -208,8 +211,8 @@ class Curriculum(Callback):
     ) -> None:
         self._config, self._options, self._engines = config, options, engines
         self._folder, self._policy, self._reset_lanes = folder, policy, reset_lanes
-        self._gate, self._stage, self._told = Gate(options), 0, False
-        self._course: Course = MODES[options.mode](
+        self._gate, self._stage, self._announced = Gate(options), 0, False
+        self._schedule: StageSchedule = MODES[options.mode](
             len(options.stages),
             options.target,
             options.rehearsal,
@@ -218,7 +221,7 @@ class Curriculum(Callback):
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
         self._seen = [source_of(e, options.success, "gate.success") for e in engines]
-        game = games.of(config.env)
+        game = games.get_game(config.env)
         budgets = {name: game.budgets[name] for name in options.times}
         self._times = TimeGoals(budgets, len(options.stages), records)
         self._met = self._seen
@@ -256,38 +259,40 @@ class Curriculum(Callback):
         ended = ended_lanes(engine)
         number = [each is engine for each in self._engines].index(True)
         met = won = np.zeros(0, np.bool_)
-        seen = Seen.of_step(engine, obs)
+        seen = StepReader.after_step(engine, obs)
         if ended.size:
             won = met = np.asarray(read(self._seen[number], seen))[ended] != 0
             if self._met is not self._seen:
                 met = np.asarray(read(self._met[number], seen))[ended] != 0
-        self._course.rates.add(self._stage, met, engine.num_envs)
+        self._schedule.rates.add(self._stage, met, engine.num_envs)
         self._times.add(self._stage, engine, seen, met, won)
 
     def begin_iteration(self, loop: Loop) -> None:
         """Test the policy if it is time to, and go on to another stage if that is decided."""
         log, steps, iteration = loop.log, loop.steps, loop.iteration
-        goal, tested = self._course.goal, False
-        if goal is not None and self._is_due(goal, iteration, loop.last_record):
+        stage_test, tested = self._schedule.next_test, False
+        if stage_test is not None and self._is_due(stage_test, iteration, loop.last_record):
             tested = self._gate.tests < self._options.tests
             if tested:
-                self._course.tested(self._test(goal, log, steps, iteration))
-            elif not self._told:
-                self._told = True
+                self._schedule.record_verdict(self._test(stage_test, log, steps, iteration))
+            elif not self._announced:
+                self._announced = True
                 log.warn(
                     f"the gate has made its gate.tests={self._options.tests} tests: no stage is "
-                    f"opened behind {self._options.stages[goal.stage].name}."
+                    f"opened behind {self._options.stages[stage_test.stage].name}."
                 )
         stage, changed = self._stage, self._times.settle(self._stage, self._engines[0])
         limit = None if tested else self._times.target(stage)
         if limit is not None and self._may_test(iteration):
-            passed = self._test(Goal(stage, limit), log, steps, iteration, within=stage)
-            changed |= self._times.tested(stage, passed, self._engines[0])
+            passed = self._test(StageTest(stage, limit), log, steps, iteration, within=stage)
+            changed |= self._times.record_verdict(stage, passed, self._engines[0])
         if changed:
             self._times.configure(self._engines, stage)
             log.event("budgets", step=steps, stage=self.stage.name, **self._times.values(stage))
         if tested or iteration % self._options.gate_every == 0:
-            self._train_on(self._course.draw(steps / self._config.total_steps), log, steps)
+            self._train_on(
+                self._schedule.choose_stage(steps / self._config.total_steps), log, steps
+            )
 
     def _train_on(self, number: int, log: Log, steps: int) -> None:
         """Go over to a stage, if it is another."""
@@ -302,24 +307,29 @@ class Curriculum(Callback):
         late = iteration >= self._options.gate_every and self._gate.due(iteration)
         return late and self._gate.tests < self._options.tests
 
-    def _is_due(self, goal: Goal, iteration: int, last_record: Mapping[str, Any]) -> bool:
+    def _is_due(
+        self, stage_test: StageTest, iteration: int, last_record: Mapping[str, Any]
+    ) -> bool:
         if iteration < self._options.gate_every or not self._gate.due(iteration):
             return False
-        if self._options.watch and self._course.rates.lower(goal.stage) <= goal.target:
+        if (
+            self._options.watch
+            and self._schedule.rates.lower(stage_test.stage) <= stage_test.target
+        ):
             return False
         ready = self._options.ready
         return ready is None or _metric(last_record, ready.metric) >= ready.at_least
 
     def _test(
-        self, goal: Goal, log: Log, steps: int, iteration: int, within: int | None = None
+        self, stage_test: StageTest, log: Log, steps: int, iteration: int, within: int | None = None
     ) -> bool:
         """Test the policy on a stage, within the budgets of stage ``within``."""
-        self.apply([self.engine], goal.stage)
+        self.apply([self.engine], stage_test.stage)
         self._times.configure([self.engine], within)
-        stages = self._options.stages[: goal.stage + 1]
+        stages = self._options.stages[: stage_test.stage + 1]
         parameters = self._policy()
         with checkpoint.generators_kept():
-            module = trainers.module_of(self._config.trainer)
+            module = trainers.get_module(self._config.trainer)
             logits = module.load_logits(self._config, self.engine, parameters)
         certificate = self._gate.certify(
             iteration,
@@ -327,33 +337,33 @@ class Curriculum(Callback):
             Net(logits),
             self._success,
             stage=stages[-1].name,
-            target=goal.target,
+            target=stage_test.target,
             fingerprint=lambda: policy_hash(parameters),
             settings={
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),
-                "schedules": envs.scheduled(self._config.schedules, steps),
-                "stages": [asdict(stage) for stage in stages],
+                "schedules": envs.get_scheduled_values(self._config.schedules, steps),
+                "stages": [stage.to_dict() for stage in stages],
                 "success": dict(self._options.success),
                 **({} if within is None else {"budgets": self._times.values(within)}),
             },
             max_steps=self._options.max_steps,
         )
-        certificates.keep(certificate, self._folder, log, steps)
+        certificates.write_certificate(certificate, self._folder, log, steps)
         return certificate.passed
 
     def state(self) -> dict[str, Any]:
         """Return JSON values that say how it goes on."""
-        course = self._course.state()
+        schedule = self._schedule.state()
         gate, times = self._gate.state_dict(), self._times.state()
-        return {"curriculum": {"stage": self._stage, "course": course, "times": times, **gate}}
+        return {"curriculum": {"stage": self._stage, "course": schedule, "times": times, **gate}}
 
     def restore(self, saved: Checkpoint) -> None:
         """Go on from a checkpoint with what :meth:`state` returned."""
         state = saved.trainer["curriculum"]
         self._stage = int(state["stage"])
         self._gate.load_state_dict(state)
-        self._course.restore(state["course"])
+        self._schedule.restore(state["course"])
         self._times.restore(state["times"])
         self.apply(self._engines, self._stage)
 

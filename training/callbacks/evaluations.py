@@ -22,11 +22,10 @@ import torch
 
 from training.evaluation.curve import Evaluator
 from training.run import files
-from training.run.callback import Callback, Log
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.loop import Loop
+from training.run.loop import Callback, Log, Loop
 
 LAST_RESULT_S = 120.0  # to wait for at the end of a run
 MAILBOX = "mailbox.pt"
@@ -242,7 +241,7 @@ class ProcessEvaluations(Evaluations):
             self._tell()
 
 
-def evaluations_of(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations | None:
+def make_evaluations(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations | None:
     """Return how a run is evaluated while it trains, None if it is not."""
     kinds = {"inline": Evaluations, "process": ProcessEvaluations}
     kind = kinds.get(run.config.evaluates)

@@ -15,20 +15,21 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from pydantic import model_validator
 
 import fastenv
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError, show
 from training.callbacks.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
-from training.callbacks.trackers.base import Seen, Source, read
+from training.callbacks.trackers.base import Source, StepReader, read
 from training.run import files
+from training.run.options import Number, Options, Text, Truth, Whole, canonical_json
 from training.run.seeds import GATE_SEEDS
-from training.run.values import canonical_json
 
 if TYPE_CHECKING:  # it would import Stable-Baselines3
     from training.evaluation.policies import Policy
@@ -39,8 +40,7 @@ MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
 # -- configuration ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class GateConfig:
+class GateConfig(Options):
     """What a gate asks for.
 
     Parameters
@@ -72,17 +72,20 @@ class GateConfig:
         at ``p1``.
     """
 
-    target: float
-    method: str = "sprt"
-    margin: float | None = None
-    alpha: float = 0.05
-    beta: float = 0.05
-    n_max: int = 2000
-    tests: int = 1
-    gate_every: int = 10
-    futility: bool = True
+    SECTION: ClassVar[str] = "gate."
 
-    def __post_init__(self) -> None:
+    target: Number
+    method: Text = "sprt"
+    margin: Number | None = None
+    alpha: Number = 0.05
+    beta: Number = 0.05
+    n_max: Whole = 2000
+    tests: Whole = 1
+    gate_every: Whole = 10
+    futility: Truth = True
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         """Check every field, and that the tests can pass."""
         if self.target >= 1.0:
             raise ConfigError(
@@ -105,6 +108,7 @@ class GateConfig:
                 f"gate.n_max={self.n_max}: test {self.tests} of the run needs {needed} to have a "
                 "fair chance to pass; raise n_max or margin, lower target, or plan fewer tests."
             )
+        return self
 
     def _require(self, name: str, right: bool, wanted: str) -> None:
         if not right:
@@ -221,7 +225,7 @@ def _as_bytes(value: Any) -> np.ndarray:
 
 def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -> str:
     """Return the hash of the canonical JSON of a gate and of the settings of its stage."""
-    whole = {"gate": asdict(config), "settings": dict(settings or {})}
+    whole = {"gate": config.to_dict(), "settings": dict(settings or {})}
     return hashlib.sha256(canonical_json(whole).encode()).hexdigest()
 
 
@@ -240,7 +244,8 @@ class Episodes:
         Only these episodes play on it.
     policy : Policy
     success : str or callable
-        Info column or function of a :class:`~training.callbacks.trackers.base.Seen`, read where an
+        Info column or function of a :class:`~training.callbacks.trackers.base.StepReader`,
+            read where an
         episode has ended; nonzero is a success.
     first_seed : int
         Of episode 0; episode ``e`` has ``e`` more.
@@ -301,7 +306,7 @@ class Episodes:
             late = running & ~over & (self._steps >= self._max_steps)
         lanes = np.flatnonzero(over | late)
         if lanes.size:
-            won = (np.asarray(read(self._success, Seen(engine))) != 0) & over
+            won = (np.asarray(read(self._success, StepReader(engine))) != 0) & over
             results = zip(won[lanes].tolist(), late[lanes].tolist(), strict=True)
             self._results |= zip(self._playing[lanes].tolist(), results, strict=True)
             self._playing[lanes] += engine.num_envs
@@ -417,7 +422,7 @@ def certify(
     if not 1 <= number <= MAX_EPISODES:
         raise ConfigError(f"number={number}: must be from 1 to {MAX_EPISODES}")
     if number > config.tests:
-        replace(config, tests=number)  # more tests than planned: enough episodes for this one?
+        config.replace(tests=number)  # more tests than planned: enough episodes for this one?
     before, test = fingerprint(), config.test(number)
     first = GATE_SEEDS + (number - 1) * MAX_EPISODES
     found = _decide(test, Episodes(engine, policy, success, first, config.n_max, max_steps))
@@ -469,7 +474,7 @@ class Gate:
         engine, policy, success, stage, fingerprint, settings, max_steps
             See :func:`certify`.
         """
-        config = self.config if target is None else replace(self.config, target=target)
+        config = self.config if target is None else self.config.replace(target=target)
         self.tests += 1  # spent, whatever happens now
         self._last_update = update
         return certify(

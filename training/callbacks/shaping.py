@@ -22,12 +22,11 @@ import numpy.typing as npt
 
 from fastenv import BatchEngine
 from training.run import games
-from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine, discounts
-from training.run.loop import Loop
-from training.run.values import require
+from training.run.loop import Callback, Loop
+from training.run.options import require
 
 Array = npt.NDArray[Any]
 # Of rows (k,), in the state dtype of a game, a value each.
@@ -137,7 +136,7 @@ class Shaping(Callback):
         return {"shaping": dict(zip(("r_env", "r_shape", "r_total"), means, strict=True))}
 
 
-def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
+def make_shaping(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
     """Return the shaping of a run that asks for it.
 
     Raises
@@ -146,14 +145,15 @@ def shaping_of(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
         If the game has no such potential, or the trainer discounts otherwise.
     """
     allowed = "native or dqn: sb3 discounts a decision by gamma, shaping by gamma**tau"
-    require(not (config.trainer == "sb3" and engines[0].spec.has_tau), "trainer", "sb3", allowed)
+    counts = config.COUNTS_TICKS or not engines[0].spec.has_tau
+    require(counts, "trainer", config.trainer, allowed)
     own = [engine for engine in engines if isinstance(engine, BatchEngine)]
     allowed = "scripted players with shaping"
     require(len(own) == len(engines), "env_options.opponents", "trained agents", allowed)
-    return Shaping([potential_of(config, engine) for engine in own])
+    return Shaping([make_potential(config, engine) for engine in own])
 
 
-def potential_of(config: RunConfig, engine: BatchEngine) -> Potential:
+def make_potential(config: RunConfig, engine: BatchEngine) -> Potential:
     """Return the potential that a run asks for, in the lanes of an engine.
 
     Raises
@@ -163,5 +163,5 @@ def potential_of(config: RunConfig, engine: BatchEngine) -> Potential:
     """
     options = config.shaping
     assert options is not None
-    phi = games.of(config.env).potential(options.phi)
+    phi = games.get_game(config.env).potential(options.phi)
     return Potential(engine, phi, options.kappa, config.gamma)

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv import BatchEngine
-from training.callbacks.courses import STEEPNESS, Rates
-from training.callbacks.trackers.base import Seen, ended_lanes
+from training.callbacks.stage_schedules import STEEPNESS, SuccessRates
+from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.run.engine import Engine
 from training.run.games import Budget, Records
 
@@ -145,9 +145,9 @@ class TimeGoals:
     def __init__(self, budgets: Mapping[str, Budget], stages: int, records: Records | None) -> None:
         self._budgets, self._records = dict(budgets), records
         self._goals = [TimeGoal(list(budgets.values())) for _ in range(stages)]
-        self._within = Rates(stages)  # of episodes since the budgets were changed
+        self._within = SuccessRates(stages)  # of episodes since the budgets were changed
 
-    def add(self, stage: int, engine: Engine, seen: Seen, met: Flags, won: Flags) -> None:
+    def add(self, stage: int, engine: Engine, seen: StepReader, met: Flags, won: Flags) -> None:
         """Take in the episodes that a step of an engine has ended on a stage.
 
         Parameters
@@ -183,7 +183,7 @@ class TimeGoals:
         ready = goal.values is not None and self._within.lower(stage) > goal.target
         return goal.target if ready else None
 
-    def tested(self, stage: int, passed: bool, engine: Engine) -> bool:
+    def record_verdict(self, stage: int, passed: bool, engine: Engine) -> bool:
         """Take in a verdict on :meth:`target`; tell whether the budgets have changed."""
         before = self._goals[stage].values
         if passed:

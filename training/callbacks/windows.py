@@ -282,7 +282,7 @@ class EngineWindows(WindowAggregator):
     """
 
     def __init__(self, engine: Engine, run_id: str, window_env_steps: int) -> None:
-        metrics = games.of_engine(engine).window_metrics
+        metrics = games.get_engine_game(engine).window_metrics
         super().__init__(run_id, window_env_steps, metrics)
         self._engine = engine
         self._names = ("dt", "invalid_action", *self.metric_keys)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 Array = npt.NDArray[Any]
 _SIDE_BY_SIDE = 128

@@ -5,7 +5,7 @@ a few hundred decisions, autograd and autocast take longer than the products do,
 small operations between them. Here weights are rounded once for each change, and everything between
 the head's output and its gradient is one loop in Numba.
 
-The definition is :func:`training.dqn.targets.of_decisions` with :mod:`training.dqn.loss`, which
+The definition is :func:`training.dqn.targets.compute_targets` with :mod:`training.dqn.loss`, which
 serves every other network and device; tests hold this to it.
 """
 
@@ -31,7 +31,7 @@ _SIDE = 16
 _FEW = 8  # rows in float32 for which oneDNN is not worth its call
 
 
-def fits(net: QNetwork, device: torch.device) -> bool:
+def is_supported(net: QNetwork, device: torch.device) -> bool:
     """Tell whether a network is nothing but hidden layers and a linear head, on a CPU."""
     head = net.head
     return (
@@ -51,7 +51,7 @@ class Products:
     Parameters
     ----------
     net : QNetwork
-        One that :func:`fits`.
+        One that :func:`is_supported`.
     dtype : torch.dtype
         Of the products; parameters stay as they are, and are taken over whenever they change.
     """
@@ -170,7 +170,7 @@ class Direct:
     Parameters
     ----------
     net, target : QNetwork
-        Such that :func:`fits`.
+        Such that :func:`is_supported`.
     double : bool
         See :class:`training.run.options.dqn.DQNConfig`.
     kappa : float

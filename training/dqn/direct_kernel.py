@@ -1,6 +1,6 @@
 """One pass over the rows of a minibatch: targets, loss, and its gradient by the outputs of a head.
 
-The definition is :func:`training.dqn.targets.of_decisions` with :mod:`training.dqn.loss`; the tests
+The definition is :func:`training.dqn.targets.compute_targets` with :mod:`training.dqn.loss`; tests
 hold this to it. Outputs of a row are the quantiles of each action (A * K), those of the state (K)
 if there are any, and the further number of each action (A) if there is one; advantages are counted
 from their mean.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 from training.dqn.loss import loss_and_slope
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 
 def best_legal(values: Tensor, mask: Tensor) -> Tensor:

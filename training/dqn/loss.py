@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 
 def quantile_huber(theta: Tensor, target: Tensor, kappa: float) -> Tensor:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 from training.dqn.sumtree import SumTree, find_many, set_many
 from training.run.finite import TrainingError
 

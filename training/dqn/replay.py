@@ -29,14 +29,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from training.dqn.options import finals_of
 from training.dqn.priorities import Priorities
 from training.dqn.windows import RUNNING, TRUNCATED, Windows, unpack, windows_of
 from training.nets.frames import FrameStack
 from training.nets.layout import as_array, as_tensor, storage
 from training.nets.memory import zeros_in_large_pages
 from training.run.engine import Engine, discounts
-from training.run.options.dqn import finals_of
-from training.run.values import require
+from training.run.options import require
 
 Array = npt.NDArray[Any]
 
@@ -93,8 +93,8 @@ class TensorReplay:
     alpha : float or None
         Of :class:`training.dqn.priorities.Priorities`; None draws all decisions alike.
     learnt, reach : int, optional
-        What is drawn at once begins in every so manieth row, and its last observation is so many
-        rows behind the first; default decisions and their windows. See
+        A sample begins in every ``learnt``-th row; its last observation is ``reach`` rows behind
+        its first; by default samples are decisions and their windows. See
         :class:`training.dqn.sequences.SequenceReplay`.
     stack : FrameStack, optional
         Puts the frames of some rows together, where a row has a single one.
@@ -209,7 +209,7 @@ class TensorReplay:
         self._finals_seen += len(lanes)
 
     def cut(self) -> None:
-        """Cut off the episodes of all lanes at the present, which somebody is about to reset."""
+        """Truncate the episodes of all lanes at the present row, before the lanes are reset."""
         if self.size:
             before = (self.head - 1) % self.rows
             lanes = np.flatnonzero((self.end[before] == RUNNING).cpu().numpy())

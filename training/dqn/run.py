@@ -10,24 +10,23 @@ import torch
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
+from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
-from training.nets.actor_critic import Logits, RecurrentLogits, logits_of
+from training.nets.actor_critic import Logits, RecurrentLogits, make_logits
 from training.nets.frames import Stacking
 from training.nets.layout import obs_layout, storage
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.nets.q_network import QNetwork
-from training.run import checkpoint, envs, sizes
+from training.run import checkpoint, envs
 from training.run.checkpoint import Checkpoint, CheckpointError
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
-from training.run.learner import TrainerLearner, common
+from training.run.learner import TrainerLearner, get_shared_arguments
 from training.run.loop import Loop
-from training.run.options.dqn import DQNConfig
 from training.run.session import Outcome, Snapshot
 
 # Options of the section ``dqn`` that shape the network.
@@ -37,14 +36,14 @@ _MORE = ("recurrent", "recurrent_size", "stack_k", "head_width", "bonus_head")
 _READ = ("side_weight", "goal_weight")
 
 
-def lanes(config: RunConfig) -> Lanes:
+def make_lanes(config: DQNRun) -> Lanes:
     """Return the engines of a run."""
-    return envs.lanes_of(config, config.num_envs if config.dqn.runner == "legacy" else 1)
+    return envs.make_lanes(config, config.num_envs if config.dqn.runner == "legacy" else 1)
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: DQNLearner(run.config, lanes), identity)
+    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: DQNLearner(run.config, lanes), identity)
 
 
 class DQNLearner(TrainerLearner):
@@ -52,18 +51,19 @@ class DQNLearner(TrainerLearner):
 
     Parameters
     ----------
-    config : RunConfig
+    config : DQNRun
     given : Lanes, optional
-        What :func:`lanes` returns for it; default new ones.
+        What :func:`make_lanes` returns for it; default new ones.
     """
 
     trainer: DQNTrainer
+    _config: DQNRun
 
-    def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
+    def __init__(self, config: DQNRun, given: Lanes | None = None) -> None:
         super().__init__(config)
-        given = given or lanes(config)
+        given = given or make_lanes(config)
         self.engines, self.backend = list(given.engines), given.backend
-        self.trainer = build(config, self.engines, self._follower)
+        self.trainer = build(config, self.engines, self._step_hook)
         if config.dqn.warm_start is not None:
             first = first_parameters(config, self.engines[0])
             for net in (self.trainer.net, self.trainer.target):
@@ -71,7 +71,7 @@ class DQNLearner(TrainerLearner):
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
-        self._follower.loop = loop
+        self._step_hook.loop = loop
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return
@@ -113,7 +113,7 @@ class DQNLearner(TrainerLearner):
         """Nothing: there is no thread."""
 
 
-def build(config: RunConfig, engines: list[Engine], on_step: Any = None) -> DQNTrainer:
+def build(config: DQNRun, engines: list[Engine], on_step: Any = None) -> DQNTrainer:
     """Return the trainer as the config asks, with all generators seeded.
 
     Raises
@@ -121,10 +121,12 @@ def build(config: RunConfig, engines: list[Engine], on_step: Any = None) -> DQNT
     ConfigError
         A device or precision that is not there, or a network that the environment cannot feed.
     """
-    return DQNTrainer(engines, config.dqn, seed=config.seed, on_step=on_step, **common(config))
+    return DQNTrainer(
+        engines, config.dqn, seed=config.seed, on_step=on_step, **get_shared_arguments(config)
+    )
 
 
-def first_parameters(config: RunConfig, engine: Engine) -> dict[str, Any]:
+def first_parameters(config: DQNRun, engine: Engine) -> dict[str, Any]:
     """Return the parameters that ``dqn.warm_start`` names.
 
     Raises
@@ -146,7 +148,7 @@ def first_parameters(config: RunConfig, engine: Engine) -> dict[str, Any]:
     return parameters
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: DQNRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -158,8 +160,8 @@ def check(config: RunConfig, engine: Engine) -> None:
     device = choose_device(config.device)
     if device.type == "cuda" and config.dqn.replay_device == "auto":
         there = torch.cuda.get_device_properties(device).total_memory
-        given = config, engine.obs[0].nbytes, engine.num_actions, there
-        sizes.check_replay(*given, copied=False, where="the GPU (dqn.replay_device=auto)")
+        given = engine.obs[0].nbytes, engine.num_actions, there
+        config.check_replay(*given, copied=False, where="the GPU (dqn.replay_device=auto)")
     if config.precision != "auto":
         check_precision(config.precision, device, "dqn.precision")
     if config.dqn.warm_start is not None:
@@ -171,7 +173,7 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     return {**checkpoint.identity_of(run.config.env, engine), **network_of(run.config)}
 
 
-def network_of(config: RunConfig) -> dict[str, Any]:
+def network_of(config: DQNRun) -> dict[str, Any]:
     """Return the trainer and the options that shape its network, as checkpoints have them."""
     usual = DQNConfig()
     values = {name: getattr(config.dqn, name) for name in _SHAPE}
@@ -182,7 +184,7 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     return {"network": network, "trainer": config.trainer}
 
 
-def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> QNetwork:
+def load_net(config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]) -> QNetwork:
     """Return the trained network of a run."""
     net = QNetwork(obs_layout(engine), config.dqn)
     net.load_state_dict(state_dict)
@@ -190,12 +192,12 @@ def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any])
 
 
 def load_logits(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to values of actions."""
     net = load_net(config, engine, state_dict)
     if net.stack is None and not net.is_recurrent:
-        return logits_of(net)
+        return make_logits(net)
     return RecurrentLogits(player_of(net, engine))
 
 
@@ -207,7 +209,7 @@ def player_of(net: QNetwork, engine: Engine) -> QNetwork | Stacking:
 
 
 def load_nets(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[QNetwork | Stacking, BatchEngine]]:
     """Return the trained network of a run, and an engine that shows what it sees."""
     return {"policy": (player_of(load_net(config, engine, state_dict), engine), engine)}

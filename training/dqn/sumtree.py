@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 from training.nets.memory import zeros_in_large_pages
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,7 @@ from training.dqn.sequences import SequenceBatch
 from training.nets.q_network import QNetwork
 
 
-def of_decisions(
+def compute_targets(
     net: QNetwork, target: QNetwork, batch: Batch, double: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return quantiles of decisions, and their targets without a gradient.
@@ -35,13 +35,13 @@ def of_decisions(
     with torch.no_grad():
         of_target = target(batch.next_obs)
         chooser = net.logits(batch.next_obs) if double else of_target.mean(2)
-        behind = _of_action(of_target, best_legal(chooser, batch.next_mask))
+        behind = _select_action(of_target, best_legal(chooser, batch.next_mask))
     latent, _ = net.latent(batch.obs)
-    theta = _of_action(net.head(latent), batch.action)
-    return theta, _discounted(batch, behind), net.auxiliary(latent, batch.obs)
+    theta = _select_action(net.head(latent), batch.action)
+    return theta, _discount(batch, behind), net.auxiliary(latent, batch.obs)
 
 
-def of_sequences(
+def compute_sequence_targets(
     net: QNetwork, target: QNetwork, batch: SequenceBatch, double: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the same of the decisions of sequences that are learnt from, in their order.
@@ -54,20 +54,20 @@ def of_sequences(
     )
     with torch.no_grad():
         theirs, their_states = target.unroll(batch.obs, state=batch.state, done=batch.done)
-        of_target = target.head(_following(target, batch, theirs, their_states))
+        of_target = target.head(_next_quantiles(target, batch, theirs, their_states))
         chooser = of_target.mean(2)
         if double:
-            ours = _following(net, batch, latent.detach(), states.detach())
+            ours = _next_quantiles(net, batch, latent.detach(), states.detach())
             chooser = net.head.means(ours)
-        behind = _of_action(of_target, best_legal(chooser, batch.next_mask))
+        behind = _select_action(of_target, best_legal(chooser, batch.next_mask))
     here = slice(batch.burn_in, batch.burn_in + learnt)
     known = latent[here].flatten(0, 1)
-    theta = _of_action(net.head(known), batch.action)
+    theta = _select_action(net.head(known), batch.action)
     further = net.auxiliary(known, batch.obs[here].flatten(0, 1))
-    return theta, _discounted(batch, behind), further
+    return theta, _discount(batch, behind), further
 
 
-def _following(net: QNetwork, batch: SequenceBatch, latent: Tensor, states: Tensor) -> Tensor:
+def _next_quantiles(net: QNetwork, batch: SequenceBatch, latent: Tensor, states: Tensor) -> Tensor:
     """Return what a network makes of what follows the windows, shape (k, F).
 
     Parameters
@@ -86,11 +86,11 @@ def _following(net: QNetwork, batch: SequenceBatch, latent: Tensor, states: Tens
     return found
 
 
-def _discounted(batch: Batch | SequenceBatch, behind: Tensor) -> Tensor:
+def _discount(batch: Batch | SequenceBatch, behind: Tensor) -> Tensor:
     return batch.reward.unsqueeze(1) + batch.discount.unsqueeze(1) * behind
 
 
-def _of_action(quantiles: Tensor, action: Tensor) -> Tensor:
+def _select_action(quantiles: Tensor, action: Tensor) -> Tensor:
     """Return the quantiles (k, K), float32, of one action a row, from those of all, (k, A, K)."""
     index = action.view(-1, 1, 1).expand(-1, 1, quantiles.shape[2])
     return quantiles.gather(1, index).squeeze(1).float()

@@ -15,9 +15,10 @@ from torch.autograd.graph import increment_version
 
 from training.dqn import targets
 from training.dqn.adam import ClippedAdam
-from training.dqn.direct import Direct, fits
+from training.dqn.direct import Direct, is_supported
 from training.dqn.explore import EpsilonGreedy
 from training.dqn.loss import quantile_huber
+from training.dqn.options import DQNConfig
 from training.dqn.replay import ReplayLanes, TensorReplay
 from training.dqn.sequences import SequenceReplay
 from training.dqn.windows import RUNNING
@@ -32,12 +33,11 @@ from training.nets.precision import (
 )
 from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
-from training.run.checkpoint import to_host
+from training.run.checkpoint import copy_to_host
+from training.run.decay import decay
 from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
-from training.run.options.dqn import DQNConfig
-from training.run.options.ppo import scheduled
 
 # Means over the updates of an iteration.
 TERMS = ("loss", "auxiliary", "error", "value", "grad_norm")
@@ -124,7 +124,7 @@ class DQNTrainer:
             self._ours, lr=dqn.learning_rate, eps=dqn.adam_eps, max_norm=dqn.max_grad_norm
         )
         self._direct: Direct | None = None
-        if dqn.compile == "off" and fits(self.net, device):
+        if dqn.compile == "off" and is_supported(self.net, device):
             self._direct = Direct(self.net, self.target, dqn.double, dqn.kappa)
         self._explorer = EpsilonGreedy(stream_seed(self.seed, "sampler"))
         self._noise = torch.Generator(device).manual_seed(stream_seed(self.seed, "noise"))
@@ -166,7 +166,7 @@ class DQNTrainer:
     # -- an iteration ----------------------------------------------------------------------------
 
     def iterate(self) -> dict[str, Any]:
-        """Take ``iteration_steps`` decisions in every lane, and learn; return what there is to say.
+        """Take ``iteration_steps`` decisions in every lane, and learn; return the figures.
 
         Returns
         -------
@@ -181,7 +181,7 @@ class DQNTrainer:
         self.start()
         begin, before = time.perf_counter(), self.updates
         done = self.steps / self.total_steps
-        lr = scheduled(self.dqn.learning_rate, self.dqn.lr_schedule, done)
+        lr = decay(self.dqn.learning_rate, self.dqn.lr_schedule, done)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         self._env_s = learn_s = 0.0
@@ -357,7 +357,7 @@ class DQNTrainer:
 
     def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Return quantiles, targets and a further loss; see :mod:`training.dqn.targets`."""
-        of = targets.of_sequences if self.net.is_recurrent else targets.of_decisions
+        of = targets.compute_sequence_targets if self.net.is_recurrent else targets.compute_targets
         return of(self.net, self.target, batch, self.dqn.double)
 
     @torch.no_grad()
@@ -423,7 +423,7 @@ class DQNTrainer:
             "minibatch": self.replay.generator.get_state(),
         }
         return {
-            "model": to_host(copied),
+            "model": copy_to_host(copied),
             "counters": {
                 "steps": self.steps,
                 "iteration": self.iteration,

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2  # how a decision left its episode
 

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.ensemble import trainer
+from training.ensemble.options import EnsembleRun
 from training.ensemble.trainer import EnsembleTrainer
-from training.ppo import NativeLearner
 from training.ppo import run as native
-from training.run.config import RunConfig
+from training.ppo.parts import NativeLearner
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
-from training.run.learner import common
+from training.run.learner import get_shared_arguments
 from training.run.session import Outcome
-from training.run.values import require
 
-lanes, load_logits, load_nets = native.lanes, native.load_logits, native.load_nets
+make_lanes, load_logits, load_nets = native.make_lanes, native.load_logits, native.load_nets
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: EnsembleLearner(run.config, lanes), identity)
+    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: EnsembleLearner(run.config, lanes), identity)
 
 
 class EnsembleLearner(NativeLearner):
     """:class:`EnsembleTrainer` on the engine of a run: a :class:`training.run.session.Learner`."""
 
-    def build(self, config: RunConfig, on_step: OnStep) -> EnsembleTrainer:
+    def build(self, config: Any, on_step: OnStep) -> EnsembleTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
         return EnsembleTrainer(
             self.engines[0],
@@ -36,11 +35,11 @@ class EnsembleLearner(NativeLearner):
             config.native,
             members=config.ensemble.members(config.ppo),
             on_step=on_step,
-            **common(config),
+            **get_shared_arguments(config),
         )
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: EnsembleRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -49,9 +48,6 @@ def check(config: RunConfig, engine: Engine) -> None:
         See :func:`training.ensemble.trainer.check`.
     """
     native.check(config, engine)
-    for name in ("gate", "trackers"):
-        value = getattr(config, name)
-        require(not value, name, value, "empty with trainer='ensemble': it is for one policy")
     trainer.check(config.ppo, config.native, len(config.ensemble.seeds), config.num_envs)
 
 

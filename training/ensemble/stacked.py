@@ -20,8 +20,8 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
 from training.nets.fused import Layers
 from training.nets.placements import PlacementHead
-from training.ppo import Minibatches, StepWatch, adam
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.parts import Minibatches, StepWatch, adam
 
 
 def numbered(states: Sequence[Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.func import vmap
 
+from training.ensemble.options import Member
 from training.ensemble.stacked import (
     StackedAdam,
     StackedMinibatches,
@@ -27,10 +28,10 @@ from training.ensemble.stacked import (
 )
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
-from training.ppo import (
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.parts import (
     KL,
     TERMS,
-    CutOff,
     Lanes,
     Layers,
     Minibatches,
@@ -39,20 +40,20 @@ from training.ppo import (
     PPOTrainer,
     Samples,
     StepWatch,
+    TruncatedEpisodes,
     dead_units,
     explained_variance,
+    get_sum_dtype,
     merged,
-    normalised,
+    normalise,
     sample,
-    wide,
 )
+from training.run.decay import decay
 from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError
-from training.run.options.ensemble import Member
-from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
+from training.run.options import require
 from training.run.stats import Window
-from training.run.values import require
 
 
 def check(ppo: PPOConfig, native: NativeConfig, members: int, lanes: int) -> None:
@@ -159,10 +160,10 @@ class EnsembleTrainer(PPOTrainer):
 
     def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
         ppo, native = self.ppo, self.native
-        rates = [scheduled(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
+        rates = [decay(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
         self.optimizer.set_rates(rates)
-        clip_left = scheduled(1.0, native.clip_schedule, done)
-        ent_left = scheduled(1.0, native.ent_schedule, done)
+        clip_left = decay(1.0, native.clip_schedule, done)
+        ent_left = decay(1.0, native.ent_schedule, done)
         clips = [member.clip_range * clip_left for member in self.members]
         entropies = [member.ent_coef * ent_left for member in self.members]
         objective = Objective.of(ppo, native, clip_left, ent_left)
@@ -175,9 +176,9 @@ class EnsembleTrainer(PPOTrainer):
     def _row(self, values: Sequence[float]) -> Tensor:
         return torch.tensor(values, dtype=torch.float32, device=self.device)
 
-    def _values_of(self, cut: CutOff) -> Tensor:
-        obs, owners = cut.obs(), torch.from_numpy(cut.lanes() // self._each)
-        values = torch.zeros(cut.count, device=self.device)
+    def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
+        obs, owners = truncated.obs(), torch.from_numpy(truncated.lanes() // self._each)
+        values = torch.zeros(truncated.count, device=self.device)
         for k in range(len(self.members)):
             rows = torch.nonzero(owners == k).squeeze(1)
             for part in rows.split(8192):
@@ -221,29 +222,31 @@ class EnsembleTrainer(PPOTrainer):
         blocks = [self._block(k) for k in range(size)]
         adv = rollout.adv
         if self.native.norm_adv == "batch":
-            adv = torch.cat([normalised(adv[:, block]) for block in blocks], 1)
-        sums = torch.zeros(size, len(TERMS) + 1, dtype=wide(self.device), device=self.device)
+            adv = torch.cat([normalise(adv[:, block]) for block in blocks], 1)
+        sums = torch.zeros(
+            size, len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device
+        )
         done = [0] * size  # minibatches
-        going = list(range(size))
-        watches = [self.optimizer.watch(k) for k in going] if self.diagnoses else []
+        active = list(range(size))
+        watches = [self.optimizer.watch(k) for k in active] if self.diagnoses else []
         batches = rollout.steps * self._each // ppo.batch_size
         for _ in range(ppo.n_epochs):
-            feeds = {k: self.minibatches.members[k].epoch(adv) for k in going}
+            feeds = {k: self.minibatches.members[k].epoch(adv) for k in active}
             for _ in range(batches):
-                terms = self._gradients({k: next(feeds[k]) for k in going}, objective)
-                sums[going, :-1] += terms
-                for k in going:
+                terms = self._gradients({k: next(feeds[k]) for k in active}, objective)
+                sums[active, :-1] += terms
+                for k in active:
                     done[k] += 1
-                going = self._within_kl(going, terms)
-                for k in going:
+                active = self._within_kl(active, terms)
+                for k in active:
                     watch = watches[k] if watches and done[k] == 1 else None
                     sums[k, -1] += self.optimizer.step(k, watch)
                     self.updates += 1
                 self.optimizer.zero_grad()
                 self.phases.mark("optimizer")
-                if not going:
+                if not active:
                     break
-            if not going:
+            if not active:
                 break
         found = self._terms(sums, done)
         self._check_finite(found)
@@ -271,22 +274,22 @@ class EnsembleTrainer(PPOTrainer):
         obs = sample(self.rollout.obs[:-1, self._block(member)]).to(self.device)
         return merged(watch.record(), dead_units(self.net.member(member), obs))
 
-    def _within_kl(self, going: list[int], terms: Tensor) -> list[int]:
+    def _within_kl(self, active: list[int], terms: Tensor) -> list[int]:
         """Return those that go on after a minibatch with these terms, (members, TERMS)."""
         limit = self.ppo.target_kl
         if limit is None:
-            return going
+            return active
         kl = terms[:, KL].tolist()
-        return [k for k, moved in zip(going, kl, strict=True) if not moved > 1.5 * limit]
+        return [k for k, moved in zip(active, kl, strict=True) if not moved > 1.5 * limit]
 
     def _gradients(
         self, minibatches: Mapping[int, Iterator[Piece]], objective: Objective
     ) -> Tensor:
         """Add up the gradients of a minibatch of some members; return the terms of their losses."""
-        going = list(minibatches)
+        active = list(minibatches)
         names = ("clip", "ent_coef", "clip_vf")
         own = {name: getattr(objective, name) for name in names}
-        ranges = {name: x[going] for name, x in own.items() if x is not None}
+        ranges = {name: x[active] for name, x in own.items() if x is not None}
 
         def loss(logits: Tensor, value: Tensor, samples: Samples, ranges: Any) -> Any:
             return replace(objective, **ranges).loss(logits, value, samples)
@@ -299,12 +302,12 @@ class EnsembleTrainer(PPOTrainer):
             share = obs.shape[1] / pieces[0].total
             self.phases.mark("gather")
             with self.precision.autocast():
-                logits, value = self.net(obs, going)
+                logits, value = self.net(obs, active)
             self.phases.mark("forward")
             losses, terms = vmap(loss)(logits, value, samples, ranges)
             self.phases.mark("loss")
             (losses.sum() * share).backward()
-            sums = sums + terms.to(wide(self.device)) * share
+            sums = sums + terms.to(get_sum_dtype(self.device)) * share
             self.phases.mark("backward")
         found: Tensor = sums
         return found

@@ -5,12 +5,33 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastenv.errors import FastEnvError
-from training.run.config import RunConfig
-from training.run.options.evaluation import EvaluationConfig
+
+if TYPE_CHECKING:  # the help of a command need not wait for it
+    from training.run.config import RunConfig
+    from training.run.sections import EvaluationConfig
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a variant has otherwise than the others.
+
+    Parameters
+    ----------
+    name : str
+    file : str or None
+        A config file in the place of the common one.
+    options : tuple of str
+        ``OPTION=VALUE``, over file and common options.
+    """
+
+    name: str
+    file: str | None = None
+    options: tuple[str, ...] = ()
 
 
 def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
@@ -28,7 +49,7 @@ def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
 
 
 def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[str]) -> list[str]:
-    """Return the flags of ``training.train`` for one of the runs, but those of name and seed.
+    """Return the flags of ``training train`` for one of the runs, but those of name and seed.
 
     Parameters
     ----------
@@ -45,8 +66,7 @@ def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[st
 
 def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:
     """Return what the trained agents play."""
-    return replace(
-        config.evaluation,
+    return config.evaluation.replace(
         games=args.games,
         episodes=args.games,
         opponents=tuple(args.opponents.split(",")),

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from fastenv.errors import ConfigError
 from training.evaluation import paired
-from training.evaluation.of_run import play_compared
 from training.evaluation.over_seeds import over_seeds, train_to_end
+from training.evaluation.protocol import get_protocol
+from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trained import provenance
-from training.run import files, games, machine
+from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.options.evaluation import EvaluationConfig
-from training.run.values import build, require
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierComparison:
     """A comparison that further variants are compared with; its runs may be gone.
 
     Parameters
@@ -83,9 +84,9 @@ class Earlier:
         theirs = self.report["seeds"]
         same = list(seeds) == theirs
         require(same, "--seeds", ",".join(map(str, seeds)), f"those of {self.path}: {theirs}")
-        played = build(EvaluationConfig, self.report["evaluation"], "evaluation.")
-        for name, value in asdict(played).items():
-            ours = asdict(options)[name]
+        played = EvaluationConfig.from_mapping(self.report["evaluation"])
+        for name in played.names():
+            value, ours = getattr(played, name), getattr(options, name)
             require(ours == value, f"evaluation.{name}", ours, f"{value!r}, as in {self.path}")
 
     def runs_of(self, seeds: Collection[int]) -> list[dict[str, Any]]:
@@ -103,7 +104,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
     return {k: value for k, value in config.to_dict().items() if k not in ("name", "seed")}
 
 
-def begun(root: Path, config: RunConfig) -> RunFolder | None:
+def find_begun(root: Path, config: RunConfig) -> RunFolder | None:
     """Return the folder of a run that has begun, None for one that has not.
 
     Raises
@@ -131,7 +132,7 @@ def run_comparison(
     root: Path,
     target: Path,
     about: Mapping[str, Any],
-    onto: Earlier | None = None,
+    onto: EarlierComparison | None = None,
 ) -> dict[str, Any]:
     """Train, evaluate and compare; the report is written anew after every seed.
 
@@ -161,19 +162,19 @@ def run_comparison(
     ConfigError, RunError
         If a run has begun with other options; nothing is trained then.
     """
-    before = [begun(root, each.config) for each in trainings]
+    before = [find_begun(root, each.config) for each in trainings]
     variants = list(dict.fromkeys(each.variant for each in trainings))
     configs = {} if onto is None else onto.configs
     configs |= {each.variant: each.config for each in trainings[: len(variants)]}
     baseline = next(iter(configs.values()))
-    protocol = games.protocol_of(baseline.env)
+    protocol = get_protocol(baseline.env)
     about = {**about, **_head(configs, options, onto)}
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}
     for each, there in zip(trainings, before, strict=True):
         run = RunFolder.create(root, each.config) if there is None else there
         trained, record = train_to_end(run, resume=there is not None)
-        results = play_compared(run, trained, options, baseline)
+        results = play_for_comparison(run, trained, options, baseline)
         names = {"variant": each.variant, "command": each.command, "trained": provenance(run)}
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:
@@ -184,7 +185,7 @@ def run_comparison(
 
 
 def _head(
-    configs: Mapping[str, RunConfig], options: EvaluationConfig, onto: Earlier | None
+    configs: Mapping[str, RunConfig], options: EvaluationConfig, onto: EarlierComparison | None
 ) -> dict[str, Any]:
     """Return what is compared, and how, for the report; the first variant is the baseline."""
     return {
@@ -194,7 +195,7 @@ def _head(
         "intervals": "of means: 95 %, of seeds (Student's t) and games together; of differences: "
         "95 %, Student's t over seeds; of runs: 95 %, "
         f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
-        "evaluation": asdict(options),
+        "evaluation": options.to_dict(),
         "configs": {name: settings(config) for name, config in configs.items()},
     }
 

@@ -11,24 +11,25 @@ from rich.table import Table
 
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
-from training.evaluation.of_run import evaluate
-from training.evaluation.tables import Column, shown
+from training.evaluation.protocol import get_protocol
+from training.evaluation.run_evaluation import evaluate
+from training.evaluation.tables import Column, format_interval
 from training.evaluation.trained import AGENT
 from training.logs.run_data import groups_of, is_interval
-from training.run import files, games
+from training.run import files
 from training.run.folder import RunFolder
 from training.run.session import Outcome
-from training.run.ticker import ticking
+from training.run.ticker import print_dots
 
 FILE = "evaluation.txt"
 WIDTH, ROWS = 80, 12  # of the table; a row may take two lines
-_GOALS: Column = ("overall", "reached %", lambda interval: shown(interval, 1, 100))
+_GOALS: Column = ("overall", "reached %", lambda interval: format_interval(interval, 1, 100))
 _OURS = (AGENT, "decoded")  # how players begin that are made of the trained network
 _HEADINGS = ("played", "by", AGENT, "best scripted player", f"{AGENT} is")
 _WORDS = {1: "better", 0: "unclear", -1: "worse"}
 
 
-class Compared(NamedTuple):
+class MeasureComparison(NamedTuple):
     """A measure of the trained policy beside that of the best scripted player.
 
     Parameters
@@ -67,10 +68,10 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     """
     text = io.StringIO()
     whole = Console(file=text, highlight=False, width=tables.WIDTH)
-    with ticking(f"{run.name}: evaluating"):
+    with print_dots(f"{run.name}: evaluating"):
         record = evaluate(run, run.config.evaluation, whole)
     files.write_text(run.path / FILE, text.getvalue())
-    protocol = games.protocol_of(run.config.env)
+    protocol = get_protocol(run.config.env)
     found = compare(record, lambda group: protocol.columns(group)[0])
     config = run.config
     lines = [
@@ -90,7 +91,7 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=not console.is_terminal)
 
 
-def compare(record: Mapping[str, Any], column_of: Any) -> list[Compared]:
+def compare(record: Mapping[str, Any], column_of: Any) -> list[MeasureComparison]:
     """Return how the trained policy compares with the best scripted player, in all it has played.
 
     Parameters
@@ -115,11 +116,11 @@ def compare(record: Mapping[str, Any], column_of: Any) -> list[Compared]:
         best = max(scripted, key=lambda name: scripted[name].value)
         theirs = scripted[best]
         sign = (ours.low > theirs.high) - (ours.high < theirs.low)
-        found.append(Compared(group, heading, cell(ours), best, cell(theirs), sign))
+        found.append(MeasureComparison(group, heading, cell(ours), best, cell(theirs), sign))
     return found
 
 
-def verdict(found: list[Compared]) -> list[str]:
+def verdict(found: list[MeasureComparison]) -> list[str]:
     """Return against whom the trained policy has played, and whether it is better, in two lines."""
     if not found:
         return ["against whom: nobody", "better or not: unknown, as no scripted player has played"]
@@ -133,7 +134,7 @@ def verdict(found: list[Compared]) -> list[str]:
     ]
 
 
-def table(found: list[Compared]) -> Table:
+def table(found: list[MeasureComparison]) -> Table:
     """Return a row for each comparison, at most ``ROWS``: values, and their intervals below."""
     rows = [_HEADINGS]
     for each in found[:ROWS]:

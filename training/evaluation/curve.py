@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Curve
-from training.evaluation.trained import ready
-from training.run import checkpoint, envs, games, trainers
+from training.evaluation.protocol import Curve, get_protocol
+from training.evaluation.trained import make_trained
+from training.run import checkpoint, envs, trainers
 from training.run.checkpoint import BEST, CheckpointError
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
@@ -38,8 +38,8 @@ class Evaluator:
         self._run, self._wanted, config = run, wanted, run.config
         self._options = config.evaluation
         self._view = envs.make_engine(config.env, 1, config.env_options)
-        self._identity = trainers.module_of(config.trainer).identity(run, self._view)
-        self._curve: Curve = games.protocol_of(config.env).curve(config)
+        self._identity = trainers.get_module(config.trainer).identity(run, self._view)
+        self._curve: Curve = get_protocol(config.env).curve(config)
         self._lowest = self._best_so_far()
 
     def evaluate(self, version: int, steps: int, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Evaluator:
         return CURVE_SEEDS + self._options.seed
 
     def _play(self, steps: int, parameters: dict[str, Any]) -> Mapping[str, Interval]:
-        agent = ready(self._run.config, self._run.checkpoints, steps, parameters)
+        agent = make_trained(self._run.config, self._run.checkpoints, steps, parameters)
         return self._curve.play(agent, self._seed)
 
     def _keep(self, steps: int, parameters: dict[str, Any], record: dict[str, Any]) -> None:
@@ -107,7 +107,7 @@ class Evaluator:
         saved = checkpoint.newest(self._run.checkpoints)
         until = -1 if saved is None else checkpoint.steps_of(saved)
         known = {line["step"] for line in read_lines(self._run.evaluations) if line.get("best")}
-        kept = [checkpoint.steps_of(path) for path in checkpoint.whole(folder)]
+        kept = [checkpoint.steps_of(path) for path in checkpoint.list_whole(folder)]
         then = max((steps for steps in kept if steps <= until and steps in known), default=0)
         return sum(steps >= then for steps in kept)
 

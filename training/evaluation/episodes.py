@@ -131,7 +131,7 @@ def _block(
 ) -> Episodes:
     """Play the episodes ``seed``, ``seed + 1``, ... of the engine's lanes, at most ``wanted``."""
     n, lanes = min(engine.num_envs, wanted), engine.num_envs
-    kinds = games.of_engine(engine).episode_columns
+    kinds = games.get_engine_game(engine).episode_columns
     kinds = {name: kind for name, kind in kinds.items() if name in engine.info}
     sums = {name: np.zeros(lanes, np.int64) for name in ("steps", "dt_total", "invalid_actions")}
     returns = np.zeros(lanes)

@@ -13,7 +13,7 @@ from training.evaluation.trained import Trained, load
 from training.run import trainers
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.values import require
+from training.run.options import require
 
 
 def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:
@@ -54,8 +54,8 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
     KeyboardInterrupt
         If it was told to stop.
     """
-    trainer = trainers.module_of(run.config.trainer)
-    outcome = trainer.train(run, trainer.lanes(run.config), resume)
+    trainer = trainers.get_module(run.config.trainer)
+    outcome = trainer.train(run, trainer.make_lanes(run.config), resume)
     if not outcome.finished:
         raise KeyboardInterrupt
     trained = load(run)

@@ -26,19 +26,20 @@ from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.policies import Bot, Net, RandomLegal
 from training.evaluation.tables import Column
 from training.evaluation.trained import AGENT, Trained
+from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.games import GameTraining
-from training.run.options.evaluation import EvaluationConfig
-from training.run.values import require
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 
 RANDOM = "random_legal"
 MILESTONES = "milestones.json"  # in a run folder
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluationResult:
     """What an evaluation found.
 
     Parameters
@@ -88,7 +89,7 @@ class Protocol(ABC):
     Attributes
     ----------
     options : tuple of str
-        Those options of ``python -m training.evaluate RUN`` that only some games have a use for,
+        Those options of ``python -m training evaluate RUN`` that only some games have a use for,
         and this one has.
     shares : tuple of str
         Measures of :meth:`paired` that lie between 0 and 1.
@@ -111,7 +112,7 @@ class Protocol(ABC):
         trained: Trained,
         options: EvaluationConfig,
         asked: Mapping[str, Any],
-    ) -> Evaluated:
+    ) -> EvaluationResult:
         """Play with a trained agent and with those it is compared with; print the tables.
 
         Parameters
@@ -170,7 +171,7 @@ class Protocol(ABC):
         """
         return f"{options['games']:,} games against {what}"
 
-    def together(self, config: RunConfig) -> str:
+    def comparison_group(self, config: RunConfig) -> str:
         """Return what a run plays, in words: runs with the same words can be compared."""
         return short_id(config.env)
 
@@ -382,7 +383,7 @@ class EpisodeProtocol(Protocol):
         trained: Trained,
         options: EvaluationConfig,
         asked: Mapping[str, Any],
-    ) -> Evaluated:
+    ) -> EvaluationResult:
         """See :meth:`Protocol.evaluate`."""
         config, plan = trained.config, self.plan(options, asked)
         engine = plan.engine(config.env, config.env_options)
@@ -391,7 +392,7 @@ class EpisodeProtocol(Protocol):
         record = self.report(console, title, engine, played, plan)
         rows = [row for name, found in played.items() for row in found.rows(name)]
         more = {**plan.env_options, **self.about(engine)}
-        return Evaluated({"episodes": record}, rows, played[AGENT], more)
+        return EvaluationResult({"episodes": record}, rows, played[AGENT], more)
 
     def report(
         self,
@@ -459,12 +460,14 @@ class EpisodeProtocol(Protocol):
     ) -> dict[str, dict[str, dict[str, list[float | None]]]]:
         """See :meth:`Protocol.paired`; the episodes are those of the baseline's environment."""
         plan = self.plan(options, {})
-        engine = plan.engine(reference.env, {**reference.env_options, **self.unseen(reference)})
+        engine = plan.engine(
+            reference.env, {**reference.env_options, **self.held_out_options(reference)}
+        )
         played = plan.play(engine, {AGENT: trained.players()[AGENT]})
         means = self.compare(played, plan).means[AGENT]
         return {"episodes": {AGENT: {name: mean.to_list() for name, mean in means.items()}}}
 
-    def unseen(self, config: RunConfig) -> dict[str, Any]:
+    def held_out_options(self, config: RunConfig) -> dict[str, Any]:
         """Return the options by which episodes of an evaluation differ from those of a training."""
         return {}
 
@@ -476,7 +479,7 @@ class EpisodeProtocol(Protocol):
 
     def _column(self, name: str) -> Column:
         share, heading = name in self.shares, name.replace("_", " ")
-        shown = partial(tables.fitting, factor=100 if share else 1)
+        shown = partial(tables.format_interval_short, factor=100 if share else 1)
         return name, f"{heading} %" if share else heading, shown
 
     def played(self, what: str, options: Mapping[str, Any]) -> str:
@@ -502,6 +505,8 @@ class EpisodeCurve(Curve):
         return {name: means[name] for name in (self.decides, "steps")}
 
 
-def of(game: GameTraining) -> Protocol:
-    """Return the protocol of a game that says nothing of itself."""
-    return EpisodeProtocol(game)
+def get_protocol(env: str) -> Protocol:
+    """Return how the game of an environment is evaluated."""
+    game = games.get_game(env)
+    found: Protocol | None = game.protocol()
+    return EpisodeProtocol(game) if found is None else found

@@ -19,12 +19,11 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from fastenv.errors import FastEnvError, FileError
+from fastenv.errors import FastEnvError, FileError, show
 from fastenv.files import parse_json, read_gzip, show_path
 from fastenv.registry import NAMESPACE, short_id
 from training.run import files, machine
 from training.run.envs import make_engine
-from training.run.values import shown
 
 SCHEMA_VERSION = 1
 MOST = 1 << 27  # bytes that a file expands to
@@ -194,7 +193,7 @@ def load(path: Path) -> Replay:
     except (KeyError, TypeError) as error:
         raise ReplayError(f"{path} is damaged or cut off: it is not a whole replay.") from error
     if versions - {SCHEMA_VERSION}:
-        found = ", ".join(sorted(map(shown, versions)))
+        found = ", ".join(sorted(map(show, versions)))
         raise ReplayError(
             f"{path} is of schema version {found}; this program reads version {SCHEMA_VERSION}."
         )
@@ -224,7 +223,7 @@ def play_again(replay: Replay, backend: str = "auto") -> Replay:
     return record(head["env"], head["options"], head["seed"], replay.actions, backend)
 
 
-def drawn(replay: Replay, mode: str, backend: str = "auto") -> Iterator[tuple[str, Any]]:
+def render_frames(replay: Replay, mode: str, backend: str = "auto") -> Iterator[tuple[str, Any]]:
     """Play an episode again and draw every state.
 
     Parameters
@@ -255,7 +254,7 @@ def drawn(replay: Replay, mode: str, backend: str = "auto") -> Iterator[tuple[st
     total = 0.0
     for frame, action in zip(replay.frames, _steps(engine, replay.actions), strict=True):
         known = action in range(game.spec.num_actions)  # it may be one that is always illegal
-        named = game.action_name(action, row) if known else f"action {shown(action)}"
+        named = game.action_name(action, row) if known else f"action {show(action)}"
         row = engine.get_states()[0]
         total += frame["reward"]
         events = "".join(f", {event}" for event in frame["events"])
@@ -347,7 +346,7 @@ def load_index(folder: Path) -> list[dict[str, Any]]:
         raise ReplayError(f"{path} is damaged: it is not an index of replays.")
     if version != SCHEMA_VERSION:
         raise ReplayError(
-            f"{path} is of schema version {shown(version)}; this program reads version "
+            f"{path} is of schema version {show(version)}; this program reads version "
             f"{SCHEMA_VERSION}."
         )
     return entries

@@ -25,7 +25,7 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
-def shown(interval: Interval, decimals: int, factor: float = 1) -> str:
+def format_interval(interval: Interval, decimals: int, factor: float = 1) -> str:
     """Return an interval as ``value [low, high]``."""
     if interval.value != interval.value:
         return "-"
@@ -48,10 +48,10 @@ def episode_table(
     return table
 
 
-def fitting(interval: Interval, factor: float = 1) -> str:
+def format_interval_short(interval: Interval, factor: float = 1) -> str:
     """Return an interval with about three digits, for means of very different size."""
     largest = max(abs(interval.low), abs(interval.high)) * factor
     decimals = next((d for d, limit in ((0, 0), (3, 1), (2, 10), (1, 50)) if largest <= limit), 0)
     if interval.low == interval.high:
         return rounded(interval.value, decimals, factor)
-    return shown(interval, decimals, factor)
+    return format_interval(interval, decimals, factor)

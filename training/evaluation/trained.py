@@ -14,13 +14,13 @@ from fastenv.errors import show_reason
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Net
-from training.run import checkpoint, files, games, late_actions, trainers
+from training.run import checkpoint, delayed_actions, files, games, trainers
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
-from training.run.options.evaluation import EvaluationConfig
+from training.run.options import require
+from training.run.sections import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
 
 AGENT = "trained"
 DRAWN = "trained, drawn"  # what it does is drawn as in its training
@@ -66,11 +66,11 @@ class Trained:
         still holds actions back with these held back here too: so it has learnt to play.
         """
         found: dict[str, episodes.Player] = {AGENT: lambda seed, lanes: Net(self.logits)}
-        if games.of(self.config.env).draws:
+        if games.get_game(self.config.env).draws:
             found[DRAWN] = lambda seed, lanes: Net(self.logits, seed=seed)
         rules, steps = self.config.mask_schedule, self.steps
         if any(rule.ticks_at(steps) for rule in rules):
-            legal = partial(late_actions.masks, rules=rules, steps=steps)
+            legal = partial(delayed_actions.mask_delayed, rules=rules, steps=steps)
             found[HELD_BACK] = lambda seed, lanes: Net(self.logits, legal)
         return found
 
@@ -97,12 +97,12 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         If there is none.
     """
     config = run.config
-    members = len(config.ensemble.seeds)
+    members = len(config.members)
     if members and member is None:
         member = 1
     allowed = f"from 1 to {members}" if members else "left out: this run has one network"
     require(member in range(1, members + 1) or member is None, "--member", member, allowed)
-    trainer = trainers.module_of(config.trainer)
+    trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     identity = trainer.identity(run, engine)
     if name is None:
@@ -116,14 +116,14 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
     windows = saved.trainer.get("windows") or {}
     try:
         parameters = saved.model["policy"]
-        return ready(config, saved.path, saved.steps, parameters, windows, member)
+        return make_trained(config, saved.path, saved.steps, parameters, windows, member)
     except (LookupError, RuntimeError, TypeError, ValueError, AttributeError) as error:
         raise checkpoint.CheckpointError(
             f"{saved.path} holds another network: {show_reason(error)}."
         ) from error
 
 
-def ready(
+def make_trained(
     config: RunConfig,
     path: Path,
     steps: int,
@@ -138,13 +138,12 @@ def ready(
     KeyError, RuntimeError
         They are those of another network.
     """
-    trainer = trainers.module_of(config.trainer)
+    trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     own = parameters if member is None else parameters[str(member)]
     logits = trainer.load_logits(config, engine, own)
-    pair = None
-    if config.trainer == "hier":
-        pair = trainer.load_pair(config, logits, own)
+    load_pair = getattr(trainer, "load_pair", None)  # of a trainer with two policies
+    pair = None if load_pair is None else load_pair(config, logits, own)
     return Trained(config, path, steps, logits, windows or {}, pair, member)
 
 
@@ -152,7 +151,7 @@ def _warn(text: str) -> None:
     print(f"warning: {text}", file=sys.stderr)
 
 
-def own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
+def play_own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
     """Let the agent play alone in the environment it was trained on, to choose replays from."""
     count = max(100, options.replays)
     engine = make_engine(trained.config.env, count, trained.config.env_options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import socket
@@ -56,17 +55,18 @@ class TensorBoard:
     """
 
     def __init__(self, folder: Path, purge_step: int) -> None:
-        events = importlib.import_module("tensorboard.compat.proto.event_pb2")
-        summaries = importlib.import_module("tensorboard.compat.proto.summary_pb2")
-        writers = importlib.import_module("tensorboard.summary.writer.record_writer")
-        self._event, self._summary = events.Event, summaries.Summary
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        self._event, self._summary = Event, Summary
         folder.mkdir(parents=True, exist_ok=True)
         stem = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
         number = sum(path.name.startswith(stem) for path in folder.iterdir())
-        self._records = writers.RecordWriter((folder / f"{stem}.{number}").open("wb"))
+        self._records = RecordWriter((folder / f"{stem}.{number}").open("wb"))
         self._write(file_version="brain.Event:2")
         if purge_step:
-            start = events.SessionLog(status=events.SessionLog.START)
+            start = SessionLog(status=SessionLog.START)
             self._write(step=purge_step + 1, session_log=start)
 
     def _write(self, **fields: Any) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 
-from training.logs.picture import Picture, shown
+from training.logs.picture import Picture, format_value
 from training.logs.status import Status, section
-from training.run.ticker import ticking
+from training.run.ticker import print_dots
 
 LINE_EVERY_S = 30.0
 DRAW_EVERY_S = 1.0
@@ -102,7 +102,7 @@ class Dashboard:
     def _tick(self) -> None:
         """Begin to write a dot a second, up to the next line."""
         if self._ticks_between:
-            self._ticks.enter_context(ticking("training"))
+            self._ticks.enter_context(print_dots("training"))
 
     def close(self) -> None:
         """Draw for the last time and give the terminal back."""
@@ -179,5 +179,7 @@ class Dashboard:
 
 
 def _evaluation_line(details: Mapping[str, Any]) -> str:
-    found = "; ".join(f"{name} {shown(x)}" for name, x in section(details, "results").items())
+    found = "; ".join(
+        f"{name} {format_value(x)}" for name, x in section(details, "results").items()
+    )
     return f"evaluation at {details.get('step') or 0:,}: {found}"

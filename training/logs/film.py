@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import re
@@ -148,8 +147,9 @@ def _ffmpeg() -> str:
     FilmError
     """
     try:
-        program = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
-        return str(program)
+        import imageio_ffmpeg
+
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError):
         found = shutil.which("ffmpeg")
     if found is None:

@@ -107,7 +107,7 @@ class Picture:
             curve = self.status.curves[where]
             if not curve.values:
                 continue
-            values, span, seen = curve.drawn(columns)
+            values, span, seen = curve.smooth(columns)
             low, high = (f"{value:z.{digits}f}" for value in seen)
             drawn = sparkline(values, rows, ascii_only, span)
             if rows > 1:
@@ -184,7 +184,7 @@ class Picture:
             head.append(f"   changes since {before.get('step') or 0:,}", "dim")
         found, old = section(newest, "results"), section(before, "results")
         rows = list(found.items())[:4]
-        cells = [shown(interval) for _, interval in rows]
+        cells = [format_value(interval) for _, interval in rows]
         widest = max((len(cell) for cell in cells), default=0)
         room = max(1, width - LABEL - widest - 14)
         names = min(room, max((len(str(name)) for name, _ in rows), default=0))
@@ -265,7 +265,7 @@ def _flowing(parts: Iterable[Text], width: int) -> list[Text]:
     return lines
 
 
-def shown(interval: Any) -> str:
+def format_value(interval: Any) -> str:
     """Return a value, with its interval if it has one, to about three digits."""
     if isinstance(interval, Sequence) and not isinstance(interval, str) and len(interval) == 3:
         value, low, high = (f"{number(x):.{_decimals(interval)}f}" for x in interval)

@@ -250,10 +250,10 @@ def _over_seeds(seeds: Sequence[SeedsData]) -> dict[str, Any]:
 def _played(each: SeedsData) -> str:
     """Return in a line who an evaluation is of, and what was played."""
     plan = mapping(each.head, "plan")
-    told = [
+    facts = [
         f"{plan[key]:,} {word}" for key, word in _PLAN.items() if isinstance(plan.get(key), int)
     ]
-    return f"{each.name}: {each.head.get('who', 'somebody')}; {', '.join(told)}"
+    return f"{each.name}: {each.head.get('who', 'somebody')}; {', '.join(facts)}"
 
 
 _PLAN = {

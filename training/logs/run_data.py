@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FastEnvError, FileError
-from training.logs.run_log import flat
+from training.logs.run_log import flatten
 from training.run import files
 from training.run.config import RunConfig
 from training.run.jsonl import read_lines
@@ -155,7 +155,7 @@ def _options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
     records = [record for record in records if "step" in record]
-    rows = [dict(flat(dict(record))) for record in records]
+    rows = [dict(flatten(dict(record))) for record in records]
     names = dict.fromkeys(name for row in rows for name in row)
     columns = {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
     if "train/entropy_loss" in columns and "train/entropy" not in columns:
@@ -180,12 +180,12 @@ def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
 
 
 def results(run: RunData) -> Results:
-    """Return what ``training.evaluate`` or a comparison found: group to player to measure."""
+    """Return what ``training evaluate`` or a comparison found: group to player to measure."""
     return groups_of(run.evaluation)
 
 
-def opponents_in_words(opponents: str, players: int = PLAYERS) -> str:
-    """Return how an opponent set is spoken of; a mixed one is no bot several times."""
+def describe_opponents(opponents: str, players: int = PLAYERS) -> str:
+    """Return an opponent set as text: ``mixed``, or how many of which bot."""
     return opponents if opponents == "mixed" else f"{players - 1} x {opponents}"
 
 
@@ -193,13 +193,13 @@ def groups_of(record: Mapping[str, Any]) -> Results:
     """Return what ``evaluation.json`` holds: group to player to measure."""
     found: Results = {}
     for what, players in mapping(record, "compared").items():
-        group = what if what == "episodes" else f"against {opponents_in_words(what)}"
+        group = what if what == "episodes" else f"against {describe_opponents(what)}"
         found[group] = dict(players)
     matches = mapping(record, "matches")
     seats = matches.get("players")
     seats = seats if type(seats) is int else PLAYERS
     for opponents, players in mapping(matches, "results").items():
-        found[f"against {opponents_in_words(opponents, seats)}"] = dict(players)
+        found[f"against {describe_opponents(opponents, seats)}"] = dict(players)
     goals = mapping(mapping(record, "goals"), "rates")
     if goals:
         found["goals reached"] = dict(goals)

@@ -14,7 +14,7 @@ from training.logs.boards import boards_of
 from training.logs.dashboard import Dashboard
 from training.run import machine
 from training.run.jsonl import JsonLines, read_lines
-from training.run.ticker import ticking
+from training.run.ticker import print_dots
 
 
 class RunLog:
@@ -49,7 +49,7 @@ class RunLog:
         self._folder = folder
         self._windows: JsonLines | None = None
         self._evaluations: JsonLines | None = None
-        with ticking("preparing"):  # TensorBoard takes a second or two to import
+        with print_dots("preparing"):  # TensorBoard takes a second or two to import
             self._boards = boards_of(folder, start, wandb)
         self._shown = Dashboard(folder.name, total_steps, start, console)
         if start:
@@ -59,7 +59,7 @@ class RunLog:
     def metrics(self, record: dict[str, Any]) -> None:
         """Log one iteration; ``record["step"]`` is where it ended."""
         self._metrics.write(record)
-        self._draw((pair for pair in flat(record) if pair[0] != "step"), record["step"])
+        self._draw((pair for pair in flatten(record) if pair[0] != "step"), record["step"])
         self._shown.metrics(record)
 
     def window(self, record: dict[str, Any]) -> None:
@@ -122,12 +122,12 @@ class RunLog:
                     part.close()
 
 
-def flat(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
+def flatten(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
     """Return the numbers of a nested record as ``group/name`` and value."""
     pairs: list[tuple[str, float]] = []
     for key, value in record.items():
         if isinstance(value, dict):
-            pairs += flat(value, f"{prefix}{key}/")
+            pairs += flatten(value, f"{prefix}{key}/")
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             pairs.append((prefix + key, float(value)))
     return pairs

@@ -1,4 +1,4 @@
-"""Evaluations over seeds read from the folders of ``training.evaluate_seeds``."""
+"""Evaluations over seeds read from the folders of ``training evaluate seeds``."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ def _read(path: Path) -> SeedsData:
         known = False
     if not known:
         raise RunDataError(
-            f"{path / FILE} has no figures by level: training.evaluate_seeds writes them."
+            f"{path / FILE} has no figures by level: python -m training evaluate seeds writes them."
         )
     return SeedsData(path.name, head, levels)

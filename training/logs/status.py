@@ -57,17 +57,19 @@ class Curve:
         cuts = [round(k * n / columns) for k in range(columns + 1)]
         return [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]
 
-    def drawn(self, columns: int) -> Drawn:
+    def smooth(self, columns: int) -> SmoothedCurve:
         """Return what to draw of the curve in at most so many columns."""
         values = self.resampled(columns)
         beside = max(min(2, len(values) // 8), len(values) // 20)
         smoothed = [fmean(values[max(0, k - beside) : k + beside + 1]) for k in range(len(values))]
         low, high = min(smoothed), max(smoothed)
         middle, span = (low + high) / 2, max(high - low, NOISES * noise(values))
-        return Drawn(smoothed, (middle - span / 2, middle + span / 2), (min(values), max(values)))
+        return SmoothedCurve(
+            smoothed, (middle - span / 2, middle + span / 2), (min(values), max(values))
+        )
 
 
-class Drawn(NamedTuple):
+class SmoothedCurve(NamedTuple):
     """A smoothed curve, the span to draw it on, and the lowest and highest value it smooths."""
 
     values: list[float]

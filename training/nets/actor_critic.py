@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from training.nets.fused import hidden_layers
 from training.nets.initial import VALUE_GAIN, orthogonal
 from training.nets.layout import ObsLayout, as_tensor
-from training.nets.pixels import encoder_of
+from training.nets.options import ActorCriticConfig, HiddenConfig
+from training.nets.pixels import make_encoder
 from training.nets.placements import HEADS, BoardHead
 from training.nets.recurrent import CELLS, Cell, unroll
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 Logits = Callable[[np.ndarray], np.ndarray]
 POLICY_GAIN = 0.01  # of its head: all actions nearly equally likely at first
@@ -75,11 +75,11 @@ class Tower(nn.Module):
     Parameters
     ----------
     size_in : int
-    ppo : PPOConfig
-    native : NativeConfig
+    ppo : HiddenConfig
+    native : ActorCriticConfig
     """
 
-    def __init__(self, size_in: int, ppo: PPOConfig, native: NativeConfig) -> None:
+    def __init__(self, size_in: int, ppo: HiddenConfig, native: ActorCriticConfig) -> None:
         super().__init__()
         self.layers = hidden_layers(size_in, ppo.net_arch, ppo.activation)
         size_in = ppo.net_arch[-1]
@@ -96,8 +96,8 @@ class ActorCritic(nn.Module):
     Parameters
     ----------
     layout : ObsLayout
-    ppo : PPOConfig
-    native : NativeConfig
+    ppo : HiddenConfig
+    native : ActorCriticConfig
     seed : int
         Of the initial parameters; the global generator is left alone.
 
@@ -108,7 +108,7 @@ class ActorCritic(nn.Module):
     """
 
     def __init__(
-        self, layout: ObsLayout, ppo: PPOConfig, native: NativeConfig, seed: int = 0
+        self, layout: ObsLayout, ppo: HiddenConfig, native: ActorCriticConfig, seed: int = 0
     ) -> None:
         super().__init__()
         layout.check(native)
@@ -117,7 +117,7 @@ class ActorCritic(nn.Module):
         self.num_heads = layout.phase[1] if native.heads == "phase" and layout.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = encoder_of(layout, native.encoder, native.convs)
+            self.encoder = make_encoder(layout, native.encoder, native.convs)
             size = self.encoder.size_out
             self.attention = None
             if native.attention:
@@ -275,20 +275,20 @@ class ActorCritic(nn.Module):
 
 
 def load_net(
-    ppo: PPOConfig, native: NativeConfig, layout: ObsLayout, state_dict: dict[str, Any]
+    ppo: HiddenConfig, native: ActorCriticConfig, layout: ObsLayout, state_dict: dict[str, Any]
 ) -> ActorCritic:
     """Return a trained network.
 
     Parameters
     ----------
-    ppo : PPOConfig
-    native : NativeConfig
+    ppo : HiddenConfig
+    native : ActorCriticConfig
         What it was trained with.
     layout : ObsLayout
         Of the environment it was trained on.
     state_dict : dict
         Parameters, as saved in a checkpoint. Those of the values may be left out, as
-        :mod:`training.export` does; the network then plays, and its values mean nothing.
+        ``python -m training export`` does; the network then plays, and its values mean nothing.
 
     Raises
     ------
@@ -301,15 +301,15 @@ def load_net(
     return net
 
 
-def player_of(net: ActorCritic) -> Logits | RecurrentLogits:
+def make_player(net: ActorCritic) -> Logits | RecurrentLogits:
     """Return a network as a function from observations (k, D) to logits (k, A).
 
     One with a cell takes and returns its states too: see :class:`RecurrentLogits`.
     """
-    return RecurrentLogits(net) if net.is_recurrent else logits_of(net)
+    return RecurrentLogits(net) if net.is_recurrent else make_logits(net)
 
 
-class Remembers(Protocol):
+class RecurrentNet(Protocol):
     """A network with a state; see :meth:`ActorCritic.step`."""
 
     state_size: int
@@ -321,7 +321,7 @@ class Remembers(Protocol):
         """Return its parameters."""
 
 
-class Scores(Protocol):
+class FeedForwardNet(Protocol):
     """A network without a state that scores actions, the best one highest."""
 
     def logits(self, obs: Tensor) -> Tensor:
@@ -331,7 +331,7 @@ class Scores(Protocol):
         """Return its parameters."""
 
 
-def logits_of(net: Scores) -> Logits:
+def make_logits(net: FeedForwardNet) -> Logits:
     """Return a network without a state as a function from observations to logits."""
     device = next(net.parameters()).device
 
@@ -355,7 +355,7 @@ class RecurrentLogits:
         Numbers of a lane's state, all zero where an episode begins.
     """
 
-    def __init__(self, net: Remembers) -> None:
+    def __init__(self, net: RecurrentNet) -> None:
         self._net, self.state_size = net, net.state_size
 
     def __call__(self, obs: np.ndarray, *, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

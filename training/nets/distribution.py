@@ -32,7 +32,7 @@ def entropy(log_probs: Tensor, mask: Tensor) -> Tensor:
     return -(log_probs.exp() * log_probs).masked_fill(~mask, 0.0).sum(-1)
 
 
-def log_prob_of(log_probs: Tensor, actions: Tensor) -> Tensor:
+def log_prob(log_probs: Tensor, actions: Tensor) -> Tensor:
     """Return the log-probability of one action a row, shape (n,)."""
     return log_probs.gather(1, actions.unsqueeze(1)).squeeze(1)
 
@@ -72,7 +72,7 @@ class Sampler:
             return action, logp
         log_probs = masked_log_probs(logits, mask)
         action = self(log_probs, mask)
-        return action, log_prob_of(log_probs, action)
+        return action, log_prob(log_probs, action)
 
     def __call__(self, log_probs: Tensor, mask: Tensor) -> Tensor:
         """Return one legal action a row, int64, shape (n,)."""

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 
 @cached_njit(nogil=True)

@@ -23,12 +23,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.nets.frames import PACKED, unpacked, unpacked_field
-from training.nets.fused import is_low
+from training.nets.frames import PACKED, unpack, unpack_field
+from training.nets.fused import computes_in_bfloat16
 from training.nets.layout import Field, ObsLayout, torch_dtype
+from training.nets.options import NATURE
 from training.run.games import Colours
-from training.run.options.ppo import NATURE
-from training.run.values import require
+from training.run.options import require
 
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
 BOARD_LAYERS = ((32, 5), (32, 3))  # channels and sides of kernels: three cells each way are seen
@@ -77,7 +77,7 @@ class Encoder(nn.Module):
         self._given = layout.fields or (plain,)
         self._is_record = layout.record_size > 0
         self._recolouring = None
-        shown = tuple(map(unpacked_field, self._given))
+        shown = tuple(map(unpack_field, self._given))
         if layout.colours is not None:
             self._recolouring = Recolouring(layout.colours, shown)
         self._fields = self._recolouring.fields if self._recolouring else shown
@@ -114,7 +114,7 @@ class Encoder(nn.Module):
         else:
             found = {field.name: _of_record(obs, field) for field in self._given}
         packed = [field.name for field in self._given if field.kind == PACKED]
-        return {**found, **{name: unpacked(found[name]) for name in packed}}
+        return {**found, **{name: unpack(found[name]) for name in packed}}
 
     def numbers(self, fields: dict[str, Tensor], name: str) -> Tensor:
         """Return a field, (n, ...), as networks see it; integers from -1 to 1."""
@@ -125,7 +125,7 @@ class Encoder(nn.Module):
         """Return the features of fields, see :meth:`forward`."""
         if self._recolouring is not None:
             fields = self._recolouring(fields)
-        parts = [binned(_numbers(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
+        parts = [to_bins(_numbers(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
         parts += [
             conv(fields[field.name]) for field, conv in zip(self._images, self.convs, strict=True)
         ]
@@ -194,7 +194,7 @@ class Patches(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return what is found in planes (n, C, H, W), shape (n, width, H // side, W // side)."""
-        if not is_low(x):
+        if not computes_in_bfloat16(x):
             return super().forward(x)
         (n, channels, *sides), side = x.shape, self.kernel_size[0]
         high, wide = (length // side for length in sides)
@@ -262,7 +262,7 @@ class Convolutions(nn.Module):
         if self._cells:
             planes = (x.unsqueeze(1) == self.values).float()
         else:
-            numbers = _numbers(x, self.field, low=is_low(x))
+            numbers = _numbers(x, self.field, low=computes_in_bfloat16(x))
             planes = numbers.unsqueeze(1) if numbers.ndim == 3 else numbers
             if self._last:
                 planes = planes.movedim(3, 1)
@@ -270,7 +270,7 @@ class Convolutions(nn.Module):
         return found.flatten(1)
 
 
-def binned(x: Tensor, bins: int) -> Tensor:
+def to_bins(x: Tensor, bins: int) -> Tensor:
     """Return numbers from 0 to 1, shape (n, k), as ``bins`` each, shape (n, k * bins).
 
     One bin is 1 where a number lies on it, and both its neighbours share one that lies between

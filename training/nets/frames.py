@@ -14,18 +14,18 @@ import torch
 from torch import Tensor, nn
 
 from training.nets.layout import Field, ObsLayout
-from training.run.values import require
+from training.run.options import require
 
 PACKED = "packed"  # Field.kind: four pixels a byte, the first in the low two bits
 DARKEST = 3
 
 
-def unpacked(x: Tensor) -> Tensor:
+def unpack(x: Tensor) -> Tensor:
     """Return the pixels of packed bytes (..., W), uint8, shape (..., 4 * W)."""
     return torch.stack([x >> 2 * i & 3 for i in range(4)], -1).flatten(-2)
 
 
-def unpacked_field(field: Field) -> Field:
+def unpack_field(field: Field) -> Field:
     """Return what a field is to a network: itself unless it is packed."""
     if field.kind != PACKED:
         return field

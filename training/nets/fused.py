@@ -75,7 +75,7 @@ class Layers(nn.Sequential):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return what the layers make of features (n, size_in)."""
-        if not (self.may_fuse and is_low(x) and available()):
+        if not (self.may_fuse and computes_in_bfloat16(x) and available()):
             out: Tensor = super().forward(x)
             return out
         x = x.to(torch.bfloat16)
@@ -114,7 +114,7 @@ def hidden_layers(size_in: int, widths: Sequence[int], activation: str) -> Layer
     )
 
 
-def is_low(x: Tensor) -> bool:
+def computes_in_bfloat16(x: Tensor) -> bool:
     """Tell whether autocast would compute a product of ``x`` in bfloat16 on a CPU, eagerly."""
     return (
         x.is_cpu

@@ -16,11 +16,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from training.nets.options import ActorCriticConfig
 from training.run import games
 from training.run.engine import Engine
 from training.run.games import Colours, Placements
-from training.run.options.ppo import NativeConfig
-from training.run.values import require
+from training.run.options import require
 
 Array = npt.NDArray[Any]
 MOST_VALUES = 32  # that a cell of a board may have, to be shown as a one-hot
@@ -52,7 +52,7 @@ class Field:
         a byte; ``numbers``: no image, whatever its shape; empty: the shape tells.
     bins : int
         Each of its numbers, from 0 to 1, is shown by so many, see
-        :func:`training.nets.encoders.binned`; 0: by itself.
+        :func:`training.nets.encoders.to_bins`; 0: by itself.
     """
 
     name: str
@@ -90,8 +90,8 @@ class Field:
     @property
     def channels_last(self) -> bool:
         """Whether channels are the last axis; unless told, the shorter end of three axes is."""
-        told = self.kind in ("planes", "packed")
-        return len(self.shape) == 3 and not told and self.shape[2] < self.shape[0]
+        given = self.kind in ("planes", "packed")
+        return len(self.shape) == 3 and not given and self.shape[2] < self.shape[0]
 
     @property
     def is_image(self) -> bool:
@@ -135,7 +135,7 @@ class ObsLayout:
     colours: Colours | None = None
     goals: tuple[str, ...] = ()
 
-    def check(self, native: NativeConfig) -> None:
+    def check(self, native: ActorCriticConfig) -> None:
         """Refuse a network that this environment cannot feed."""
         fits = native.heads != "phase" or self.phase is not None
         require(fits, "native.heads", native.heads, "'single': this game does not show its phase")
@@ -161,7 +161,7 @@ class ObsLayout:
 
 def obs_layout(engine: Engine) -> ObsLayout:
     """Return the layout of an engine's observations, with the parts that its game tells of."""
-    parts = games.of_engine(engine).observation_parts(engine)
+    parts = games.get_engine_game(engine).observation_parts(engine)
     dtype = np.dtype(engine.obs_dtype)
     found = tuple(
         replace(field, **parts.fields.get(field.name, {}))

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from training.nets.encoders import Encoder
 from training.nets.layout import Field, ObsLayout
-from training.run.options.ppo import NATURE
+from training.nets.options import NATURE
 
 FIRST, WIDTH = 48, 96  # channels
 GROUPS = 8
@@ -89,9 +89,9 @@ class Trunk(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.stem = nn.Sequential(
-            *normed(channels, FIRST, 5, stride=2),
+            *normalised_convolution(channels, FIRST, 5, stride=2),
             nn.ReLU(),
-            *normed(FIRST, WIDTH, 3, stride=2),
+            *normalised_convolution(FIRST, WIDTH, 3, stride=2),
             nn.ReLU(),
         )
         self.blocks = nn.Sequential(*(Residual() for _ in range(BLOCKS)))
@@ -109,7 +109,11 @@ class Residual(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.convs = nn.Sequential(*normed(WIDTH, WIDTH, 3), nn.ReLU(), *normed(WIDTH, WIDTH, 3))
+        self.convs = nn.Sequential(
+            *normalised_convolution(WIDTH, WIDTH, 3),
+            nn.ReLU(),
+            *normalised_convolution(WIDTH, WIDTH, 3),
+        )
         narrow = WIDTH // SQUEEZE
         self.weigh = nn.Sequential(nn.Linear(WIDTH, narrow), nn.ReLU(), nn.Linear(narrow, WIDTH))
 
@@ -120,7 +124,9 @@ class Residual(nn.Module):
         return torch.relu(x + found * weight[:, :, None, None])
 
 
-def normed(size_in: int, size_out: int, side: int, stride: int = 1) -> tuple[nn.Module, nn.Module]:
+def normalised_convolution(
+    size_in: int, size_out: int, side: int, stride: int = 1
+) -> tuple[nn.Module, nn.Module]:
     """Return a convolution that keeps the size, but for its stride, and its normalisation."""
     conv = nn.Conv2d(size_in, size_out, side, stride, side // 2)
     return conv, nn.GroupNorm(GROUPS, size_out)
@@ -174,7 +180,7 @@ class SideFeatures(nn.Module):
         return x * (1 + torch.tanh(scale)) + shift
 
 
-def encoder_of(
+def make_encoder(
     layout: ObsLayout,
     kind: str,
     convs: Sequence[Sequence[int]] = NATURE,

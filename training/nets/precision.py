@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fastenv.errors import ConfigError
 from training.run.determinism import be_deterministic
-from training.run.values import require
+from training.run.options import require
 
 LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
 KNOWN = ("fp32", *LOW)

@@ -24,10 +24,10 @@ from training.nets.fused import hidden_layers
 from training.nets.initial import VALUE_GAIN, orthogonal
 from training.nets.layout import ObsLayout
 from training.nets.noisy import NoisyLinear
-from training.nets.pixels import PixelEncoder, encoder_of
+from training.nets.options import QNetworkConfig
+from training.nets.pixels import PixelEncoder, make_encoder
 from training.nets.recurrent import CELLS, Cell, steps
-from training.run.options.dqn import DQNConfig
-from training.run.values import require
+from training.run.options import require
 
 
 class QuantileHead(nn.Module):
@@ -36,10 +36,10 @@ class QuantileHead(nn.Module):
     Parameters
     ----------
     size_in, num_actions : int
-    config : DQNConfig
+    config : QNetworkConfig
     """
 
-    def __init__(self, size_in: int, num_actions: int, config: DQNConfig) -> None:
+    def __init__(self, size_in: int, num_actions: int, config: QNetworkConfig) -> None:
         super().__init__()
         self.num_actions, self.num_quantiles = num_actions, config.num_quantiles
         self.advantage = stream(size_in, num_actions * config.num_quantiles, config)
@@ -80,7 +80,7 @@ class QuantileHead(nn.Module):
         return getattr(self.state, name).mean(0) + values - values.mean(0)
 
 
-def stream(size_in: int, size_out: int, config: DQNConfig) -> nn.Module:
+def stream(size_in: int, size_out: int, config: QNetworkConfig) -> nn.Module:
     """Return the last layers of a kind of value: one, or a hidden layer and one.
 
     With ``config.noisy`` the first of them has the noise.
@@ -99,7 +99,7 @@ class QNetwork(nn.Module):
     Parameters
     ----------
     layout : ObsLayout
-    config : DQNConfig
+    config : QNetworkConfig
     seed : int
         Of the initial parameters; the global generator is left alone.
 
@@ -109,7 +109,7 @@ class QNetwork(nn.Module):
         If the environment does not show what the network looks for.
     """
 
-    def __init__(self, layout: ObsLayout, config: DQNConfig, seed: int = 0) -> None:
+    def __init__(self, layout: ObsLayout, config: QNetworkConfig, seed: int = 0) -> None:
         super().__init__()
         layout.check_encoder(config.encoder, "dqn.encoder")
         self.stack = FrameStack(layout, config.stack_k) if config.stack_k > 1 else None
@@ -118,7 +118,7 @@ class QNetwork(nn.Module):
         self._weights = config.side_weight, config.goal_weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = encoder_of(layout, config.encoder, config.convs, "dqn.convs")
+            self.encoder = make_encoder(layout, config.encoder, config.convs, "dqn.convs")
             widths = config.net_arch
             self.layers = hidden_layers(self.encoder.size_out, widths, config.activation)
             size = widths[-1] if widths else self.encoder.size_out

@@ -16,13 +16,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.tables import shown
+from training.evaluation.tables import format_interval
 from training.policies.load import load_policy
 from training.policies.policy import Policy
 from training.run import games
 from training.run.games import Guest
+from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
-from training.run.values import require
 from training.selfplay.ratings import fit
 
 
@@ -119,7 +119,7 @@ def game_of(players: Sequence[Player]) -> str:
     return envs[0]
 
 
-def invite(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
+def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
     """Return players by name: trained policies by a path or the name of a run, or else bots.
 
     Raises
@@ -131,15 +131,15 @@ def invite(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
     for name in names:
         path = Path(name) if Path(name).exists() else runs / name
         is_path = path.exists() or "/" in name
-        taken = sum(player.name.partition("#")[0] == _short(name) for player in found)
-        label = _short(name) if not taken else f"{_short(name)}#{taken + 1}"
+        taken = sum(player.name.partition("#")[0] == _short_name(name) for player in found)
+        label = _short_name(name) if not taken else f"{_short_name(name)}#{taken + 1}"
         found.append(
             Player(label, load_policy(path if path.exists() else name) if is_path else name)
         )
     return found
 
 
-def _short(name: str) -> str:
+def _short_name(name: str) -> str:
     parts = [p for p in Path(name).parts if p not in ("checkpoints", "runs", "..", "/")]
     return "/".join(parts[-2:]) if parts else name
 
@@ -174,7 +174,7 @@ def play_table(
     ndarray of int, shape (n, P)
         Points of all seats.
     """
-    seats = games.of_engine(engine).seats(engine)
+    seats = games.get_engine_game(engine).seats(engine)
     assert seats is not None
     n = engine.num_envs
     engine.reset_many(seeds=seeds)
@@ -224,7 +224,7 @@ def contest(
     require(2 <= len(players) <= count, "players", names, f"2 to {count}, as the table has seats")
     require(num_games >= 1, "games", num_games, "at least 1")
     require(0 <= seed < 2**40, "seed", seed, "from 0 to 2**40 - 1")
-    deals, game = -(-num_games // count), games.of(env)
+    deals, game = -(-num_games // count), games.get_game(env)
     engine = game.table(deals * count, count)
     require(engine is not None, "env", env, "of a game in which players meet")
     assert engine is not None
@@ -295,7 +295,11 @@ def show(console: Console, found: Contest) -> None:
     for heading in ("points", "wins %", "Elo"):
         table.add_column(heading, justify="right", no_wrap=True)
     for one in found.standings:
-        cells = [shown(one.points, 0), shown(one.wins, 1, 100), shown(one.rating, 0)]
+        cells = [
+            format_interval(one.points, 0),
+            format_interval(one.wins, 1, 100),
+            format_interval(one.rating, 0),
+        ]
         seats = f" ({one.seats} seats)" if one.seats > 1 else ""
         table.add_row(escape(one.name) + seats, *cells)
     console.print(table)

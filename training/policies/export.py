@@ -52,7 +52,7 @@ def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool 
     written = checkpoint.save(
         unfinished / "checkpoints",
         saved.steps,
-        identity=trainers.module_of(run.config.trainer).identity(run, trained.engine()),
+        identity=trainers.get_module(run.config.trainer).identity(run, trained.engine()),
         model={"policy": _player(saved.model["policy"], half)},
         trainer={"exported_from": run.name},
         states=np.zeros((0, saved.rows.shape[1]), np.uint8),

@@ -10,7 +10,8 @@ from training.run.envs import with_defaults, without_guests
 from training.run.folder import RunError, RunFolder
 
 ALLOWED = (
-    "a run folder, a checkpoint in its checkpoints/, or a folder that training.export has written"
+    "a run folder, a checkpoint in its checkpoints/, or a folder that python -m training export "
+    "has written"
 )
 
 
@@ -20,7 +21,7 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
     Parameters
     ----------
     path : str or Path
-        A run folder or one that ``training.export`` has written, of which the newest whole
+        A run folder or one that ``training export`` has written, of which the newest whole
         checkpoint is taken; or ``checkpoints/NAME`` in one of them, ``best`` included.
     member : int, optional
         Network of an ensemble, from 1 on; default the first.

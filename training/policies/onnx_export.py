@@ -16,7 +16,7 @@ from training.evaluation.trained import load
 from training.nets.layout import storage
 from training.run import checkpoint, files, trainers
 from training.run.folder import RunError, RunFolder
-from training.run.values import require
+from training.run.options import require
 
 _ROWS = 3  # of the example that is traced; any number but 0 and 1, which are taken for constants
 
@@ -90,7 +90,7 @@ def export_onnx(
     config, engine = run.config, trained.engine()
     parameters = checkpoint.load(trained.path, {}).model["policy"]
     own = parameters if trained.member is None else parameters[str(trained.member)]
-    nets = trainers.module_of(config.trainer).load_nets(config, engine, own)
+    nets = trainers.get_module(config.trainer).load_nets(config, engine, own)
     for part, (_, engine) in nets.items():
         allowed = "plain numbers: ONNX files of Dict observations are not written"
         require(engine.obs_dtype.names is None, f"obs of {part}", engine.obs_dtype.names, allowed)

@@ -12,7 +12,7 @@ from fastenv import BatchEngine
 from training.policies.load import load_policy
 from training.run import games
 from training.run.games import Guest
-from training.run.values import require
+from training.run.options import require
 from training.selfplay.seated import Array, SeatedEngine
 
 OUTSIDE = "external"  # as games call a seat that is not theirs to play
@@ -48,7 +48,7 @@ class GuestEngine(SeatedEngine):
         """Who sits in each seat after the learner's; None for a bot of the engine."""
         if self._guests is None:
             policies = {path: load_policy(path) for path in {p for p in self.paths if p}}
-            game = games.of_engine(self._engine)
+            game = games.get_engine_game(self._engine)
             self._guests = [
                 None if path is None else game.guest(policies[path], self._engine, seed=k)
                 for k, path in enumerate(self.paths)
@@ -82,7 +82,7 @@ class _Shown:
         return getattr(self._engine, name)
 
 
-def seating(
+def prepare_seats(
     env: str, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Callable[[BatchEngine], GuestEngine]]:
     """Return what a game is to be made with, and what seats the trained agents in its engine.
@@ -101,7 +101,7 @@ def seating(
     """
     given = options["opponents"]
     trial = fastenv.make_engine(env, 1, **{k: v for k, v in options.items() if k != "opponents"})
-    seats = games.of_engine(trial).seats(trial)
+    seats = games.get_engine_game(trial).seats(trial)
     allowed = "bots: trained agents play whole games alone, which this environment has not"
     require(seats is not None, "opponents", given, allowed)
     assert seats is not None
@@ -125,10 +125,12 @@ def check(config: Any) -> None:
     """
     given, options = config.env_options["opponents"], config.env_options
     allowed = "bots with trainer='{}' or selfplay, which cannot play against trained agents"
-    plain = config.trainer in ("native", "ensemble") and config.selfplay is None
+    plain = config.MEETS_AGENTS and config.selfplay is None
     require(plain, "opponents", given, allowed.format(config.trainer))
     require("opponents" not in config.schedules, "schedules.opponents", given, "left out here")
-    made_with, seat = seating(config.env, {**games.of(config.env).env_options, **options})
+    made_with, seat = prepare_seats(
+        config.env, {**games.get_game(config.env).env_options, **options}
+    )
     engine = seat(fastenv.make_engine(config.env, 1, **made_with))
     for path, guest in zip(engine.paths, engine.guests, strict=True):
         if path is not None and guest is not None:

@@ -1,4 +1,4 @@
-"""A person at a table in the terminal: what happens is told, a legal action is asked for."""
+"""A person at a table in the terminal: prints what happens and asks for legal actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.run import games
 YOU = "You"
 
 
-class Leave(Exception):
+class LeaveGame(Exception):
     """The person has had enough."""
 
 
@@ -40,7 +40,7 @@ class Session:
     ) -> None:
         self._console, self._engine = console, engine
         self._names, self._guests = list(names), list(guests)
-        self._game = games.of_engine(engine)
+        self._game = games.get_engine_game(engine)
         self._seats = self._game.seats(engine) if len(names) > 1 else None
         self._news: list[str] = []
 
@@ -65,7 +65,9 @@ class Session:
             guest = self._guests[self._deciding(before)]
             action = self._ask(before) if guest is None else int(guest.act(engine, lane)[0])
             engine.step_many([action], autoreset=False)
-            self._news += self._game.told(engine, before, action, self._row, self._names)
+            self._news += self._game.describe_decision(
+                engine, before, action, self._row, self._names
+            )
         self._tell()
         self._finish()
 
@@ -92,7 +94,7 @@ class Session:
     def _ask(self, row: np.void) -> int:
         """Show the state and return the legal action that the person chooses."""
         self._tell()
-        drawn = self._game.drawn(self._engine, row, self._names)
+        drawn = self._game.render_state(self._engine, row, self._names)
         self._console.print(Text.from_ansi(drawn))
         name = self._engine.game.action_name
         legal = {int(a): name(int(a), row) for a in np.flatnonzero(self._engine.mask[0])}
@@ -100,16 +102,16 @@ class Session:
             try:
                 text = self._console.input("\nyour move (a number or a name; ? lists, q quits): ")
             except EOFError:
-                raise Leave from None
+                raise LeaveGame from None
             text = text.strip()
             if text.lower() in ("q", "quit"):
-                raise Leave
+                raise LeaveGame
             if not text:
                 continue
             if text == "?":
                 self._console.print(_listed(legal), highlight=False, markup=False)
                 continue
-            found = chosen(text, legal)
+            found = parse_action(text, legal)
             if found is not None:
                 return found
             self._console.print(
@@ -121,7 +123,9 @@ class Session:
     def _finish(self) -> None:
         engine = self._engine
         if self._seats is None:
-            self._console.print(Text.from_ansi(self._game.drawn(engine, self._row, self._names)))
+            self._console.print(
+                Text.from_ansi(self._game.render_state(engine, self._row, self._names))
+            )
             self._console.print(f"The game is over: return {engine.ep_return[0]:.2f}.")
             return
         points = self._seats.points(engine.get_states([0]))[0].tolist()
@@ -133,7 +137,7 @@ class Session:
         self._console.print(table)
 
 
-def chosen(text: str, legal: dict[int, str]) -> int | None:
+def parse_action(text: str, legal: dict[int, str]) -> int | None:
     """Return the legal action that a text names by number, name or an unmistakable part of it."""
     if text.isdecimal():
         return int(text) if int(text) in legal else None
@@ -146,7 +150,7 @@ def chosen(text: str, legal: dict[int, str]) -> int | None:
     return part[0] if len(same) == 1 else None
 
 
-def distinct(names: Sequence[str]) -> list[str]:
+def number_names(names: Sequence[str]) -> list[str]:
     """Return names of which those that come more than once are numbered."""
     return [
         name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"

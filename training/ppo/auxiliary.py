@@ -50,7 +50,7 @@ class Auxiliary(Protocol):
         ...
 
     def metrics(self) -> dict[str, float]:
-        """Return what there is to log of the update."""
+        """Return the figures of the update for the log."""
         ...
 
     def state_dict(self) -> dict[str, Any]:

@@ -37,8 +37,8 @@ class Rollout:
         Of structured observations the bytes of the records, uint8, shape (T + 1, N, itemsize).
     mask : Tensor of bool, shape (T + 1, N, A)
     action : Tensor of int64, shape (T, N)
-    logp, reward, boot, adv, ret : Tensor of float32, shape (T, N)
-        ``boot`` is the value of the last observation of episodes that were cut off.
+    logp, reward, bootstrap, adv, ret : Tensor of float32, shape (T, N)
+        ``bootstrap`` is the value of the last observation of episodes that were cut off.
     value : Tensor of float32, shape (T + 1, N)
     done : Tensor of bool, shape (T, N)
     gamma : Tensor of float32, shape (T, N), or None
@@ -76,7 +76,7 @@ class Rollout:
         self.mask = zeros(steps + 1, lanes, engine.num_actions, dtype=torch.bool)
         self.action = zeros(steps, lanes, dtype=torch.int64)
         self.value = zeros(steps + 1, lanes)
-        self.logp, self.reward, self.boot = (zeros(steps, lanes) for _ in range(3))
+        self.logp, self.reward, self.bootstrap = (zeros(steps, lanes) for _ in range(3))
         self.adv, self.ret = zeros(steps, lanes), zeros(steps, lanes)
         self.done = zeros(steps, lanes, dtype=torch.bool)
         self.gamma = zeros(steps, lanes) if varying_tau else None
@@ -93,7 +93,15 @@ class Rollout:
 
     def tensors(self) -> list[Tensor]:
         """Return all tensors of the rollout."""
-        parts = (self.obs, self.mask, self.action, self.value, self.logp, self.reward, self.boot)
+        parts = (
+            self.obs,
+            self.mask,
+            self.action,
+            self.value,
+            self.logp,
+            self.reward,
+            self.bootstrap,
+        )
         rest = (self.adv, self.ret, self.done, self.states)
         own = [] if self.intrinsic is None else self.intrinsic.tensors()
         return [*parts, *rest, *([] if self.gamma is None else [self.gamma]), *own]
@@ -105,10 +113,12 @@ class Rollout:
         else:
             self.value[t, here], self.intrinsic.value[t, here] = value.unbind(1)
 
-    def boots(self) -> list[Tensor]:
+    def bootstraps(self) -> list[Tensor]:
         """Return where values of last observations go, each (T, N), in the order of the values."""
         own = self.intrinsic
-        return [self.boot] if own is None or not own.episodic else [self.boot, own.boot]
+        return (
+            [self.bootstrap] if own is None or not own.episodic else [self.bootstrap, own.bootstrap]
+        )
 
     def describe(self) -> str:
         """Return one line on how much memory it takes."""

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 Array = npt.NDArray[Any]
 
@@ -30,32 +30,32 @@ Array = npt.NDArray[Any]
 
 
 @cached_njit(nogil=True)
-def _gae_constant(reward, value, done, boot, gamma, trace, adv_out, ret_out):
+def _gae_constant(reward, value, done, bootstrap, gamma, trace, adv_out, ret_out):
     steps, lanes = reward.shape
     one = np.float32(1.0)
     last = np.zeros(lanes, np.float32)
     for t in range(steps - 1, -1, -1):
         for i in range(lanes):
-            going = one - np.float32(done[t, i])
-            r = reward[t, i] + gamma * boot[t, i]
-            delta = (r + gamma * value[t + 1, i] * going) - value[t, i]
-            last[i] = delta + trace * going * last[i]
+            continues = one - np.float32(done[t, i])
+            r = reward[t, i] + gamma * bootstrap[t, i]
+            delta = (r + gamma * value[t + 1, i] * continues) - value[t, i]
+            last[i] = delta + trace * continues * last[i]
             adv_out[t, i] = last[i]
             ret_out[t, i] = last[i] + value[t, i]
 
 
 @cached_njit(nogil=True)
-def _gae_varying(reward, value, done, boot, gamma, lam, adv_out, ret_out):
+def _gae_varying(reward, value, done, bootstrap, gamma, lam, adv_out, ret_out):
     steps, lanes = reward.shape
     one = np.float32(1.0)
     last = np.zeros(lanes, np.float32)
     for t in range(steps - 1, -1, -1):
         for i in range(lanes):
             g = gamma[t, i]
-            going = one - np.float32(done[t, i])
-            r = reward[t, i] + g * boot[t, i]
-            delta = (r + g * value[t + 1, i] * going) - value[t, i]
-            last[i] = delta + g * lam * going * last[i]
+            continues = one - np.float32(done[t, i])
+            r = reward[t, i] + g * bootstrap[t, i]
+            delta = (r + g * value[t + 1, i] * continues) - value[t, i]
+            last[i] = delta + g * lam * continues * last[i]
             adv_out[t, i] = last[i]
             ret_out[t, i] = last[i] + value[t, i]
 
@@ -64,7 +64,7 @@ def gae_many(
     reward: Array,
     value: Array,
     done: Array,
-    boot: Array,
+    bootstrap: Array,
     gamma: float | Array,
     lam: float,
     adv_out: Array,
@@ -74,7 +74,7 @@ def gae_many(
 
     Parameters
     ----------
-    reward, boot : ndarray of float32, shape (T, N)
+    reward, bootstrap : ndarray of float32, shape (T, N)
         Reward of each decision; value of the final observation where an episode was truncated,
         0 elsewhere.
     value : ndarray of float32, shape (T + 1, N)
@@ -88,17 +88,17 @@ def gae_many(
         Overwritten.
     """
     if isinstance(gamma, np.ndarray):
-        _gae_varying(reward, value, done, boot, gamma, np.float32(lam), adv_out, ret_out)
+        _gae_varying(reward, value, done, bootstrap, gamma, np.float32(lam), adv_out, ret_out)
     else:
         trace = np.float32(gamma * lam)
-        _gae_constant(reward, value, done, boot, np.float32(gamma), trace, adv_out, ret_out)
+        _gae_constant(reward, value, done, bootstrap, np.float32(gamma), trace, adv_out, ret_out)
 
 
 def write_advantages(
     reward: torch.Tensor,
     value: torch.Tensor,
     done: torch.Tensor,
-    boot: torch.Tensor,
+    bootstrap: torch.Tensor,
     gamma: float | torch.Tensor,
     lam: float,
     adv_out: torch.Tensor,
@@ -106,28 +106,28 @@ def write_advantages(
 ) -> None:
     """Write the same as :func:`gae_many`, wherever the tensors are."""
     if reward.device.type != "cpu":
-        gae_torch(reward, value, done, boot, gamma, lam, adv_out, ret_out)
+        gae_torch(reward, value, done, bootstrap, gamma, lam, adv_out, ret_out)
         return
     discount = gamma if isinstance(gamma, float) else gamma.numpy()
     out = adv_out.numpy(), ret_out.numpy()
-    gae_many(reward.numpy(), value.numpy(), done.numpy(), boot.numpy(), discount, lam, *out)
+    gae_many(reward.numpy(), value.numpy(), done.numpy(), bootstrap.numpy(), discount, lam, *out)
 
 
 def gae_torch(
     reward: torch.Tensor,
     value: torch.Tensor,
     done: torch.Tensor,
-    boot: torch.Tensor,
+    bootstrap: torch.Tensor,
     gamma: float | torch.Tensor,
     lam: float,
     adv_out: torch.Tensor,
     ret_out: torch.Tensor,
 ) -> None:
     """Write the same as :func:`gae_many`, on the device the tensors are on, without waiting."""
-    going = 1.0 - done.to(reward.dtype)
-    follow = gamma * going * value[1:]
-    delta = (reward + gamma * boot + follow) - value[:-1]
-    trace = gamma * lam * going
+    continues = 1.0 - done.to(reward.dtype)
+    next_value = gamma * continues * value[1:]
+    delta = (reward + gamma * bootstrap + next_value) - value[:-1]
+    trace = gamma * lam * continues
     last = torch.zeros_like(reward[0])
     for t in range(len(reward) - 1, -1, -1):
         torch.addcmul(delta[t], trace[t], last, out=adv_out[t])

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from training.ppo.gae import write_advantages
 from training.ppo.loss import explained_variance
+from training.ppo.options import NativeConfig
 from training.run.engine import Engine, discounts
-from training.run.options.ppo import NativeConfig
 
 
 class IntrinsicRollout:
@@ -36,9 +36,9 @@ class IntrinsicRollout:
 
     Attributes
     ----------
-    paid : ndarray of float32, shape (N,)
-        For the step just made; whoever pays writes it before it is stored.
-    reward, boot, adv, ret : Tensor of float32, shape (T, N)
+    intrinsic_rewards : ndarray of float32, shape (N,)
+        Bonuses of the step just made; trackers write them before the step is stored.
+    reward, bootstrap, adv, ret : Tensor of float32, shape (T, N)
     value : Tensor of float32, shape (T + 1, N)
     """
 
@@ -48,18 +48,18 @@ class IntrinsicRollout:
         assert native.intrinsic_coef is not None
         self._coef, self._gamma = native.intrinsic_coef, native.intrinsic_gamma
         self.episodic = native.intrinsic_episodic
-        self.paid = np.zeros(lanes, np.float32)
+        self.intrinsic_rewards = np.zeros(lanes, np.float32)
         # In host memory: they come from there, and are needed when the rollout is complete.
         self._rewards = torch.zeros(steps, lanes)
         self._discounts = torch.zeros(steps, lanes) if varying_tau else None
-        self.reward, self.boot, self.adv, self.ret = (
+        self.reward, self.bootstrap, self.adv, self.ret = (
             torch.zeros(steps, lanes, device=device) for _ in range(4)
         )
         self.value = torch.zeros(steps + 1, lanes, device=device)
 
     def store(self, t: int, here: slice, engine: Engine) -> None:
         """Take over what was paid for decision t in the lanes of an engine."""
-        self._rewards[t, here] = torch.from_numpy(self.paid[here])
+        self._rewards[t, here] = torch.from_numpy(self.intrinsic_rewards[here])
         if self._discounts is not None:
             self._discounts[t, here] = torch.from_numpy(discounts(engine, self._gamma))
 
@@ -76,7 +76,9 @@ class IntrinsicRollout:
         self.reward.copy_(self._rewards)
         gamma = self._gamma if self._discounts is None else self._discounts.to(adv.device)
         ends = done if self.episodic else torch.zeros_like(done)
-        write_advantages(self.reward, self.value, ends, self.boot, gamma, lam, self.adv, self.ret)
+        write_advantages(
+            self.reward, self.value, ends, self.bootstrap, gamma, lam, self.adv, self.ret
+        )
         adv.add_(self.adv, alpha=self._coef)
 
     def metrics(self) -> dict[str, float]:
@@ -89,4 +91,4 @@ class IntrinsicRollout:
 
     def tensors(self) -> list[Tensor]:
         """Return all tensors on the device."""
-        return [self.reward, self.boot, self.adv, self.ret, self.value]
+        return [self.reward, self.bootstrap, self.adv, self.ret, self.value]

@@ -97,13 +97,13 @@ class StagedLanes:
         if self._obs is None:
             self._rollout.obs[t, self.slice].copy_(slot.obs, non_blocking=self._ahead)
         self._rollout.mask[t, self.slice].copy_(slot.mask, non_blocking=self._ahead)
-        slot.sent()
+        slot.mark_sent()
 
 
 Lanes = DirectLanes | StagedLanes
 
 
-def lanes_of(rollout: Rollout, first: int, engine: Engine, gamma: float) -> Lanes:
+def make_lanes(rollout: Rollout, first: int, engine: Engine, gamma: float) -> Lanes:
     """Return the lanes of an engine, in the way that fits the device of the rollout."""
     kind = DirectLanes if rollout.device.type == "cpu" else StagedLanes
     return kind(rollout, first, engine, gamma)
@@ -136,14 +136,14 @@ class Slot:
         if self._sent is not None:
             self._sent.synchronize()
 
-    def sent(self) -> None:
+    def mark_sent(self) -> None:
         """Say that all copies out of the slot have been ordered."""
         if self._sent is not None:
             self._sent.record()
 
 
-class CutOff:
-    """Last observations of the episodes of a rollout that were cut off, wherever they happened.
+class TruncatedEpisodes:
+    """Last observations of the truncated episodes of a rollout.
 
     They are kept until the end of the rollout, where one forward pass gives the values of all; the
     parameters do not change in between.
@@ -205,8 +205,8 @@ class CutOff:
             return torch.cat(self._states)
         return torch.zeros(self.count, size, device=device)
 
-    def write(self, values: Tensor, boot_out: Tensor) -> None:
+    def write(self, values: Tensor, bootstrap_out: Tensor) -> None:
         """Write their values, shape (count,), where they belong; there must be one."""
         times, lanes = (torch.from_numpy(np.concatenate(x)) for x in (self._times, self._lanes))
-        place = (times * boot_out.shape[1] + lanes).to(boot_out.device)
-        boot_out.view(-1).index_copy_(0, place, values)
+        place = (times * bootstrap_out.shape[1] + lanes).to(bootstrap_out.device)
+        bootstrap_out.view(-1).index_copy_(0, place, values)

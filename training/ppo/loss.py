@@ -16,10 +16,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from training.nets.distribution import entropy, log_prob_of, masked_log_probs
+from training.nets.distribution import entropy, log_prob, masked_log_probs
 from training.ppo.loss_kernel import loss_rows
-from training.run.options.ppo import NativeConfig, PPOConfig
-from training.run.ranks import ALONE, Ranks
+from training.ppo.options import NativeConfig, PPOConfig
+from training.run.ranks import SINGLE_RANK, Ranks
 
 # What is added up over minibatches, in this order.
 TERMS = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipfrac")
@@ -99,7 +99,7 @@ class Objective:
         samples : Samples
         """
         log_probs = masked_log_probs(logits, samples.mask)
-        change = log_prob_of(log_probs, samples.action) - samples.logp
+        change = log_prob(log_probs, samples.action) - samples.logp
         ratio = change.exp()
         clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
         policy_loss = -torch.min(samples.adv * ratio, samples.adv * clipped).mean()
@@ -166,11 +166,11 @@ def explained_variance(value: Tensor, ret: Tensor) -> Tensor:
     return 1.0 - (ret - value).var() / ret.var()
 
 
-def normalised(adv: Tensor, ranks: Ranks = ALONE) -> Tensor:
+def normalise(adv: Tensor, ranks: Ranks = SINGLE_RANK) -> Tensor:
     """Return advantages with mean 0 and deviation 1, over those of all ranks."""
     if ranks.size == 1:
         return (adv - adv.mean()) / (adv.std() + 1e-8)
     wide, count = adv.double(), adv.numel() * ranks.size
-    total, squares = ranks.summed(torch.stack((wide.sum(), wide.square().sum())))
+    total, squares = ranks.sum(torch.stack((wide.sum(), wide.square().sum())))
     variance = (squares - total.square() / count).clamp(min=0.0) / (count - 1)
     return ((wide - total / count) / (variance.sqrt() + 1e-8)).to(adv.dtype)

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 
 @cached_njit(nogil=True)
@@ -44,33 +44,33 @@ def loss_rows(
     rows, actions = logits.shape
     log_prob = np.empty(actions, np.float64)
     for i in range(rows):
-        disorder = _log_softmax(logits[i], mask[i], action[i], log_prob)
-        change = log_prob[action[i]] - old_logp[i]
-        ratio = math.exp(change)
-        free = adv[i] * ratio
-        held = adv[i] * min(max(ratio, 1.0 - clip), 1.0 + clip)
-        pull = -free if free <= held else 0.0  # d policy_loss / d log_prob of the action
+        entropy = _log_softmax(logits[i], mask[i], action[i], log_prob)
+        log_ratio = log_prob[action[i]] - old_logp[i]
+        ratio = math.exp(log_ratio)
+        surrogate = adv[i] * ratio
+        clipped_surrogate = adv[i] * min(max(ratio, 1.0 - clip), 1.0 + clip)
+        grad_log_prob = -surrogate if surrogate <= clipped_surrogate else 0.0  # of policy_loss
         for j in range(actions):
             slope = 0.0
             if mask[i, j]:
                 p = math.exp(log_prob[j])
                 chosen = 1.0 if j == action[i] else 0.0
-                slope = pull * (chosen - p) + ent_coef * p * (log_prob[j] + disorder)
+                slope = grad_log_prob * (chosen - p) + ent_coef * p * (log_prob[j] + entropy)
             grad_logits_out[i, j] = slope * share
         error = 0.0  # of all values
         for h in range(value.shape[1]):
             v, target = np.float64(value[i, h]), np.float64(ret[i, h])
             old = np.float64(old_value[i, h])
-            part, slope = _value_error(v, target, old, clip_vf, value_max, huber)
+            head_error, slope = _value_error(v, target, old, clip_vf, value_max, huber)
             grad_value_out[i, h] = vf_coef * slope * share
-            error += part
+            error += head_error
 
-        lost = -min(free, held)
-        sums[0] += (lost - ent_coef * disorder + vf_coef * error) * share
-        sums[1] += lost * share
+        policy_loss = -min(surrogate, clipped_surrogate)
+        sums[0] += (policy_loss - ent_coef * entropy + vf_coef * error) * share
+        sums[1] += policy_loss * share
         sums[2] += error * share
-        sums[3] += disorder * share
-        sums[4] += (ratio - 1.0 - change) * share
+        sums[3] += entropy * share
+        sums[4] += (ratio - 1.0 - log_ratio) * share
         sums[5] += share if abs(ratio - 1.0) > clip else 0.0
 
 
@@ -90,12 +90,12 @@ def _log_softmax(logits, mask, action, log_prob_out):
     if total == 0.0:  # no legal action: all are equally likely
         log_prob_out[action] = -math.log(np.float64(actions))
         return 0.0
-    shift, disorder = math.log(total), 0.0
+    shift, entropy = math.log(total), 0.0
     for j in range(actions):
         if mask[j]:
             log_prob_out[j] -= shift
-            disorder -= math.exp(log_prob_out[j]) * log_prob_out[j]
-    return disorder
+            entropy -= math.exp(log_prob_out[j]) * log_prob_out[j]
+    return entropy
 
 
 @cached_njit(nogil=True, inline="always")
@@ -104,24 +104,24 @@ def _value_error(value, ret, old, clip_vf, value_max, huber):
     error, slope = _error(value, ret, huber)
     if clip_vf < 0.0:
         return error, slope
-    far = value - old
-    near = min(max(far, -clip_vf), clip_vf)
-    error_near, slope_near = _error(old + near, ret, huber)
-    if far != near:  # the clip holds the value: it has no slope
-        slope_near = 0.0
+    difference = value - old
+    clipped = min(max(difference, -clip_vf), clip_vf)
+    clipped_error, clipped_slope = _error(old + clipped, ret, huber)
+    if difference != clipped:  # the clip holds the value: it has no slope
+        clipped_slope = 0.0
     if not value_max:
-        return error_near, slope_near
-    if error_near > error:
-        return 0.5 * error_near, 0.5 * slope_near
+        return clipped_error, clipped_slope
+    if clipped_error > error:
+        return 0.5 * clipped_error, 0.5 * clipped_slope
     return 0.5 * error, 0.5 * slope
 
 
 @cached_njit(nogil=True, inline="always")
 def _error(value, ret, huber):
     """Return the error of a value and its slope: squared, or beyond 1 straight (huber)."""
-    off = value - ret
+    difference = value - ret
     if not huber:
-        return off * off, 2.0 * off
-    if abs(off) <= 1.0:
-        return 0.5 * off * off, off
-    return abs(off) - 0.5, math.copysign(1.0, off)
+        return difference * difference, 2.0 * difference
+    if abs(difference) <= 1.0:
+        return 0.5 * difference * difference, difference
+    return abs(difference) - 0.5, math.copysign(1.0, difference)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from training.ppo.buffer import Rollout
-from training.ppo.loss import Samples, normalised
-from training.run.options.ppo import NativeConfig, PPOConfig
-from training.run.ranks import ALONE, Ranks
+from training.ppo.loss import Samples, normalise
+from training.ppo.options import NativeConfig, PPOConfig
+from training.run.ranks import SINGLE_RANK, Ranks
 
 LOW_ROWS = 4096  # of a piece in bfloat16, a thread; see Minibatches.begin
 
@@ -58,7 +58,7 @@ class Minibatches:
         ppo: PPOConfig,
         native: NativeConfig,
         lanes: range | None = None,
-        ranks: Ranks = ALONE,
+        ranks: Ranks = SINGLE_RANK,
     ) -> None:
         self._ranks = ranks
         self._rollout, self._burn_in = rollout, native.burn_in
@@ -112,7 +112,7 @@ class Minibatches:
         chosen = [adv.index_select(0, idx) for idx in learnt]
         if self._normalise:
             whole = torch.cat(chosen) if len(chosen) > 1 else chosen[0]
-            every = normalised(whole, self._ranks)
+            every = normalise(whole, self._ranks)
             chosen = list(every.split(len(learnt[0])))
         total = sum(map(len, learnt))
         for part, idx, advantage in zip(parts, learnt, chosen, strict=True):

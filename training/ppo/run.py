@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +10,25 @@ import numpy as np
 import torch
 
 from fastenv import BatchEngine
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.nets import actor_critic as policy
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.ppo.auxiliary import Auxiliary
+from training.ppo.options import ActorCriticRun
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint, envs, games
 from training.run.checkpoint import Checkpoint
-from training.run.config import RunConfig
 from training.run.determinism import be_deterministic
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
-from training.run.learner import TrainerLearner, common
+from training.run.learner import TrainerLearner, get_shared_arguments
 from training.run.loop import Loop
-from training.run.ranks import ALONE, Ranks
+from training.run.ranks import SINGLE_RANK, Ranks
 from training.run.session import Outcome, Snapshot, torch_threads
 from training.selfplay import league
 from training.selfplay.league import League
@@ -38,14 +37,14 @@ from training.selfplay.league import League
 _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
-def lanes(config: RunConfig) -> Lanes:
+def make_lanes(config: ActorCriticRun) -> Lanes:
     """Return the engines of a run, with this rank's share of the lanes."""
-    share = config.share_of(Ranks.of_environment().size)
-    return envs.lanes_of(share, share.native.env_groups)
+    share = config.share_of(Ranks.from_environment().size)
+    return envs.make_lanes(share, share.native.env_groups)
 
 
-def follow(config: RunConfig) -> None:
-    """Train as one of the ranks of torchrun that are not the first, until that one has done."""
+def serve_first_rank(config: ActorCriticRun) -> None:
+    """Train as one of torchrun's other ranks, until the first rank ends."""
     torch.set_num_threads(torch_threads(config))
     be_deterministic(config.deterministic)
     learner = NativeLearner(config)
@@ -56,8 +55,8 @@ def follow(config: RunConfig) -> None:
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: NativeLearner(run.config, lanes, run.path), identity)
+    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: NativeLearner(run.config, lanes, run.path), identity)
 
 
 class NativeLearner(TrainerLearner):
@@ -65,21 +64,22 @@ class NativeLearner(TrainerLearner):
 
     Parameters
     ----------
-    config : RunConfig
+    config : ActorCriticRun
     given : Lanes, optional
-        What :func:`lanes` returns for it; default new ones.
+        What :func:`make_lanes` returns for it; default new ones.
     folder : Path, optional
         Of the run; self-play keeps its pool there, and without it there is none.
     """
 
     trainer: PPOTrainer
+    _config: ActorCriticRun
 
     def __init__(
-        self, config: RunConfig, given: Lanes | None = None, folder: Path | None = None
+        self, config: ActorCriticRun, given: Lanes | None = None, folder: Path | None = None
     ) -> None:
         super().__init__(config)
-        self.ranks = Ranks.of_environment()
-        given = given or lanes(config)
+        self.ranks = Ranks.from_environment()
+        given = given or make_lanes(config)
         self.engines: list[Engine] = list(given.engines)
         self.backend = given.backend
         self.ranks.join()
@@ -90,19 +90,19 @@ class NativeLearner(TrainerLearner):
             assert isinstance(engine, BatchEngine)  # its other opponents are bots
             self.league = League(config, folder, engine, self._new_net)
             self.engines = [self.league.engine]
-        self.trainer = self.build(config, self._follower)
+        self.trainer = self.build(config, self._step_hook)
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network, lanes and ranks."""
         return {**super().facts(), "ranks": self.ranks.size}
 
     @property
-    def paid(self) -> np.ndarray | None:
+    def intrinsic_rewards(self) -> np.ndarray | None:
         """Where intrinsic rewards are to be written if they have a value of their own."""
         own = self.trainer.rollout.intrinsic
-        return None if own is None else own.paid
+        return None if own is None else own.intrinsic_rewards
 
-    def build(self, config: RunConfig, on_step: OnStep) -> PPOTrainer:
+    def build(self, config: ActorCriticRun, on_step: OnStep) -> PPOTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
         return build(config.share_of(self.ranks.size), self.engines, on_step, self.ranks)
 
@@ -111,13 +111,13 @@ class NativeLearner(TrainerLearner):
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
-        self._follower.loop, trainer = loop, self.trainer
+        self._step_hook.loop, trainer = loop, self.trainer
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return
             if self.league is not None:
                 self.league.begin_iteration(loop.steps, trainer.net)
-            self.ranks.tell("iterate")
+            self.ranks.send("iterate")
             found = trainer.iterate()
             loop.now = trainer.steps  # of all ranks; the loop has seen the lanes of this one
             said = {} if self.league is None else self.league.end_iteration(trainer.steps)
@@ -133,8 +133,8 @@ class NativeLearner(TrainerLearner):
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
         check_parameters(self.trainer.net)
-        self.ranks.tell("snapshot")
-        state = gathered(self.ranks, self.trainer.state_dict())
+        self.ranks.send("snapshot")
+        state = gather_state(self.ranks, self.trainer.state_dict())
         return Snapshot(
             model=state["model"],
             trainer={
@@ -162,20 +162,20 @@ class NativeLearner(TrainerLearner):
                 f"it goes on with as many ranks as have saved it, {ranks}, and here it is "
                 f"{self.ranks.size} (torchrun --nproc-per-node)"
             )
-        self.ranks.tell("restore", path=str(saved.path))
-        self.trainer.load_state_dict(own_share(self.ranks, state))
+        self.ranks.send("restore", path=str(saved.path))
+        self.trainer.load_state_dict(get_rank_state(self.ranks, state))
 
     def reset_lanes(self) -> None:
         """Begin a new episode in every lane, at a boundary."""
-        self.ranks.tell("reset")
+        self.ranks.send("reset")
         super().reset_lanes()
 
     def serve(self) -> None:
-        """Do what the first rank tells, until it has done."""
+        """Carry out the commands of the first rank until it ends."""
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
         while True:
-            what, details = self.ranks.told()
+            what, details = self.ranks.receive()
             if what == "end":
                 return
             self._do(what, details)
@@ -184,7 +184,7 @@ class NativeLearner(TrainerLearner):
         if what == "iterate":
             self.trainer.iterate()
         elif what == "snapshot":
-            gathered(self.ranks, self.trainer.state_dict())
+            gather_state(self.ranks, self.trainer.state_dict())
         elif what == "restore":
             self.restore(checkpoint.load(Path(details["path"]), {}))
         elif what == "reset":
@@ -203,7 +203,7 @@ class NativeLearner(TrainerLearner):
 _OWN = ("sampler", "minibatch", "state")
 
 
-def gathered(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
+def gather_state(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
     """Return the state of a trainer with the lanes and generators of all ranks, in the first."""
     if ranks.size == 1:
         return state
@@ -224,8 +224,8 @@ def gathered(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
     return {**state, "model": {**rest, "ranks": each}, "rows": lanes.pop("rows"), "arrays": lanes}
 
 
-def own_share(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a rank has of the state that :func:`gathered` returned."""
+def get_rank_state(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
+    """Return what a rank has of the state that :func:`gather_state` returned."""
     if ranks.size == 1:
         return state
     lanes = len(state["rows"]) // ranks.size
@@ -242,7 +242,7 @@ def own_share(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(
-    config: RunConfig, engines: list[Any], on_step: Any = None, ranks: Ranks = ALONE
+    config: ActorCriticRun, engines: list[Any], on_step: Any = None, ranks: Ranks = SINGLE_RANK
 ) -> PPOTrainer:
     """Return the trainer as the config asks, with all generators seeded.
 
@@ -259,11 +259,11 @@ def build(
         on_step=on_step,
         auxiliary=auxiliary(config, engines[0]),
         ranks=ranks,
-        **common(config),
+        **get_shared_arguments(config),
     )
 
 
-def auxiliary(config: RunConfig, engine: Engine) -> Auxiliary | None:
+def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
     """Return the auxiliary loss that the game offers for ``native.hindsight``; None if it is off.
 
     Raises
@@ -273,11 +273,11 @@ def auxiliary(config: RunConfig, engine: Engine) -> Auxiliary | None:
     """
     if config.native.hindsight == "off":
         return None
-    found: Auxiliary = games.of_engine(engine).auxiliary(config, engine)
+    found: Auxiliary = games.get_engine_game(engine).auxiliary(config, engine)
     return found
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: ActorCriticRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -301,9 +301,9 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     return {**same, "network": network_of(config), "trainer": config.trainer}
 
 
-def network_of(config: RunConfig) -> dict[str, Any]:
+def network_of(config: ActorCriticRun) -> dict[str, Any]:
     """Return the options that shape the network of a run."""
-    shape = {name: value for name, value in asdict(config.native).items() if name in _SHAPE}
+    shape = {name: value for name, value in config.native.to_dict().items() if name in _SHAPE}
     network = {"net_arch": list(config.ppo.net_arch), "activation": config.ppo.activation, **shape}
     for name, usual in (("hindsight", "off"), ("encoder", "auto")):
         if (chosen := getattr(config.native, name)) != usual:  # checkpoints are older than both
@@ -313,20 +313,22 @@ def network_of(config: RunConfig) -> dict[str, Any]:
     return network
 
 
-def load_net(config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> ActorCritic:
+def load_net(
+    config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
+) -> ActorCritic:
     """Return the trained network of a run."""
     return policy.load_net(config.ppo, config.native, obs_layout(engine), state_dict)
 
 
 def load_logits(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> Logits | RecurrentLogits:
     """Return the trained network of a run as a function from observations to logits."""
-    return policy.player_of(load_net(config, engine, state_dict))
+    return policy.make_player(load_net(config, engine, state_dict))
 
 
 def load_nets(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[ActorCritic, BatchEngine]]:
     """Return the trained network of a run, and an engine that shows what it sees."""
     return {"policy": (load_net(config, engine, state_dict), engine)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
@@ -15,7 +15,7 @@ from torch import Tensor
 from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler
-from training.nets.layout import obs_layout, without_padding
+from training.nets.layout import obs_layout
 from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
     Precision,
@@ -30,23 +30,25 @@ from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
 from training.ppo.gae import write_advantages
 from training.ppo.intrinsic import IntrinsicRollout
-from training.ppo.lanes import CutOff, Lanes, lanes_of
-from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalised
+from training.ppo.lanes import Lanes, TruncatedEpisodes, make_lanes
+from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalise
 from training.ppo.minibatch import Minibatches
+from training.ppo.optimizer import adam, get_sum_dtype, means_by_epoch
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.saving import SavesState
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
-from training.run.checkpoint import to_host
-from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
+from training.run.decay import decay
+from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
-from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
-from training.run.ranks import ALONE, Ranks
-from training.run.values import require
+from training.run.options import require
+from training.run.ranks import SINGLE_RANK, Ranks
 
 CHECK_MASKS_EVERY = 1000  # rollouts
 
 
-class PPOTrainer:
+class PPOTrainer(SavesState):
     """PPO on one engine, or on two that take turns.
 
     Parameters
@@ -102,7 +104,7 @@ class PPOTrainer:
         deterministic: bool = False,
         on_step: OnStep | None = None,
         auxiliary: Auxiliary | None = None,
-        ranks: Ranks = ALONE,
+        ranks: Ranks = SINGLE_RANK,
     ) -> None:
         self.ranks = ranks
         self.engines = list(engines) if isinstance(engines, Sequence) else [engines]
@@ -177,10 +179,10 @@ class PPOTrainer:
             self.rollout.intrinsic = IntrinsicRollout(*size, self.native, device, tau)
         firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
         self._lanes = [
-            lanes_of(self.rollout, first, engine, ppo.gamma)
+            make_lanes(self.rollout, first, engine, ppo.gamma)
             for first, engine in zip(firsts, engines, strict=False)
         ]
-        self._cut_off = CutOff(engines[0])
+        self._truncated = TruncatedEpisodes(engines[0])
         self._state = self.net.initial_state(self.num_envs)
         self._stepper = ThreadedStepper() if len(engines) == 2 else Stepper()
         self._pinned = pinned = device.type == "cuda"
@@ -208,7 +210,7 @@ class PPOTrainer:
     # -- an iteration ----------------------------------------------------------------------------
 
     def iterate(self) -> dict[str, Any]:
-        """Collect a rollout and learn from it; return what there is to say about it.
+        """Collect a rollout and learn from it; return its figures.
 
         Returns
         -------
@@ -255,9 +257,9 @@ class PPOTrainer:
             ``lr`` and ``clip_range``.
         """
         ppo, native = self.ppo, self.native
-        lr = scheduled(ppo.learning_rate, ppo.lr_schedule, done)
-        clip_left = scheduled(1.0, native.clip_schedule, done)
-        ent_left = scheduled(1.0, native.ent_schedule, done)
+        lr = decay(ppo.learning_rate, ppo.lr_schedule, done)
+        clip_left = decay(1.0, native.clip_schedule, done)
+        ent_left = decay(1.0, native.ent_schedule, done)
         objective = Objective.of(ppo, native, clip_left, ent_left)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
@@ -269,7 +271,7 @@ class PPOTrainer:
             self._reset(seeded=True)
             self._started = True
         if self._precision is None:
-            name = self.ranks.agree(choose(self._asked, self.device, self._seconds))
+            name = self.ranks.broadcast(choose(self._asked, self.device, self._seconds))
             self._precision = Precision(name, self.device)
 
     def reset_lanes(self) -> None:
@@ -296,7 +298,7 @@ class PPOTrainer:
         """Take T decisions in every lane; each group's step runs while the next one is thought."""
         rollout = self.rollout
         rollout.begin()
-        self._cut_off.clear()
+        self._truncated.clear()
         with self._acting(), self.precision.autocast():
             for t in range(rollout.steps):
                 for group in range(len(self._lanes)):
@@ -352,7 +354,7 @@ class PPOTrainer:
         if rollout.intrinsic is not None:
             rollout.intrinsic.store(t, lanes.slice, lanes.engine)
         state = self._next_states[group]
-        self._cut_off.add(t, lanes, state)
+        self._truncated.add(t, lanes, state)
         if state.shape[1]:
             self._state[lanes.slice] = forget(state.float(), rollout.done[t, lanes.slice])
         self.phases.mark("store")
@@ -360,24 +362,24 @@ class PPOTrainer:
     # -- bootstrap -------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
-        """Give a value to what follows the rollout, and to what truncation cut off inside it."""
-        rollout, cut = self.rollout, self._cut_off
+        """Compute the values of what follows the rollout and of truncated episodes in it."""
+        rollout, truncated = self.rollout, self._truncated
         with torch.inference_mode(), self.precision.autocast():
             last = rollout.obs[-1].to(self.device)
             rollout.store_values(-1, slice(None), self.net.value(last, state=self._state))
-            boots = rollout.boots()
-            for boot in boots:
-                boot.zero_()
-            if cut.count:  # cells of a memory may refuse a batch of nothing
-                values = self._values_of(cut).view(cut.count, -1).unbind(1)
-                for boot, value in zip(boots, values, strict=False):
-                    cut.write(value, boot)
+            destinations = rollout.bootstraps()
+            for destination in destinations:
+                destination.zero_()
+            if truncated.count:  # cells of a memory may refuse a batch of nothing
+                values = self._values_of(truncated).view(truncated.count, -1).unbind(1)
+                for destination, value in zip(destinations, values, strict=False):
+                    truncated.write(value, destination)
         self.phases.mark("forward")
 
-    def _values_of(self, cut: CutOff) -> Tensor:
+    def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
         """Return the values (k, ...) of the last observations of episodes that were cut off."""
-        states = cut.states(self.net.state_size, self.device)
-        parts = zip(cut.obs().split(8192), states.split(8192), strict=True)
+        states = truncated.states(self.net.state_size, self.device)
+        parts = zip(truncated.obs().split(8192), states.split(8192), strict=True)
         values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
         return torch.cat(values)
 
@@ -387,7 +389,7 @@ class PPOTrainer:
         """Write advantages and returns into the rollout."""
         r, ppo = self.rollout, self.ppo
         gamma = ppo.gamma if r.gamma is None else r.gamma
-        inputs = (r.reward, r.value, r.done, r.boot)
+        inputs = (r.reward, r.value, r.done, r.bootstrap)
         write_advantages(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
         if r.intrinsic is not None:
             r.intrinsic.add_advantages(r.done, ppo.gae_lambda, r.adv)
@@ -406,8 +408,8 @@ class PPOTrainer:
         rollout, ppo, native = self.rollout, self.ppo, self.native
         if not self._closed_form:
             objective = objective.on_device(self.device)
-        sums = torch.zeros(len(TERMS) + 1, dtype=wide(self.device), device=self.device)
-        adv = normalised(rollout.adv, self.ranks) if native.norm_adv == "batch" else rollout.adv
+        sums = torch.zeros(len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device)
+        adv = normalise(rollout.adv, self.ranks) if native.norm_adv == "batch" else rollout.adv
         self.minibatches.begin(self.precision.name)
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
@@ -416,7 +418,7 @@ class PPOTrainer:
         watch = diagnostics.StepWatch(self.net.named_parameters()) if self.diagnoses else None
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
-        going = True
+        within_kl = True
         for epoch in range(ppo.n_epochs):
             if epoch and native.refresh_states and self.net.is_recurrent:
                 self.refresh_states()
@@ -429,16 +431,16 @@ class PPOTrainer:
                 # Asking for the value waits for the device, so it is asked only if it decides.
                 if ppo.target_kl is not None and float(terms[KL]) > 1.5 * ppo.target_kl:
                     self.optimizer.zero_grad(set_to_none=True)
-                    going = False
+                    within_kl = False
                     break
                 if self._auxiliary is not None:
                     self._auxiliary_gradient(self._auxiliary, minibatches - 1)
                 sums[-1] += self._optimizer_step(watch if minibatches == 1 else None)
             passes.append((minibatches, sums.clone()))
-            if not going:
+            if not within_kl:
                 break
         self.ranks.average([sums])
-        self.by_epoch = _by_epoch(passes)
+        self.by_epoch = means_by_epoch(passes)
         seen = explained_variance(rollout.value[:-1], rollout.ret)
         *means, norm = (sums / minibatches).tolist()
         for mean in means:
@@ -568,97 +570,3 @@ class PPOTrainer:
         seconds = cpu_seconds(minibatch)
         self.optimizer.zero_grad(set_to_none=True)
         return seconds
-
-    # -- saving ----------------------------------------------------------------------------------
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return, between two iterations, everything that decides how the training goes on.
-
-        Returns
-        -------
-        dict
-            ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
-            ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
-        """
-        self.start()
-        copied = {
-            "policy": self.net.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "scaler": self.precision.state_dict(),
-            "sampler": self._sampler.state_dict(),
-            "minibatch": {"generator": self.minibatches.generator.get_state()},
-            "state": self._state,
-        }
-        if self._auxiliary is not None:
-            copied["auxiliary"] = self._auxiliary.state_dict()
-        return {
-            "model": to_host(copied),
-            "counters": {
-                "steps": self.steps,
-                "iteration": self.iteration,
-                "updates": self.updates,
-                "skipped_steps": self.precision.skipped,
-                "precision": self.precision.name,
-            },
-            "rows": rows_of(self.engines),
-            "arrays": {
-                "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
-                "mask": self.rollout.mask[-1].cpu().numpy().copy(),
-                **decisions_of(self.engines),
-            },
-        }
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
-
-        Raises
-        ------
-        KeyError, RuntimeError, ValueError, StateError
-            Something is missing or of another shape.
-        """
-        model, counters = saved["model"], saved["counters"]
-        self.net.load_state_dict(model["policy"])
-        self.optimizer.load_state_dict(model["optimizer"])
-        self._precision = Precision(counters["precision"], self.device)
-        self.precision.load_state_dict(model["scaler"])
-        self.precision.skipped = int(counters["skipped_steps"])
-        self._sampler.load_state_dict(model["sampler"])
-        self.minibatches.generator.set_state(model["minibatch"]["generator"])
-        self._state.copy_(model["state"])
-        if self._auxiliary is not None:
-            self._auxiliary.load_state_dict(model["auxiliary"])
-        restore_lanes(self.engines, saved["rows"], saved["arrays"])
-        self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
-        self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))
-        self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
-        self.updates = int(counters["updates"])
-        self._started = True
-
-
-def _by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
-    """Return the means of each epoch from minibatches and sums of terms up to its end."""
-    ends = torch.stack([sums for _, sums in passes]).tolist()
-    means: dict[str, list[float]] = {"kl": [], "clipfrac": []}
-    for k, (count, _) in enumerate(passes):
-        first, before = (passes[k - 1][0], ends[k - 1]) if k else (0, [0.0] * len(ends[k]))
-        for name, values in means.items():
-            at = TERMS.index(name)
-            values.append((ends[k][at] - before[at]) / (count - first))
-    return means
-
-
-def wide(device: torch.device) -> torch.dtype:
-    """Return the type to add up in: float64, or what comes next where there is none."""
-    return torch.float32 if device.type == "mps" else torch.float64
-
-
-def adam(
-    parameters: Iterable[Tensor], ppo: PPOConfig, native: NativeConfig, device: torch.device
-) -> torch.optim.Adam:
-    """Return the optimizer of a run."""
-    return torch.optim.Adam(
-        parameters,
-        lr=ppo.learning_rate,
-        eps=native.adam_eps,
-        fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
-    )

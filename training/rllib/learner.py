@@ -31,13 +31,13 @@ from training.rllib.module import (
     set_state_of,
     state_of,
 )
+from training.rllib.options import RLlibRun
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
-from training.run.config import RunConfig
+from training.run.decay import decay
 from training.run.finite import TrainingError, check_loss, check_parameters
 from training.run.folder import RunError
 from training.run.loop import Loop
-from training.run.options.ppo import scheduled
 from training.run.session import Snapshot
 
 ENV = "fastenv lanes"
@@ -95,14 +95,14 @@ class RLlibLearner:
 
     Parameters
     ----------
-    config : RunConfig
+    config : RLlibRun
     lanes : Lanes
-        Of :func:`training.rllib.run.lanes`.
+        Of :func:`training.rllib.run.make_lanes`.
     """
 
     precision = "fp32"
 
-    def __init__(self, config: RunConfig, lanes: envs.Lanes) -> None:
+    def __init__(self, config: RLlibRun, lanes: envs.Lanes) -> None:
         self._config, self.backend = config, lanes.backend
         self._lane = OneLane(lanes.engines[0])
         self.engines: list[Any] = [self._lane]
@@ -119,7 +119,7 @@ class RLlibLearner:
     def sizes(self) -> str:
         """Return one line on what the options amount to."""
         engine, given = self.engines[0], self._config.rllib
-        line = sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+        line = self._config.sizes(engine.obs[0].nbytes, engine.num_actions)
         return f"{line}; {given.env_runners} env runners, {given.learners} learners of RLlib"
 
     def facts(self) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class RLlibLearner:
         check_parameters(self._net)
         model = {"policy": self._net.state_dict(), "optimizer": self._optimizer or {}}
         return Snapshot(
-            model=checkpoint.to_host(model),
+            model=checkpoint.copy_to_host(model),
             trainer={"counters": {"updates": self.updates}},
             states=np.zeros(0, self._lane.spec.state_dtype),
             arrays={},
@@ -235,11 +235,11 @@ class RLlibLearner:
 
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the network."""
-        copied: dict[str, Any] = checkpoint.to_host(self._net.state_dict())
+        copied: dict[str, Any] = checkpoint.copy_to_host(self._net.state_dict())
         return copied
 
     def reset_lanes(self) -> None:
-        """Refuse: nothing that needs it goes along with this trainer."""
+        """Refuse: no callback of this trainer needs it."""
         raise NotImplementedError("lanes of env runners are reset by RLlib alone")
 
     def restore(self, saved: Checkpoint) -> None:
@@ -270,7 +270,7 @@ def _nothing_lost() -> Iterator[None]:
         ) from error
 
 
-def start_ray(config: RunConfig) -> None:
+def start_ray(config: RLlibRun) -> None:
     """Join a cluster, or start one on this machine.
 
     Raises
@@ -306,12 +306,12 @@ def _answering(address: str | None) -> None:
         socket.create_connection((host, int(port)), timeout=10.0).close()
 
 
-def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
+def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
     """Return the options of a run as RLlib has them.
 
     Parameters
     ----------
-    config : RunConfig
+    config : RLlibRun
     steps : int
         Decisions before this process; schedules go on from there.
     backend : str
@@ -363,11 +363,11 @@ def algorithm_config(config: RunConfig, steps: int, backend: str) -> PPOConfig:
     )
 
 
-def _hyper_parameters(config: RunConfig, steps: int) -> dict[str, Any]:
+def _hyper_parameters(config: RLlibRun, steps: int) -> dict[str, Any]:
     ppo, learners = config.ppo, max(1, config.rllib.learners)
     lr: Any = ppo.learning_rate
     if ppo.lr_schedule != "constant":
-        now = scheduled(lr, ppo.lr_schedule, steps / config.total_steps)
+        now = decay(lr, ppo.lr_schedule, steps / config.total_steps)
         lr = [[0, now], [max(1, config.total_steps - steps), 0.0]]
     return {
         "gamma": ppo.gamma,

@@ -19,8 +19,8 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from fastenv.adapters.rllib import MASK, OBSERVATIONS, RLlibVectorEnv, masked_logits
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
-from training.run.config import RunConfig
-from training.run.envs import stream_seed, trial_lanes
+from training.rllib.options import RLlibRun
+from training.run.envs import make_trial_lane, stream_seed
 from training.run.seeds import TRAINING_BIT
 
 
@@ -58,9 +58,9 @@ class Lanes(RLlibVectorEnv):
         return obs.view(np.uint8).reshape(len(obs), obs.dtype.itemsize)
 
 
-def net_of(config: RunConfig) -> ActorCritic:
+def net_of(config: RLlibRun) -> ActorCritic:
     """Return the network of a run as it begins."""
-    layout = obs_layout(trial_lanes(config).engines[0])
+    layout = obs_layout(make_trial_lane(config).engines[0])
     return ActorCritic(layout, config.ppo, config.native, stream_seed(config.seed, "init"))
 
 
@@ -69,7 +69,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
 
     def setup(self) -> None:
         """Make the network."""
-        self.net = net_of(RunConfig.from_mapping(self.model_config["run"]))
+        self.net = net_of(RLlibRun.from_mapping(self.model_config["run"]))
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         obs = batch[Columns.OBS]

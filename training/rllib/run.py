@@ -6,33 +6,33 @@ imported only where a training begins: who evaluates need not have it.
 
 from __future__ import annotations
 
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.ppo import run as native
+from training.rllib.options import RLlibRun
 from training.run import envs
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
+from training.run.options import require
 from training.run.session import Outcome
-from training.run.values import require
 
 identity, load_logits, load_nets = native.identity, native.load_logits, native.load_nets
 
 
-def lanes(config: RunConfig) -> Lanes:
+def make_lanes(config: RLlibRun) -> Lanes:
     """Return a lane to check a run with: those it trains on belong to its env runners."""
-    return envs.trial_lanes(config)
+    return envs.make_trial_lane(config)
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.run.session.conduct`."""
+    """Train a run; see :func:`training.run.session.run_training`."""
     _need_ray()
     from training.rllib.learner import RLlibLearner
 
-    return conduct(run, resume, lambda: RLlibLearner(run.config, lanes), identity)
+    return run_training(run, resume, lambda: RLlibLearner(run.config, lanes), identity)
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: RLlibRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises

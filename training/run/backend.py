@@ -20,7 +20,7 @@ import fastenv
 from fastenv import BackendUnavailableError, BatchEngine, ConfigError
 from fastenv.backend import FASTEST_FIRST, named
 from training.run.config import BACKENDS
-from training.run.values import require
+from training.run.options import require
 
 FAST = "fast"
 

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from fastenv.errors import FastEnvError, FileError, show_reason
+from fastenv.errors import FastEnvError, FileError, show, show_reason
 from fastenv.files import check_zip, read_npz, read_regular, show_path
 from training.run import files
 from training.run.engine import Engine
-from training.run.values import canonical_json, shown
+from training.run.options import canonical_json
 
 FORMAT = "fastenv-checkpoint"
 VERSION = 1
@@ -213,7 +213,7 @@ def _remove(path: Path) -> None:
     shutil.rmtree(aside)
 
 
-def keep_alone(folder: Path, steps: Collection[int]) -> None:
+def keep_only(folder: Path, steps: Collection[int]) -> None:
     """Remove all checkpoints of a folder but those of some numbers of decisions."""
     for path in _every(folder):
         if steps_of(path) not in steps:
@@ -227,7 +227,7 @@ def steps_of(path: Path) -> int:
 
 def newest(folder: Path) -> Path | None:
     """Return the newest whole checkpoint of a run, None if there is none."""
-    found = whole(folder)
+    found = list_whole(folder)
     pointer = folder / "latest"
     if pointer.is_file():
         named = folder / read_regular(pointer, 1000).decode(errors="replace").strip()
@@ -301,7 +301,7 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
         saved = manifest["identity"].get(key)
         if saved != value:
             raise CheckpointError(
-                f"{path} is foreign: its {key} is {shown(saved)}, here it is {shown(value)}."
+                f"{path} is foreign: its {key} is {show(saved)}, here it is {show(value)}."
             )
     model = _read(path / "model.pt", _tensors)
     trainer = _read(path / "trainer.json", _mapping)
@@ -364,13 +364,13 @@ def _lanes(file: Path) -> dict[str, Any]:
     return arrays
 
 
-def to_host(value: Any) -> Any:
+def copy_to_host(value: Any) -> Any:
     """Return nested dicts and lists with every tensor copied to host memory."""
     if isinstance(value, torch.Tensor):
         return value.detach().to("cpu", copy=True)
     if isinstance(value, dict):
-        return {key: to_host(item) for key, item in value.items()}
-    return [to_host(item) for item in value] if isinstance(value, list) else value
+        return {key: copy_to_host(item) for key, item in value.items()}
+    return [copy_to_host(item) for item in value] if isinstance(value, list) else value
 
 
 def identity_of(env: str, engine: Engine) -> dict[str, Any]:
@@ -399,7 +399,7 @@ def _every(folder: Path) -> list[Path]:
     return sorted(p for p in folder.glob("ckpt_*") if p.name.removeprefix("ckpt_").isdecimal())
 
 
-def whole(folder: Path) -> list[Path]:
+def list_whole(folder: Path) -> list[Path]:
     """Return all whole checkpoints of a run, oldest first."""
     return [path for path in _every(folder) if (path / "MANIFEST.json").is_file()]
 

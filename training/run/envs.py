@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
-from training.run import games
+from training.run import games, registry
 from training.run.backend import ChosenBackend, build
 from training.run.config import RunConfig
 from training.run.engine import Engine
+from training.run.options import Schedule, require
 from training.run.seeds import TRAINING_BIT
-from training.run.values import Schedule, require
 
-_OPPONENTS = "training.policies.opponents"  # seats trained agents, where options name some
 # Children of the run's seed, in this order for ever: adding one at the end changes no other.
 STREAMS = (
     "env",
@@ -79,13 +77,13 @@ def _seating(
     if not has_guests(options):
         return dict(options), lambda engine: engine
     found: tuple[dict[str, Any], Callable[[BatchEngine], Any]]
-    found = import_module(_OPPONENTS).seating(env, options)
+    found = registry.FUNCTIONS.load("seating")(env, options)
     return found
 
 
 def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return options of an environment over those that its game wants in training."""
-    return {**games.of(env).env_options, **(options or {})}
+    return {**games.get_game(env).env_options, **(options or {})}
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class Lanes:
     backend: ChosenBackend
 
 
-def lanes_of(config: RunConfig, groups: int = 1) -> Lanes:
+def make_lanes(config: RunConfig, groups: int = 1) -> Lanes:
     """Return the engines a run trains on.
 
     Parameters
@@ -110,15 +108,15 @@ def lanes_of(config: RunConfig, groups: int = 1) -> Lanes:
     ConfigError, BackendUnavailableError
         See :func:`training.run.backend.build`.
     """
-    return _lanes(config, groups, config.num_envs // groups, config.env_threads)
+    return _make_lanes(config, groups, config.num_envs // groups, config.env_threads)
 
 
-def trial_lanes(config: RunConfig) -> Lanes:
-    """Return one lane of what a run trains on; raises as :func:`lanes_of` would."""
-    return _lanes(config, 1, 1, 1)
+def make_trial_lane(config: RunConfig) -> Lanes:
+    """Return one lane of what a run trains on; raises as :func:`make_lanes` would."""
+    return _make_lanes(config, 1, 1, 1)
 
 
-def _lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int) -> Lanes:
+def _make_lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int) -> Lanes:
     options = with_defaults(config.env, config.env_options)
     plain, seat = _seating(config.env, options)
     how = (config.backend, config.env, plain, num_envs, num_threads)
@@ -141,7 +139,7 @@ def training_seed(seed: int) -> int:
     return TRAINING_BIT | stream_seed(seed, "env", bits=61)
 
 
-def scheduled(schedules: Mapping[str, Schedule], steps: int) -> dict[str, Any]:
+def get_scheduled_values(schedules: Mapping[str, Schedule], steps: int) -> dict[str, Any]:
     """Return the values that schedules have at ``steps``."""
     return {
         name: [value for start, value in schedule if start <= steps][-1]
@@ -173,7 +171,7 @@ class Knobs:
 
     def apply(self, steps: int) -> dict[str, Any]:
         """Set what holds at ``steps``, for each lane from its next reset; return what changed."""
-        active = scheduled(self._schedules, steps)
+        active = get_scheduled_values(self._schedules, steps)
         changed = {n: v for n, v in active.items() if n not in self.values or self.values[n] != v}
         for name, value in changed.items():
             self._configure(name, value)

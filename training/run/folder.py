@@ -9,10 +9,10 @@
 ``evaluations.jsonl``             one record an evaluation during the training
 ``certificates/``                 what each test of the gate found (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
-``evaluation.json``               what ``training.evaluate`` found; ``episodes.jsonl`` has its rows
+``evaluation.json``               what ``training evaluate`` found; ``episodes.jsonl`` has its rows
 ``evaluation.txt``                its tables at the end of the training
-``milestones.json``               when a run of Skull King reached what (``training.milestones``)
-``replays/, replay_index.json``   recorded episodes (``training.replay``) and what they are
+``milestones.json``               when a run reached what (``training compare milestones``)
+``replays/, replay_index.json``   recorded episodes (``training watch replay``) and what they are
 ``.lock``                         held by the process that trains it (:meth:`RunFolder.lock`)
 ================================  ==================================================================
 
@@ -31,7 +31,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -39,7 +38,7 @@ from typing import Any, Self
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, machine
 from training.run.config import RunConfig
-from training.run.values import canonical_json
+from training.run.options import canonical_json
 
 FORMAT = "fastenv-run"
 VERSION = 1
@@ -76,7 +75,7 @@ class RunFolder:
 
     def __init__(self, path: Path, config: RunConfig) -> None:
         self.path = path
-        self.config = config
+        self.config: Any = config  # with the sections of its trainer
 
     @property
     def name(self) -> str:
@@ -128,12 +127,12 @@ class RunFolder:
             If something of that name is there already, which is left as it is, or if ``root`` is
             no folder and none can be made there.
         """
-        name = config.name or made_up_name(root, config.env)
+        name = config.name or choose_name(root, config.env)
         path = root / name
         taken = f"{path} is there already: go on with it (--resume), or choose another --name."
         if path.exists():
             raise RunError(taken)
-        named = replace(config, name=name)
+        named = config.replace(name=name)
         try:
             root.mkdir(parents=True, exist_ok=True)
             unfinished = tempfile.TemporaryDirectory(prefix=".tmp-", dir=root)
@@ -239,7 +238,7 @@ class RunFolder:
         RunError
             If other options differ; names them.
         """
-        old, new = flat(self.config.to_dict()), flat(wanted.to_dict())
+        old, new = flatten(self.config.to_dict()), flatten(wanted.to_dict())
         different = [
             key
             for key in sorted(old.keys() | new.keys())
@@ -251,7 +250,7 @@ class RunFolder:
                 f"{self.path} was begun with another {', '.join(different)}: "
                 f"only {', '.join(MAY_CHANGE[:-1])} may change when a run goes on."
             )
-        self.config = replace(wanted, name=self.name)
+        self.config = wanted.replace(name=self.name)
 
     def discard_unless_begun(self) -> None:
         """Remove the folder if no training has ever written to it."""
@@ -277,16 +276,16 @@ class RunFolder:
         files.write_json(self.path / "summary.json", record)
 
 
-def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested options as ``section.option`` to value."""
     found: dict[str, Any] = {}
     for key, value in values.items():
         nested = isinstance(value, dict)
-        found |= flat(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+        found |= flatten(value, f"{prefix}{key}.") if nested else {prefix + key: value}
     return found
 
 
-def made_up_name(root: Path, env: str) -> str:
+def choose_name(root: Path, env: str) -> str:
     """Return a name that is free: the id, the time, and a number if need be."""
     stem = env.rpartition("/")[2] + datetime.now(UTC).strftime("-%Y%m%d-%H%M%S")
     free = (name for k in range(10_000) if not (root / (name := f"{stem}-{k}")).exists())

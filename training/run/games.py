@@ -1,41 +1,27 @@
 """What training must know of a game, by environment id.
 
-Every game that has something to say says it in a module of :mod:`training.games`, which has a
-:class:`GameTraining` called ``GAME``. Nothing imports such a module but this registry, by name and
-when its game is asked for; what lies below the games asks here. An environment that nobody has
-described has a :class:`GameTraining` with its defaults, which suit any game of :mod:`fastenv`.
+Every game that has something to say says it in a module of :mod:`training.games`, in a
+:class:`GameTraining` for each of its ids, and is entered in :mod:`training.composition`. What lies
+below the games asks here, and the module of a game is imported when it is asked for. An environment
+without an entry has a :class:`GameTraining` with its defaults, which suit any game of
+:mod:`fastenv`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
+from training.run import registry
 from training.run.engine import Engine
-from training.run.values import require, shown
+from training.run.options import require
 
-_MODULES = {
-    "SkullKingFlat-v0": "training.games.skullking",
-    "SkullKingManager-v0": "training.games.skullking",
-    "SkullKingWorker-v0": "training.games.skullking",
-    "SkullKingAbility-v0": "training.games.skullking",
-    "Prospector-v0": "training.games.prospector",
-    "DrMarioPlacement-v0": "training.games.drmario",
-    "DrMarioFrame-v0": "training.games.drmario.frames",
-    "DrMarioVersus-v0": "training.games.drmario.versus",
-    "DrMarioVersusFrame-v0": "training.games.drmario.versus_frames",
-    "GameBoyPixels-v0": "training.games.gameboy",
-    "GameBoyGoal-v0": "training.games.gameboy.goal",
-    "GameBoyOverworld-v0": "training.games.gameboy.overworld",
-    "LanternWalk-v0": "training.games.gameboy.overworld",
-}
 _REGISTERED: dict[str, GameTraining] = {}
 
 
@@ -154,7 +140,7 @@ class Records(Protocol):
         """Return what a budget should not be below, with the knobs of an engine; None: unknown."""
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
 
 
 class Seats(Protocol):
@@ -226,10 +212,6 @@ class GameTraining:
         look alike and the best action of each may lead in circles.
     fixed_actions : mapping of str to int
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
-    protocol : str
-        Module with how it is evaluated; see :mod:`training.evaluation.protocol`.
-    commands : mapping of str to str
-        Commands of :mod:`training` that are for it alone, and the modules with their ``main``.
     """
 
     title = ""
@@ -244,11 +226,9 @@ class GameTraining:
     bots: tuple[str, ...] = ()
     draws = False
     fixed_actions: ClassVar[Mapping[str, int]] = {}
-    protocol = "training.evaluation.protocol"
-    commands: ClassVar[Mapping[str, str]] = {}
 
     def config(self, env: str, trainer: str) -> str | None:
-        """Return the file in ``training/configs`` whose options a run learns by unless told others.
+        """Return the file in ``training/configs`` with the default options of a run's learning.
 
         Parameters
         ----------
@@ -256,6 +236,16 @@ class GameTraining:
             Its id, with or without the namespace.
         trainer : str
             Who trains, as in a config.
+        """
+        return None
+
+    def protocol(self) -> Any:
+        """Return how it is evaluated.
+
+        Returns
+        -------
+        training.evaluation.protocol.Protocol or None
+            None for episodes beside its bots, judged by return.
         """
         return None
 
@@ -322,7 +312,7 @@ class GameTraining:
             If the game keeps none, or those of such a run could not be played again.
         """
         raise ConfigError(
-            f"best_times={shown(str(path))} is not possible: {config.env} keeps no best times."
+            f"best_times={show(str(path))} is not possible: {config.env} keeps no best times."
         )
 
     def seats(self, engine: Engine) -> Seats | None:
@@ -355,8 +345,8 @@ class GameTraining:
         """
         raise ConfigError(f"{who} cannot sit at a table: in this game players do not meet.")
 
-    def drawn(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
-        """Return a state as its next player sees it, as text with colours.
+    def render_state(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
+        """Return a state as the next player sees it, drawn as text with colours.
 
         Parameters
         ----------
@@ -368,7 +358,7 @@ class GameTraining:
         text: str = engine.game.render(row, "ansi")
         return text
 
-    def told(
+    def describe_decision(
         self,
         engine: BatchEngine,
         before: np.void,
@@ -376,7 +366,7 @@ class GameTraining:
         after: np.void,
         names: Sequence[str],
     ) -> list[str]:
-        """Return what everybody has seen of a decision, a line each.
+        """Return lines that say in words what all players saw of a decision.
 
         Parameters
         ----------
@@ -409,7 +399,7 @@ class GameTraining:
         )
 
 
-def of(env: str) -> GameTraining:
+def get_game(env: str) -> GameTraining:
     """Return what training knows of the game of an environment.
 
     Parameters
@@ -420,28 +410,15 @@ def of(env: str) -> GameTraining:
     env = _short(env)
     if env in _REGISTERED:
         return _REGISTERED[env]
-    if env not in _MODULES:
+    if env not in registry.GAMES:
         return GameTraining()
-    game: GameTraining = import_module(_MODULES[env]).GAME
+    game: GameTraining = registry.GAMES.load(env)
     return game
 
 
-def of_engine(engine: Engine) -> GameTraining:
+def get_engine_game(engine: Engine) -> GameTraining:
     """Return what training knows of the game that an engine steps."""
-    return of(getattr(engine.game, "env_id", None) or "")
-
-
-def protocol_of(env: str) -> Any:
-    """Return how a game is evaluated, an :class:`training.evaluation.protocol.Protocol`."""
-    game = of(env)
-    return import_module(game.protocol).of(game)
-
-
-def command(name: str) -> Callable[[list[str] | None], int]:
-    """Return ``main`` of a command that is for one game alone."""
-    (module,) = {game.commands[name] for game in _all() if name in game.commands}
-    main: Callable[[list[str] | None], int] = import_module(module).main
-    return main
+    return get_game(getattr(engine.game, "env_id", None) or "")
 
 
 def presets() -> dict[str, dict[str, Any]]:
@@ -477,4 +454,4 @@ def _short(env: str) -> str:
 
 def _all() -> list[GameTraining]:
     """Return what training knows of every game, each once."""
-    return list(dict.fromkeys(map(of, (*_MODULES, *_REGISTERED))))
+    return list(dict.fromkeys(map(get_game, (*registry.GAMES, *_REGISTERED))))

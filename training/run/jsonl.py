@@ -27,7 +27,7 @@ class JsonLines:
 
     def write(self, record: dict[str, Any]) -> None:
         """Append one object; what is not finite becomes null."""
-        self._file.write(json.dumps(finite(record), allow_nan=False) + "\n")
+        self._file.write(json.dumps(replace_nonfinite(record), allow_nan=False) + "\n")
         self._file.flush()
 
     def close(self) -> None:
@@ -75,12 +75,12 @@ def drop_after(path: Path, steps: int) -> None:
     files.write_text(path, "".join(kept))
 
 
-def finite(value: Any) -> Any:
+def replace_nonfinite(value: Any) -> Any:
     """Return nested values for JSON, which has no numbers that are not finite: None for them."""
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: replace_nonfinite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
+        return [replace_nonfinite(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -7,26 +7,22 @@ were found best for the environment.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
+from fastenv.errors import show
 from training.run import games
-from training.run.config import (
-    BACKENDS,
-    RunConfig,
-    load_file,
-    merge,
-    name_backend,
-    parse_assignments,
-)
-from training.run.folder import flat
-from training.run.presets import found_best, preset
-from training.run.shorter import shorten
-from training.run.values import require, shown
+from training.run.command_line import new_parser
+from training.run.config import BACKENDS, RunConfig, name_backend
+from training.run.config_files import load_file, merge, parse_assignments
+from training.run.folder import flatten
+from training.run.options import require, whole_number
+from training.run.presets import load_best_options, load_preset
+from training.run.registry import DEFAULT_ENVS
 
 REMEDY = (
     "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
@@ -45,19 +41,30 @@ DESCRIPTION = (
 )
 
 
+def _preset(name: str) -> str:
+    """Return the name of a preset; games are imported for them only when one is asked for."""
+    known = games.presets()
+    if name not in known:
+        names = ", ".join(map(repr, known))
+        raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {names})")
+    return name
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m training.train", description=DESCRIPTION)
-    parse.add_argument("--env", help="environment id, such as SkullKingWorker-v0")
+    usual = DEFAULT_ENVS["train"]
+    parse = new_parser("train", DESCRIPTION, f"--env {usual} --name first")
+    parse.add_argument("--env", help=f"environment id, such as {usual}")
     parse.add_argument("--trainer", help="native, sb3, hier, ensemble, dqn or rllib")
     parse.add_argument("--config", help="YAML or JSON file of options")
-    parse.add_argument("--preset", choices=tuple(games.presets()), help="named starting point")
+    about = "named starting point, such as benchmark; docs/training.md lists them"
+    parse.add_argument("--preset", type=_preset, metavar="NAME", help=about)
     parse.add_argument("--name", help="name of the run, a folder under --runs")
-    parse.add_argument("--total-steps", help="decisions of all lanes, such as 2_000_000, 2e6 or 2M")
+    parse.add_argument("--total-steps", metavar="N", help="decisions of all lanes, as 2e6 or 2M")
     parse.add_argument("--num-envs", help="lanes")
     parse.add_argument("--seed", type=int)
     parse.add_argument("--device", help="auto, cpu or cuda (untested)")
-    parse.add_argument("--torch-threads", type=int, help="threads of the network")
+    parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
     parse.add_argument("--backend", help=f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}")
     for flag, what in {"numba": "observations, masks and rewards", "cython": "rules"}.items():
         parse.add_argument(
@@ -76,15 +83,20 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
     parse.add_argument("--no-evaluation", action="store_true", help="only train")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
+    about = "print the options as YAML, and do no more"
+    parse.add_argument("--print-config", action="store_true", help=about)
+    about = "print the JSON schema of the options, and do no more"
+    parse.add_argument("--print-schema", action="store_true", help=about)
     return parse
 
 
-def layered(
+def merge_layers(
     args: argparse.Namespace, base: dict[str, Any], say: Callable[[str], None] | None = None
 ) -> RunConfig:
     """Return the options of a command line over ``base``.
 
-    Where a run is shorter than a rollout, the rollout is shortened (:mod:`training.run.shorter`).
+    Where a run is shorter than a rollout, the rollout is shortened
+    (:meth:`training.run.config.RunConfig.shortened`).
 
     A file may have a section ``without_core``: options for a shorter run, which take the place of
     its own where the compiled core does not work, unless flags say how long it is to be. A run that
@@ -104,7 +116,9 @@ def layered(
     """
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
-        from_file = found_best(*(str(_given(args).get(n, getattr(RunConfig, n))) for n in _WHAT))
+        from_file = load_best_options(
+            *(str(_given(args).get(name, RunConfig.get_default(name))) for name in _WHAT)
+        )
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
@@ -114,13 +128,13 @@ def layered(
     config = _over(base, from_file, args)
     less = _over(base, merge(from_file, slower), args)
     if less.total_steps != config.total_steps and config.backend == "auto":
-        from training.run.envs import trial_lanes
+        from training.run.envs import make_trial_lane
 
-        backend = trial_lanes(config).backend.name
+        backend = make_trial_lane(config).backend.name
         if backend != "fast":
             say(f"no compiled core, so on {backend} and {_difference(less, config)}. {REMEDY}")
             config = less
-    shorter = shorten(config, _ranks())
+    shorter = config.shortened(_ranks())
     if shorter != config:
         say(
             f"total_steps={config.total_steps:,} is less than a rollout, which is shortened: "
@@ -134,8 +148,8 @@ def _going_on(config: RunConfig, base: dict[str, Any]) -> RunConfig:
     begun = RunConfig.from_mapping(base)
     if config.rollout == begun.rollout:
         return config
-    shorter = shorten(replace(config, total_steps=begun.total_steps), _ranks())
-    return replace(shorter, total_steps=config.total_steps)
+    shorter = config.replace(total_steps=begun.total_steps).shortened(_ranks())
+    return shorter.replace(total_steps=config.total_steps)
 
 
 def _ranks() -> int:
@@ -145,9 +159,26 @@ def _ranks() -> int:
 def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace) -> RunConfig:
     """Return the options of all layers."""
     name = args.preset or from_file.get("preset")
-    layers = [base, {} if name is None else preset(name), from_file, _given(args)]
+    layers = [base, {} if name is None else load_preset(name), from_file, _given(args)]
     # Each chooses the backend as a whole: a flag is not added to those of a layer below.
-    return RunConfig.from_mapping(reduce(merge, map(name_backend, layers)))
+    values = reduce(merge, map(name_backend, layers))
+    return RunConfig.from_mapping(_with_fewer_lanes(values, _given(args)))
+
+
+def _with_fewer_lanes(values: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
+    """Return options whose minibatch is no larger than the rollout of the lanes that flags ask for.
+
+    A minibatch that was chosen for more lanes is then the whole rollout; one that flags ask for as
+    well stays.
+    """
+    ppo, asked = values.get("ppo"), flags.get("ppo", {})
+    if "num_envs" not in flags or not isinstance(ppo, dict) or "batch_size" in asked:
+        return values
+    sizes = [whole_number(each) for each in (values["num_envs"], ppo.get("n_steps"))]
+    batch = whole_number(ppo.get("batch_size"))
+    if not all(type(size) is int and size >= 1 for size in (*sizes, batch)):
+        return values  # refused by name elsewhere
+    return merge(values, {"ppo": {"batch_size": min(batch, math.prod(sizes))}})
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
@@ -167,7 +198,7 @@ def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
 
 def _difference(config: RunConfig, other: RunConfig) -> str:
     """Return in words which options differ."""
-    ours, theirs = flat(config.to_dict()), flat(other.to_dict())
+    ours, theirs = flatten(config.to_dict()), flatten(other.to_dict())
     pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
     return ", ".join(
         f"{name} {_in_words(a)} instead of {_in_words(b)}" for name, (a, b) in pairs.items()
@@ -175,4 +206,4 @@ def _difference(config: RunConfig, other: RunConfig) -> str:
 
 
 def _in_words(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int | float) else shown(value)
+    return f"{value:,}" if isinstance(value, int | float) else show(value)

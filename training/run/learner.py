@@ -9,10 +9,10 @@ import torch
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.follow import Follower
+from training.run.step_hook import StepHook
 
 
-class Common(TypedDict):
+class SharedArguments(TypedDict):
     """Arguments that all trainers of ours share."""
 
     total_steps: int
@@ -20,7 +20,7 @@ class Common(TypedDict):
     deterministic: bool
 
 
-def common(config: RunConfig) -> Common:
+def get_shared_arguments(config: RunConfig) -> SharedArguments:
     """Return those arguments as the config asks."""
     return {
         "total_steps": config.total_steps,
@@ -65,7 +65,7 @@ class TrainerLearner:
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
-        self._follower = Follower(config.mask_schedule)
+        self._step_hook = StepHook(config.mask_schedule)
 
     @property
     def device(self) -> str:
@@ -85,7 +85,7 @@ class TrainerLearner:
     def sizes(self) -> str:
         """Return one line on what the options amount to."""
         engine = self.engines[0]
-        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+        return self._config.sizes(engine.obs[0].nbytes, engine.num_actions)
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network and lanes."""
@@ -93,7 +93,7 @@ class TrainerLearner:
 
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the network, in host memory."""
-        return checkpoint.to_host(self.trainer.net.state_dict())
+        return checkpoint.copy_to_host(self.trainer.net.state_dict())
 
     def reset_lanes(self) -> None:
         """Begin a new episode in every lane, at a boundary."""

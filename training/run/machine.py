@@ -37,7 +37,9 @@ def revision() -> dict[str, Any]:
 
 def command() -> str:
     """Return the command line of this process as one would type it."""
-    return shlex.join(["python", "-m", f"training.{Path(sys.argv[0]).stem}", *sys.argv[1:]])
+    path = Path(sys.argv[0])
+    module = path.parent.name if path.stem == "__main__" else f"training.{path.stem}"
+    return shlex.join(["python", "-m", module, *sys.argv[1:]])
 
 
 def _git(*command: str) -> str | None:

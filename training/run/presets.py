@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, show
 from training.run import games, machine
-from training.run.config import load_file, merge
-from training.run.values import shown
+from training.run.config_files import load_file, merge
 
 CONFIGS = machine.ROOT / "training" / "configs"
 # What a file says of learning; machine, checkpoints and evaluation are the user's own.
@@ -17,7 +16,7 @@ _LEARNING = (
 )
 
 
-def preset(name: str) -> dict[str, Any]:
+def load_preset(name: str) -> dict[str, Any]:
     """Return the values of a preset.
 
     Raises
@@ -27,20 +26,19 @@ def preset(name: str) -> dict[str, Any]:
     """
     presets = games.presets()
     if not isinstance(name, str) or name not in presets:
-        raise ConfigError(f"preset={shown(name)}: there are {', '.join(presets)}.")
+        raise ConfigError(f"preset={show(name)}: there are {', '.join(presets)}.")
     return {**presets[name], "preset": name}
 
 
-def found_best(env: str, trainer: str) -> dict[str, Any]:
+def load_best_options(env: str, trainer: str) -> dict[str, Any]:
     """Return the options that a run has which names environment and trainer alone.
 
-    They are those of a file in ``training/configs`` that the game names; empty if it names none,
-    and with ``dqn``: what was found is options of PPO.
+    They are those of a file in ``training/configs`` that the game names; empty if it names none.
     """
-    name = None if trainer == "dqn" else games.of(env).config(env, trainer)
+    name = games.get_game(env).config(env, trainer)
     if name is None:
         return {}
     values = load_file(CONFIGS / name)
     if "preset" in values:
-        values = merge(preset(values["preset"]), values)
+        values = merge(load_preset(values["preset"]), values)
     return {option: values[option] for option in _LEARNING if option in values}

@@ -2,7 +2,7 @@
 
 Each has its share of the lanes, and of every minibatch. Gradients are averaged before every step of
 the optimizer, so all have the same parameters. The first rank has the run folder, the log and
-whatever decides; it tells the others what to do (:meth:`Ranks.tell`).
+whatever decides; it tells the others what to do (:meth:`Ranks.send`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WAIT = timedelta(days=1)  # the first may evaluate meanwhile; a rank that is los
 
 
 class Ranks:
-    """A process among its equals; alone it does nothing.
+    """One of several ranks; a single rank sends nothing.
 
     Parameters
     ----------
@@ -37,18 +37,18 @@ class Ranks:
         self.rank, self.size = rank, size
 
     @classmethod
-    def of_environment(cls) -> Self:
+    def from_environment(cls) -> Self:
         """Return what torchrun says in the environment; alone without it."""
         return cls(int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))
 
     @property
-    def first(self) -> bool:
-        """Whether this one decides."""
+    def is_first(self) -> bool:
+        """Whether this is the first rank, which decides."""
         return self.rank == 0
 
     def seed(self, seed: int) -> int:
         """Return the seed of a generator that each rank has its own of; the first keeps it."""
-        if self.first:
+        if self.is_first:
             return seed
         return int(np.random.SeedSequence([seed, self.rank]).generate_state(1)[0])
 
@@ -60,7 +60,7 @@ class Ranks:
         Raises
         ------
         TrainingError
-            The port is taken, or somebody does not come.
+            The port is taken, or a rank does not connect.
         """
         if self.size == 1 or dist.is_initialized():
             return
@@ -75,46 +75,46 @@ class Ranks:
             raise TrainingError(f"the ranks cannot meet at {where}: {reason}") from error
 
     def leave(self) -> None:
-        """Tell the others that it is over, and part."""
+        """Tell the other ranks that the training has ended, and leave the group."""
         if self.size == 1 or not dist.is_initialized():
             return
         try:
-            self.tell("end")
+            self.send("end")
         except TrainingError:
-            return  # one is lost; whoever noticed has said so
+            return  # a rank is lost, which another error has reported
         dist.destroy_process_group()
 
     # -- the first tells the others --------------------------------------------------------------
 
-    def tell(self, what: str, **details: Any) -> None:
-        """Let the others do something; does nothing elsewhere than in the first of several."""
-        if self.size > 1 and self.first:
+    def send(self, what: str, **details: Any) -> None:
+        """Send a command to the other ranks; only the first of several ranks does so."""
+        if self.size > 1 and self.is_first:
             self._broadcast(json.dumps([what, details]).encode())
 
-    def told(self) -> tuple[str, dict[str, Any]]:
-        """Wait for what the first tells."""
+    def receive(self) -> tuple[str, dict[str, Any]]:
+        """Wait for a command of the first rank."""
         what, details = json.loads(self._broadcast(b""))
         return what, details
 
-    def agree(self, text: str) -> str:
-        """Return what the first rank has to say."""
+    def broadcast(self, text: str) -> str:
+        """Return the first rank's text on every rank."""
         if self.size == 1:
             return text
-        return self._broadcast(text.encode() if self.first else b"").decode()
+        return self._broadcast(text.encode() if self.is_first else b"").decode()
 
     def _broadcast(self, content: bytes) -> bytes:
-        with _together():
+        with _report_lost_rank():
             length = torch.tensor([len(content)])
             dist.broadcast(length, 0)
             data = torch.zeros(int(length), dtype=torch.uint8)
-            if self.first:
+            if self.is_first:
                 data[:] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
             dist.broadcast(data, 0)
         return data.numpy().tobytes()
 
     def share_knobs(self, engines: Sequence[Any]) -> None:
         """Let the knobs that are set here be set in the engines of the other ranks too."""
-        if self.size == 1 or not self.first:
+        if self.size == 1 or not self.is_first:
             return
         for number, engine in enumerate(engines):
             engine.configure = self._shared(number, engine.configure)
@@ -124,7 +124,7 @@ class Ranks:
             configure(name, value, idx)  # refuses first
             lanes = None if idx is None else np.asarray(idx).tolist()
             given = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
-            self.tell("configure", engine=number, name=name, value=given, idx=lanes)
+            self.send("configure", engine=number, name=name, value=given, idx=lanes)
 
         return both
 
@@ -135,7 +135,7 @@ class Ranks:
         if self.size == 1:
             return
         every = list(tensors)
-        flat = self.summed(torch.cat([each.reshape(-1) for each in every])) / self.size
+        flat = self.sum(torch.cat([each.reshape(-1) for each in every])) / self.size
         for each, mean in zip(every, flat.split([x.numel() for x in every]), strict=True):
             each.copy_(mean.view_as(each))
 
@@ -144,10 +144,10 @@ class Ranks:
         if self.size > 1:
             self.average([p.grad for p in parameters if p.grad is not None])
 
-    def summed(self, tensor: Tensor) -> Tensor:
+    def sum(self, tensor: Tensor) -> Tensor:
         """Return the sum of a tensor over the ranks."""
         if self.size > 1:
-            with _together():
+            with _report_lost_rank():
                 dist.all_reduce(tensor)
         return tensor
 
@@ -159,23 +159,23 @@ class Ranks:
         arrays : mapping of str to ndarray
             Of the same names, types and shapes everywhere.
         """
-        found: list[dict[str, np.ndarray]] = [{} for _ in range(self.size if self.first else 0)]
+        found: list[dict[str, np.ndarray]] = [{} for _ in range(self.size if self.is_first else 0)]
         for name in sorted(arrays):
             own = np.ascontiguousarray(arrays[name])
             data = torch.from_numpy(own.reshape(-1).view(np.uint8))
             room = [torch.empty_like(data) for _ in found]
-            with _together():
-                dist.gather(data, room if self.first else None)
+            with _report_lost_rank():
+                dist.gather(data, room if self.is_first else None)
             for part, bytes_of in zip(found, room, strict=True):
                 part[name] = bytes_of.numpy().view(own.dtype).reshape(own.shape)
         return found
 
 
-ALONE = Ranks()
+SINGLE_RANK = Ranks()
 
 
 @contextmanager
-def _together() -> Iterator[None]:
+def _report_lost_rank() -> Iterator[None]:
     """Say in one sentence that a rank is lost; everything that waits for it raises something."""
     try:
         yield

@@ -16,16 +16,15 @@ import torch
 from fastenv.errors import show_reason
 from training.run import checkpoint, envs, machine
 from training.run.backend import ChosenBackend
-from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.config import RunConfig
 from training.run.determinism import be_deterministic
 from training.run.engine import Engine
 from training.run.folder import RunError, RunFolder
-from training.run.jsonl import drop_after, finite, read_lines
-from training.run.loop import Loop, Stop
-from training.run.sizes import planned_steps, whole_rollouts
-from training.run.ticker import ticking
+from training.run.jsonl import drop_after, read_lines, replace_nonfinite
+from training.run.loop import Callback, Log, Loop, Stop
+from training.run.sizes import whole_rollouts
+from training.run.ticker import print_dots
 
 
 @dataclass(frozen=True)
@@ -113,16 +112,16 @@ class Learner(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of threads and processes."""
+        """End threads and processes."""
 
 
-def conduct(
+def run_training(
     run: RunFolder,
     resume: bool,
     learner_of: Callable[[], Learner],
     identity: Callable[[RunFolder, Engine], dict[str, Any]],
     log_of: Callable[[int, int], Log],
-    callbacks_of: Callable[[RunFolder, Learner], Sequence[Callback]],
+    make_callbacks: Callable[[RunFolder, Learner], Sequence[Callback]],
 ) -> Outcome:
     """Train a run to its ``total_steps``, or until it is told to stop.
 
@@ -138,8 +137,8 @@ def conduct(
         Returns what a checkpoint must share with the run.
     log_of : callable
         Takes the decisions of the whole run and those before; opens its log.
-    callbacks_of : callable
-        Returns what goes along with the run.
+    make_callbacks : callable
+        Returns the callbacks of the run.
 
     Raises
     ------
@@ -160,15 +159,15 @@ def conduct(
             raise RunError(f"{run.path} was begun by another process: go on with it (--resume).")
         try:
             with ExitStack() as closing:
-                with ticking("preparing"):
+                with print_dots("preparing"):
                     torch.set_num_threads(torch_threads(run.config))
                     be_deterministic(run.config.deterministic)  # imports much of torch
                     learner = _begin(learner_of)
                     closing.callback(learner.close)
                     same = identity(run, learner.engines[0])
-                    session = Session(run, learner, callbacks_of(run, learner), same)
+                    session = Session(run, learner, make_callbacks(run, learner), same)
                     if resume:
-                        session.go_on()
+                        session.resume()
                 if session.done:
                     return Outcome(True, session.steps, session.progress["wall_s"])
                 return session.train(stop, log_of, resume)
@@ -189,7 +188,7 @@ def _begin(learner_of: Callable[[], Learner]) -> Learner:
 
 
 class Session:
-    """A trainer and what goes along with it, from where a run is now to its end.
+    """A trainer and its callbacks, from where a run is now to its end.
 
     Parameters
     ----------
@@ -224,8 +223,8 @@ class Session:
         own = [engine for each in callbacks for engine in each.engines]
         self._knobs = envs.Knobs([*learner.engines, *own], run.config.schedules)
 
-    def go_on(self) -> None:
-        """Put the newest checkpoint back and drop what was logged after it; see :func:`conduct`."""
+    def resume(self) -> None:
+        """Load the newest checkpoint and drop what was logged after it."""
         run = self.run
         saved = checkpoint.load_newest(run.checkpoints, self._identity, self._warnings.append)
         if saved is not None:  # None if the run was ended before its first checkpoint
@@ -234,7 +233,7 @@ class Session:
             for file in (run.metrics, run.windows, run.events, run.evaluations):
                 drop_after(file, self.steps)
             best = {line["step"] for line in read_lines(run.evaluations) if line.get("best")}
-            checkpoint.keep_alone(run.checkpoints / checkpoint.BEST, best)
+            checkpoint.keep_only(run.checkpoints / checkpoint.BEST, best)
 
     @property
     def done(self) -> bool:
@@ -263,10 +262,10 @@ class Session:
         log_of: Callable[[int, int], Log],
         resumed: bool,
     ) -> Outcome:
-        """Train to the end, or until it is told to stop; see :func:`conduct`."""
+        """Train to the end, or until it is told to stop; see :func:`run_training`."""
         run, learner = self.run, self.learner
         self._knobs.apply(self._began_at)  # what changes at the boundary itself is yet to be logged
-        log = log_of(planned_steps(run.config), self.steps)
+        log = log_of(run.config.planned_steps, self.steps)
         loop = self._loop(log, stop)
         try:
             self._announce(log, resumed)
@@ -358,7 +357,7 @@ class Session:
             "precision": self.learner.precision,
             **{key: value for each in self.callbacks for key, value in each.summary().items()},
         }
-        last = {"last": finite(loop.last_record)}
+        last = {"last": replace_nonfinite(loop.last_record)}
         self.run.write_summary({**status, **timing, **self._facts(), **counted, **last})
 
 

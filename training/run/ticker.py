@@ -54,7 +54,7 @@ class _Shared:
 
 
 @contextmanager
-def ticking(text: str, every: float | None = None, file: TextIO | None = None) -> Iterator[None]:
+def print_dots(text: str, every: float | None = None, file: TextIO | None = None) -> Iterator[None]:
     """Say what is going on and a dot a second until it is done; nothing of what is done at once.
 
     What others write to the standard error stream meanwhile begins on a line of its own.

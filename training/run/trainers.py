@@ -1,4 +1,4 @@
-"""The trainers a run can name, each in a module with the same functions.
+"""The trainers a run can name: the options of each, and a module with the same functions.
 
 ``train(run, resume) -> Outcome``; ``check(config, engine)`` refuses what cannot be trained here;
 ``identity(run, engine)`` is what a checkpoint must share with a run to be played;
@@ -10,37 +10,54 @@ observations and, if it has one, of its state (:class:`training.nets.actor_criti
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
-_MODULES = {
-    "native": "training.ppo.run",
-    "sb3": "training.sb3.run",
-    "hier": "training.hier.run",
-    "ensemble": "training.ensemble.run",
-    "dqn": "training.dqn.run",
-    "rllib": "training.rllib.run",
-}
+from training.run.registry import OPTIONS, TRAINERS
 
 
-def module_of(trainer: str) -> Any:
+def names() -> tuple[str, ...]:
+    """Return the names of the trainers."""
+    return tuple(TRAINERS)
+
+
+def register(trainer: str, options: Callable[[], Any], load: Callable[[], Any]) -> None:
+    """Register a trainer.
+
+    Parameters
+    ----------
+    trainer : str
+    options : callable
+        Imports and returns its options, a subclass of :class:`training.run.config.RunConfig`.
+    load : callable
+        Imports and returns its module.
+    """
+    OPTIONS.register(trainer, options)
+    TRAINERS.register(trainer, load)
+
+
+def unregister(trainer: str) -> None:
+    """Forget a trainer."""
+    OPTIONS.unregister(trainer)
+    TRAINERS.unregister(trainer)
+
+
+def get_options(trainer: str) -> Any:
+    """Return the options of a trainer, a subclass of :class:`training.run.config.RunConfig`."""
+    return OPTIONS.load(trainer)
+
+
+def get_module(trainer: str) -> Any:
     """Return the module of a trainer; only then what it needs is imported.
 
     Parameters
     ----------
-    trainer : {"native", "sb3", "hier", "ensemble", "dqn", "rllib"}
+    trainer : str
+        One of :func:`names`.
 
     Raises
     ------
     ImportError
         If it needs a package that is not there; says which extra has it.
     """
-    try:
-        return import_module(_MODULES[trainer])
-    except ModuleNotFoundError as error:
-        if trainer == "sb3" and error.name in ("stable_baselines3", "sb3_contrib"):
-            raise ImportError(
-                "trainer='sb3' needs Stable-Baselines3: pip install '.[sb3]', or choose "
-                "trainer='native'."
-            ) from error
-        raise
+    return TRAINERS.load(trainer)

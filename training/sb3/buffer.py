@@ -19,7 +19,7 @@ from sb3_contrib.common.maskable.buffers import (
     MaskableRolloutBufferSamples,
 )
 
-from training.ppo import gae_many
+from training.ppo.parts import gae_many
 
 ORDERS = ("time", "sb3")
 # What a minibatch consists of, in the order of MaskableRolloutBufferSamples.

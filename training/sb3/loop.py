@@ -8,7 +8,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from training.run.finite import check_loss
 from training.run.loop import Loop
-from training.sb3.vec import LateActionVecEnv, TimedVecEnv
+from training.sb3.vec import DelayedActionVecEnv, TimedVecEnv
 
 # Names of the values that MaskablePPO.train records, and what they are called in metrics.jsonl.
 _TRAIN_VALUES = {
@@ -33,7 +33,7 @@ class LoopCallback(BaseCallback):
     ----------
     loop : Loop
     vec : TimedVecEnv
-    late_actions : LateActionVecEnv, optional
+    delayed_actions : DelayedActionVecEnv, optional
         Follows the steps of the training.
     """
 
@@ -41,19 +41,19 @@ class LoopCallback(BaseCallback):
         self,
         loop: Loop,
         vec: TimedVecEnv,
-        late_actions: LateActionVecEnv | None = None,
+        delayed_actions: DelayedActionVecEnv | None = None,
     ) -> None:
         super().__init__()
         self._loop, self._vec = loop, vec
-        self._late_actions = late_actions
+        self._delayed_actions = delayed_actions
         self._running = False
 
     def _on_rollout_start(self) -> None:
         self._border()
         if not self._loop.begin_iteration():
             return
-        if self._late_actions is not None:
-            self._late_actions.steps = self._loop.steps
+        if self._delayed_actions is not None:
+            self._delayed_actions.steps = self._loop.steps
         self._vec.busy_s = 0.0
         self._running = True
 

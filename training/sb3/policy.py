@@ -23,8 +23,8 @@ from fastenv.env import observation_space, shown_obs
 from fastenv.errors import ConfigError
 from training.nets import precision as precisions
 from training.nets.encoders import SMALLEST_IMAGE
+from training.ppo.options import PPOConfig
 from training.run.engine import Engine
-from training.run.options.ppo import PPOConfig
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 Logits = Callable[[np.ndarray], np.ndarray]

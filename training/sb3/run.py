@@ -21,36 +21,36 @@ from stable_baselines3.common.vec_env import VecEnv
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
-from training.callbacks.of_run import conduct
+from training.callbacks.run_callbacks import run_training
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
 from training.run.loop import Loop
+from training.run.options import require
 from training.run.session import Outcome, Snapshot
-from training.run.values import require
 from training.sb3 import policy
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.loop import LoopCallback
+from training.sb3.options import SB3Run
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
-from training.sb3.vec import FollowedVecEnv, LateActionVecEnv, TimedVecEnv
+from training.sb3.vec import DelayedActionVecEnv, StepHookVecEnv, TimedVecEnv
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
 BLOCK_MASKS_FROM = 1024
 
 
-def lanes(config: RunConfig) -> Lanes:
+def make_lanes(config: SB3Run) -> Lanes:
     """Return the engine of a run."""
-    return envs.lanes_of(config)
+    return envs.make_lanes(config)
 
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.conduct`."""
-    return conduct(run, resume, lambda: SB3Learner(run.config, lanes), identity)
+    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
+    return run_training(run, resume, lambda: SB3Learner(run.config, lanes), identity)
 
 
 class SB3Learner:
@@ -58,14 +58,14 @@ class SB3Learner:
 
     Parameters
     ----------
-    config : RunConfig
+    config : SB3Run
     given : Lanes, optional
-        What :func:`lanes` returns for it; default new ones.
+        What :func:`make_lanes` returns for it; default new ones.
     """
 
-    def __init__(self, config: RunConfig, given: Lanes | None = None) -> None:
+    def __init__(self, config: SB3Run, given: Lanes | None = None) -> None:
         self._config = config
-        given = given or lanes(config)
+        given = given or make_lanes(config)
         (engine,) = given.engines
         assert isinstance(engine, BatchEngine)  # opponents of this trainer are bots
         self.backend, self.engines = given.backend, [engine]
@@ -74,9 +74,9 @@ class SB3Learner:
         masks: Literal["rows", "block"] = "block" if block else "rows"
         vec = BatchVecEnv(engine, masks=masks, monitor=not batch)
         rules = config.mask_schedule
-        self._late_actions = LateActionVecEnv(vec, rules) if rules else None
-        self.timed = TimedVecEnv(self._late_actions or vec)
-        self.vec = FollowedVecEnv(self.timed)
+        self._delayed_actions = DelayedActionVecEnv(vec, rules) if rules else None
+        self.timed = TimedVecEnv(self._delayed_actions or vec)
+        self.vec = StepHookVecEnv(self.timed)
         self.model = build(config, self.vec)
         self._restored = False
 
@@ -98,7 +98,7 @@ class SB3Learner:
     def sizes(self) -> str:
         """Return one line on what the options amount to."""
         engine = self.engines[0]
-        return sizes.derived_sizes(self._config, engine.obs[0].nbytes, engine.num_actions)
+        return self._config.sizes(engine.obs[0].nbytes, engine.num_actions)
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network and rollout."""
@@ -107,7 +107,7 @@ class SB3Learner:
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
         self.vec.loop = loop
-        callback = LoopCallback(loop, self.timed, self._late_actions)
+        callback = LoopCallback(loop, self.timed, self._delayed_actions)
         left = self._config.total_steps - loop.steps
         try:
             self.model.learn(left, callback, reset_num_timesteps=not self._restored)
@@ -126,7 +126,7 @@ class SB3Learner:
         model, decisions = self.model, self.engines[0].get_decisions()
         check_parameters(model.policy)
         return Snapshot(
-            model=checkpoint.to_host(
+            model=checkpoint.copy_to_host(
                 {
                     "policy": model.policy.state_dict(),
                     "optimizer": model.policy.optimizer.state_dict(),
@@ -148,7 +148,7 @@ class SB3Learner:
 
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the policy, in host memory."""
-        return checkpoint.to_host(self.model.policy.state_dict())
+        return checkpoint.copy_to_host(self.model.policy.state_dict())
 
     def reset_lanes(self) -> None:
         """Begin a new episode in every lane, at a boundary."""
@@ -181,7 +181,7 @@ class SB3Learner:
         self.vec.close()
 
 
-def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
+def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
     """Return MaskablePPO as the config asks, with all generators seeded."""
     ppo = config.ppo
     rate = ppo.learning_rate
@@ -215,7 +215,7 @@ def build(config: RunConfig, vec: VecEnv) -> MaskablePPO:
     return model
 
 
-def check(config: RunConfig, engine: Engine) -> None:
+def check(config: SB3Run, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
     Raises
@@ -235,15 +235,13 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
     return {**same, "network": list(run.config.ppo.net_arch), "trainer": run.config.trainer}
 
 
-def load_logits(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
-) -> policy.Logits:
+def load_logits(config: SB3Run, engine: BatchEngine, state_dict: dict[str, Any]) -> policy.Logits:
     """Return the trained network of a run as a function from observations to logits."""
     return policy.load_logits(config.ppo, engine, state_dict)
 
 
 def load_nets(
-    config: RunConfig, engine: BatchEngine, state_dict: dict[str, Any]
+    config: SB3Run, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[policy.LogitsNet, BatchEngine]]:
     """Return the trained policy network of a run, and an engine that shows what it sees."""
     return {"policy": (policy.LogitsNet(policy.load_net(config.ppo, engine, state_dict)), engine)}

@@ -12,21 +12,21 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
-from training.run import late_actions
+from training.run import delayed_actions
 from training.run.loop import Loop
-from training.run.options.mask_schedule import LateAction
+from training.run.sections import DelayedAction
 
 
-class LateActionVecEnv(VecEnvWrapper):
-    """Holds actions back at the start of episodes: takes them out of the masks the trainer sees.
+class DelayedActionVecEnv(VecEnvWrapper):
+    """Delays actions at the start of episodes: removes them from the masks that the trainer sees.
 
     The environment is left as it is.
 
     Parameters
     ----------
     venv : BatchVecEnv
-    rules : sequence of LateAction
-        See :func:`training.run.late_actions.masks`.
+    rules : sequence of DelayedAction
+        See :func:`training.run.delayed_actions.mask_delayed`.
 
     Attributes
     ----------
@@ -36,18 +36,18 @@ class LateActionVecEnv(VecEnvWrapper):
     Raises
     ------
     ConfigError
-        From :func:`training.run.late_actions.check`.
+        From :func:`training.run.delayed_actions.check`.
     """
 
-    def __init__(self, venv: BatchVecEnv, rules: Sequence[LateAction]) -> None:
+    def __init__(self, venv: BatchVecEnv, rules: Sequence[DelayedAction]) -> None:
         super().__init__(venv)
         self._rules = tuple(rules)
         self._engine: BatchEngine = venv.engine
-        late_actions.check(self._engine, self._rules)
+        delayed_actions.check(self._engine, self._rules)
         self.steps = 0
 
     def ticks(self) -> dict[str, float]:
-        """Return how many ticks each action is held back at present."""
+        """Return how many ticks each action is delayed at present."""
         return {str(rule.action): rule.ticks_at(self.steps) for rule in self._rules}
 
     def reset(self) -> Any:
@@ -59,13 +59,13 @@ class LateActionVecEnv(VecEnvWrapper):
         return self.venv.step_wait()
 
     def env_method(self, method_name: str, *args: Any, **kwargs: Any) -> list[Any]:
-        """Call a method; masks come without the actions that are held back."""
+        """Call a method; masks come without delayed actions."""
         result = self.venv.env_method(method_name, *args, **kwargs)
         if method_name != "action_masks":
             return result
         if kwargs.get("indices") is not None:
             raise ValueError("masks are scheduled for all lanes at once")
-        block = late_actions.masks(self._engine, self._rules, self.steps)
+        block = delayed_actions.mask_delayed(self._engine, self._rules, self.steps)
         return list(block) if len(result) == len(block) else [block]
 
     def has_attr(self, attr_name: str) -> bool:
@@ -73,7 +73,7 @@ class LateActionVecEnv(VecEnvWrapper):
         return self.venv.has_attr(attr_name)
 
 
-class FollowedVecEnv(VecEnvWrapper):
+class StepHookVecEnv(VecEnvWrapper):
     """Shows every step to the loop of a run before the trainer stores its reward.
 
     Parameters

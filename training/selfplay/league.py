@@ -13,8 +13,8 @@ from training.nets.actor_critic import ActorCritic
 from training.run import envs, games
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.options.selfplay import SelfPlayConfig
-from training.run.values import require
+from training.run.options import require
+from training.run.sections import SelfPlayConfig
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
 from training.selfplay.ratings import LEARNER, Ratings, RatingsFile
@@ -97,7 +97,7 @@ class League:
         self.engine.begin()
 
     def end_iteration(self, steps: int) -> dict[str, float]:
-        """Note the ratings; return what there is to say, nothing before the first snapshot."""
+        """Store the ratings; return the figures, none before the first snapshot."""
         if not self._taken:
             return {}
         self._file.write(steps, self.ratings)
@@ -143,11 +143,11 @@ def check(config: RunConfig, engine: Engine) -> None:
     ConfigError
         For an environment, or rules, under which seats cannot be played from outside.
     """
-    possible = games.of_engine(engine).seats(engine) is not None
+    possible = games.get_engine_game(engine).seats(engine) is not None
     allowed = "one of whole games with selfplay, in which one policy can play every seat"
     require(possible, "env", config.env, allowed)
     kinds = [given.get("kind", name) for name, given in config.trackers.items()]
     allowed = "without an archive with selfplay: nobody would sit in its rows"
     require("archive" not in kinds, "trackers", kinds, allowed)
-    (trial,) = envs.trial_lanes(config).engines  # the run itself begins with the bots
+    (trial,) = envs.make_trial_lane(config).engines  # the run itself begins with the bots
     trial.configure("opponents", "external")

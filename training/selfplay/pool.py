@@ -104,7 +104,7 @@ class Pool:
         return member
 
     def forget(self, playing: Collection[int]) -> None:
-        """Let go of the networks of snapshots that can no longer be drawn and do not play."""
+        """Drop the networks of snapshots that can no longer be drawn and do not play."""
         needed = {*self.active, *playing}
         self.members = {number: m for number, m in self.members.items() if number in needed}
 

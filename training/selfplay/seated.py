@@ -40,7 +40,7 @@ class SeatedEngine(ABC):
     def __init__(self, engine: BatchEngine) -> None:
         self._engine = engine
         n = engine.num_envs
-        seats = games.of_engine(engine).seats(engine)
+        seats = games.get_engine_game(engine).seats(engine)
         assert seats is not None  # who makes it has asked
         self._seats, self._num_players = seats, seats.count
         self._external = np.zeros(n, np.bool_)  # lanes whose episode has external seats

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from fastenv.gameboy.tables import OBJECTS_A_LINE, WIDTH
-
-if TYPE_CHECKING:
-    from fastenv.gameboy.reference.ppu import Ppu
 
 BEHIND, FLIP_Y, FLIP_X, SECOND_PALETTE = 0x80, 0x40, 0x20, 0x10  # attributes of an object
 
 
-def line_objects(ppu: Ppu) -> list[int]:
+class Display(Protocol):
+    """What a line of the picture is drawn from: registers of the display and its memory."""
+
+    vram: bytearray
+    oam: bytearray
+    lcdc: int
+    scy: int
+    scx: int
+    ly: int
+    bgp: int
+    obp0: int
+    obp1: int
+    wx: int
+    window_line: int
+
+
+def line_objects(ppu: Display) -> list[int]:
     """Return where in OAM the objects of line LY are: the first ten, wherever across they are."""
     tall = 16 if ppu.lcdc & 0x04 else 8
     found = [i for i in range(0, 160, 4) if 0 <= ppu.ly + 16 - ppu.oam[i] < tall]
     return found[:OBJECTS_A_LINE]
 
 
-def render_line(ppu: Ppu, window: bool) -> bytes:
+def render_line(ppu: Display, window: bool) -> bytes:
     """Return the 160 shades of line LY; ``window`` says whether the window is on it."""
     indices = _background(ppu, window)
     shades = [ppu.bgp >> 2 * index & 3 for index in indices]
@@ -34,7 +47,7 @@ def render_line(ppu: Ppu, window: bool) -> bytes:
     return bytes(shades)
 
 
-def _background(ppu: Ppu, window: bool) -> list[int]:
+def _background(ppu: Display, window: bool) -> list[int]:
     """Return the colour indices of background and window, all 0 while both are off."""
     if not ppu.lcdc & 0x01:
         return [0] * WIDTH
@@ -49,7 +62,7 @@ def _background(ppu: Ppu, window: bool) -> list[int]:
     return indices
 
 
-def _map_pixel(ppu: Ppu, tiles: int, x: int, y: int) -> int:
+def _map_pixel(ppu: Display, tiles: int, x: int, y: int) -> int:
     """Return the colour index at a place of a map of 32 by 32 tiles."""
     tile = ppu.vram[tiles + y // 8 * 32 + x // 8]
     if not ppu.lcdc & 0x10 and tile < 0x80:
@@ -57,13 +70,13 @@ def _map_pixel(ppu: Ppu, tiles: int, x: int, y: int) -> int:
     return _tile_pixel(ppu, tile, x % 8, y % 8)
 
 
-def _tile_pixel(ppu: Ppu, tile: int, x: int, y: int) -> int:
+def _tile_pixel(ppu: Display, tile: int, x: int, y: int) -> int:
     """Return a colour index: two bits, one from each of the two bytes of a row of a tile."""
     low, high = ppu.vram[tile * 16 + y * 2], ppu.vram[tile * 16 + y * 2 + 1]
     return low >> 7 - x & 1 | (high >> 7 - x & 1) << 1
 
 
-def object_shade(ppu: Ppu, objects: list[int], x: int, behind: int) -> int | None:
+def object_shade(ppu: Display, objects: list[int], x: int, behind: int) -> int | None:
     """Return the shade of the first opaque object at ``x``, if the background does not hide it.
 
     Objects further left come first, then those earlier in OAM. One that is hidden by the background

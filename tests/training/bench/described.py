@@ -2,7 +2,7 @@
 
 import json
 
-from training.bench import floors, history
+from training.bench import floors, records
 from training.bench.ran import key
 
 HEAD = {"kind": "head", "created": "2026-01-02T03:04:05Z", "git_rev": "abc", "dirty": False}
@@ -23,7 +23,7 @@ def assert_described(rows):
                 assert row[name] == ran[name], (name, ran)
     keys = [key(row) for row in rows]
     assert len(set(keys)) == len(keys), sorted(k for k in keys if keys.count(k) > 1)
-    lines = history.lines(HEAD, rows, "x.jsonl")
+    lines = records.lines(HEAD, rows, "x.jsonl")
     assert [key(line) for line in lines] == keys
     for row in rows:
         if row.get("steps_per_cpu_s") is not None:

@@ -17,31 +17,19 @@ from fastenv.engine import BatchEngine
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
 from tests.training.bench.described import HEAD, assert_described
-from training import benchmark_v9, milestones
-from training.bench import (
-    bars,
-    bars_prospector,
-    bars_training,
-    benchmark,
-    benchmark_tables,
-    cuda,
-    flags,
-    floors,
-    hierarchical,
-    history,
-    play,
-    trainers,
-    verdicts,
-    views,
-)
-from training.bench.configs import CONFIGS, ENVS, MEASURED
+from training import benchmark_v9
+from training.bench import floors, play, records, tables, targets, timing
 from training.bench.env_modes import EnvPlan, env_only
+from training.bench.games import GAMES, prospector, skullking, skullking_tiers
+from training.bench.suites import configs, cuda, flags, throughput, trainers, training, views
+from training.bench.suites.configs import CONFIGS, MEASURED
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
-from training.ppo import PPOTrainer
+from training.commands import milestones
+from training.ppo.options import NativeConfig, NativeRun, PPOConfig
+from training.ppo.parts import PPOTrainer
 from training.run import machine
 from training.run.config import RunConfig
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]
 TINY += ["--set", "n_envs=4", "--set", "n_steps=16", "--set", "batch=32", "--set", "net_arch=[16]"]
@@ -85,7 +73,7 @@ def test_configurations_write_a_row_each(configured):
             assert np.sign(hours) == np.sign(change)
     # Sizes are the same here, so large_net is the baseline once more.
     assert_described([row for row in rows if row["config"] != "large_net"])
-    table = benchmark_tables.config_table(rows, "SkullKingFlat-v0", 1, 4)
+    table = tables.config_table(rows)
     assert table.row_count == len(rows)
 
 
@@ -125,8 +113,8 @@ def test_configurations_of_other_games_run_what_they_say(env, tmp_path, monkeypa
 
 def test_every_game_has_its_configurations():
     args = benchmark_v9.parser().parse_args(["--only", "configs"])
-    found = [(flags.env, name) for name, flags in benchmark.chosen_configs(args)]
-    for env in ENVS.values():
+    found = [(flags.env, name) for name, flags in configs.chosen(args)]
+    for env in [game.config_env for game in GAMES.values()]:
         names = [name for each, name in found if each == env]
         whole = env.startswith("SkullKing")
         assert names == [n for n in CONFIGS if whole or n != "hierarchical"]
@@ -135,7 +123,7 @@ def test_every_game_has_its_configurations():
 
 def test_hierarchical_that_cannot_run_is_null_and_says_why(tmp_path, monkeypatch):
     out, nowhere = tmp_path / "rows.jsonl", tmp_path / "nowhere.yaml"
-    monkeypatch.setattr(hierarchical, "CONFIG", nowhere)
+    monkeypatch.setattr(skullking_tiers, "CONFIG", nowhere)
     assert benchmark_v9.main(["--config", "hierarchical", *TINY, "--out", str(out)]) == 0
     _, row = read(out)
     assert str(nowhere) in row["status"]
@@ -145,22 +133,22 @@ def test_hierarchical_that_cannot_run_is_null_and_says_why(tmp_path, monkeypatch
 def test_a_run_is_measured_like_a_configuration():
     """With the native trainer: what is measured of a run does not depend on who trains."""
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, net_arch=(8,))
-    config = RunConfig(env="SkullKingFlat-v0", num_envs=4, torch_threads=1, ppo=ppo)
-    found = hierarchical.measure(config, steps=100, games=4)
+    config = NativeRun(env="SkullKingFlat-v0", num_envs=4, torch_threads=1, ppo=ppo)
+    found = skullking_tiers.measure(config, steps=100, games=4)
     assert set(found) - {"ran"} <= set(MEASURED)
     shares = sum(found[f"share_{name}"] for name in ("env", "forward", "update", "other"))
     assert shares == pytest.approx(1)
     collect, update = (1 / found[f"{part}_steps_per_s"] for part in ("collect", "update"))
     assert collect + update <= 1 / found["steps_per_s"]
     assert found["points_after"] is not None
-    without = hierarchical.measure(config, steps=1, games=0)
+    without = skullking_tiers.measure(config, steps=1, games=0)
     assert without["points_after"] is None
 
 
 @pytest.mark.parametrize("flag", ["use_numba", "use_cython"])
 def test_manager_and_worker_run_on_the_backend_of_each_flag(flag):
     flags = Flags(use_hierarchical=True, **{flag: True})
-    assert hierarchical.settings(flags).backend == flags.backend == flag.removeprefix("use_")
+    assert skullking_tiers.settings(flags).backend == flags.backend == flag.removeprefix("use_")
     assert CONFIGS["hierarchical"].backend == "fast"
 
 
@@ -234,7 +222,7 @@ def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
     assert benchmark_v9.main(flags) == 0
     _, *rows = read(out)
     judged = [rows.pop() for _ in range(3)][::-1]
-    assert [row["name"] for row in rows] == list(trainers.TRAINERS)
+    assert [row["name"] for row in rows] == list(trainers.NAMED)
     ran = [(row["trainer"], row["trunk"], row["precision"]) for row in rows]
     assert seen == ran + 2 * ran  # once to warm up, then in turns
     assert [row["precision_asked"] for row in rows] == ["fp32", "fp32", "auto", "auto"]
@@ -252,7 +240,7 @@ def test_trainers_stand_beside_each_other(tmp_path, capsys, monkeypatch):
 def test_ratios_are_medians_of_pairs():
     """Each turn is compared with its own: in the second turn the machine was half as fast."""
     fast, slow = ({"s_all": s, "s": 9.0, "noisy": False} for s in ([8, 4, 8], [4, 2, 2]))
-    found = verdicts.ratio_bar("x", 1.5, fast, slow, "s")
+    found = targets.ratio("x", 1.5, fast, slow, "s")
     assert (found["measured"], found["all"]) == (2, [2, 2, 4])
 
 
@@ -276,33 +264,33 @@ class Here:
         return SimpleNamespace(result=lambda: found)
 
 
-SMALL = replace(trainers.setting(64), ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
+SMALL = trainers.setting(64).replace(ppo=PPOConfig(n_steps=8, batch_size=64, net_arch=(8,)))
 
 
 @pytest.fixture(scope="module")
 def training_rows():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bars_training, "ProcessPoolExecutor", Here)
-        return bars_training.all_rows(repeats=1, seconds=1e-9, config=SMALL)
+        patch.setattr(training, "ProcessPoolExecutor", Here)
+        return training.all_rows(repeats=1, seconds=1e-9, config=SMALL)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(machine.physical_cores() < 2, reason="needs two cores")
 def test_threads_are_measured_in_processes_of_their_own():
-    rows = bars_training.thread_rows(SMALL, repeats=1, seconds=1e-9)
+    rows = training.thread_rows(SMALL, repeats=1, seconds=1e-9)
     ways = [(row["waiting"], row["torch_threads"]) for row in rows]
-    assert ways == [(way, threads) for way in bars_training.WAITING for threads in (1, 2)]
+    assert ways == [(way, threads) for way in training.WAITING for threads in (1, 2)]
 
 
 @needs_core
 def test_bars_of_training_are_judged_or_say_why_not(training_rows):
-    judged = bars_training.bars(training_rows)
+    judged = training.judge(training_rows)
     asked = [bar["asked"] for bar in judged]
     assert asked[:3] == ["at least 1.2", "at least 2.6", "at least 4.2"]
     assert asked[3:5] == ["at least 6", "at least 150,000"]
     assert asked[5:10] == ["at most 0.03", "at most 0.06", *["at most 0.03"] * 3]
     assert asked[-3:] == ["at least 500,000", "at least 1e+06", "at least 80"]
-    ways = 1 if machine.physical_cores() < 2 else len(bars_training.WAITING)
+    ways = 1 if machine.physical_cores() < 2 else len(training.WAITING)
     assert asked[10:-3] == ["at least 1.6"] * ways
     for bar in judged:
         if bar["measured"] is None:
@@ -311,19 +299,19 @@ def test_bars_of_training_are_judged_or_say_why_not(training_rows):
         else:
             assert isinstance(bar["pass"], bool)
     measured = {bar["what"]: bar["measured"] for bar in judged}
-    pairs = [r for r in training_rows if r["mode"] == bars_training.REFERENCE]
+    pairs = [r for r in training_rows if r["mode"] == training.REFERENCE]
     threads = sorted({1, machine.physical_cores()})
     assert [r["torch_threads"] for r in pairs] == [n for n in threads for _ in range(2)]
     assert [r["backend"] for r in pairs] == ["reference", "fast"] * len(threads)
     today, ours = pairs[-2:]
     over = next(value for what, value in measured.items() if "reference envs" in what)
     assert over == ours["steps_per_s"] / today["steps_per_s"]
-    assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.TRAINERS)
+    assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.NAMED)
 
 
 @needs_speed
 def test_env_shares_are_shares(training_rows):
-    found = [r for r in training_rows if r["mode"] == bars_training.SHARE]
+    found = [r for r in training_rows if r["mode"] == training.SHARE]
     assert [r["tier"] for r in found] == ["flat", "manager", "worker", "ability", "prospector"]
     for row in found:
         assert all(0 < share < 1 for share in row["share_env_all"])
@@ -333,14 +321,15 @@ def test_env_shares_are_shares(training_rows):
 def test_missed_bars_decide_the_exit_status_only_on_request(
     training_rows, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(bars_training, "all_rows", lambda *_: training_rows)
-    monkeypatch.setattr(bars_training, "ENV_SHARE", 1e-9)  # no environment is that fast
+    suite = replace(training.SUITE, rows=lambda *_: training_rows)
+    monkeypatch.setattr(training, "SUITE", suite)
+    monkeypatch.setattr(training, "ENV_SHARE", 1e-9)  # no environment is that fast
     out = tmp_path / "rows.jsonl"
     flags = ["--only", "training", "--out", str(out)]
     assert benchmark_v9.main(flags) == 0
     assert benchmark_v9.main([*flags, "--enforce"]) == 1
     assert "not measured here" in capsys.readouterr().out
-    assert [row["kind"] for row in read(out)].count("bar") == len(bars_training.bars(training_rows))
+    assert [row["kind"] for row in read(out)].count("bar") == len(training.judge(training_rows))
 
 
 def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
@@ -350,7 +339,7 @@ def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
         ppo = PPOConfig(n_steps=8, batch_size=32, n_epochs=epochs, net_arch=(8,))
         options = {"opponents": "rule_medium"}
         two = NativeConfig(env_groups=2)
-        return RunConfig(
+        return NativeRun(
             num_envs=lanes, torch_threads=1, device="cpu", env_options=options, ppo=ppo, native=two
         )
 
@@ -365,7 +354,7 @@ def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
     for row in rows:
         assert row["gpu_busy_percent"] is None
         assert {"env", "forward", "backward"} <= set(row["us_per_step"])
-    assert cuda.bars(rows)[2]["reason"] == "nvidia-ml-py is not installed"
+    assert cuda.judge(rows)[2]["reason"] == "nvidia-ml-py is not installed"
     monkeypatch.setattr(torch.cuda, "utilization", lambda: 40)
     with cuda.Utilisation() as seen:
         while not seen.values:
@@ -386,9 +375,9 @@ def test_gpu_bars_without_the_management_library():
         | {"noisy": False, "gpu_busy_percent": None}
         for epochs in (4, 1)
     ]
-    assert [bar["pass"] for bar in cuda.bars(rows)] == [True, False, None]
+    assert [bar["pass"] for bar in cuda.judge(rows)] == [True, False, None]
     busy = [row | {"gpu_busy_percent": 81.0} for row in rows]
-    assert [bar["pass"] for bar in cuda.bars(busy)] == [True, False, True]
+    assert [bar["pass"] for bar in cuda.judge(busy)] == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -415,7 +404,7 @@ def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
     flags = ["--only", "configs", "--config", "fast", *TINY, "--out", str(out)]
     flags += ["--milestones", "done", "--runs", str(tmp_path)]
     assert benchmark_v9.main(flags) == 2
-    assert "run python -m training.milestones first" in capsys.readouterr().err
+    assert "run python -m training compare milestones first" in capsys.readouterr().err
     assert milestones.main([str(tmp_path / "done"), "--games", "4"]) == 0
     capsys.readouterr()
     assert benchmark_v9.main(flags) == 0
@@ -427,12 +416,15 @@ def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def bar_rows():
-    return bars.all_rows(repeats=1, seconds=0.01, trainer_steps=1, lanes=32)
+    rows = skullking.all_rows(repeats=1, seconds=0.01, lanes=32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(throughput, "STOCK_STEPS", 1)
+        return [*rows, throughput.stock_row(skullking.STOCK, 1)]
 
 
 @needs_core
 def test_bars_are_all_judged(bar_rows):
-    judged = bars.bars(bar_rows)
+    judged = skullking.judge(bar_rows)
     assert len(judged) == 11
     for bar in judged:
         assert bar["measured"] > 0
@@ -446,19 +438,19 @@ def prospector_rows():
     small["ppo"] = {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "net_arch": [8]}
     with pytest.MonkeyPatch.context() as patch:
         seen = updates(patch)
-        trained = bars_prospector.trainer_row(1, 0.001, small)
+        trained = prospector.trainer_row(1, 0.001, small)
     assert trained["what"] == "stock MaskablePPO"
     assert set(seen) == {(trained["trainer"], "separate", trained["precision"])}
     return [
-        *bars_prospector.env_rows(repeats=1, seconds=0.001, lanes=8),
-        *bars_prospector.thread_rows(repeats=1, seconds=0.001, lanes=8),
+        *timing.rows(prospector.env_works(8), 1, 0.001),
+        *timing.rows(prospector.thread_works(8), 1, 0.001),
         trained,
     ]
 
 
 @needs_core
 def test_bars_of_prospector_are_all_judged(prospector_rows):
-    judged = bars_prospector.bars(prospector_rows)
+    judged = prospector.judge(prospector_rows)
     assert [bar["asked"] for bar in judged] == [
         *("at least 1.5e+06", "at least 300,000", "at least 3.5e+06"),
         *("at least 1.8", "at least 300", "at least 150,000", "at most 0.05"),
@@ -472,18 +464,18 @@ def test_bars_of_prospector_are_all_judged(prospector_rows):
 def test_rows_of_the_bars_say_what_ran(prospector_rows, bar_rows, training_rows):
     for rows in (prospector_rows, bar_rows, training_rows):
         assert_described(rows)
-    rollout = next(row for row in training_rows if row["mode"] == bars_training.ROLLING)
+    rollout = next(row for row in training_rows if row["mode"] == training.ROLLING)
     assert rollout["precision_asked"] == rollout["ran"]["precision"] == "fp32"
-    shares = [row for row in training_rows if row["mode"] == bars_training.SHARE]
+    shares = [row for row in training_rows if row["mode"] == training.SHARE]
     assert "opponents" not in shares[-1]["options"], "an option that Prospector does not have"
 
 
 @needs_core
 def test_a_mode_of_the_profiler_is_held_to_the_row_of_the_same_thing(prospector_rows):
-    plan = EnvPlan(bars_prospector.ENV, num_envs=8, workload="hold", backend="fast")
+    plan = EnvPlan(prospector.ENV, num_envs=8, workload="hold", backend="fast")
     entry = env_only({"x": plan}, 1, 1e-9, memory=False)["x"]
     hold = next(row for row in prospector_rows if row.get("workload") == "hold")
-    lines = history.lines(HEAD, prospector_rows, "x.jsonl")
+    lines = records.lines(HEAD, prospector_rows, "x.jsonl")
     assert floors.find(entry, every=lines).recorded == hold["steps_per_cpu_s"]
 
 
@@ -528,7 +520,7 @@ def test_interleaved_takes_turns():
 @pytest.mark.parametrize("env", ["SkullKingWorker-v0", "LanternWalk-v0"])
 def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch, env):
     monkeypatch.setattr(flags, "PIECE", 24)
-    rows = flags.measure(env, 3, 2, 1e-4)
+    rows = flags.rows_of_lanes(env, 3, 2, 1e-4)
     assert [(r["flag"], r["backend"]) for r in rows] == [
         ("use_numba", "numba"),
         ("use_cython", "cython"),
@@ -538,7 +530,7 @@ def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch, 
         assert row["num_envs"] == 3
         assert len(row["over_reference_all"]) == 2
         assert min(row["reference_us"], row["us"]) > 0
-    asked = {(b["what"], b["asked"]): b["measured"] for b in flags.bars(rows)}
+    asked = {(b["what"], b["asked"]): b["measured"] for b in flags.judge(rows)}
     for row in rows:
         what = f"{env}, {row['flag']} alone, 3 lanes: over the reference"
         assert asked[what, "at least 1"] == row["over_reference"]
@@ -557,7 +549,7 @@ def test_flags_are_measured_on_every_id_and_on_a_new_game(monkeypatch):
     def one(env, lanes, *_):
         return [{"env": env, "lanes": lanes}]
 
-    monkeypatch.setattr(flags, "measure", one)
+    monkeypatch.setattr(flags, "rows_of_lanes", one)
     monkeypatch.setattr(flags, "scaffolded_rows", lambda *_: [{"env": "new", "lanes": 1}])
     measured = {(row["env"], row["lanes"]) for row in flags.rows(1, 0.1)}
     ids = [env.rpartition("/")[2] for env in fastenv.list_envs()]

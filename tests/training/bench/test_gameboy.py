@@ -1,80 +1,99 @@
-"""The one JSON object that ``python -m training.bench.gameboy`` prints."""
+"""The rows and targets of the Game Boy: what is measured, and how it is judged."""
 
-import json
+import argparse
 
 import numpy as np
 import pytest
 
+from fastenv.errors import ConfigError
+from fastenv.gameboy.cartridge import load_cartridge
+from fastenv.gameboy.tables import FRAME
 from tests.needs import needs_core
-from training.bench import gameboy
+from tests.training.bench.described import assert_described
+from training.bench import runner
+from training.bench.games import gameboy
 
-SHORT = ["--num-envs", "3", "--warmup-steps", "1", "--bench-steps", "3", "--frames-per-step", "2",
-         "--release-after-frames", "1"]  # fmt: skip
-
-
-@pytest.fixture
-def measure(capsys):
-    def run(*arguments):
-        status = gameboy.main([*SHORT, *arguments])
-        out, err = capsys.readouterr()
-        return status, json.loads(out) if out else err
-
-    return run
+BRIEF = {"repeats": 1, "seconds": 1e-6}
 
 
-@needs_core
-def test_the_object_says_what_was_measured(measure, tmp_path):
-    file = tmp_path / "found.json"
-    status, found = measure("--state", "lantern_walk", "--json-out", str(file))
-    assert status == 0
-    assert json.loads(file.read_text(encoding="utf-8")) == found
-    assert found["rom"]["title"] == "LANTERN WALK"
-    assert len(found["rom"]["sha256"]) == 64
-    assert (
-        found["options"] | {"num_envs": 3, "frames_per_step": 2, "seed": 1234} == found["options"]
-    )
-    assert found["instructions_per_frame"] > 200
-    assert found["frames_per_sec"] == pytest.approx(2 * found["env_steps_per_sec"])
-    assert found["ms_per_step"] == pytest.approx(3e3 / found["env_steps_per_sec"])
-    assert found["realtime_factor"] == pytest.approx(found["frames_per_sec"] / 59.7275, rel=1e-4)
-    assert found["mem_delta"] == found["mem_after"] - found["mem_before"]
-    assert (found["resets"], "error" in found) == (0, False)
+@pytest.fixture(scope="module")
+def rows():
+    from tools.gameboy import bench
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "WARM_UP", 24)
+        return [
+            *gameboy.step_rows("lantern_walk", **BRIEF, lanes=(2, 4)),
+            gameboy.alone_row("poll", "skip", **BRIEF),
+            *gameboy.many_rows(**BRIEF, many=(4, 8), few=2),
+            *gameboy.reset_rows(**BRIEF, lanes=(4,)),
+            *gameboy.forced_rows(**BRIEF, lanes=2),
+            gameboy.single_row(**BRIEF),
+            *gameboy.thread_rows(**BRIEF, lanes=4),
+            gameboy.growth_row(64),
+            gameboy.stock_row(1, {"num_envs": 2, "n_steps": 2, "batch_size": 2}),
+        ]
 
 
 @needs_core
-@pytest.mark.parametrize("mode", gameboy.INFO_MODES)
-def test_every_step_resets_where_that_is_asked_for(measure, mode):
-    _, found = measure("--force-resets", "--info-mode", mode, "--pixels", "packed72x20")
-    assert found["resets"] == 3 * 3
-    assert found["instructions_per_frame"] > 200
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_rows_name_program_and_options(rows):
+    for row in rows:
+        assert len(row["rom_sha256"]) == 64
+        assert "/" not in row["rom"].removeprefix("micro/"), "a path of somebody's machine"
+        assert isinstance(row["options"], dict)
+    assert_described(rows)
+    for row in rows:
+        if row["what"] in ("step", "skip", "many"):
+            assert row["instructions_per_frame"] > 200
+    reset = next(row for row in rows if row["what"] == "masked reset")
+    assert reset["cart_ram_bytes"] == 8192
+    many = [row for row in rows if row["what"] == "many"]
+    assert [row["bytes_per_env"]["row"] for row in many] == [18_720] * 3
 
 
 @needs_core
-def test_what_is_missed_is_an_error(measure):
-    status, found = measure("--max-mem-delta", "-1000000000000", "--fps-floor", "1e12")
-    assert status == 1
-    assert "memory grew by" in found["error"]
-    assert "frames a CPU second" in found["error"]
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_every_bar_is_judged(rows):
+    judged = gameboy.judge(rows, max_mem_delta=2**20)
+    asked = [bar["asked"] for bar in judged]
+    assert asked == [
+        *("at least 400,000", "at least 6.5") * 2,
+        "at least 3e+06",
+        *("at least 0.9", "at least 0.9", "at most 2", "at most 15", "at least 1.8"),
+        *("at most 0", "at most 1.04858e+06", "at most 0.05"),
+    ]
+    assert all(isinstance(bar["pass"], bool) for bar in judged if bar["measured"] is not None)
 
 
 @needs_core
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [(["--stack-k", "0"], "stack_k=0"), (["--rom", "none.gb"], "none.gb"),
-     (["--num-envs", "0"], "num_envs"), (["--goal-dir", "nowhere"], "nowhere")],
-)  # fmt: skip
-def test_what_is_not_possible_is_refused(measure, arguments, sentence):
-    status, sentence_found = measure(*arguments)
-    assert status == 2
-    assert sentence in sentence_found
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_growth_above_the_limit_is_missed(rows):
+    grown = [row | ({"rss_growth_bytes": 101} if row["kind"] == "growth" else {}) for row in rows]
+    for limit, passed in ((100, False), (101, True)):
+        bars = gameboy.judge(grown, limit)
+        assert [bar["pass"] for bar in bars if bar["what"].endswith("rss")] == [passed]
 
 
 @needs_core
-def test_steps_of_a_goal_count_their_resets():
-    args = gameboy.parser().parse_args(
-        [*SHORT[:-4], "--goal-dir", "lantern_walk", "--max-steps", "2", "--stack-k", "1"]
-    )
-    player = gameboy.Player(gameboy.make(args), 0)
-    player.play(4)
-    assert player.resets == 3 * 2
-    assert np.isfinite(player.vec.engine.reward).all()
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_without_pyboy_its_bars_are_open(rows):
+    alone = [{k: v for k, v in row.items() if not k.startswith("pyboy")} for row in rows]
+    bars = [bar for bar in gameboy.judge(alone) if bar["what"].endswith("times PyBoy")]
+    assert [(bar["pass"], bar["reason"]) for bar in bars] == [(None, gameboy.NO_PYBOY)] * 2
+
+
+def test_the_header_with_ram_is_one_that_is_run(tmp_path):
+    cartridge = load_cartridge(gameboy.with_ram(tmp_path / "ram.gb"))
+    assert cartridge.ram_size == 8192
+
+
+def test_instructions_of_a_frame():
+    before, after = np.array([100.0, 0.0]), np.array([400.0, 2 * FRAME])
+    assert gameboy.per_frame(before, after) == 150
+
+
+def test_a_negative_limit_is_refused():
+    args = argparse.Namespace(repeats=1, steps=1, lanes=1, games=0, max_mem_delta=-1, seconds=None)
+    with pytest.raises(ConfigError, match=r"--max-mem-delta -1: must be at least 0"):
+        runner.check(args)

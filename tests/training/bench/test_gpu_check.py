@@ -1,13 +1,11 @@
 """The check of a GPU, on a machine without one."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from rich.console import Console
 
-from training import gpu_check as command
-from training.bench import cuda, gpu_check
+from training.bench.suites import cuda, gpu_check
+from training.commands import gpu_check as command
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -22,7 +20,7 @@ def test_settings_are_those_of_the_bars_and_differ_in_one_thing():
     graphs = gpu_check.graphs(64)
     assert {config.native.compile for config in graphs.values()} == set(graphs)
     assert (
-        len({replace(c, native=cuda.setting(4, 64).native).sha256() for c in graphs.values()}) == 1
+        len({c.replace(native=cuda.setting(4, 64).native).sha256() for c in graphs.values()}) == 1
     )
     replays = gpu_check.replays(32)
     assert {config.dqn.replay_device for config in replays.values()} == set(replays)
@@ -32,13 +30,13 @@ def test_settings_are_those_of_the_bars_and_differ_in_one_thing():
 def test_what_is_measured_is_shown(monkeypatch):
     """The same on a CPU, small: every trainer iterates, and the record has what is shown of it."""
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
-    small = {"off": replace(gpu_check.graphs(64)["off"], device="cpu", env_threads=1)}
+    small = {"off": gpu_check.graphs(64)["off"].replace(device="cpu", env_threads=1)}
     rows = gpu_check.timed(small, 1, 0.01)
-    dqn = {name: replace(c, device="cpu") for name, c in gpu_check.replays(8).items()}
-    record = {"gpu": "none", "tests_passed": None, "rows": [], "bars": cuda.bars([])}
+    dqn = {name: c.replace(device="cpu") for name, c in gpu_check.replays(8).items()}
+    record = {"gpu": "none", "tests_passed": None, "rows": [], "bars": cuda.judge([])}
     record |= {"compile": rows, "replay": gpu_check.timed(dqn, 1, 0.01)}
     console = Console(record=True, width=200)
-    command.show(record, console)
+    gpu_check.show(record, console)
     said = console.export_text()
     assert "GPU busy" in said
     assert '"cpu":' in said

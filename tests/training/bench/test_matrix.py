@@ -5,11 +5,11 @@ import subprocess
 import pytest
 
 from tests.needs import needs_speed
-from training import matrix as command
-from training.bench import cells as c
-from training.bench import learning, matrix
+from training.bench.suites import cells as c
+from training.bench.suites import learning, matrix
+from training.commands import matrix as command
+from training.ppo.options import NativeRun
 from training.run import machine
-from training.run.config import RunConfig
 
 FACTORS = {
     "backend": ["auto"],
@@ -57,7 +57,7 @@ def test_same_cell_is_there_once():
 
 def test_default_is_the_usual_value_or_the_first():
     default = c.default_of({**FACTORS, "rollout_steps": [8, 16]})
-    assert default["num_envs"] == RunConfig().num_envs
+    assert default["num_envs"] == NativeRun().num_envs
     assert default["rollout_steps"] == 8
 
 
@@ -314,7 +314,7 @@ def test_command_of_a_training_cell():
     knobs = c.default_of(FACTORS)
     words = matrix.command(args, c.Cell("trainer", **knobs), 7)
     said = " ".join(words)
-    assert words[1:3] == ["-m", "training.profile"]
+    assert words[1:5] == ["-m", "training", "benchmark", "profile"]
     assert "--repeats 1" in said
     assert "--rollout-steps 128 --minibatches 16" in said
     assert "--seed 7" in said

@@ -7,10 +7,12 @@ import pytest
 
 import fastenv
 from tests.needs import needs_core, needs_speed
-from training import profile as command
-from training.bench import floors, history, play, profile, record
+from training.bench import floors, play, records
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
+from training.bench.suites import artefact as artefacts
+from training.bench.suites import profile
 from training.bench.timing import Sample, Work, in_turns, interleaved, noisy, sample, spread
+from training.commands import profile as command
 from training.run import machine
 
 WORKER, PROSPECTOR = "SkullKingWorker-v0", "Prospector-v0"
@@ -103,10 +105,10 @@ def test_existing_artefact_is_not_written_over(tmp_path, capsys):
 
 
 def test_run_is_named_after_commit_and_time():
-    name = record.new_run_id("0123456789ab")
+    name = artefacts.new_run_id("0123456789ab")
     assert name.startswith("0123456-20")
     assert name.endswith("Z")
-    assert record.new_run_id(None).startswith("nocommit"[:7])
+    assert artefacts.new_run_id(None).startswith("nocommit"[:7])
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_other_implementation_than_asked_for_is_2(tmp_path, monkeypatch, capsys)
 @pytest.mark.parametrize(("asked", "selected"), [("auto", "numba"), ("fast", "fast")])
 def test_right_implementations(asked, selected):
     modes = [{"mode": "m", "backend_requested": asked, "backend_selected": selected}]
-    assert record.not_as_requested(modes) == []
+    assert artefacts.not_as_requested(modes) == []
 
 
 def test_growing_memory_is_a_failure():
@@ -217,14 +219,14 @@ def report(created, speed, rev="abc"):
 
 
 def test_trend_compares_with_the_one_before(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(history, "HISTORY", tmp_path / "history.jsonl")
+    monkeypatch.setattr(records, "HISTORY", tmp_path / "history.jsonl")
     for k, speed in enumerate((100, 150)):
         path = tmp_path / f"{1 - k}.json"
         path.write_text(json.dumps(report(f"2026-01-0{k + 1}T00:00:00Z", speed, f"rev{k}")))
     (tmp_path / "broken.json").write_text("{")
-    lines, skipped = record.artefacts(tmp_path)
+    lines, skipped = artefacts.artefacts(tmp_path)
     assert skipped == [str(tmp_path / "broken.json")]
-    rows = history.trend(lines)
+    rows = records.trend(lines)
     assert [r["git_rev"] for r in rows] == ["rev0", "rev1"]
     assert [r["ratio"] for r in rows] == [None, pytest.approx(1.5)]
     assert command.main(["--trend", "--out", str(tmp_path)]) == 0
@@ -234,7 +236,8 @@ def test_trend_compares_with_the_one_before(tmp_path, monkeypatch, capsys):
 def test_trend_of_a_fresh_clone_shows_the_history(tmp_path, capsys):
     assert command.main(["--trend", "--out", str(tmp_path / "none")]) == 0
     assert (
-        f"{len(history.trend(history.read()))} figures in history.jsonl" in capsys.readouterr().out
+        f"{len(records.trend(records.history()))} figures in history.jsonl"
+        in capsys.readouterr().out
     )
 
 
@@ -263,7 +266,7 @@ def test_workloads_of_prospector(workload):
 
 def test_ticks_are_counted_whatever_columns_are_written():
     plan = EnvPlan(PROSPECTOR, num_envs=16, workload="uniform", batches=32, info_columns=())
-    assert 1 < prepare(plan).ticks_per_step < 8
+    assert 1 < prepare(plan).ticks() < 8
 
 
 def test_cash_out_ends_every_episode():

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,24 +11,14 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import HEAD, assert_described
-from training import benchmark_v9, profile
-from training.bench import (
-    bars_drmario,
-    bars_gameboy,
-    bars_prospector,
-    benchmark,
-    configs,
-    flags,
-    floors,
-    history,
-    ran,
-    record,
-    trainers,
-    views,
-)
+from training import benchmark_v9
+from training.bench import floors, ran, records, runner, timing
+from training.bench.games import GAMES, drmario, gameboy, prospector
+from training.bench.suite import Suite
+from training.bench.suites import artefact, flags, throughput, trainers, views
+from training.commands import profile
+from training.ppo.options import NativeConfig, NativeRun
 from training.run import machine
-from training.run.config import RunConfig
-from training.run.options.ppo import NativeConfig
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKER = "SkullKingWorker-v0"
@@ -39,7 +28,7 @@ WORKER = "SkullKingWorker-v0"
 
 
 def of(env=WORKER, lanes=2, timed="step_many", more=None, **options):
-    return ran.of_engine(fastenv.make_engine(env, lanes, **options), timed, **(more or {}))
+    return ran.describe_engine(fastenv.make_engine(env, lanes, **options), timed, **(more or {}))
 
 
 @needs_core
@@ -73,19 +62,19 @@ def test_a_training_is_described_with_all_that_is_unusual():
     config, engine = trainers.setting(4), fastenv.make_engine(WORKER, 4)
 
     def key(config, precision="fp32", **more):
-        return ran.key({"ran": ran.of_run(config, engine, "train", precision, **more)})
+        return ran.key({"ran": ran.describe_run(config, engine, "train", precision, **more)})
 
     others = [
-        replace(config, native=NativeConfig(trunk="shared")),
-        replace(config, native=NativeConfig(env_groups=2)),
-        replace(config, torch_threads=2),
-        replace(config, ppo=replace(config.ppo, n_epochs=1)),
-        replace(config, ppo=replace(config.ppo, target_kl=0.1)),
-        RunConfig(env=WORKER),
+        config.replace(native=NativeConfig(trunk="shared")),
+        config.replace(native=NativeConfig(env_groups=2)),
+        config.replace(torch_threads=2),
+        config.replace(ppo=config.ppo.replace(n_epochs=1)),
+        config.replace(ppo=config.ppo.replace(target_kl=0.1)),
+        NativeRun(env=WORKER),
     ]
     keys = [key(config), key(config, "bf16"), key(config, trainer="sb3"), *map(key, others)]
     assert len(set(keys)) == len(keys)
-    assert key(config) == key(replace(config, seed=7, name="x", total_steps=9))
+    assert key(config) == key(config.replace(seed=7, name="x", total_steps=9))
 
 
 def test_a_file_is_named_by_what_is_in_it(tmp_path):
@@ -102,13 +91,13 @@ def test_a_file_is_named_by_what_is_in_it(tmp_path):
 @pytest.mark.parametrize(
     "measure",
     [
-        lambda: bars_prospector.env_rows(1, 1e-4, lanes=4),
-        lambda: bars_prospector.thread_rows(1, 1e-4, lanes=4),
-        lambda: bars_drmario.play_rows(1, 1e-4, lanes=4),
-        lambda: bars_gameboy.step_rows("busy", 1, 1e-6, (2, 4)),
-        lambda: bars_gameboy.reset_rows(1, 1e-6, (2, 4)),
-        lambda: [bars_gameboy.single_row(1, 1e-6)],
-        lambda: flags.measure("Prospector-v0", 2, 1, 1e-4),
+        lambda: timing.rows(prospector.env_works(4), 1, 1e-4),
+        lambda: timing.rows(prospector.thread_works(4), 1, 1e-4),
+        lambda: timing.rows(drmario.play_works(4), 1, 1e-4),
+        lambda: gameboy.step_rows("busy", 1, 1e-6, (2, 4)),
+        lambda: gameboy.reset_rows(1, 1e-6, (2, 4)),
+        lambda: [gameboy.single_row(1, 1e-6)],
+        lambda: flags.rows_of_lanes("Prospector-v0", 2, 1, 1e-4),
         lambda: views.rows(1, 1e-4),
     ],
     ids=[
@@ -158,22 +147,22 @@ def test_rows_name_engines_that_were_stepped(monkeypatch, measure):
 
 def line(created, speed, lanes=2, **changes):
     row = {"ran": of(lanes=lanes), "steps_per_s": speed, "steps_per_cpu_s": speed}
-    (found,) = history.lines({**HEAD, "created": created}, [row], "x.jsonl")
+    (found,) = records.lines({**HEAD, "created": created}, [row], "x.jsonl")
     return {**found, **changes}
 
 
 def test_history_only_grows(tmp_path):
     path = tmp_path / "history.jsonl"
-    history.append([line("2026-01-01", 1.0)], path)
+    records.append([line("2026-01-01", 1.0)], path)
     before = path.read_text()
-    history.append([line("2026-01-02", 2.0)], path)
+    records.append([line("2026-01-02", 2.0)], path)
     assert path.read_text().startswith(before)
-    assert [one["steps_per_s"] for one in history.read(path)] == [1.0, 2.0]
-    assert history.read(tmp_path / "none") == []
+    assert [one["steps_per_s"] for one in records.history(path)] == [1.0, 2.0]
+    assert records.history(tmp_path / "none") == []
 
 
 def test_trend_compares_the_same_thing_on_the_same_processor():
-    found = history.trend(
+    found = records.trend(
         [
             line("2026-01-01", 100.0),
             line("2026-01-02", 150.0),
@@ -217,8 +206,8 @@ def test_floor_is_the_newest_of_the_same_thing_on_this_processor(monkeypatch):
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """A folder in place of ``benchmarks/``, in a checkout without changes."""
-    monkeypatch.setattr(history, "RECORDS", tmp_path)
-    monkeypatch.setattr(history, "HISTORY", tmp_path / "history.jsonl")
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    monkeypatch.setattr(records, "HISTORY", tmp_path / "history.jsonl")
     monkeypatch.setattr(machine, "revision", lambda: {"git_rev": "abc", "dirty": False})
     return tmp_path
 
@@ -228,8 +217,11 @@ def test_unchanged_build_reaches_the_floors_of_its_record_and_no_higher_ones(
     repository, monkeypatch, capsys
 ):
     """All rows of a part, through the command line: taken as a record, then held to it."""
-    rows = [*bars_prospector.env_rows(1, 1e-4, 4), *bars_prospector.thread_rows(1, 1e-4, 4)]
-    monkeypatch.setattr(benchmark, "measure_bars", lambda *_: (rows, []))
+    works = (prospector.env_works(4), prospector.thread_works(4))
+    rows = [row for each in works for row in timing.rows(each, 1, 1e-4)]
+    measured = list(rows)
+    suite = Suite("bars", lambda *_: measured)
+    monkeypatch.setattr(throughput, "SUITE", suite)
     measure = ["--only", "bars", "--out", str(repository / "out.jsonl")]
     assert benchmark_v9.main([*measure, "--enforce-floor"]) == 2
     assert "has nothing of the same thing" in capsys.readouterr().err
@@ -243,7 +235,7 @@ def test_unchanged_build_reaches_the_floors_of_its_record_and_no_higher_ones(
     assert len(said) == len(rows)
     assert all("below the floor" in sentence for sentence in said)
     new = {**rows[0], "ran": rows[0]["ran"] | {"workload": "another"}}
-    monkeypatch.setattr(benchmark, "measure_bars", lambda *_: ([*rows, new], []))
+    measured.append(new)
     assert benchmark_v9.main([*measure, "--enforce-floor"]) == 0
     said = f"{len(rows)} of {len(rows)} rows reach their floor; 1 more has none on record\n"
     assert said in capsys.readouterr().out
@@ -255,7 +247,7 @@ def test_profile_is_a_record_and_held_to_it(repository, monkeypatch, capsys):
     flags += ["--out", str(repository / "out")]
     assert profile.main([*flags, "--run-id", "a", "--record"]) == 0
     kept = json.loads((repository / "throughput" / f"{WORKER}.json").read_text())
-    (only,) = history.read()
+    (only,) = records.history()
     assert only["ran"] == kept["modes"][0]["ran"]
     assert only["record"] == f"throughput/{WORKER}.json"
     low = ["--enforce-floor", "--floor-share", "0.001"]
@@ -292,14 +284,14 @@ def test_uncommitted_changes_are_no_record(repository, monkeypatch, capsys, dirt
     assert profile.main(out) == 2
     assert "uncommitted" in capsys.readouterr().err
     with pytest.raises(ConfigError, match="uncommitted"):
-        history.check_clean()
+        records.check_clean()
     assert list(repository.iterdir()) == []
 
 
 # -- what is committed -----------------------------------------------------------------------------
 
 
-def records():
+def committed():
     """Return the measured rows of each committed record of speeds, by the name of its file."""
     found = {}
     for path in sorted((ROOT / "benchmarks").rglob("*.json*")):
@@ -319,9 +311,9 @@ def records():
 
 
 def test_history_holds_every_committed_record():
-    every = history.read()
+    every = records.history()
     assert every
-    for name, (head, rows) in records().items():
+    for name, (head, rows) in committed().items():
         assert head["dirty"] is False, name
         about = head["created"], head["git_rev"], name
         held = [x for x in every if (x["created"], x["git_rev"], x["record"]) == about]
@@ -337,21 +329,21 @@ def test_history_holds_every_committed_record():
                     assert newest.recorded == one["steps_per_cpu_s"], name
 
 
-@pytest.mark.parametrize("game", configs.ENVS)
+@pytest.mark.parametrize("game", GAMES)
 def test_every_game_has_a_baseline_of_the_profiler(game):
     """What it measures by default, and in training, each found again by what ran."""
     prefix = {"skullking": "SkullKing", "prospector": "Prospector", "drmario": "DrMario"}
     env = prefix.get(game, "GameBoy")
-    (name,) = [name for name in records() if name.startswith(f"throughput/{env}")]
-    head, modes = records()[name]
+    (name,) = [name for name in committed() if name.startswith(f"throughput/{env}")]
+    head, modes = committed()[name]
     assert [mode["mode"] for mode in modes] == ["env_only", "trainer", "breakdown"]
-    for row in record.rows_of(head):
+    for row in artefact.rows_of(head):
         assert floors.find(row).recorded == row["steps_per_cpu_s"]
     assert "/tmp" not in json.dumps(head["config"])
 
 
 def test_history_is_in_order_and_clean():
-    every = history.read()
+    every = records.history()
     created = [one["created"] for one in every]
     assert created == sorted(created)
     assert not any(one["dirty"] for one in every)
@@ -359,23 +351,23 @@ def test_history_is_in_order_and_clean():
 
 def test_there_is_one_record_of_each_kind():
     """A newer record takes the place of the older one, whose figures the history keeps."""
-    kinds = {*benchmark.PARTS, "bars-gameboy"}
-    for name in records():
+    kinds = {*runner.PARTS, "bars-gameboy"}
+    for name in committed():
         allowed = name.removesuffix(".jsonl") in kinds
         allowed |= name == "matrix.json" or name.startswith(("vectorised-", "throughput/"))
         assert allowed, name
     envs = {env.rpartition("/")[2] for env in fastenv.list_envs()}
-    for name in records():
+    for name in committed():
         if name.startswith(("vectorised-", "throughput/")):
             stem = Path(name).stem.removeprefix("vectorised-")
             assert stem in envs
 
 
 def test_every_record_is_shown_or_named_on_a_page():
-    """Records of learning stand on a page with their figures; those of speeds in the history."""
+    """Records of learning stand on a page with their figures; those of speeds in the records."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("pretrained/*/README.md")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    speeds = records()
+    speeds = committed()
     for path in (ROOT / "benchmarks").glob("*.json*"):
         if path.name not in speeds:
             assert f"benchmarks/{path.name}" in text, path.name

@@ -6,9 +6,9 @@ import pytest
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
 from tests.training.dqn.test_replay import NAMES, Both, Wild
-from training.bench import replay_steps
-from training.bench.benchmark_tables import step_table
-from training.bench.stores import CHUNK, ChunkReplay, ListReplay
+from training.bench.suites import replay_steps
+from training.bench.suites.list_replay import ListReplay
+from training.bench.tables import step_table
 from training.dqn.replay import ReplayLanes
 from training.nets import compiled
 
@@ -22,11 +22,11 @@ SMALL = {
 }
 
 
-def written(store, n_step, rows, capacity):
-    """A store and the twin that has everything, behind so many rows of decisions."""
+def written(n_step, rows, capacity):
+    """Lists and the twin that has everything, behind so many rows of decisions."""
     engine = Wild(LANES, has_tau=True)
     both = Both([engine], 10 * LANES, n_step)
-    both.replay = store(engine, LANES, capacity, n_step, both.gamma, seed=1)
+    both.replay = ListReplay(engine, LANES, capacity, n_step, both.gamma, seed=1)
     both.parts = [ReplayLanes(both.replay, 0, engine)]
     engine.reset_many(5, 0, both.parts[0].destination(behind=False), both.parts[0].legal)
     both.parts[0].store_observation(behind=False)
@@ -37,10 +37,9 @@ def written(store, n_step, rows, capacity):
 
 
 @pytest.mark.parametrize("n_step", [1, 3])
-@pytest.mark.parametrize("store", [ListReplay, ChunkReplay])
-def test_stores_draw_the_windows_that_a_list_of_all_decisions_has(store, n_step):
-    rows, capacity = 3 * CHUNK + n_step, 40 * LANES  # has forgotten its first decisions
-    replay, twin = written(store, n_step, rows, capacity)
+def test_lists_draw_the_windows_that_a_list_of_all_decisions_has(n_step):
+    rows, capacity = 48 + n_step, 40 * LANES  # has forgotten its first decisions
+    replay, twin = written(n_step, rows, capacity)
     at = {
         twin.lanes[lane][time]["obs"].tobytes(): (lane, time)
         for lane in range(LANES)
@@ -56,8 +55,7 @@ def test_stores_draw_the_windows_that_a_list_of_all_decisions_has(store, n_step)
             np.testing.assert_allclose(ours, expected[name], 1e-6, 1e-6, err_msg=name)
         seen.add(place)
     assert replay.available == len(seen) == capacity
-    finished = rows - n_step + 1 if store is ListReplay else 3 * CHUNK
-    assert max(time for _, time in seen) >= finished - 1
+    assert max(time for _, time in seen) >= rows - n_step
     assert {twin.lanes[lane][time]["end"] for lane, time in seen} == {0, 1, 2}
 
 
@@ -72,10 +70,9 @@ def step_rows():
 @needs_core
 def test_rows_name_what_ran(step_rows):
     assert [row["step"] for row in step_rows] == list(replay_steps.STEPS)
-    finished = f"finished windows in tensors, {CHUNK} rows at a time"
-    stores = ["lists", "lists", "lists", "tensors", finished]
-    ways = ["4 lanes one at a time"] + ["4 lanes at once"] * 4
-    networks = ["plain"] * 2 + ["compiled"] * 3
+    stores = ["lists", "lists", "lists", "tensors"]
+    ways = ["4 lanes one at a time"] + ["4 lanes at once"] * 3
+    networks = ["plain"] * 2 + ["compiled"] * 2
     for row, *parts in zip(step_rows, ways, networks, stores, strict=True):
         assert [row["runner"], row["network"], row["store"]] == parts
         assert row["name"] == ", ".join(parts)

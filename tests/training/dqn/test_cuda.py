@@ -5,9 +5,9 @@ import torch
 
 from tests.training.dqn.test_trainer import SMALL
 from tests.training.ppo.engines import Bandit, Corridor
+from training.dqn.options import DQNConfig
 from training.dqn.trainer import DQNTrainer
 from training.dqn.windows import RUNNING, TERMINATED, TRUNCATED, unpack, windows_of
-from training.run.options.dqn import DQNConfig
 
 pytestmark = pytest.mark.gpu
 PLACES = pytest.mark.parametrize("where", ["auto", "cpu"])

@@ -5,8 +5,8 @@ import numpy as np
 import torch
 
 from tests.training.dqn.cartpole import CartPole
+from training.dqn.options import DQNConfig
 from training.dqn.trainer import DQNTrainer
-from training.run.options.dqn import DQNConfig
 
 OPTIONS = DQNConfig(
     capacity=8192,

@@ -17,9 +17,10 @@ from tests.bits import equal
 from tests.training import third_game
 from training import dqn, export, load_policy
 from training.run import checkpoint, sizes
-from training.run.config import RunConfig, merge
+from training.run.config import RunConfig
+from training.run.config_files import merge
 from training.run.envs import make_engine
-from training.run.presets import preset
+from training.run.presets import load_preset
 from training.train import main
 
 ROOT = Path(__file__).parents[3]
@@ -320,16 +321,16 @@ def test_damaged_replay_is_noticed_and_the_checkpoint_before_it_taken(train, run
 
 def test_memory_for_the_copy_of_a_checkpoint_is_asked_for(monkeypatch):
     config = RunConfig.from_mapping(TINY)
-    once = sizes.replay_bytes(config, 812, 74)
+    once = config.replay_bytes(812, 74)
     memory = type("Memory", (), {"total": 2 * once})
     monkeypatch.setattr(sizes.psutil, "virtual_memory", lambda: memory)
     with pytest.raises(ConfigError, match=r"twice that while it is saved .* this machine has"):
-        sizes.check_memory(config, 812, 74)
+        config.check_memory(812, 74)
     unsaved = RunConfig.from_mapping(merge(TINY, {"dqn": {"save_replay": False}}))
-    sizes.check_memory(unsaved, 812, 74)
+    unsaved.check_memory(812, 74)
     memory.total = once
     with pytest.raises(ConfigError, match=r"GiB, and this machine has"):
-        sizes.check_memory(unsaved, 812, 74)
+        unsaved.check_memory(812, 74)
 
 
 def test_replay_on_a_gpu_is_measured_by_its_memory(monkeypatch):
@@ -352,8 +353,8 @@ def test_sizes_are_those_of_the_tensors(recurrent):
     held = sum(x.nbytes for x in (*replay.tensors().values(), replay.final_obs))
     held += replay.priorities._tree._tree.nbytes
     held += 0 if recurrent == "none" else replay.state.nbytes
-    assert sizes.replay_bytes(config, engine.obs[0].nbytes, engine.num_actions) == held
-    assert "replay of 4,096 decisions" in sizes.derived_sizes(config, 4, 8)
+    assert config.replay_bytes(engine.obs[0].nbytes, engine.num_actions) == held
+    assert "replay of 4,096 decisions" in config.sizes(4, 8)
 
 
 def test_recurrent_agent_is_evaluated_and_loaded_with_its_state(train, runs):
@@ -370,6 +371,6 @@ def test_recurrent_agent_is_evaluated_and_loaded_with_its_state(train, runs):
 
 @pytest.mark.parametrize("name", ["flat_dqn", "worker_dqn", "prospector_dqn"])
 def test_presets_are_possible(name):
-    config = RunConfig.from_mapping(preset(name))
+    config = RunConfig.from_mapping(load_preset(name))
     assert config.trainer == "dqn"
     assert config.dqn.learning_starts < config.total_steps / 4

@@ -7,9 +7,9 @@ import torch
 from tests.bits import equal
 from tests.training.dqn.plain_dqn import PlainDQN, Walk
 from tests.training.ppo.engines import Bandit, Corridor, Steady
+from training.dqn.options import DQNConfig
 from training.dqn.trainer import TERMS, DQNTrainer
 from training.run.envs import stream_seed
-from training.run.options.dqn import DQNConfig
 
 SMALL = {
     "capacity": 4096,

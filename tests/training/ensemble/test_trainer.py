@@ -11,10 +11,10 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training.ppo.conftest import DEVICES, sections
 from tests.training.ppo.engines import Counting
+from training.ensemble.options import EnsembleConfig
 from training.ensemble.trainer import EnsembleTrainer
 from training.ppo.trainer import PPOTrainer, TrainingError
 from training.run.envs import make_engine
-from training.run.options.ensemble import EnsembleConfig
 
 LANES = 16
 SMALL = {
@@ -103,7 +103,7 @@ def test_cut_off_episodes_get_the_value_of_their_own_member():
     every.start()
     every.collect()
     every.bootstrap()
-    boot = every.rollout.boot
+    boot = every.rollout.bootstrap
     for k in range(3):
         lane = 4 * k + 1
         last = torch.tensor([[float(lane), 5.0]])

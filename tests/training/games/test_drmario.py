@@ -12,19 +12,21 @@ from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training import evaluate
-from training.callbacks.of_run import check_environment
+from training.apps.drmario.evaluation import outcomes
+from training.apps.drmario.placements import cells_of_placements
+from training.callbacks.run_callbacks import check_config
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
-from training.games.drmario import COST_UNIT, GAME, OPTIONS, cells_of_placements
-from training.games.drmario.evaluation import outcomes
+from training.games.drmario import COST_UNIT, OPTIONS, DrMario
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
-from training.ppo.run import build, lanes
-from training.run.config import RunConfig, load_file
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.run import build, make_lanes
+from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.envs import make_engine
-from training.run.layers import layered, parser
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.run.layers import merge_layers, parser
 from training.run.presets import CONFIGS
 
 LANES = 8
@@ -40,9 +42,7 @@ def engine_of(level, **options):
 def test_the_curriculum_of_the_page_is_one_that_a_run_takes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (text,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    check_environment(
-        RunConfig.from_mapping({"env": "DrMarioPlacement-v0", **yaml.safe_load(text)})
-    )
+    check_config(RunConfig.from_mapping({"env": "DrMarioPlacement-v0", **yaml.safe_load(text)}))
 
 
 def test_a_placement_fills_the_cells_that_training_is_told():
@@ -105,7 +105,7 @@ def test_other_observations_have_their_planes_first_too(options):
 
 
 def options_of(*words):
-    return layered(parser().parse_args(words), {})
+    return merge_layers(parser().parse_args(words), {})
 
 
 def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
@@ -114,9 +114,9 @@ def test_whoever_names_the_placements_alone_gets_the_options_that_learn():
     for name in ("ppo", "native", "num_envs", "env_options"):
         assert getattr(options, name) == getattr(file, name)
     assert (options.native.heads, options.total_steps) == ("placements", file.total_steps)
-    stock = options_of("--env", "DrMarioPlacement-v0", "--trainer", "sb3")
+    assert options_of("--env", "DrMarioPlacement-v0", "--trainer", "sb3").ppo.n_steps == 128
     frames = options_of("--env", "DrMarioFrame-v0")
-    assert stock.native == frames.native == NativeConfig()
+    assert frames.native == NativeConfig()
 
 
 @pytest.mark.parametrize("mode", ["linear", "adaptive", "hop_back"])
@@ -124,7 +124,7 @@ def test_levels_are_stages_of_a_curriculum(mode):
     stages = [{"name": f"level {n}", "knobs": {"level": n}} for n in range(-15, 1)]
     gate = {"mode": mode, "stages": stages, "success": {"info": "success", "at_least": 1}}
     gate |= {"target": 0.8, "n_max": 10_000, "tests": 60, "watch": True}
-    check_environment(RunConfig.from_mapping({**load_file(CONFIGS / "drmario.yaml"), "gate": gate}))
+    check_config(RunConfig.from_mapping({**load_file(CONFIGS / "drmario.yaml"), "gate": gate}))
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_its_options_learn_to_stay_alive():
         if actions is not None:
             ended.extend(engine.ep_length[engine.terminated | engine.truncated].tolist())
 
-    trainer = build(config, list(lanes(config).engines), follow)
+    trainer = build(config, list(make_lanes(config).engines), follow)
     lengths = []
     for _ in range(3):
         ended.clear()
@@ -168,7 +168,7 @@ def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():
 
 def test_decisions_last_and_bots_are_there_to_compare_with():
     assert engine_of(0).spec.has_tau
-    assert set(GAME.bots) <= set(engine_of(0).game.bot_names)
+    assert set(DrMario.bots) <= set(engine_of(0).game.bot_names)
 
 
 def test_a_match_is_evaluated_and_recorded_as_one_agent(capsys):

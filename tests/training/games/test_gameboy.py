@@ -10,16 +10,16 @@ from fastenv.gameboy.lantern_walk import load_world
 from fastenv.gameboy.ram_map import load_ram_map
 from tests.needs import needs_core
 from training import train
+from training.apps.gameboy.evaluation import HELD_OUT, held_out
+from training.apps.gameboy.players import Scripted
 from training.evaluation.episodes import Episodes, play
-from training.evaluation.protocol import Plan
-from training.games.gameboy.evaluation import HELD_OUT, held_out
-from training.games.gameboy.players import Scripted
+from training.evaluation.protocol import Plan, get_protocol
 from training.nets.encoders import Encoder
 from training.nets.layout import obs_layout
-from training.run.config import RunConfig, load_file
+from training.run.config import RunConfig
+from training.run.config_files import load_file
 from training.run.envs import make_engine
-from training.run.games import protocol_of
-from training.run.presets import CONFIGS, found_best
+from training.run.presets import CONFIGS, load_best_options
 
 IDS = ("GameBoyGoal-v0", "LanternWalk-v0")
 FILES = {
@@ -30,12 +30,12 @@ FILES = {
 
 @pytest.mark.parametrize("env", IDS)
 def test_whoever_names_the_id_alone_gets_the_options_that_learn(env):
-    found = found_best(env, "native")
+    found = load_best_options(env, "native")
     for name in ("ppo", "native", "num_envs", "total_steps", "env_options"):
         assert found[name] == FILES[env][name]
     assert found["env_options"]["sticky"] == 0.25
     assert found.get("trackers") == FILES[env].get("trackers")
-    assert found_best(env, "sb3") == found_best("GameBoyPixels-v0", "native") == {}
+    assert load_best_options(env, "sb3") == load_best_options("GameBoyPixels-v0", "native") == {}
 
 
 @needs_core
@@ -83,7 +83,7 @@ def test_comparisons_play_states_that_no_training_has_seen(monkeypatch):
 
     monkeypatch.setattr(Plan, "engine", engine)
     with pytest.raises(InterruptedError):
-        protocol_of(IDS[1]).paired(None, config.evaluation, config)
+        get_protocol(IDS[1]).paired(None, config.evaluation, config)
     assert asked["env"] == IDS[1]
     assert (asked["states"], asked["max_steps"]) == ("lantern_walk_held_out", 512)
     assert asked["sticky"] == 0.25
@@ -93,7 +93,7 @@ def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():
     ends = np.array([True, False, True, True])
     columns = {"seed": np.arange(4), "terminated": ends, "return_total": np.zeros(4)}
     columns |= {"items": np.array([4, 3, 5, 0]), "events": np.array([0, 1, 0, 0])}
-    protocol = protocol_of(IDS[1])
+    protocol = get_protocol(IDS[1])
     found = protocol.compare({"solver": Episodes(columns, final={})}, Plan(bootstrap=100))
     means = found.means["solver"]
     assert [means[name].value for name in ("reached", "four_items", "first_event")] == [

@@ -12,7 +12,8 @@ from training.callbacks.trackers import options
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.nets.q_network import QNetwork
-from training.run.config import RunConfig, load_file, merge
+from training.run.config import RunConfig
+from training.run.config_files import load_file, merge
 from training.run.envs import make_engine
 from training.run.presets import CONFIGS
 from training.train import main

@@ -1,6 +1,12 @@
 """What training knows of games, and what it does with one that it knows nothing of."""
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +21,10 @@ from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
-from training.run.presets import preset
+from training.run.presets import load_preset
 from training.train import main
 
+ROOT = Path(__file__).resolve().parents[3]
 TINY = {
     "env": ENV,
     "num_envs": 8,
@@ -72,8 +79,8 @@ def told():
 
 @pytest.mark.parametrize("env", [name.rpartition("/")[2] for name in fastenv.list_envs()])
 def test_every_environment_is_described_and_by_its_engine_too(env):
-    game = games.of(env)
-    assert game is games.of(f"fastenv/{env}") is games.of_engine(make_engine(env, 1))
+    game = games.get_game(env)
+    assert game is games.get_game(f"fastenv/{env}") is games.get_engine_game(make_engine(env, 1))
     assert game.title
     assert with_defaults(env, {"a": 1}) == {**game.env_options, "a": 1}
 
@@ -82,12 +89,12 @@ def test_presets_are_configs_of_the_games_that_offer_them():
     found = games.presets()
     assert {"flat", "prospector"} <= set(found)
     for name in found:
-        config = RunConfig.from_mapping(preset(name))
-        assert name in games.of(config.env).presets
+        config = RunConfig.from_mapping(load_preset(name))
+        assert name in games.get_game(config.env).presets
 
 
 def test_a_game_that_says_nothing_has_defaults():
-    game = games.of(ENV)
+    game = games.get_game(ENV)
     assert type(game) is games.GameTraining
     assert (dict(game.env_options), dict(game.presets), game.bots) == ({}, {}, ())
     assert with_defaults(ENV, {"raise_illegal": True}) == {"raise_illegal": True}
@@ -97,13 +104,74 @@ def test_a_game_that_says_nothing_has_defaults():
 
 
 def test_a_game_may_be_registered_and_forgotten(told):
-    assert games.of(ENV).title == games.of_engine(make_engine(ENV, 1)).title == "a toy"
+    assert games.get_game(ENV).title == games.get_engine_game(make_engine(ENV, 1)).title == "a toy"
     assert make_engine(ENV, 1).game.spec.illegal_actions == "raise"
-    assert preset("toy") == {"env": ENV, "num_envs": 4, "preset": "toy"}
+    assert load_preset("toy") == {"env": ENV, "num_envs": 4, "preset": "toy"}
     games.unregister(ENV)
-    assert games.of(ENV).title == ""
+    assert games.get_game(ENV).title == ""
     with pytest.raises(ConfigError, match="preset='toy'"):
-        preset("toy")
+        load_preset("toy")
+
+
+# -- a game that describes itself ------------------------------------------------------------------
+
+DESCRIPTION = """
+from training.run.games import GameTraining
+
+class Walk(GameTraining):
+    title = "the walk"
+    presets = {"walk": {"env": "Walk-v0", "num_envs": 8, "total_steps": 128,
+                        "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [8]}}}
+    bots = ("walker", "random")
+
+GAMES = {"Walk-v0": Walk()}
+"""
+LOADER = """
+def _walk() -> Mapping[str, Any]:
+    from training.games import walk
+
+    return walk.GAMES
+
+
+"""
+SCRIPT = """
+import sys
+from tests.training.games import walk
+
+walk.register()
+from training import evaluate, train
+
+flags = ["--preset", "walk", "--runs", ".", "--name", "x", "--no-evaluation"]
+sys.exit(train.main(flags) or evaluate.main(["x", "--runs", ".", "--episodes", "4"]))
+"""
+
+
+def files_of(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_game_that_describes_itself_touches_one_file_of_training(tmp_path):
+    copied = tmp_path / "training"
+    shutil.copytree(ROOT / "training", copied, ignore=shutil.ignore_patterns("__pycache__"))
+    before = files_of(copied)
+    (copied / "games/walk.py").write_text(DESCRIPTION)
+    composition = copied / "composition.py"
+    text = composition.read_text(encoding="utf-8")
+    (entry,) = re.findall(r".*: _prospector,\n", text)
+    text = text.replace(entry, f'{entry}    "{ENV}": _walk,\n')
+    composition.write_text(text.replace("\ndef _prospector", f"{LOADER}def _prospector"))
+    after = files_of(copied)
+    assert [path for path in before if after[path] != before[path]] == [composition]
+    assert set(after) - set(before) == {copied / "games/walk.py"}
+
+    paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    command = [sys.executable, "-P", "-c", SCRIPT]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | paths, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "x/evaluation.json").read_text())["episodes"]["policies"]
+    assert list(found) == ["trained", "walker", "random"]
 
 
 # -- a third game ----------------------------------------------------------------------------------

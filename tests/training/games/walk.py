@@ -1,5 +1,7 @@
 """The walk as an environment id: a game that ``training`` has never been told of."""
 
+import sys
+
 from fastenv import registry
 from tests.toy import WalkGame
 
@@ -12,8 +14,8 @@ def make_game(**options):
 
 def register():
     """Make the id known to this process, and to no part of ``training``."""
-    registry.ENVS = {**registry.ENVS, ENV: (__name__, {})}
+    registry.register_game(lambda: sys.modules[__name__], {ENV: {}})
 
 
 def unregister():
-    registry.ENVS = {name: home for name, home in registry.ENVS.items() if name != ENV}
+    registry.ENVS.pop(ENV, None)

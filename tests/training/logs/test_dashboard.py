@@ -101,7 +101,7 @@ def test_noise_looks_like_noise_and_a_trend_like_a_trend():
         rising.add(k / 40 + rng.normal(scale=0.3))
     heights = {}
     for name, curve in (("flat", flat), ("rising", rising)):
-        values, (low, high), _ = curve.drawn(50)
+        values, (low, high), _ = curve.smooth(50)
         heights[name] = [(value - low) / (high - low) for value in values]
     assert max(heights["flat"]) - min(heights["flat"]) < 0.5
     assert 0.4 < np.mean(heights["flat"]) < 0.6

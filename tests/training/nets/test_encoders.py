@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from training.dqn.options import DQNConfig
 from training.nets.actor_critic import ActorCritic
 from training.nets.encoders import Convolutions, Encoder, Patches, _numbers
 from training.nets.layout import (
@@ -18,9 +19,9 @@ from training.nets.layout import (
     storage,
     without_padding,
 )
+from training.nets.options import NATURE
 from training.nets.q_network import QNetwork
-from training.run.options.dqn import DQNConfig
-from training.run.options.ppo import NATURE, NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, PPOConfig
 
 KINDS = ("uint8", "int8", "bool", "int16", "uint16", "int32", "uint32", "int64", "f4", "f8", "f2")
 RECORD = np.dtype([("a", "u1", (5,)), ("b", "f8"), ("c", "f4", (2, 3)), ("d", "i2")], align=True)

@@ -13,17 +13,16 @@ from tests.training.dqn.test_trainer import make
 from tests.training.nets.test_encoders import layout_of
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import ToyEngine
+from training.dqn.options import DQNConfig
 from training.nets import compiled
 from training.nets.encoders import Encoder
-from training.nets.frames import unpacked
+from training.nets.frames import unpack
 from training.nets.layout import as_tensor, obs_layout
 from training.nets.pixels import PixelEncoder
 from training.nets.q_network import QNetwork
 from training.ppo.trainer import PPOTrainer
-from training.run import sizes
 from training.run.config import RunConfig
 from training.run.envs import make_engine
-from training.run.options.dqn import DQNConfig
 
 SCREEN = np.dtype(
     [("pixels", "u1", (2, 72, 80)), ("senses", "f4", (4,)), ("goal", "f4", (3,))], align=True
@@ -147,7 +146,7 @@ def test_ppo_has_it_too():
 
 def test_packed_bytes_are_four_pixels():
     every = torch.arange(256, dtype=torch.uint8)
-    assert unpacked(every).tolist() == packed_frames.unpack(bytes(range(256)))
+    assert unpack(every).tolist() == packed_frames.unpack(bytes(range(256)))
 
 
 @needs_core
@@ -180,7 +179,7 @@ def test_a_million_packed_frames_fit():
         }
     )
     engine = make_engine(config.env, 64, config.env_options)
-    assert sizes.replay_bytes(config, engine.obs[0].nbytes, engine.num_actions) <= 1.6e9
+    assert config.replay_bytes(engine.obs[0].nbytes, engine.num_actions) <= 1.6e9
 
 
 def test_network_that_cannot_be_compiled_runs_as_it_is(monkeypatch):

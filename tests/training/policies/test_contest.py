@@ -8,7 +8,7 @@ from rich.console import Console
 
 from fastenv.errors import ConfigError
 from training.evaluate import main
-from training.policies.contest import contest, invite, play_table, show, standings
+from training.policies.contest import contest, load_players, play_table, show, standings
 from training.run import games
 from training.run.folder import RunError
 from training.selfplay.ratings import ANCHOR, expected, fit
@@ -29,7 +29,7 @@ class Same:
 
 
 def test_equal_players_get_the_same_from_every_rotation():
-    engine = games.of(FLAT).table(8, 4)
+    engine = games.get_game(FLAT).table(8, 4)
     seating = (np.arange(4) + np.arange(8)[:, None]) % 4
     guests = [Same() for _ in range(4)]
     points = play_table(engine, guests, seating, np.repeat([5, 6], 4))
@@ -40,7 +40,7 @@ def test_equal_players_get_the_same_from_every_rotation():
 
 
 def test_known_strengths_come_out_in_order(trained):
-    players = invite([PRETRAINED, "rule_hard", "random", str(trained("flat"))])
+    players = load_players([PRETRAINED, "rule_hard", "random", str(trained("flat"))])
     found = contest(players, 200, seed=3, resamples=200).standings
     names = [one.name for one in found]
     assert names[:2] == ["pretrained/skullking", "rule_hard"]
@@ -55,7 +55,7 @@ def test_known_strengths_come_out_in_order(trained):
 
 
 def test_two_players_share_the_seats():
-    found = contest(invite([PRETRAINED, "random"]), 40, resamples=50).standings
+    found = contest(load_players([PRETRAINED, "random"]), 40, resamples=50).standings
     assert [(one.name, one.seats) for one in found] == [(PRETRAINED, 2), ("random", 2)]
     assert sum(one.wins.value * one.seats for one in found) == pytest.approx(1)
 
@@ -64,20 +64,20 @@ def test_two_players_share_the_seats():
     "kind", ["native", "manager", "recurrent", "ssm", "attention", "hier", "ensemble", "sb3"]
 )
 def test_every_kind_can_sit_at_a_table(trained, kind):
-    found = contest(invite([str(trained(kind)), "random"]), 8, resamples=10)
+    found = contest(load_players([str(trained(kind)), "random"]), 8, resamples=10)
     assert len(found.standings) == 2
     assert (found.deals, found.num_players) == (2, 4)
 
 
 def test_the_same_player_against_itself_is_even():
-    found = contest(invite([PRETRAINED] * 4), 8, resamples=20).standings
+    found = contest(load_players([PRETRAINED] * 4), 8, resamples=20).standings
     assert {one.name for one in found} == {PRETRAINED, *(f"{PRETRAINED}#{k}" for k in (2, 3, 4))}
     assert {one.points.value for one in found} == {found[0].points.value}
     np.testing.assert_allclose([one.rating.value for one in found], ANCHOR)
 
 
 def test_standings_of_given_points():
-    players = invite(["a", "b"])
+    players = load_players(["a", "b"])
     points = np.tile([[[10, 0], [10, 0], [0, 5]]], (4, 1, 1))
     first, second = standings(players, [0, 1], points, 50, 0)
     assert (first.name, second.name) == ("a", "b")
@@ -96,17 +96,17 @@ def test_ratings_explain_the_comparisons():
 
 def test_who_cannot_come_is_named(trained):
     with pytest.raises(ConfigError, match=r"bot 'nobody': must be one of"):
-        contest(invite([PRETRAINED, "nobody"]), 4)
+        contest(load_players([PRETRAINED, "nobody"]), 4)
     with pytest.raises(RunError, match="must be a run folder"):
-        invite(["rule_hard", "no/where"])
+        load_players(["rule_hard", "no/where"])
     with pytest.raises(ConfigError, match="2 to 4"):
-        contest(invite([PRETRAINED, *["random"] * 4]), 4)
+        contest(load_players([PRETRAINED, *["random"] * 4]), 4)
     with pytest.raises(ConfigError, match="of the game of SkullKingFlat-v0"):
-        contest(invite([PRETRAINED, str(trained("prospector"))]), 4)
+        contest(load_players([PRETRAINED, str(trained("prospector"))]), 4)
     with pytest.raises(ConfigError, match="players meet"):
-        contest(invite([str(trained("prospector")), "random"]), 4)
+        contest(load_players([str(trained("prospector")), "random"]), 4)
     with pytest.raises(ConfigError, match="one trained agent"):
-        contest(invite(["rule_hard", "random"]), 4)
+        contest(load_players(["rule_hard", "random"]), 4)
 
 
 def test_command(capsys, tmp_path):
@@ -136,7 +136,7 @@ def test_command_refuses(capsys, flags, refused):
 
 
 def test_table_fits_a_small_terminal(capsys):
-    found = contest(invite([PRETRAINED, "random"]), 8, resamples=20)
+    found = contest(load_players([PRETRAINED, "random"]), 8, resamples=20)
     show(Console(width=80), found)
     shown = capsys.readouterr().out
     assert "random" in shown

@@ -12,12 +12,12 @@ import pytest
 
 import training
 from fastenv.errors import ConfigError
-from training import export
 from training.evaluation.policies import best_legal
+from training.policies.export import export
 from training.policies.predict import Predictor
 from training.run.checkpoint import CheckpointError
 from training.run.folder import RunError, RunFolder
-from training.run.values import canonical_json
+from training.run.options import canonical_json
 
 from .conftest import KINDS
 
@@ -83,7 +83,7 @@ def test_attributes(trained):
 def test_a_checkpoint_and_an_exported_folder_are_the_run(trained, tmp_path):
     folder = trained("native")
     policy = training.load_policy(folder)
-    export.export(RunFolder.open(folder), tmp_path / "agent")
+    export(RunFolder.open(folder), tmp_path / "agent")
     inside = [policy.path, folder / "checkpoints", tmp_path / "agent", str(folder)]
     obs = np.random.default_rng(2).random((7, 203), np.float32)
     mask = np.ones((7, 11), bool)

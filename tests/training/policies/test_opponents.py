@@ -48,8 +48,8 @@ def test_the_same_games_as_at_the_table(trained, kind):
         steps += 1
     assert engine.ended.all()
     np.testing.assert_allclose(rewards, engine.ep_return, rtol=1e-5)
-    table = games.of(FLAT).table(6, 4)
-    game, policy = games.of(FLAT), training.load_policy(path)
+    table = games.get_game(FLAT).table(6, 4)
+    game, policy = games.get_game(FLAT), training.load_policy(path)
     guests = [Learner(), *(game.guest(policy, table, seed=k) for k in range(3))]
     seating = np.tile(np.arange(4), (6, 1))
     wanted = play_table(table, guests, seating, np.arange(40, 46))

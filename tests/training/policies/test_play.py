@@ -11,7 +11,7 @@ import pytest
 
 import fastenv
 from training.play import main
-from training.policies.person import chosen, distinct
+from training.policies.person import number_names, parse_action
 
 ROOT = Path(__file__).resolve().parents[3]
 AGENT = str(ROOT / "pretrained/skullking")
@@ -100,14 +100,14 @@ def test_what_cannot_be_is_refused(monkeypatch, capsys, flags, refused):
 
 def test_moves_by_name():
     legal = {0: "Escape", 1: "Parrot 1", 2: "Parrot 12", 4: "Escape"}
-    assert chosen("parrot 1", legal) == 1
-    assert chosen("12", legal) is None
-    assert chosen("t 12", legal) == 2
-    assert chosen("parrot", legal) is None
-    assert chosen("esc", legal) == 0
-    assert chosen("4", legal) == 4
-    assert chosen("3", legal) is None
-    assert distinct(["a", "b", "a"]) == ["a 1", "b", "a 2"]
+    assert parse_action("parrot 1", legal) == 1
+    assert parse_action("12", legal) is None
+    assert parse_action("t 12", legal) == 2
+    assert parse_action("parrot", legal) is None
+    assert parse_action("esc", legal) == 0
+    assert parse_action("4", legal) == 4
+    assert parse_action("3", legal) is None
+    assert number_names(["a", "b", "a"]) == ["a 1", "b", "a 2"]
 
 
 def test_through_a_pipe():

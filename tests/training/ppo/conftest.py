@@ -1,12 +1,10 @@
 """Trainers on small engines."""
 
-from dataclasses import fields
-
 import pytest
 import torch
 
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 DEVICES = [
     "cpu",
@@ -24,7 +22,7 @@ SMALL = {
 
 def sections(**options):
     """The sections ``ppo`` and ``native`` of a config, from options of both."""
-    ours = {f.name for f in fields(PPOConfig)}
+    ours = set(PPOConfig.names())
     ppo = {name: options.pop(name) for name in ours & options.keys()}
     return PPOConfig(**ppo), NativeConfig(**options)
 

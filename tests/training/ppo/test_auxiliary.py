@@ -6,7 +6,7 @@ import torch
 from tests.training.ppo.engines import Corridor
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, PPOConfig
 
 
 class Pull:

@@ -14,8 +14,8 @@ from training.nets.activations import ACTIVATIONS
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import Field, ObsLayout
 from training.ppo.diagnostics import SAMPLE, dead_units, sample
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
 
 MEMORY = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 4, "batch_size": 64}
 

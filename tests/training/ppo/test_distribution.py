@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
-from training.nets.distribution import Sampler, entropy, log_prob_of, masked_log_probs, mode
+from training.nets.distribution import Sampler, entropy, log_prob, masked_log_probs, mode
 
 
 def some(n, actions, seed, scale=3.0):
@@ -25,7 +25,7 @@ def test_equals_sb3_contrib(actions, seed, scale):
     theirs = MaskableCategorical(logits=logits, masks=mask, validate_args=False)
     log_probs = masked_log_probs(logits, mask)
     close = {"rtol": 3e-7, "atol": 1e-6}  # large numbers: their last bits
-    torch.testing.assert_close(log_prob_of(log_probs, chosen), theirs.log_prob(chosen), **close)
+    torch.testing.assert_close(log_prob(log_probs, chosen), theirs.log_prob(chosen), **close)
     torch.testing.assert_close(entropy(log_probs, mask), theirs.entropy(), **close)
     assert (mode(log_probs) == theirs.probs.argmax(-1)).all()
 
@@ -54,7 +54,7 @@ def test_draws_from_bf16_are_those_of_the_definition(actions, seed, scale):
     expected = Sampler(seed, torch.device("cpu"))(log_probs, mask)
     assert mask.gather(1, drawn.unsqueeze(1)).all()
     assert (drawn != expected).sum() <= 2
-    torch.testing.assert_close(logp, log_prob_of(log_probs, drawn), rtol=3e-7, atol=2e-6)
+    torch.testing.assert_close(logp, log_prob(log_probs, drawn), rtol=3e-7, atol=2e-6)
 
 
 def test_draws_from_bf16_at_the_ends(monkeypatch):

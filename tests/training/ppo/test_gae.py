@@ -11,17 +11,17 @@ from tests.training.ppo.engines import Macro
 from training.ppo.gae import gae_many, gae_torch
 
 
-def by_numpy(reward, value, done, boot, gamma, lam):
+def by_numpy(reward, value, done, bootstrap, gamma, lam):
     """One time row after the other, in the order the module's head gives."""
     varying = isinstance(gamma, np.ndarray)
     adv, last = np.zeros_like(reward), np.zeros_like(reward[0])
     for t in reversed(range(len(reward))):
         g = gamma[t] if varying else np.float32(gamma)
         trace = g * np.float32(lam) if varying else np.float32(gamma * lam)
-        going = np.float32(1) - done[t].astype(np.float32)
-        r = reward[t] + g * boot[t]
-        delta = (r + g * value[t + 1] * going) - value[t]
-        last = delta + trace * going * last
+        continues = np.float32(1) - done[t].astype(np.float32)
+        r = reward[t] + g * bootstrap[t]
+        delta = (r + g * value[t + 1] * continues) - value[t]
+        last = delta + trace * continues * last
         adv[t] = last
     return adv, adv + value[:-1]
 
@@ -67,8 +67,8 @@ def test_numba_torch_numpy_and_python_agree(case, varying):
     gammas = (case["gamma"] ** tau).astype(np.float32)
     gamma = gammas if varying else case["gamma"]
     done = case["term"] | case["trunc"]
-    boot = np.where(case["trunc"], case["final_value"], np.float32(0))
-    inputs = (case["reward"], case["value"], done, boot)
+    bootstrap = np.where(case["trunc"], case["final_value"], np.float32(0))
+    inputs = (case["reward"], case["value"], done, bootstrap)
     adv, ret = np.empty((2, *done.shape), np.float32)
     gae_many(*inputs, gamma, case["lam"], adv, ret)
 
@@ -93,11 +93,11 @@ def test_numba_torch_numpy_and_python_agree(case, varying):
 
 def test_cuda_loop_agrees(device):
     rng = np.random.default_rng(0)
-    reward, boot = rng.normal(size=(2, 32, 65)).astype(np.float32)
+    reward, bootstrap = rng.normal(size=(2, 32, 65)).astype(np.float32)
     value, done = rng.normal(size=(33, 65)).astype(np.float32), rng.random((32, 65)) < 0.1
     adv, ret = np.empty((2, 32, 65), np.float32)
-    gae_many(reward, value, done, boot, 0.99, 0.95, adv, ret)
-    tensors = [torch.from_numpy(x).to(device) for x in (reward, value, done, boot)]
+    gae_many(reward, value, done, bootstrap, 0.99, 0.95, adv, ret)
+    tensors = [torch.from_numpy(x).to(device) for x in (reward, value, done, bootstrap)]
     adv_t, ret_t = torch.empty(2, 32, 65, device=device)
     gae_torch(*tensors, 0.99, 0.95, adv_t, ret_t)
     np.testing.assert_allclose(adv_t.cpu(), adv, atol=1e-5)
@@ -123,8 +123,8 @@ def test_bits_are_those_of_stable_baselines(seed):
     buffer.compute_returns_and_advantage(torch.from_numpy(value[-1]), done[-1])
 
     adv, ret = np.empty((2, steps, lanes), np.float32)
-    boot = np.where(trunc, final, np.float32(0))
-    gae_many(reward, value, done, boot, 0.99, 0.95, adv, ret)
+    bootstrap = np.where(trunc, final, np.float32(0))
+    gae_many(reward, value, done, bootstrap, 0.99, 0.95, adv, ret)
     assert (adv == buffer.advantages).all()
     assert (ret == buffer.returns).all()
 

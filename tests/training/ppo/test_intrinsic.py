@@ -9,7 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training.ppo.engines import Counting, Macro, Steady
-from training.callbacks.of_run import check
+from training.callbacks.run_callbacks import check_run
 from training.nets.actor_critic import load_net
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -24,7 +24,7 @@ def paying(make_trainer, engine, pay, **options):
     def on_step(engine, actions, obs, mask):
         own = trainer.rollout.intrinsic
         if actions is not None and own is not None:
-            own.paid[:] = pay(obs)
+            own.intrinsic_rewards[:] = pay(obs)
 
     trainer = make_trainer(engine, on_step=on_step, **options)
     return trainer
@@ -197,7 +197,7 @@ QUESTS = {"quests": {"stages": [{"quest": "scan", "when": {"scan_count": [3, Non
 def test_what_cannot_be_is_refused(over, message):
     engine = make_engine(RUN["env"], 2)
     with pytest.raises(ConfigError, match=message):
-        check(RunConfig.from_mapping({**RUN, **over}), engine)
+        check_run(RunConfig.from_mapping({**RUN, **over}), engine)
 
 
 @pytest.mark.parametrize("trainer", ["hier", "ensemble", "rllib"])

@@ -10,7 +10,7 @@ from stable_baselines3.common.logger import Logger
 
 from fastenv.adapters.sb3 import BatchVecEnv
 from tests.training.ppo.test_distribution import some
-from training.nets.distribution import log_prob_of, masked_log_probs
+from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.loss import TERMS, Objective, Samples, explained_variance
 from training.run.envs import make_engine
 
@@ -19,7 +19,7 @@ def samples_of(n, actions, seed, heads=()):
     rng = torch.Generator().manual_seed(seed)
     logits, mask, action = some(n, actions, seed)
     moved = logits + 0.3 * torch.randn(n, actions, generator=rng)
-    old = log_prob_of(masked_log_probs(moved, mask), action)
+    old = log_prob(masked_log_probs(moved, mask), action)
     adv = torch.randn(n, generator=rng)
     ret, value, old_value = torch.randn(3, n, *heads, generator=rng)
     return logits, value, Samples(mask, action, old, adv, ret, old_value)

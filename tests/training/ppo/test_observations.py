@@ -120,7 +120,7 @@ def test_frames_stay_bytes_until_the_convolutions(make_trainer):
 
 def test_records_reach_a_device_by_way_of_slots(make_trainer, monkeypatch):
     direct = make_trainer(race())
-    monkeypatch.setattr("training.ppo.trainer.lanes_of", StagedLanes)
+    monkeypatch.setattr("training.ppo.trainer.make_lanes", StagedLanes)
     staged = make_trainer(race())
     for _ in range(3):
         assert direct.iterate()["train"] == staged.iterate()["train"]

@@ -11,7 +11,7 @@ from fastenv.errors import ConfigError
 from tests.training.ppo.engines import Bandit
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets import precision
-from training.nets.distribution import log_prob_of, masked_log_probs
+from training.nets.distribution import log_prob, masked_log_probs
 from training.run.envs import make_engine
 
 
@@ -176,7 +176,7 @@ def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer, obs_device):
 
     def draw(logits, mask):
         action = next(actions).cuda()
-        return action, log_prob_of(masked_log_probs(logits, mask), action)
+        return action, log_prob(masked_log_probs(logits, mask), action)
 
     theirs._sampler.draw = draw
     theirs.collect()

@@ -24,7 +24,7 @@ from training.run.jsonl import read_lines
 from training.run.ranks import Ranks
 
 LANES = 4  # of a rank
-FIELDS = ("obs", "mask", "action", "value", "logp", "reward", "boot", "adv", "ret", "done")
+FIELDS = ("obs", "mask", "action", "value", "logp", "reward", "bootstrap", "adv", "ret", "done")
 
 
 def free_port():
@@ -61,7 +61,7 @@ def work(rank, port, options, path):
     """Be one of two ranks for an update, and write down what it learnt from."""
     os.environ.update(environment(rank, port))
     torch.set_num_threads(1)
-    ranks = Ranks.of_environment()
+    ranks = Ranks.from_environment()
     ranks.join()
     trainer = trainer_of(ranks, options)
     orders, draw = [], trainer.minibatches.permutation
@@ -75,9 +75,9 @@ def work(rank, port, options, path):
         f"{path}/{rank}.pt",
     )
     if rank == 0:
-        ranks.tell("end")
+        ranks.send("end")
     else:
-        ranks.told()
+        ranks.receive()
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,10 @@ def test_a_share_is_what_divides():
     for values, text in (
         ({"num_envs": 9, "ppo": sizes}, "num_envs=9 .*a multiple of 2 with 2 ranks"),
         ({"num_envs": 6, "ppo": sizes}, "ppo.batch_size=3 .*a multiple of 2 with 2 ranks"),
-        ({"trainer": "dqn"}, "trainer='dqn' .*must be 'native' with 2 ranks"),
+        (
+            {"trainer": "dqn"},
+            "trainer='dqn' .*must be one that trains in several",
+        ),
         ({"window_ticks": 60}, "window_ticks=60 .*left out with 2 ranks"),
     ):
         with pytest.raises(ConfigError, match=text):
@@ -159,7 +162,7 @@ def test_a_port_in_use_is_said_in_one_sentence(monkeypatch):
         for name, value in environment(0, str(taken.getsockname()[1])).items():
             monkeypatch.setenv(name, value)
         with pytest.raises(TrainingError, match=r"the ranks cannot meet at 127.0.0.1:\d+: .*"):
-            Ranks.of_environment().join()
+            Ranks.from_environment().join()
 
 
 # -- whole runs ------------------------------------------------------------------------------------

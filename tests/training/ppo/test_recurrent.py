@@ -92,7 +92,7 @@ def test_cut_off_observations_are_valued_with_the_state_before_it_is_forgotten(m
             state = trainer.net.step(trainer.rollout.obs[t], state=state)[2]
         last = torch.tensor([[lane, 5.0] for lane in range(4)])
         expected = trainer.net.value(last, state=state)
-    torch.testing.assert_close(trainer.rollout.boot[4, 1::2], expected[1::2])
+    torch.testing.assert_close(trainer.rollout.bootstrap[4, 1::2], expected[1::2])
 
 
 def test_states_outlive_a_forward_pass_that_overwrites_what_it_returned(make_trainer):

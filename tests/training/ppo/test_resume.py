@@ -22,7 +22,7 @@ from fastenv import BatchEngine
 from tests.race import without_scalars
 from tests.training.ppo.engines import Seek
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 
 def trainer_of(kind, device="cpu"):
@@ -45,7 +45,7 @@ def trainer_of(kind, device="cpu"):
         engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
     def pay(engine, actions, obs, mask):
         if trainer.rollout.intrinsic is not None:
-            trainer.rollout.intrinsic.paid[:] = obs[:, :8].sum(1)
+            trainer.rollout.intrinsic.intrinsic_rewards[:] = obs[:, :8].sum(1)
 
     trainer = PPOTrainer(
         engines, ppo, NativeConfig(**options), total_steps=1024,

@@ -13,9 +13,9 @@ import torch
 
 from training.evaluation.trained import load
 from training.ppo import trainer
+from training.ppo.options import NativeRun
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint
-from training.run.config import RunConfig
 from training.run.folder import RunFolder
 
 ROOT = Path(__file__).parents[3]
@@ -35,8 +35,8 @@ def parameters(run, steps=512):
 
 
 def test_deterministic_runs_do_not_choose_by_the_clock():
-    assert RunConfig(deterministic=True).precision == "fp32"
-    assert RunConfig().precision == "auto"
+    assert NativeRun(deterministic=True).precision == "fp32"
+    assert NativeRun().precision == "auto"
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ from fastenv.errors import ConfigError
 from tests.toy import WalkGame
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import Bandit, Bytes, Corridor, Counting, Steady
-from training.nets.distribution import log_prob_of, masked_log_probs
+from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo import lanes as ppo_lanes
 from training.ppo import trainer as ppo_trainer
+from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.stepper import Stepper
 from training.ppo.trainer import TrainingError
+from training.run.decay import decay
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig, scheduled
 
 
 def test_the_rollout_holds_what_the_engine_showed(make_trainer):
@@ -37,7 +38,7 @@ def test_the_rollout_holds_what_the_engine_showed(make_trainer):
             worth = trainer.net(last)[1]
         boot = np.where((ticks[:-1] == 4) & (np.arange(6) % 2 == 1), worth.numpy(), 0)
         assert k or np.isfinite(boot).all()
-        assert ((rollout.boot.numpy() != 0) == (boot != 0)).all()
+        assert ((rollout.bootstrap.numpy() != 0) == (boot != 0)).all()
     assert trainer.steps == 3 * 16 * 6
 
 
@@ -48,15 +49,15 @@ def test_values_of_cut_off_observations_are_those_before_the_update(make_trainer
     trainer.bootstrap()
     with torch.no_grad():
         expected = trainer.net(torch.tensor([[1.0, 5.0], [3.0, 5.0]]))[1]
-    torch.testing.assert_close(trainer.rollout.boot[4, [1, 3]], expected)
-    assert trainer.rollout.boot.count_nonzero() == 3 * 2
+    torch.testing.assert_close(trainer.rollout.bootstrap[4, [1, 3]], expected)
+    assert trainer.rollout.bootstrap.count_nonzero() == 3 * 2
 
 
 @pytest.mark.parametrize("engine", [Counting, Bytes])
 def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch, engine):
     """What is done on CUDA, without CUDA."""
     direct = make_trainer(engine(6))
-    monkeypatch.setattr(ppo_trainer, "lanes_of", ppo_lanes.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_lanes.StagedLanes)
     staged = make_trainer(engine(6))
     # As if the observations lay on the device too: they go through the slots.
     for _ in range(2):
@@ -74,15 +75,15 @@ def test_only_cuda_is_copied_to_and_from_without_waiting(make_trainer, monkeypat
         asked.append(non_blocking)
         return copy(self, source, non_blocking)
 
-    monkeypatch.setattr(ppo_trainer, "lanes_of", ppo_lanes.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_lanes.StagedLanes)
     monkeypatch.setattr(torch.Tensor, "copy_", spy)
     trainer = make_trainer(Counting(6))
     trainer.start()
     trainer.collect()
     assert asked
     assert not any(asked)
-    assert ppo_trainer.wide(torch.device("mps")) == torch.float32  # it has no float64
-    assert ppo_trainer.wide(torch.device("cpu")) == torch.float64
+    assert ppo_trainer.get_sum_dtype(torch.device("mps")) == torch.float32  # it has no float64
+    assert ppo_trainer.get_sum_dtype(torch.device("cpu")) == torch.float64
 
 
 def test_observations_that_are_fetched_ahead_are_the_same(make_trainer):
@@ -171,7 +172,7 @@ def max_ratio_error(trainer):
                 with trainer.precision.autocast():
                     logits, _ = trainer._evaluate(piece)
                 log_probs = masked_log_probs(logits, piece.samples.mask)
-                change = log_prob_of(log_probs, piece.samples.action) - piece.samples.logp
+                change = log_prob(log_probs, piece.samples.action) - piece.samples.logp
                 worst = max(worst, float((change.exp() - 1).abs().max()))
     return worst
 
@@ -220,9 +221,9 @@ def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
 
 
 def test_schedules():
-    assert [scheduled(2.0, "linear", x) for x in (0, 0.25, 1, 2)] == [2.0, 1.5, 0.0, 0.0]
-    assert scheduled(2.0, "constant", 0.7) == 2.0
-    halves = [scheduled(2.0, "cosine", x) for x in (0, 0.5, 1)]
+    assert [decay(2.0, "linear", x) for x in (0, 0.25, 1, 2)] == [2.0, 1.5, 0.0, 0.0]
+    assert decay(2.0, "constant", 0.7) == 2.0
+    halves = [decay(2.0, "cosine", x) for x in (0, 0.5, 1)]
     assert halves == pytest.approx([2.0, 1.0, 0.0])
 
 

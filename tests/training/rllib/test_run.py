@@ -130,7 +130,7 @@ def test_a_node_out_of_memory_is_said_in_one_sentence():
         raise OutOfMemoryError("Task was killed due to the node running low on memory.\nMemory")
 
     config = RunConfig.from_mapping(TINY | {"env": "SkullKingWorker-v0"})
-    learner = RLlibLearner(config, run.lanes(config))
+    learner = RLlibLearner(config, run.make_lanes(config))
     group = SimpleNamespace(healthy_env_runner_ids=lambda: [1])
     learner._algorithm = SimpleNamespace(train=train, env_runner_group=group, stop=lambda: None)
     with pytest.raises(TrainingError, match=r"^Ray has lost .* --resume \(OutOfMemoryError: Task"):

@@ -12,8 +12,8 @@ from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import obs_layout
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
-from training.run.options.ppo import NativeConfig, PPOConfig
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
 

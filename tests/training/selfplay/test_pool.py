@@ -8,8 +8,8 @@ import torch
 
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import ObsLayout
+from training.ppo.options import NativeConfig, PPOConfig
 from training.run.checkpoint import CheckpointError
-from training.run.options.ppo import NativeConfig, PPOConfig
 from training.selfplay.pool import Pool
 
 SECTIONS = PPOConfig(net_arch=(8,)), NativeConfig()

@@ -10,10 +10,12 @@ import torch
 
 from fastenv.skullking.tables import Bot
 from tests.bits import equal
-from training.callbacks.of_run import check_environment
+from training.callbacks.run_callbacks import check_config
+from training.ppo.options import NativeRun
 from training.run import checkpoint
-from training.run.config import RunConfig, load_file
-from training.run.envs import trial_lanes
+from training.run.config import RunConfig
+from training.run.config_files import load_file
+from training.run.envs import make_trial_lane
 from training.run.loop import Loop
 from training.selfplay.engine import PoolEngine
 
@@ -223,11 +225,11 @@ def test_what_cannot_be_played_is_refused_with_nothing_written(
 def test_the_config_of_self_play_is_possible():
     config = RunConfig.from_mapping(load_file("training/configs/selfplay.yaml"))
     assert (config.selfplay.start, config.selfplay.every) == (1_000_000, 200_000)
-    check_environment(config)
-    assert trial_lanes(config).engines[0].num_envs == 1
+    check_config(config)
+    assert make_trial_lane(config).engines[0].num_envs == 1
 
 
 def test_snapshots_are_due_from_the_start_on():
     options = RunConfig.from_mapping({"selfplay": {"start": 100, "every": 50}}).selfplay
     assert [options.due(steps) for steps in (0, 99, 100, 149, 150, 250)] == [0, 0, 1, 1, 2, 4]
-    assert RunConfig().selfplay is None
+    assert NativeRun().selfplay is None

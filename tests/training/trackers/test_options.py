@@ -8,8 +8,8 @@ from fastenv.errors import ConfigError
 from training.callbacks.trackers import (
     EpisodeStats,
     GrowthReward,
-    Seen,
     StateArchive,
+    StepReader,
     VisitCounter,
     options,
 )
@@ -28,7 +28,7 @@ def engine():
 
 
 def values(engine, given):
-    return np.asarray(read(source_of(engine, given, "test"), Seen(engine)))
+    return np.asarray(read(source_of(engine, given, "test"), StepReader(engine)))
 
 
 def test_a_text_is_a_column(engine):

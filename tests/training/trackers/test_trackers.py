@@ -130,16 +130,18 @@ def test_what_is_paid_for_the_new_goes_elsewhere_if_there_is_a_place():
     named = {"v": visits, "q": quests, "w": again, "silent": VisitCounter(engine, "x", 5)}
     trackers = Trackers(engine, named)
     assert trackers.intrinsic == ["v", "w"]
-    trackers.paid = np.full(7, 99, np.float32)
+    trackers.intrinsic_rewards = np.full(7, 99, np.float32)
     trackers(engine, None, engine.obs, engine.mask)
     wanted = 0.0
     for _ in range(30):
         engine.step()
         game = engine.reward.copy()
         trackers(engine, np.zeros(7, np.int64), engine.obs, engine.mask)
-        assert np.array_equal(trackers.paid, (visits.bonus + again.bonus).astype(np.float32))
+        assert np.array_equal(
+            trackers.intrinsic_rewards, (visits.bonus + again.bonus).astype(np.float32)
+        )
         assert np.array_equal(engine.reward, (game + quests.bonus).astype(np.float32))
-        assert trackers.paid.min() > 0
+        assert trackers.intrinsic_rewards.min() > 0
         wanted += quests.bonus.sum()
     assert wanted > 0
 

@@ -1,7 +1,7 @@
 """What has been seen and reached in the lanes of an engine, followed without a loop in Python."""
 
 from training.callbacks.trackers.archive import StateArchive
-from training.callbacks.trackers.base import Seen, Source, Tracker, Trackers
+from training.callbacks.trackers.base import Source, StepReader, Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
@@ -19,10 +19,10 @@ __all__ = [
     "QuestReward",
     "RandomDistillation",
     "RewardLikelihood",
-    "Seen",
     "Source",
     "Stage",
     "StateArchive",
+    "StepReader",
     "Tracker",
     "Trackers",
     "VisitCounter",

@@ -14,12 +14,12 @@ import numpy.typing as npt
 from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
+    Archive,
     Array,
-    Seen,
     Source,
-    Tracker,
+    StepReader,
     check_room,
-    checked,
+    check_source,
     ended_lanes,
     read,
 )
@@ -30,7 +30,7 @@ from training.run.engine import Engine
 _NO_LIMIT = np.iinfo(np.int64).max
 
 
-class StateArchive(Tracker):
+class StateArchive(Archive):
     """State rows by cell, and episodes that begin in them.
 
     A row has its generator in it: what chance brings after it is the same each time. It has the
@@ -97,8 +97,8 @@ class StateArchive(Tracker):
             raise ConfigError(f"sampling={show(sampling)}: must be inverse_sqrt or least_visited")
         if not isinstance(afresh, bool):
             raise ConfigError(f"afresh={show(afresh)}: must be true or false")
-        self._cell = checked(engine, cell)
-        self._score = None if score is None else checked(engine, score)
+        self._cell = check_source(engine, cell)
+        self._score = None if score is None else check_source(engine, score)
         self._counter, self._limit = visits, capture_min_visits
         self._p, self._sampling, self._afresh = p_archive, sampling, afresh
         self._rng = np.random.default_rng(seed)
@@ -205,7 +205,7 @@ class StateArchive(Tracker):
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """Visit the cells of the lanes whose episodes go on; see :class:`Tracker`."""
         self.steps += engine.num_envs
-        seen = Seen.of_step(engine, obs)
+        seen = StepReader.after_step(engine, obs)
         cell = np.asarray(read(self._cell, seen)).astype(np.int64)
         wanted = cell >= 0
         wanted[ended_lanes(engine)] = False

@@ -1,8 +1,8 @@
 """What trackers have in common: where they read, how they are kept, and how a trainer calls them.
 
 Trackers follow a batch engine with automatic reset. After a step, the engine's columns and
-observations of a lane whose episode ended are those of the next episode already; a :class:`Seen`
-of the step shows those of the last state instead.
+observations of a lane whose episode ended are those of the next episode already; a
+:class:`StepReader` of the step shows those of the last state instead.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,10 @@ from fastenv.errors import ConfigError, show
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
 
-if TYPE_CHECKING:
-    from training.callbacks.trackers.archive import StateArchive
-
 Array = npt.NDArray[Any]
 
 
-class Seen:
+class StepReader:
     """What can be read in the lanes of an engine.
 
     Parameters
@@ -43,7 +40,7 @@ class Seen:
         self._engine, self._obs, self._final = engine, obs, final
 
     @classmethod
-    def of_step(cls, engine: Engine, obs: Array | None = None) -> Seen:
+    def after_step(cls, engine: Engine, obs: Array | None = None) -> StepReader:
         """Return what the step just made has led to, before automatic resets."""
         return cls(engine, obs, final=True)
 
@@ -78,15 +75,15 @@ class Seen:
 
 
 # The name of an info column, or a function of what is seen: in both cases one value a lane.
-Source = str | Callable[[Seen], Array]
+Source = str | Callable[[StepReader], Array]
 
 
-def read(source: Source, seen: Seen) -> Array:
+def read(source: Source, seen: StepReader) -> Array:
     """Return the values of a source, shape (n,)."""
     return seen[source] if isinstance(source, str) else source(seen)
 
 
-def checked(engine: Engine, source: Source) -> Source:
+def check_source(engine: Engine, source: Source) -> Source:
     """Return a source, or raise ConfigError if it names no info column of the engine."""
     if isinstance(source, str) and source not in engine.info:
         raise ConfigError(
@@ -231,6 +228,18 @@ def _pack(value: Any) -> Any:
     return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
 
 
+class Archive(Tracker):
+    """A tracker that puts states into lanes at the beginning of their episodes.
+
+    Attributes
+    ----------
+    placed : ndarray of bool, shape (n,)
+        Lanes whose episode began in such a state.
+    """
+
+    placed: Array
+
+
 class Trackers:
     """The trackers of an engine, called by a trainer after each step.
 
@@ -243,12 +252,12 @@ class Trackers:
     engine : Engine
     trackers : mapping of str to Tracker
         Names, for state and metrics, in the order in which they observe.
-    archive : StateArchive, optional
+    archive : Archive, optional
         Observes last and resets first, so that the others see the states it has put into lanes.
 
     Attributes
     ----------
-    paid : ndarray of float32, shape (n,), or None
+    intrinsic_rewards : ndarray of float32, shape (n,), or None
         Where the bonuses of those that are ``intrinsic`` are written instead.
     """
 
@@ -256,7 +265,7 @@ class Trackers:
         self,
         engine: Engine,
         trackers: Mapping[str, Tracker],
-        archive: StateArchive | None = None,
+        archive: Archive | None = None,
     ) -> None:
         self._engine, self._archive = engine, archive
         self._named = dict(trackers) | ({} if archive is None else {"archive": archive})
@@ -264,7 +273,7 @@ class Trackers:
             *([] if archive is None else [archive]),
             *trackers.values(),
         ]
-        self.paid: Array | None = None
+        self.intrinsic_rewards: Array | None = None
         self.begin()
 
     def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
@@ -284,14 +293,14 @@ class Trackers:
         if actions is not None:
             for tracker in self._named.values():
                 tracker.observe(engine, actions, obs)
-            paid = {name: t.bonus for name, t in self._named.items() if t.bonus is not None}
-            for name, bonus in paid.items():
-                self._paid[name] = self._paid.get(name, 0.0) + float(bonus.sum())
+            by_tracker = {name: t.bonus for name, t in self._named.items() if t.bonus is not None}
+            for name, bonus in by_tracker.items():
+                self._bonus_sums[name] = self._bonus_sums.get(name, 0.0) + float(bonus.sum())
             self._decisions += engine.num_envs
-            own = [] if self.paid is None else self.intrinsic
-            if self.paid is not None:
-                self.paid[:] = sum(paid[name] for name in own)
-            bonuses = [bonus for name, bonus in paid.items() if name not in own]
+            own = [] if self.intrinsic_rewards is None else self.intrinsic
+            if self.intrinsic_rewards is not None:
+                self.intrinsic_rewards[:] = sum(by_tracker[name] for name in own)
+            bonuses = [bonus for name, bonus in by_tracker.items() if name not in own]
             if bonuses:  # in double precision, then one rounding
                 np.add(engine.reward, sum(bonuses), out=engine.reward, casting="same_kind")
             done = ended_lanes(engine)
@@ -305,18 +314,18 @@ class Trackers:
 
     @property
     def intrinsic(self) -> list[str]:
-        """Names of those that pay for what is new, and so may have a value of their own."""
+        """Names of the trackers that reward novelty, which may have a value head of their own."""
         every = self._named.items()
         return [name for name, t in every if t.intrinsic and t.bonus is not None]
 
     def begin(self) -> None:
-        """Begin anew to add up what each of them pays, for :meth:`metrics`."""
-        self._paid: dict[str, float] = {}
+        """Reset the sums of the bonuses that :meth:`metrics` reports."""
+        self._bonus_sums: dict[str, float] = {}
         self._decisions = 0
 
     @property
     def notes(self) -> list[str]:
-        """What a run says of them when it begins."""
+        """What a run prints about them when it begins."""
         return [f"tracker {name}: {t.note}" for name, t in self._named.items() if t.note]
 
     @property
@@ -336,7 +345,7 @@ class Trackers:
             for key, value in tracker.metrics().items()
         }
         each = max(1, self._decisions)
-        return found | {f"{name}/bonus": paid / each for name, paid in self._paid.items()}
+        return found | {f"{name}/bonus": total / each for name, total in self._bonus_sums.items()}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states of all trackers, by name."""

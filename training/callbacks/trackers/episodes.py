@@ -9,11 +9,11 @@ from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
-    Seen,
     Source,
+    StepReader,
     Tracker,
     check_room,
-    checked,
+    check_source,
     ended_lanes,
     read,
 )
@@ -48,7 +48,7 @@ class EpisodeStats(Tracker):
         if size < 1:
             raise ConfigError(f"size={size}: must be at least 1")
         check_room("size", size, size * 24)
-        self._success = None if success is None else checked(engine, success)
+        self._success = None if success is None else check_source(engine, success)
         self._exclude = exclude
         self._no_success = np.zeros(engine.num_envs)
         self.ring = np.zeros((size, 3))
@@ -69,7 +69,7 @@ class EpisodeStats(Tracker):
             return
         success = self._no_success
         if self._success is not None:
-            values = read(self._success, Seen.of_step(engine, obs))
+            values = read(self._success, StepReader.after_step(engine, obs))
             success = (np.asarray(values) != 0).astype(np.float64)
         self.position = kernels.add_episodes(
             ended, engine.ep_return, engine.ep_length, success, self.position, self.ring, self.sums

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError
-from training.callbacks.trackers.base import Array, Seen, Source, Tracker, checked, read
+from training.callbacks.trackers.base import Array, Source, StepReader, Tracker, check_source, read
 from training.run.engine import Engine
 
 
@@ -38,18 +38,18 @@ class GrowthReward(Tracker):
         super().__init__(engine)
         if not math.isfinite(weight):
             raise ConfigError(f"weight={weight}: must be a finite number")
-        self._source, self._weight = checked(engine, source), float(weight)
+        self._source, self._weight = check_source(engine, source), float(weight)
         self.highest = np.zeros(engine.num_envs)
         self.bonus = np.zeros(engine.num_envs)
 
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         done = np.asarray(done_idx)
-        self.highest[done] = read(self._source, Seen(self._engine, obs))[done]
+        self.highest[done] = read(self._source, StepReader(self._engine, obs))[done]
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        highest = np.fmax(self.highest, read(self._source, Seen.of_step(engine, obs)))
+        highest = np.fmax(self.highest, read(self._source, StepReader.after_step(engine, obs)))
         assert self.bonus is not None
         self.bonus[:] = self._weight * np.nan_to_num(highest - self.highest, posinf=0.0)
         self.highest[:] = highest

@@ -6,7 +6,7 @@ Tables are open addressed with linear probing; ``index[place]`` is the number of
 
 import numpy as np
 
-from fastenv.notice import cached_njit
+from fastenv.numba_cache import cached_njit
 
 jit = cached_njit(nogil=True)
 

@@ -16,12 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.callbacks.trackers.base import Array, Seen, Tracker, check_room
+from training.callbacks.trackers.base import Array, StepReader, Tracker, check_room
 from training.nets.encoders import SMALLEST_IMAGE, Encoder
 from training.nets.layout import as_tensor, obs_layout
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
-from training.run.values import require
+from training.run.options import require
 
 LIMIT = 5.0  # deviations
 HIDDEN = 256
@@ -77,13 +77,15 @@ class Embedding:
         self.moments, self.size_in = Moments(size), size
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.net = perceptron(size, size_out).requires_grad_(False)
+            self.net = make_perceptron(size, size_out).requires_grad_(False)
 
     def numbers(self, obs: Array) -> Tensor:
         """Return observations (n, ...) as numbers, shape (n, size_in)."""
         encoder = self._encoder
         fields = encoder.split(as_tensor(np.ascontiguousarray(obs)))
-        return torch.cat([shrunk(encoder.numbers(fields, name)) for name in encoder.places], 1)
+        return torch.cat(
+            [flatten_field(encoder.numbers(fields, name)) for name in encoder.places], 1
+        )
 
     def normalised(self, obs: Array) -> Tensor:
         """Return the numbers in deviations from their means, and take them in."""
@@ -133,7 +135,7 @@ class NoveltyTracker(Tracker):
         assert self.bonus is not None
         # A trainer may be acting: without gradients, and in less than single precision.
         with torch.inference_mode(False), torch.no_grad(), torch.autocast("cpu", enabled=False):
-            seen = self._embedding.normalised(Seen.of_step(engine, obs).obs())
+            seen = self._embedding.normalised(StepReader.after_step(engine, obs).obs())
             self.bonus[:] = self.weight * self.novelty(seen).double().numpy()
         self.steps += engine.num_envs
 
@@ -216,7 +218,7 @@ class RandomDistillation(NoveltyTracker):
         self._first_paid = warm_up * engine.num_envs
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed + 1)
-            self._predictor = perceptron(self._embedding.size_in, size)
+            self._predictor = make_perceptron(self._embedding.size_in, size)
         self._optimizer = torch.optim.Adam(self._predictor.parameters(), learning_rate)
         self._generator = torch.Generator().manual_seed(seed)
         self._returns = torch.zeros(engine.num_envs, 1).double()
@@ -341,7 +343,7 @@ class EpisodicMemory(NoveltyTracker):
         self._count.copy_(state["count"])
 
 
-def perceptron(size_in: int, size_out: int) -> nn.Sequential:
+def make_perceptron(size_in: int, size_out: int) -> nn.Sequential:
     """Return two hidden layers and a last one."""
     layers: list[nn.Module] = []
     for width in (HIDDEN, HIDDEN):
@@ -350,7 +352,7 @@ def perceptron(size_in: int, size_out: int) -> nn.Sequential:
     return nn.Sequential(*layers, nn.Linear(size_in, size_out))
 
 
-def shrunk(numbers: Tensor) -> Tensor:
+def flatten_field(numbers: Tensor) -> Tensor:
     """Return a field (n, ...) flattened; of an image the means of squares."""
     if numbers.ndim >= 3 and min(numbers.shape[-2:]) >= SMALLEST_IMAGE:
         numbers = F.avg_pool2d(numbers, SHRUNK)

@@ -22,7 +22,7 @@ from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.sources import source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
-from training.run.values import MAX_NAME, require
+from training.run.options import MAX_NAME, require
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,

@@ -13,10 +13,10 @@ from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
-    Seen,
     Source,
+    StepReader,
     Tracker,
-    checked,
+    check_source,
     ended_lanes,
     read,
 )
@@ -87,7 +87,7 @@ class BayesProgressTracker(Tracker):
     ) -> None:
         super().__init__(engine)
         for event in events:
-            checked(engine, event.source)
+            check_source(engine, event.source)
             if event.kind not in _KINDS:
                 raise ConfigError(
                     f"event {show(event.name)}: kind must be one of {', '.join(_KINDS)}"
@@ -114,14 +114,14 @@ class BayesProgressTracker(Tracker):
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         done = np.asarray(done_idx)
-        self._read(Seen(self._engine, obs))
+        self._read(StepReader(self._engine, obs))
         self.baseline[done] = self._values[done]
         self.hit[done] = False
         self.length[done] = 0
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        self._read(Seen.of_step(engine, obs))
+        self._read(StepReader.after_step(engine, obs))
         kernels.find_hits(
             *(self._values, self._kind, self._threshold, self._limit),
             *(self.baseline, self.length, self.hit),
@@ -132,7 +132,7 @@ class BayesProgressTracker(Tracker):
                 ended, self.hit, self._prior, self._keep, self.alpha, self.beta
             )
 
-    def _read(self, seen: Seen) -> None:
+    def _read(self, seen: StepReader) -> None:
         for k, event in enumerate(self._events):
             self._values[:, k] = read(event.source, seen)
 

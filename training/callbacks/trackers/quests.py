@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
-from training.callbacks.trackers.base import Array, Seen, Source, Tracker, checked, read
+from training.callbacks.trackers.base import Array, Source, StepReader, Tracker, check_source, read
 from training.run.engine import Engine
 
 MAX_QUESTS = 63  # bits of a set of quests
@@ -118,7 +118,7 @@ class QuestReward(Tracker):
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        seen = Seen.of_step(engine, obs)
+        seen = StepReader.after_step(engine, obs)
         for k, (source, bit) in enumerate(self._columns):
             column = read(source, seen)
             self._values[:, k] = column if bit is None else column.astype(np.int64) >> bit & 1
@@ -148,7 +148,7 @@ def _conditions(
     for k, found in enumerate(limits):
         for column, ends in found.items():
             low[k, column], high[k, column] = ends
-    read_from = [(checked(engine, sources.get(name, name)), bit) for name, bit in columns]
+    read_from = [(check_source(engine, sources.get(name, name)), bit) for name, bit in columns]
     return read_from, low, high
 
 

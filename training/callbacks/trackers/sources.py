@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import ConfigError
-from training.callbacks.trackers.base import Array, Seen, Source, checked
+from training.callbacks.trackers.base import Array, Source, StepReader, check_source
 from training.run.engine import Engine
-from training.run.values import require
+from training.run.options import require
 
 _RULES = ("bin", "equals", "at_least")
 
@@ -60,7 +60,7 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
 
 def _column(engine: Engine, name: Any, option: str) -> str:
     try:
-        checked(engine, name)
+        check_source(engine, name)
     except ConfigError as error:
         raise ConfigError(f"{option}: {error}") from error
     return str(name)
@@ -76,7 +76,7 @@ def _element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
     require(inside, f"{option}.obs", at, allowed)
     require(_is_number(times), f"{option}.times", times, "a number")
 
-    def element(seen: Seen) -> Array:
+    def element(seen: StepReader) -> Array:
         return np.rint(seen.obs(at) * times)
 
     return element
@@ -91,7 +91,7 @@ def _several(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
     require(whole and len(sizes) == len(names), f"{option}.sizes", sizes, "a size for each column")
     columns = [_column(engine, name, f"{option}.info") for name in names]
 
-    def number(seen: Seen) -> Array:
+    def number(seen: StepReader) -> Array:
         found = np.zeros(engine.num_envs, np.int64)
         inside = np.ones(engine.num_envs, np.bool_)
         for column, size in zip(columns, sizes, strict=True):
@@ -113,7 +113,7 @@ def _rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> 
     else:
         require(_is_number(operand), f"{option}.{rule}", operand, "a number")
 
-    def value(seen: Seen) -> Array:
+    def value(seen: StepReader) -> Array:
         if rule == "bin":
             return np.floor_divide(seen[column], operand)
         if rule == "at_least":

@@ -9,7 +9,15 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
-from training.callbacks.trackers.base import Array, Seen, Source, Tracker, check_room, checked, read
+from training.callbacks.trackers.base import (
+    Array,
+    Source,
+    StepReader,
+    Tracker,
+    check_room,
+    check_source,
+    read,
+)
 from training.run.engine import Engine
 
 MAX_LOAD = 0.6  # of a hash table, then it grows
@@ -77,8 +85,8 @@ class VisitCounter(Tracker):
         n = engine.num_envs
         check_room("num_cells", num_cells or 0, (num_cells or 0) * (8 + 4 * n))
         check_room("num_places", num_places, num_places**2 * 8)
-        self._cell = checked(engine, cell)
-        self._place = None if place is None else checked(engine, place)
+        self._cell = check_source(engine, cell)
+        self._place = None if place is None else check_source(engine, place)
         self._limits = num_cells, num_places
         if transition_bonus and place is None:
             raise ConfigError(f"transition_bonus={transition_bonus}: must be given with place")
@@ -99,12 +107,12 @@ class VisitCounter(Tracker):
         done = np.asarray(done_idx)
         self.episode[done] += 1
         if self._place is not None:
-            seen = Seen(self._engine, obs)
+            seen = StepReader(self._engine, obs)
             self.previous[done] = self._numbers("place", self._place, seen, self._limits[1])[done]
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
-        seen = Seen.of_step(engine, obs)
+        seen = StepReader.after_step(engine, obs)
         cell = self._numbers("cell", self._cell, seen, self._limits[0])
         if self._place is not None:
             place = self._numbers("place", self._place, seen, self._limits[1])
@@ -118,11 +126,11 @@ class VisitCounter(Tracker):
             if inverse:
                 self.bonus += np.where(self.count > 0, inverse / np.maximum(self.count, 1), 0.0)
             if self._by_transition:
-                paid = (self._crossing > 0) & (self._crossing <= self._transition_limit)
+                rewarded = (self._crossing > 0) & (self._crossing <= self._transition_limit)
                 number = np.maximum(self._crossing, 1)
-                self.bonus += np.where(paid, self._by_transition / number, 0.0)
+                self.bonus += np.where(rewarded, self._by_transition / number, 0.0)
 
-    def _numbers(self, name: str, source: Source, seen: Seen, limit: int | None) -> Array:
+    def _numbers(self, name: str, source: Source, seen: StepReader, limit: int | None) -> Array:
         """Return cells or places, int64, after checking that the tables have them."""
         numbers = np.ascontiguousarray(read(source, seen)).astype(np.int64, copy=False)
         lane = kernels.first_outside(numbers, np.iinfo(np.int64).max if limit is None else limit)

@@ -1,0 +1,357 @@
+"""The state of a batch: rows, knobs and shared record of its lanes, and the buffers it shows.
+
+:class:`fastenv.engine.BatchEngine` moves it; here is what can be read, loaded, replaced and pickled
+between steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import checks
+from fastenv.backend import Backend, resolve
+from fastenv.errors import ConfigError, StateError, show
+from fastenv.game import Game
+from fastenv.memory import Batch, Buffers, aligned
+from fastenv.paths import Composed, Fused, make_path
+from fastenv.single_agent import SingleAgentPath
+
+Array = npt.NDArray[Any]
+
+
+class BatchState:
+    """Lanes of a game between two steps; arguments and attributes are those of ``BatchEngine``."""
+
+    @checks.refuse_too_many
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        backend: str | Backend = "auto",
+        num_threads: int | None = None,
+        info_columns: Sequence[str] | None = None,
+        opponent: str | None = None,
+    ) -> None:
+        self.game, self.spec = game, game.spec
+        spec = game.spec
+        spec.check()
+        game.shared.flags.writeable = False
+        self.info_columns, self.term_columns = checks.split_columns(game, info_columns)
+        self.num_envs = n = checks.as_count("num_envs", num_envs)
+        self.num_threads = checks.as_threads(num_threads, n)
+        if opponent is not None:
+            checks.check_name("opponent", opponent)
+        if opponent is not None and spec.num_agents == 1:
+            raise ConfigError(f"opponent={show(opponent)}: this game has one agent")
+        self.opponent = opponent
+        self._backend = resolve(
+            backend, kernel_module=spec.kernel_module, core_module=spec.core_module
+        )
+        self.backend = self._backend.name
+        self.num_actions = spec.num_actions
+        self.num_agents = 1 if opponent is not None else spec.num_agents
+        self.obs_shape, self.obs_dtype = spec.obs_shape, spec.obs_dtype
+
+        self._states = aligned(n, spec.state_dtype)
+        self._bytes = self._states.view(np.uint8).reshape(n, -1)
+        self._knobs = aligned(n, spec.knobs_dtype)
+        self._knobs[:] = game.default_knobs(n)
+        derived = spec.derived_dtype
+        self._derived = None if derived is None else aligned(n, derived)
+        self._out = out = self._allocate(self.num_agents)
+        self.obs, self.mask, self.reward, self.terms = out.obs, out.mask, out.reward, out.terms
+        self.terminated, self.truncated, self.tau = out.terminated, out.truncated, out.tau
+        self.final_obs, self.ep_return = out.final_obs, out.ep_return
+        self.ep_length, self.ep_frames = out.ep_length, out.ep_frames
+        terms = {name: out.terms[name] for name in self.term_columns}
+        self.info = {name: out.info[name] for name in self.info_columns} | terms
+        self.final_info = {name: out.final_info[name] for name in self.info_columns} | terms
+
+        # what belongs to the last step, as bytes, one row a lane
+        steps = [self.reward, self.terminated, self.truncated]
+        steps += [self.terms] if self.term_columns else []
+        steps += [self.tau] if spec.has_tau else []
+        self._step_bytes = [column.view(np.uint8).reshape(n, -1) for column in steps]
+
+        self.ended = np.ones(n, np.bool_)
+        self._some_ended = True
+        self._behind = False  # a call has written its observations or masks elsewhere
+        self._seeded = np.zeros(n, np.bool_)
+        self._all = np.ones(n, np.uint8)
+        self._actions = aligned(out.reward.shape, np.int32)
+        self._action = self._actions.data
+        self._terminated, self._truncated = self.terminated.data, self.truncated.data
+        self._take_path()
+
+    def _allocate(self, agents: int) -> Buffers:
+        columns = self.info_columns, self.term_columns
+        return Buffers.allocate(self.spec, self.num_envs, agents, *columns)
+
+    def _take_path(self) -> None:
+        """Make the way through a step over the engine's memory."""
+        spec, game = self.spec, self.game
+        self._shared = aligned(1, game.shared.dtype)
+        self._shared[:] = game.shared
+        self._shared.flags.writeable = False
+        batch = Batch(self._states, self._knobs, self._derived, self._shared)
+        seats = self._out if self.opponent is None else self._allocate(spec.num_agents)
+        inner = make_path(game, self._backend, batch, self.num_threads, seats)
+        path: Composed | Fused | SingleAgentPath = inner
+        if self.opponent is not None:
+            path = SingleAgentPath(spec, inner, seats, self._out, game.bot(self.opponent))
+        self._path = path
+        out = self._out
+        self._step_lane = partial(path.step, self._actions, self._all, False, out.obs, out.mask)
+
+    def refresh(self) -> None:
+        """Bring ``obs`` and ``mask`` up to date after calls with other destinations."""
+        if self._behind:
+            self._path.observe(self._seeded.view(np.uint8), self.obs, self.mask)
+            self.mask[self.ended] = 1
+            self._behind = False
+
+    def _forget_step(self, lanes: Array) -> None:
+        """Clear what belongs to the last step in lanes that were reset or loaded since."""
+        for column in self._step_bytes:
+            column[lanes] = 0
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def info_records(self, final: bool = False) -> Array:
+        """Return the columns of the state as one structured array, shape (n,).
+
+        Parameters
+        ----------
+        final : bool
+            Those of ``final_info`` instead of ``info``.
+        """
+        return self._out.final_info if final else self._out.info
+
+    def needs_action(self) -> npt.NDArray[np.bool_]:
+        """Return which agents must act, shape (n, K): all, unless the game has several agents."""
+        if self.spec.num_agents == 1 or self.opponent is not None:
+            return np.ones((self.num_envs, 1), np.bool_)
+        needs: npt.NDArray[np.bool_] = self._path.needs_action()  # type: ignore[union-attr]
+        return needs
+
+    @property
+    def completes_rows(self) -> bool:
+        """Whether rows are completed when they are read out: later steps may then be cheaper."""
+        return self._path.completes
+
+    def never_reset(self) -> npt.NDArray[np.bool_]:
+        """Return the lanes that never had a seed or a state, shape (n,)."""
+        return ~self._seeded
+
+    def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
+        """Return a copy of the state rows, shape (k,), dtype ``spec.state_dtype``.
+
+        Parameters
+        ----------
+        idx : int, sequence of int or bool mask, optional
+            Which lanes; default all.
+        """
+        return self.get_state(idx).view(self.spec.state_dtype).reshape(-1)
+
+    def set_states(
+        self, rows: Array, idx: npt.ArrayLike | None = None, *, trusted: bool = False
+    ) -> None:
+        """Load state rows, shape (k,), after checking them; observation, mask and info follow.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k,)
+        idx : int, sequence of int or bool mask, optional
+            Which lanes; default all.
+        trusted : bool
+            Leave the check of the content out, which costs far more than the rest: only for rows
+            that an engine of this game has returned, changed in nothing but values that the game
+            allows. Others can crash the process.
+
+        Raises
+        ------
+        StateError
+            Wrong dtype or count, or a row that no game can be in. Nothing has changed.
+        """
+        trusted = checks.as_bool("trusted", trusted)
+        lanes = self.lanes(idx)
+        rows = checks.as_rows(rows, self.spec.state_dtype)
+        if rows.shape != lanes.shape:
+            raise StateError(f"{rows.size} rows for {lanes.size} lanes")
+        if not trusted:
+            self.game.validate(rows)
+            if self.spec.num_agents > 1:
+                checks.check_generators("bot_rng", rows["bot_rng"])
+        clean = np.zeros(rows.shape, rows.dtype)  # equal states are equal bytes: no padding
+        for name in rows.dtype.names or ():
+            clean[name] = rows[name]
+        self._bytes[lanes] = clean.view(np.uint8).reshape(len(rows), self._bytes.shape[1])
+        select = np.zeros(self.num_envs, np.uint8)
+        select[lanes] = 1
+        self._path.load(select)
+        self._path.observe(select, self.obs, self.mask)
+        self._forget_step(lanes)
+        self._seeded[lanes] = True
+        self.ended[lanes] = rows["done"] != 0
+        self._some_ended = bool(self.ended.any())
+        self.mask[self.ended] = 1
+
+    def get_state(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.uint8]:
+        """Return the state rows as bytes, shape (k, S): complete, including the generators."""
+        lanes = self.lanes(idx)
+        select = np.zeros(self.num_envs, np.uint8)
+        select[lanes] = 1
+        self._path.pack(select)
+        return self._bytes[lanes]
+
+    def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
+        """Load rows that :meth:`get_state` returned, shape (k, S). See :meth:`set_states`."""
+        blob = np.atleast_2d(checks.as_array("blob", blob, StateError))
+        if blob.dtype != np.uint8 or blob.ndim != 2 or blob.shape[1] != self._bytes.shape[1]:
+            raise StateError(
+                f"blob has dtype {blob.dtype} and shape {blob.shape}, "
+                f"need uint8 and rows of {self._bytes.shape[1]}"
+            )
+        rows = np.ascontiguousarray(blob).view(self.spec.state_dtype)
+        self.set_states(rows.reshape(-1), idx)
+
+    def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
+        """Set a knob of the game; each lane takes it at its next reset.
+
+        Parameters
+        ----------
+        name : str
+            Name of the knob.
+        value : object
+            Its new value, the same for all given lanes.
+        idx : int, sequence of int or bool mask, optional
+            Which lanes; default all.
+        """
+        checks.check_name("knob", name)
+        lanes = self.lanes(idx)
+        if isinstance(value, np.ndarray):  # games take numbers, names and sequences of them
+            value = checks.as_array("value", value, ConfigError).tolist()
+        rows = self._knobs[lanes]
+        self.game.set_knob(rows, name, value)
+        self._knobs[lanes] = rows
+
+    def get_knob(self, name: str, idx: npt.ArrayLike | None = None) -> list[Any]:
+        """Return what :meth:`configure` would have to be given, one value a lane."""
+        checks.check_name("knob", name)
+        return [self.game.get_knob(self._knobs[i], name) for i in self.lanes(idx)]
+
+    def set_shared(self, shared: Array, *, trusted: bool = False) -> None:
+        """Replace what all lanes read (rules, a bank of start states) as a whole.
+
+        All backends play and pay by it from now on, and pickles and copies of the engine have it.
+        Rows, knobs and spaces stay as they are.
+
+        Parameters
+        ----------
+        shared : ndarray, shape (1,)
+            Of the dtype of ``game.shared``; copied. The engine's ``game`` becomes one that has it;
+            other engines of the old one are not touched.
+        trusted : bool
+            Leave the checks of the record, and of the lanes' rows against it, out: only for
+            records that a game like this one was made with. Others can crash the process, and
+            backends may differ.
+
+        Raises
+        ------
+        ValueError
+            No such record. Nothing has changed.
+        ConfigError
+            A field that this game cannot play by, or not with these spaces; the message names it.
+            Nothing has changed.
+        StateError
+            A lane's row that is not possible by the new record: load another one first, or reset.
+            Nothing has changed.
+        """
+        trusted = checks.as_bool("trusted", trusted)
+        shared = checks.check_array("shared", shared, (1,), self.game.shared.dtype)
+        game = self.game.with_shared(shared, trusted)
+        checks.check_same_spec(self.spec, game.spec)
+        rows = self.get_states(self._seeded)
+        if rows.size and not trusted:
+            game.validate(rows)
+        decisions = self.get_decisions()
+        game.shared.flags.writeable = False
+        self.game = game
+        self._take_path()
+        if rows.size:
+            self.set_states(rows, self._seeded, trusted=True)
+        self.set_decisions(decisions)
+
+    def get_decisions(self) -> Array | None:
+        """Return what no row says with an ``opponent``: decisions of the running episodes.
+
+        Returns
+        -------
+        ndarray of int32, shape (n,), or None
+            A copy; None without an ``opponent``.
+        """
+        return self._path.decisions.copy() if isinstance(self._path, SingleAgentPath) else None
+
+    def set_decisions(self, decisions: Array | None) -> None:
+        """Put back what :meth:`get_decisions` returned, behind :meth:`set_states`."""
+        if decisions is not None:
+            shape, dtype = (self.num_envs,), np.dtype(np.int32)
+            decisions = checks.check_array("decisions", decisions, shape, dtype)
+        if isinstance(self._path, SingleAgentPath) and decisions is not None:
+            self._path.decisions[:] = decisions
+
+    def lanes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.intp]:
+        """Return the numbers of lanes that are named by numbers or by a bool mask; default all."""
+        if idx is None:
+            return np.arange(self.num_envs)
+        lanes = np.atleast_1d(checks.as_array("idx", idx))
+        if lanes.dtype == np.bool_ and lanes.shape == (self.num_envs,):
+            return np.flatnonzero(lanes)
+        if lanes.ndim != 1 or (lanes.size and lanes.dtype.kind not in "iu"):
+            raise ValueError(f"idx must be lane numbers or a bool mask of shape ({self.num_envs},)")
+        lanes = lanes.astype(np.intp)
+        if lanes.size and not (lanes.min() >= 0 and lanes.max() < self.num_envs):
+            raise ValueError(f"idx names a lane outside 0..{self.num_envs - 1}")
+        return lanes
+
+    # -- pickling --------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what rebuilds the engine: configuration, rows, knobs and what the buffers show."""
+        return {
+            "game": self.game,
+            "num_envs": self.num_envs,
+            "backend": self.backend,
+            "num_threads": self.num_threads,
+            "info_columns": (*self.info_columns, *self.term_columns),
+            "opponent": self.opponent,
+            "rows": self.get_states(),
+            "knobs": self._knobs.copy(),
+            "seeded": self._seeded.copy(),
+            "ended": self.ended.copy(),
+            "decisions": self.get_decisions(),
+            "shown": {name: array.copy() for name, array in vars(self._out).items()},
+            "behind": self._behind,
+        }
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Rebuild the engine; its lanes go on as those of the original would."""
+        init: Callable[..., None] = self.__init__  # type: ignore[misc]
+        names = ("game", "num_envs", "backend", "num_threads", "info_columns", "opponent")
+        init(*(state[name] for name in names))
+        self._knobs[:] = state["knobs"]
+        if state["seeded"].any():
+            lanes = np.flatnonzero(state["seeded"])
+            # its own: of a trusted shared record the check may know nothing
+            self.set_states(state["rows"][lanes], lanes, trusted=True)
+        self.ended[:] = state["ended"]
+        self._some_ended = bool(self.ended.any())
+        self.set_decisions(state["decisions"])
+        for name, array in state["shown"].items():
+            getattr(self._out, name)[...] = array
+        self._behind = state["behind"]

@@ -1,0 +1,151 @@
+"""``python -m fastenv bank`` and ``python -m fastenv goal``: start states and goals of a ROM."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError
+from fastenv.gameboy import make_game
+from fastenv.gameboy.bank import make_bank
+from fastenv.gameboy.common import read_rom
+from fastenv.gameboy.config import CODECS, OURS
+from fastenv.gameboy.goal_capture import (
+    K_CONSECUTIVE,
+    TAU,
+    calibrated,
+    capture,
+    read_actions,
+    replay,
+)
+from fastenv.gameboy.goal_template import load_goal, save_goal
+from fastenv.gameboy.starts import BANKS, load_starts, save_bank
+
+BANK = """Play a ROM with random buttons, from power-up again for each state, and write the states
+in which it stopped (docs/gameboy.md, 18). In Lantern Walk its solver presses some of them."""
+GOAL = """Capture a goal template, or replay the actions that led to one (docs/gameboy.md, 19).
+A file of actions has one line of JSON a step, a list of one number: [5]."""
+CAPTURE = "Take the actions of a file from a start state; the picture behind them is the goal."
+REPLAY = """Take the actions in the environment of a template: the exit status is 0 if its goal is
+reached on the way, else 1."""
+CALIBRATE = """print the threshold in the middle between the largest distance at the goal (the last
+steps, as many as must follow one another) and the smallest of the steps before"""
+
+
+def add_options(name: str, parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command, and what runs it, to its parser."""
+    parser.description, add, run, example = COMMANDS[name]
+    parser.epilog = f"example: python -m fastenv {name} {example}"
+    add(parser)
+    parser.set_defaults(run=run)
+
+
+def add_bank(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``bank``."""
+    add = parser.add_argument
+    add("file", type=Path, help="where to write, .npz")
+    add("--rom", metavar="FILE", default=OURS, help="a ROM file; default: Lantern Walk")
+    add("--states", metavar="N", type=int, default=64, help="how many; default 64")
+    add("--max-steps", metavar="N", type=int, default=250, help="to a state; default 250")
+    add("--seed", metavar="N", type=int, default=0, help="of the random buttons; default 0")
+    add("--wander", action="store_true", help="of Lantern Walk: walk to random cells")
+    about = "banks whose states are left out"
+    add("--but-not", metavar="FILE", nargs="+", default=[], help=about)
+
+
+def write_bank(args: argparse.Namespace) -> int:
+    """Make a bank and write it.
+
+    Raises
+    ------
+    ConfigError
+        Numbers that are too small, or ``--wander`` with another ROM than Lantern Walk.
+    """
+    for option, value, lowest in (
+        ("--states", args.states, 1),
+        ("--max-steps", args.max_steps, 1),
+        ("--seed", args.seed, 0),
+    ):
+        if value < lowest:
+            raise ConfigError(f"{option} {value}: must be at least {lowest}")
+    cartridge = read_rom(args.rom)
+    if args.wander and cartridge.sha256 != read_rom(OURS).sha256:
+        raise ConfigError("--wander: only Lantern Walk can be walked through")
+    others = [load_starts(name, cartridge) for name in args.but_not]
+    bank = make_bank(cartridge, args.states, args.seed, args.max_steps, others, wander=args.wander)
+    save_bank(args.file, bank, cartridge)
+    print(f"{args.file}: {args.states} states")
+    return 0
+
+
+def add_goal(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``goal capture`` and ``goal replay``."""
+    commands = parser.add_subparsers(dest="goal_command", required=True, metavar="command")
+    for name, about in (("capture", CAPTURE), ("replay", REPLAY)):
+        command = commands.add_parser(name, help=about, description=about)
+        command.add_argument("folder", help="of the template, or the name of one of ours")
+        command.add_argument("--actions", required=True, metavar="FILE")
+        command.add_argument("--rom", default=OURS, help="a ROM file; default: Lantern Walk")
+        command.add_argument("--states", help=f"a bank, a save state, or one of {', '.join(BANKS)}")
+        command.add_argument("--start-state", type=int, default=0, help="of the bank; default 0")
+    captures = commands.choices["capture"]
+    captures.add_argument("--pixels", default="72x80", help="of a frame; default 72x80")
+    captures.add_argument("--action-codec", default="all8", choices=CODECS)
+    captures.add_argument("--frames-per-step", type=int, default=24)
+    captures.add_argument("--release-after-frames", type=int, default=8)
+    captures.add_argument("--planes", type=int, default=1, help="frames compared; default 1")
+    captures.add_argument("--tau", type=float, default=TAU, help=f"default {TAU}")
+    captures.add_argument("--k-consecutive", type=int, default=K_CONSECUTIVE)
+    commands.choices["replay"].add_argument("--calibrate", action="store_true", help=CALIBRATE)
+
+
+def run_goal(args: argparse.Namespace) -> int:
+    """Run ``goal capture`` or ``goal replay``."""
+    return capture_goal(args) if args.goal_command == "capture" else replay_goal(args)
+
+
+def capture_goal(args: argparse.Namespace) -> int:
+    """Write the template of the picture behind some actions."""
+    names = ("rom", "states", "start_state", "pixels", "action_codec", "frames_per_step")
+    options = {name: getattr(args, name) for name in (*names, "release_after_frames")}
+    game = make_game(kind="pixels", stack_k=args.planes, **_with_states(options))
+    actions = read_actions(args.actions, game.config)
+    save_goal(args.folder, capture(game, actions, args.planes, args.tau, args.k_consecutive))
+    print(f"{args.folder}: the picture behind {len(actions)} steps")
+    return 0
+
+
+def _with_states(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with the start states of Lantern Walk, unless others were given."""
+    if options["states"] is None and options["rom"] == OURS:
+        return options | {"states": OURS}
+    return options
+
+
+def replay_goal(args: argparse.Namespace) -> int:
+    """Say whether some actions reach the goal of a template; the status is 1 if not."""
+    found = load_goal(args.folder)
+    names = ("action_codec", "frames_per_step", "release_after_frames")
+    options = {name: getattr(found, name) for name in names}
+    options["pixels"] = {72: "72x80", 84: "84x84", 144: "160x144"}.get(found.height, "")
+    options |= {"rom": args.rom, "states": args.states, "start_state": args.start_state}
+    game = make_game(
+        kind="goal", goal=args.folder, stack_k=found.stack_k, max_steps=None,
+        **_with_states(options),
+    )  # fmt: skip
+    reached, distances = replay(game, read_actions(args.actions, game.config))
+    if args.calibrate:
+        print(f"{calibrated(distances, found.k_consecutive):.4f}")
+    if reached is None:
+        print(f"not reached; the smallest distance is {min(distances, default=1.0):.4f}")
+        return 1
+    print(f"reached in step {reached} of {len(distances)}")
+    return 0
+
+
+# name -> what it does, what adds its options, what runs it, an example
+COMMANDS = {
+    "bank": (BANK, add_bank, write_bank, "states.npz --states 16 --seed 3"),
+    "goal": (GOAL, add_goal, run_goal, "capture cellar --actions walk.jsonl"),
+}

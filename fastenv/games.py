@@ -1,0 +1,91 @@
+"""Which games there are: the ids of each, and what loads its package.
+
+The only module that knows all games. ``import fastenv`` runs it, so that every process finds the
+ids, spawned ones too; a game's package is imported when one of its ids is made, not before.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import gymnasium
+from gymnasium.envs import registration
+
+from fastenv.registry import ENVS, list_envs, register_game
+
+
+def _skullking() -> ModuleType:
+    from fastenv import skullking
+
+    return skullking
+
+
+def _prospector() -> ModuleType:
+    from fastenv import prospector
+
+    return prospector
+
+
+def _drmario() -> ModuleType:
+    from fastenv import drmario
+
+    return drmario
+
+
+def _gameboy() -> ModuleType:
+    from fastenv import gameboy
+
+    return gameboy
+
+
+register_game(
+    _skullking,
+    {
+        "SkullKingFlat-v0": {"tier": "flat"},
+        "SkullKingManager-v0": {"tier": "manager"},
+        "SkullKingWorker-v0": {"tier": "worker"},
+        "SkullKingAbility-v0": {"tier": "ability"},
+    },
+)
+register_game(_prospector, {"Prospector-v0": {}})
+register_game(
+    _drmario,
+    {
+        "DrMarioFrame-v0": {"agents": 1, "placement": False},
+        "DrMarioPlacement-v0": {"agents": 1, "placement": True},
+        "DrMarioVersus-v0": {"agents": 2, "placement": True},
+        "DrMarioVersusFrame-v0": {"agents": 2, "placement": False},
+    },
+)
+register_game(
+    _gameboy,
+    {
+        "GameBoyPixels-v0": {"kind": "pixels"},
+        "GameBoyGoal-v0": {"kind": "goal"},
+        "GameBoyOverworld-v0": {"kind": "overworld"},
+        "LanternWalk-v0": {"kind": "overworld", "rom": "lantern_walk", "visits": "cells"},
+    },
+)
+# `python -m fastenv new-game` enters a game above this line.
+
+
+def register_envs() -> None:
+    """Register all ids with Gymnasium; calling it again changes nothing.
+
+    Runs on ``import fastenv``, so ``gymnasium.make("fastenv:fastenv/SkullKingWorker-v0")`` needs no
+    import of its own. It is also an entry point of the group ``gymnasium.envs``, for tools that
+    read it (Gymnasium itself stopped doing so in 1.0).
+    """
+    outer = registration.current_namespace
+    registration.current_namespace = None  # a plugin loader may have set its own
+    try:
+        for name, env_id in zip(ENVS, list_envs(), strict=True):
+            if env_id not in gymnasium.registry:
+                gymnasium.register(
+                    env_id,
+                    entry_point="fastenv.env:FastEnv",
+                    vector_entry_point="fastenv.vector:FastVectorEnv",
+                    kwargs={"game": name},
+                )
+    finally:
+        registration.current_namespace = outer

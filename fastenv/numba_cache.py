@@ -1,0 +1,164 @@
+"""Numba functions with a cache, and the line on stderr that says when they are compiled.
+
+Compiling takes seconds; later runs find the functions in Numba's cache. Where there is none, as in
+an installation that cannot be written to, they are compiled in every process, and the line says
+that.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from textwrap import fill
+from typing import Any
+
+from fastenv.errors import show_reason
+
+_reported_no_cache = False
+
+
+def _print_notice(text: str) -> None:
+    """Print a message on stderr, wrapped to the width of a terminal.
+
+    Processes started by ``multiprocessing`` print nothing: the process that started them does.
+    """
+    if multiprocessing.parent_process() is not None:
+        return
+    text = f"fastenv: {text}"
+    if sys.stderr.isatty():
+        text = fill(text, shutil.get_terminal_size().columns)
+    print(text, file=sys.stderr, flush=True)
+
+
+def _report_no_cache(error: Exception) -> None:
+    """Print, once in a process, that nothing can be cached, and why."""
+    global _reported_no_cache
+    if not _reported_no_cache:
+        _reported_no_cache = True
+        _print_notice(
+            "compiling kernels with Numba, some seconds, in every process, because its cache "
+            f"cannot be used ({type(error).__name__}: {show_reason(error)}); NUMBA_CACHE_DIR may "
+            "name a folder that can be written"
+        )
+
+
+def cached_cfunc(*signature: Any, **options: Any) -> Callable[[Any], Any]:
+    """Return ``numba.cfunc(*signature, **options)``, cached where a cache can be used.
+
+    A file of the cache that is damaged is written again.
+    """
+    import numba
+    from numba.core.caching import FunctionCache
+    from numba.core.errors import NumbaError
+
+    make: Any = partial(numba.cfunc, *signature, **options)
+
+    def compile_function(function: Any) -> Any:
+        try:
+            return make(cache=True)(function)
+        except NumbaError:
+            raise
+        except Exception:  # of any class: what is in the cache is a pickle
+            pass
+        try:
+            FunctionCache(function).flush()  # type: ignore[no-untyped-call]
+            return make(cache=True)(function)
+        except Exception as error:
+            _report_no_cache(error)
+        return make(cache=False)(function)
+
+    return compile_function
+
+
+def cached_njit(**options: Any) -> Callable[[Any], Any]:
+    """Return ``numba.njit(**options)``, cached where a cache can be used.
+
+    A file of the cache that is damaged is written again. Functions are compiled when they are first
+    called, as ever, so the cache is read and written then.
+    """
+    import numba
+
+    make: Any = partial(numba.njit, **options)
+
+    def cache_function(function: Any) -> Any:
+        compiled = make()(function)
+        if compiled is function:  # NUMBA_DISABLE_JIT is set
+            return compiled
+        try:
+            compiled.enable_caching()
+        except Exception as error:
+            _report_no_cache(error)
+        else:
+            compiled._cache = _ForgivingCache(compiled._cache)
+        return compiled
+
+    return cache_function
+
+
+class _ForgivingCache:
+    """Numba's cache of one function; where it cannot be read or written, the function is compiled.
+
+    Parameters
+    ----------
+    cache : numba.core.caching.FunctionCache
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return what is cached for a signature, or None."""
+        try:
+            return self._cache.load_overload(signature, context)
+        except Exception:  # of any class: what is in the cache is a pickle
+            pass
+        with suppress(Exception):  # then saving fails too, and reports it
+            self._cache.flush()
+        return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Write what was compiled for a signature, or report that it cannot be."""
+        try:
+            self._cache.save_overload(signature, compiled)
+        except Exception as error:
+            _report_no_cache(error)
+
+
+@contextmanager
+def compile_notice(name: str) -> Iterator[None]:
+    """Print a line when Numba compiles something within the block; its cache is read silently.
+
+    Parameters
+    ----------
+    name : str
+        Whose kernels they are.
+    """
+    try:
+        from numba.core import event
+    except ImportError:  # kernels may come from elsewhere
+        yield
+        return
+
+    class Reporter(event.Listener):
+        has_reported = False
+
+        def on_start(self, event: Any) -> None:
+            if not (self.has_reported or _reported_no_cache):
+                _print_notice(
+                    f"compiling the kernels of {name} with Numba, some seconds, once: they are "
+                    "cached"
+                )
+            self.has_reported = True
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:run_pass", Reporter()):  # passes run for new code alone
+        yield

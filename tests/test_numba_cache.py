@@ -1,0 +1,161 @@
+"""A first compilation is told of once, on stderr, and nothing else is."""
+
+import errno
+import importlib.util
+import itertools
+import multiprocessing
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("numba")
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
+
+from fastenv import numba_cache
+from fastenv.numba_cache import compile_notice
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNELS = """
+from fastenv.numba_cache import cached_cfunc, cached_njit
+
+@cached_cfunc("int64(int64)")
+def one(x):
+    return x + 1
+
+@cached_cfunc("int64(int64)", nogil=True)
+def two(x):
+    return x + 2
+
+@cached_njit(nogil=True)
+def three(x):
+    return x + 3
+"""
+LINE = "fastenv: compiling the kernels of Some-v0 with Numba, some seconds, once: they are cached\n"
+
+
+@pytest.fixture
+def compile_kernels(tmp_path, monkeypatch):
+    """Return a function that imports kernels, which compiles them or finds them in their cache."""
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNELS)
+
+    def compile_kernels():
+        spec = importlib.util.spec_from_file_location("kernels", path)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "kernels", module)  # what is cached names its module
+        spec.loader.exec_module(module)
+        assert (module.one.ctypes(1), module.two.ctypes(1), module.three(1)) == (2, 3, 4)
+
+    return compile_kernels
+
+
+def test_a_first_compilation_is_one_line_and_a_cached_one_none(compile_kernels, capsys):
+    for expected in (LINE, ""):
+        with compile_notice("Some-v0"):
+            compile_kernels()
+        assert capsys.readouterr() == ("", expected)
+
+
+def test_processes_of_multiprocessing_are_silent(compile_kernels, capsys, monkeypatch):
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: "somebody")
+    with compile_notice("Some-v0"):
+        compile_kernels()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_compiled_elsewhere_is_not_told_of(compile_kernels, capsys):
+    with compile_notice("Some-v0"):
+        pass
+    compile_kernels()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_damaged_cache_is_written_again(compile_kernels, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    compile_kernels()
+    for ending, content in itertools.product(("nbi", "nbc"), (b"", b"\x80", b"damaged")):
+        damaged = [*(tmp_path / "cache").rglob(f"*.{ending}")]
+        assert len(damaged) == 3
+        for file in damaged:
+            file.write_bytes(content)
+        for expected in (LINE, ""):
+            with compile_notice("Some-v0"):
+                compile_kernels()
+            assert capsys.readouterr() == ("", expected), (ending, content)
+
+
+def nowhere(monkeypatch):
+    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
+    return "(RuntimeError: cannot"
+
+
+def no_room(monkeypatch):
+    def save(self, key, data):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", save)
+    return "(OSError: No space left on device)"
+
+
+@pytest.mark.parametrize("cause", [nowhere, no_room])
+@pytest.mark.parametrize("door", ["cfunc", "njit"])
+def test_where_nothing_can_be_cached_one_line_says_so(
+    compile_kernels, capsys, monkeypatch, cause, door
+):
+    monkeypatch.setattr(numba_cache, "_reported_no_cache", False)
+    if door == "njit":
+        monkeypatch.setattr(numba_cache, "cached_cfunc", numba.cfunc)
+    why = cause(monkeypatch)
+    for times in (1, 0):
+        with compile_notice("Some-v0"):
+            compile_kernels()
+        out, err = capsys.readouterr()
+        told = err.replace(LINE, "").splitlines()  # a full disk is met after compiling
+        phrase = f"in every process, because its cache cannot be used {why}"
+        assert (out, [phrase in line for line in told]) == ("", [True] * times)
+
+
+def test_every_cache_is_had_at_one_door():
+    written = [path for folder in ("fastenv", "training") for path in (ROOT / folder).rglob("*.py")]
+    direct = [
+        path.relative_to(ROOT).as_posix()
+        for path in written
+        if re.search(r"cache\W{1,4}True", path.read_text())
+    ]
+    assert direct == ["fastenv/numba_cache.py"]
+
+
+@pytest.mark.slow
+def test_kernels_of_training_run_where_nothing_can_be_cached():
+    code = """
+from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
+CompileResultCacheImpl._locator_classes = []
+import importlib, pathlib
+import numpy as np
+for path in sorted(pathlib.Path("training").rglob("*.py")):
+    if "cached_njit" in path.read_text():
+        name = ".".join(path.with_suffix("").parts)
+        importlib.import_module(name)
+        print(name)
+from training.nets.draw_kernel import draw_rows
+action, logp = np.empty(1, np.int64), np.empty(1, np.float32)
+mask = np.array([[False, True]])
+draw_rows(np.zeros((1, 2), np.float32), mask, np.zeros(1, np.float32), action, logp)
+print(action[0], logp[0])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    *names, result = done.stdout.splitlines() or [""]
+    assert result == "1 0.0", done.stderr
+    assert len(names) > 10
+    assert done.stderr.count("cannot be used") == 1
+
+
+def test_what_cannot_be_compiled_is_no_matter_of_the_cache(capsys):
+    with pytest.raises(numba.errors.NumbaError):
+        numba_cache.cached_cfunc("int64(int64)")(lambda x: nothing)  # noqa: F821
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,375 @@
+"""The evaluator of Dr. Mario: what it sees, what it is trained toward, its file, its measures."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from fastenv.drmario.greedy import weigh_bottle
+from fastenv.drmario.tables import GREEDY
+from fastenv.errors import ConfigError
+from training.apps.drmario.evaluator import model, samples
+from training.apps.drmario.evaluator.calibration import calibration
+from training.apps.drmario.evaluator.counts import NUMBERS, count_features, mirror_features
+from training.apps.drmario.evaluator.fit import FitConfig, Targets, censored_loss, fit
+from training.apps.drmario.evaluator.model import FORMAT, Head
+from training.apps.drmario.evaluator.net import UNIT
+from training.apps.drmario.evaluator.potential import frames_left
+from training.apps.drmario.evaluator.risk import Measure
+from training.apps.drmario.evaluator.samples import (
+    CENSORED,
+    CLEARED,
+    LOST,
+    Games,
+    Samples,
+    game_seeds,
+)
+from training.apps.drmario.evaluator.situations import SITUATION, situations
+from training.apps.drmario.seed_evaluation import cvar
+from training.callbacks.shaping import Potential
+from training.evaluation.policies import Bot
+from training.run import games
+from training.run.config import RunConfig
+from training.run.envs import make_engine
+
+SEED = 31_415
+SMALL = Head(quantiles=9, hidden=16, t_max=9_000)
+WAYS, VIRUS = ("row", "column"), ("", " with a virus")
+
+
+def greedy(seed, lanes):
+    return Bot("greedy", lanes, seed)
+
+
+def made(outcome, frames, left):
+    """Samples of games by hand."""
+    count = len(frames)
+    seen = np.zeros(count, SITUATION)
+    seen["board"] = np.arange(count)[:, None]
+    columns = (frames, outcome, left, np.zeros(count))
+    return Samples(seen, *(np.array(column, int) for column in columns))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    engine = make_engine(samples.ENV, 16, {"level": 3, "obs": "none", "extras": ()})
+    engine.reset_many(seeds=SEED)
+    bot = greedy(SEED, 16)
+    for _ in range(12):
+        engine.step_many(bot.act(engine))
+    return engine.get_states()
+
+
+# -- measures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.5, 0.9])
+def test_cvar_is_the_mean_of_the_largest_share(share):
+    values = np.sort(np.random.default_rng(SEED).exponential(size=51))
+    got = values @ Measure("cvar", share).weights(51)
+    assert got == pytest.approx(cvar(values, share), rel=1e-5)
+    assert got > values.mean()  # frames are a cost: the bad end is the upper one
+
+
+@pytest.mark.parametrize("share", [0.001, 0.25, 0.5, 0.77, 0.999])
+def test_quantile_lies_between_the_midpoints(share):
+    values = np.sort(np.random.default_rng(SEED).normal(size=21))
+    midpoints = (np.arange(21) + 0.5) / 21
+    got = values @ Measure("quantile", share).weights(21)
+    assert got == pytest.approx(np.interp(share, midpoints, values), abs=1e-5)
+
+
+def test_measures_have_names_and_refuse_others():
+    for text in ("mean", "quantile0.75", "cvar0.25"):
+        assert str(Measure.parse(text)) == text
+        assert Measure.parse(text).weights(7).sum() == pytest.approx(1)
+    for text in ("median", "cvar", "cvar0", "cvar1.5", "quantile-0.5", "cvar1e-1"):
+        with pytest.raises(ConfigError, match="risk="):
+            Measure.parse(text)
+
+
+# -- what is seen ----------------------------------------------------------------------------------
+
+
+def test_nothing_hidden_is_seen(rows):
+    other = rows.copy()
+    rng = np.random.default_rng(SEED)
+    other["reserve"] = rng.permuted(other["reserve"], axis=1)
+    other["rng"] = rng.integers(2**63, size=other["rng"].shape, dtype=np.uint64)
+    for name in ("preview_first", "preview_second"):
+        other["players"][name] = (other["players"][name] + 1) % 3
+    assert situations(other).tobytes() == situations(rows).tobytes()
+    hidden = situations(rows, pill=False)
+    other["players"]["color_first"] = (other["players"]["color_first"] + 1) % 3
+    assert situations(other, pill=False).tobytes() == hidden.tobytes()
+    assert situations(other).tobytes() != situations(rows).tobytes()
+
+
+def test_numbers_are_what_greedy_weighs(rows):
+    """In one sum with the weights of the bot they are what it makes of the same bottle."""
+    numbers = count_features(situations(rows)) * np.array(list(NUMBERS.values()), np.float32)
+    found = dict(zip(NUMBERS, numbers.T.astype(int), strict=True))
+    lines = {
+        f"{w} of {n}{v}": found[f"{w} of {n}{v}"] for w in WAYS for n in (1, 2, 3) for v in VIRUS
+    }
+    for k, board in enumerate(rows["players"]["board"][:, 0].tolist()):
+        wanted = weigh_bottle(board, GREEDY)
+        got = sum(
+            GREEDY[weight] * found[name][k]
+            for weight, name in (
+                *(("half", "halves"), ("cover", "covers"), ("change", "changes")),
+                *(("neck", "neck"), ("gap", "gaps")),
+            )
+        )
+        for way in WAYS:
+            for n in (1, 2, 3):
+                both = sum(lines[f"{way} of {n}{v}"][k] for v in VIRUS)
+                got += {2: GREEDY[f"{way}_pair"], 3: GREEDY[f"{way}_triple"]}.get(n, 0) * both
+                got += GREEDY[f"virus_{way}"] * n * lines[f"{way} of {n} with a virus"][k]
+        assert got == wanted, f"seed {SEED}, game {k}"
+
+
+def test_numbers_know_the_pill_and_which_way_a_bottle_stands(rows):
+    seen = situations(rows)
+    numbers, hidden = count_features(seen), count_features(situations(rows, pill=False))
+    pill = [k for k, name in enumerate(NUMBERS) if "pill" in name]
+    assert (hidden[:, pill] == 0).all()
+    rest = np.delete(np.arange(len(NUMBERS)), pill)
+    np.testing.assert_array_equal(hidden[:, rest], numbers[:, rest])
+    mirror = seen.copy()
+    mirror["board"] = seen["board"].reshape(-1, 16, 8)[:, :, ::-1].reshape(-1, 128)
+    got = count_features(mirror)
+    centre = [k for k, name in enumerate(NUMBERS) if name != "neck"]
+    np.testing.assert_array_equal(mirror_features(numbers)[:, centre], got[:, centre])
+    recoloured = seen.copy()  # red for yellow, in the bottle and in the pill
+    cells = recoloured["board"]
+    color, held = cells & 15, (cells < 0xF0) & ((cells & 15) < 2)
+    recoloured["board"] = np.where(held, (cells & 0xF0) | (1 - color), cells)
+    recoloured["pill"] = np.where(seen["pill"] < 2, 1 - seen["pill"], seen["pill"])
+    np.testing.assert_array_equal(count_features(recoloured), numbers)
+
+
+# -- what is trained toward ------------------------------------------------------------------------
+
+
+def test_censored_loss_equals_the_sum_written_out():
+    rng = np.random.default_rng(SEED)
+    theta, target = (rng.normal(size=(6, n)).astype(np.float32) for n in (5, 3))
+    at_least = np.array([True, False] * 3)
+    target[at_least] = target[at_least, :1]
+    levels, kappa, wanted = (np.arange(5) + 0.5) / 5, 0.3, np.zeros(6)
+    for k in range(6):
+        for i in range(5):
+            for j in range(3):
+                u = target[k, j] - theta[k, i]
+                if at_least[k] and u < 0:
+                    continue
+                huber = u * u / 2 if abs(u) <= kappa else kappa * (abs(u) - kappa / 2)
+                wanted[k] += abs(levels[i] - (u < 0)) * huber / kappa / 3
+    given = torch.tensor(theta, requires_grad=True)
+    got = censored_loss(given, torch.tensor(target), torch.tensor(at_least), kappa)
+    np.testing.assert_allclose(got.detach().numpy(), wanted, rtol=1e-5)
+    got.sum().backward()
+    above = at_least[:, None] & (theta > target[:, :1])
+    assert above.any()
+    assert (given.grad.numpy()[above] == 0).all()
+
+
+def test_targets_tell_clears_losses_and_censored_games_apart():
+    found = made(
+        [CLEARED, CLEARED, LOST, CENSORED, CENSORED, CLEARED],
+        [700, 300, 50, 400, 100, 12_000],
+        [1, 0, 0, 1, 0, 0],
+    )
+    judge = lambda seen: np.repeat(seen["board"][:, :1].astype(np.float32), 4, 1)  # noqa: E731
+    rng, config = np.random.default_rng(SEED), FitConfig(targets=2)
+    target, at_least = Targets(found, 9_000, config).of(np.arange(6), judge, rng)
+    # the fourth goes on with what is said of the fifth, which nothing is known of but a bound
+    wanted = np.array([700, 300, 9_000, 300 + 4 * UNIT, 100, 9_000], np.float32) / UNIT
+    np.testing.assert_allclose(target, np.stack([wanted, wanted], 1), rtol=1e-6)
+    assert at_least.tolist() == [False] * 4 + [True, True]
+
+
+def test_targets_ahead_bootstrap_where_the_game_goes_on():
+    found = made([CLEARED] * 4 + [LOST], [900, 600, 250, 100, 80], [3, 2, 1, 0, 0])
+    judge = lambda seen: np.repeat(seen["board"][:, :1].astype(np.float32), 4, 1)  # noqa: E731
+    config = FitConfig(targets=1, ahead=2)
+    target, at_least = Targets(found, 9_000, config).of(
+        np.arange(5), judge, np.random.default_rng(SEED)
+    )
+    wanted = np.array([650 + 2 * UNIT, 500 + 3 * UNIT, 250, 100, 9_000]) / UNIT
+    np.testing.assert_allclose(target[:, 0], wanted, rtol=1e-6)
+    assert not at_least.any()
+
+
+def test_quantiles_of_outcomes_are_learnt():
+    """Two kinds of bottles whose outcomes have different spreads."""
+    rng = np.random.default_rng(SEED)
+    kind = rng.integers(2, size=4000)
+    found = made([CLEARED] * 4000, rng.uniform(1000, 1000 + 3000 * (1 + kind)), [0] * 4000)
+    found.seen["board"] = np.where(kind, 0xD1, 0xFF)[:, None]
+    evaluator = model.new_evaluator(SMALL, SEED)
+    fit(evaluator, [found], FitConfig(steps=250, batch_size=128, learning_rate=1e-2))
+    for k, width in ((0, 3000), (1, 6000)):
+        (got,) = evaluator.quantiles(found.seen[kind == k][:1])
+        wanted = 1000 + width * (np.arange(9) + 0.5) / 9
+        assert np.abs(got - wanted).max() < 450, f"seed {SEED}"
+    said = calibration(evaluator, found)
+    assert said.worst < 0.08
+    assert said.games == 4000
+    assert (said.intervals[:, 0] <= said.shares).all()
+
+
+# -- games -----------------------------------------------------------------------------------------
+
+
+def test_frames_are_those_to_the_end_of_the_same_game():
+    plan = Games(6, (0, 1), explore=0.0, seed=SEED, lanes=4, most=300)
+    found = samples.play(greedy, plan)
+    assert set(found.outcome) == {CLEARED}
+    seeds = game_seeds(6, np.random.default_rng(SEED), odd=False)
+    assert (seeds % 2 == 0).all()
+    begin = np.flatnonzero(np.concatenate([[True], found.left[:-1] == 0]))
+    assert len(begin) == 6
+    options = {"level": int(found.level[0]), "game_seed": int(seeds[0])}
+    engine = make_engine(samples.ENV, 1, options)
+    engine.reset_many(seeds=0)
+    bot, taus, seen = greedy(0, 1), [], []
+    while not engine.ended[0]:
+        seen.append(situations(engine.get_states())[0])
+        engine.step_many(bot.act(engine), autoreset=False)
+        taus.append(int(engine.tau[0]))
+    wanted = np.cumsum(taus[::-1])[::-1]
+    np.testing.assert_array_equal(found.frames[: len(taus)], wanted)
+    assert found.seen[: len(taus)].tobytes() == np.array(seen, SITUATION).tobytes()
+    assert found.left[: len(taus)].tolist() == list(range(len(taus)))[::-1]
+
+
+def test_samples_begin_behind_the_last_decision_by_chance():
+    plain = Games(8, (0, 0), explore=0.0, seed=SEED, most=300)
+    for plan in (plain, replace(plain, explore=1.0, by_chance=1.0, until=9)):
+        found = samples.play(greedy, plan)
+        of_game = np.split(np.arange(len(found)), np.flatnonzero(found.left == 0)[:-1] + 1)
+        for part in of_game:
+            assert found.left[part].tolist() == list(range(len(part)))[::-1]
+            assert (np.diff(found.frames[part]) < 0).all()
+        empty = (found.seen["board"] == 0xFF) | (found.seen["board"] >= 0xD0)
+        fresh = [bool(empty[part[0]].all()) for part in of_game]
+        assert all(fresh) == (plan is plain)
+
+
+def test_games_that_are_given_up_are_censored():
+    found = samples.play(greedy, Games(3, (0, 0), explore=0.0, seed=SEED, most=5))
+    assert set(found.outcome) == {CENSORED}
+    assert len(found) == 15
+    assert (found.frames > 0).all()
+
+
+def test_games_refuse_impossible_values():
+    with pytest.raises(ConfigError, match="by_chance=2"):
+        Games(3, by_chance=2)
+    with pytest.raises(ConfigError, match="count=0"):
+        Games(0)
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "small.safetensors"
+    model.new_evaluator(SMALL, SEED).save(path)
+    return path
+
+
+def test_file_keeps_what_is_said(saved, rows):
+    first, again = model.new_evaluator(SMALL, SEED), model.load(saved)
+    assert again.head == first.head
+    got = again.quantiles(situations(rows))
+    np.testing.assert_array_equal(got, first.quantiles(situations(rows)))
+    assert (np.diff(got, axis=1) >= 0).all()
+    assert got.min() >= 0
+
+
+def written(path, **changed):
+    """Write the file again with another head."""
+    head = SMALL.to_dict() | changed
+    save_file(load_file(path), path, {"format": FORMAT, "head": json.dumps(head)})
+    return path
+
+
+def test_evaluators_for_something_else_are_refused_by_name(saved, rows, tmp_path):
+    broken = model.load(saved)
+    players = rows["players"][:, 0]
+    evaluator = model.load(written(saved, levels=[5, 10]))
+    with pytest.raises(ConfigError, match=r"level=3 .*small\.safetensors.*levels 5 to 10"):
+        evaluator.check(players["level"], players["speed_setting"])
+    evaluator = model.load(written(saved, speeds=["high"]))
+    with pytest.raises(ConfigError, match=r"speed='medium' .* speed high"):
+        evaluator.check(players["level"], players["speed_setting"])
+    with pytest.raises(ConfigError, match=r"observation='pixels'.*bottle_pill_gravity"):
+        model.load(written(saved, observation="pixels"))
+    with pytest.raises(ConfigError, match="holds another network"):
+        model.load(written(saved, hidden=17))
+    next(broken.net.parameters()).data.fill_(float("nan"))
+    broken.save(tmp_path / "broken.safetensors")
+    with pytest.raises(ConfigError, match="finite numbers"):
+        model.load(tmp_path / "broken.safetensors")
+    damaged = tmp_path / "damaged.safetensors"
+    damaged.write_bytes(saved.read_bytes()[:100])
+    with pytest.raises(ConfigError, match="is no evaluator"):
+        model.load(damaged)
+    with pytest.raises(ConfigError, match="evaluator="):
+        model.load(tmp_path / "missing")
+
+
+def test_potential_is_minus_the_mean(saved, rows):
+    evaluator = model.load(saved)
+    wanted = -evaluator.quantiles(situations(rows)).mean(1)
+    np.testing.assert_allclose(frames_left(saved)(rows), wanted, rtol=1e-5)
+
+
+def test_shaping_by_an_evaluator_is_refused_where_it_says_nothing(saved):
+    placements, matches = games.get_game("DrMarioPlacement-v0"), games.get_game("DrMarioVersus-v0")
+    assert placements.potential("viruses") is placements.potentials["viruses"]
+    with pytest.raises(ConfigError, match="evaluator="):
+        placements.potential("evaluator:missing")
+    with pytest.raises(ConfigError, match=r"shaping\.phi='evaluator:.*one of viruses"):
+        matches.potential(f"evaluator:{saved}")
+    with pytest.raises(ConfigError, match=r"shaping\.gamma"):
+        RunConfig.from_mapping(
+            {
+                "env": "DrMarioPlacement-v0",
+                "ppo": {"gamma": 0.9997},
+                "shaping": {"phi": f"evaluator:{saved}", "gamma": 0.99},
+            }
+        )
+
+
+def test_shaping_by_an_evaluator_telescopes(tmp_path):
+    """With gamma**tau the terms of an episode sum to minus the first potential."""
+    evaluator, saved = model.new_evaluator(SMALL, SEED), tmp_path / "around_5000.safetensors"
+    evaluator.net.out.bias += 5.0
+    evaluator.save(saved)
+    engine = make_engine(samples.ENV, 4, {"level": 0})
+    engine.reset_many(seeds=SEED)
+    potential = Potential(engine, frames_left(saved), kappa=250.0, gamma=0.9997)
+    potential.begin()
+    first, total, discount = potential.values.copy(), np.zeros(4), np.ones(4)
+    bot, running = greedy(SEED, 4), np.ones(4, np.bool_)
+    while running.any():
+        added = potential.step(_stepped(engine, bot))
+        total += np.where(running, discount * added, 0.0)
+        discount *= 0.9997 ** engine.tau.astype(float)
+        running &= (engine.terminated | engine.truncated) == 0
+    np.testing.assert_allclose(total, -first, rtol=1e-3)
+    assert (first < -10).all()
+
+
+def _stepped(engine, bot):
+    actions = bot.act(engine)
+    engine.step_many(actions)
+    return actions

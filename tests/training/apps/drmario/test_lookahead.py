@@ -1,0 +1,273 @@
+"""The look-ahead of Dr. Mario: exact successors, judged by an evaluator; nothing hidden is used."""
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from fastenv.drmario.tables import Reason
+from fastenv.errors import ConfigError
+from training.apps.drmario import seed_command
+from training.apps.drmario.evaluator import command, comparison, model, samples, train
+from training.apps.drmario.evaluator.fit import FitConfig
+from training.apps.drmario.evaluator.lookahead import LookAhead
+from training.apps.drmario.evaluator.model import Head
+from training.apps.drmario.evaluator.players import player_of
+from training.apps.drmario.evaluator.risk import Measure
+from training.apps.drmario.evaluator.situations import UNKNOWN, situations
+from training.apps.drmario.evaluator.successors import TWINS
+from training.run import games
+from training.run.envs import make_engine
+
+SEED = 27_182
+LANES = 5
+
+
+class Judged:
+    """In place of a network: frames that depend on everything an evaluator is shown."""
+
+    head = Head(t_max=9_000)
+
+    def costs(self, seen, measure):
+        cells = seen["board"].astype(np.int64) * (1 + np.arange(128) * 37 % 101)
+        pill = np.where(seen["pill"] == UNKNOWN, 7, seen["pill"].astype(np.int64) + 1)
+        return ((cells.sum(1) + 13 * pill.sum(1)) % 997).astype(np.float32)
+
+    def check(self, levels, speeds):
+        pass
+
+
+def engine_at(decision, level=2, lanes=LANES):
+    """An engine whose games have come to some decision by random placements."""
+    engine = make_engine(samples.ENV, lanes, {"level": level})
+    engine.reset_many(seeds=SEED)
+    rng = np.random.default_rng(SEED)
+    for _ in range(decision):
+        engine.step_many([rng.choice(np.flatnonzero(mask)) for mask in engine.mask])
+    return engine
+
+
+@cache
+def single_game():
+    return make_engine(samples.ENV, 1, {})
+
+
+def after(row, action):
+    """What a single game comes to by a placement: its engine, until the next call."""
+    single = single_game()
+    single.set_states(row)
+    single.step_many([action], autoreset=False)
+    return single
+
+
+def cost_by_hand(row, action, further):
+    """Frames of a placement, and what is judged of the bottle behind it, or of the best behind."""
+    single = after(row, action)
+    (reached,), frames = single.get_states(), int(single.tau[0])
+    if reached["reason"] == Reason.CLEAR:
+        return frames
+    if reached["done"]:
+        return frames + Judged.head.t_max
+    if not further:
+        return frames + float(Judged().costs(situations(np.array([reached])), None)[0])
+    best = np.inf
+    for then in np.flatnonzero(single.mask[0].copy()):
+        second = after(reached, then)
+        rest = float(second.get_states()["reason"][0] != Reason.CLEAR) * Judged.head.t_max
+        if not second.ended[0]:
+            seen = situations(second.get_states(), pill=False)
+            rest = float(Judged().costs(seen, None)[0])
+        best = min(best, int(second.tau[0]) + rest)
+    return frames + best
+
+
+@pytest.mark.parametrize("decision", [0, 3, 9])
+def test_costs_equal_those_of_placements_played_one_by_one(decision):
+    engine = engine_at(decision, lanes=2)
+    got = LookAhead(Judged()).costs(engine)
+    for lane, row in enumerate(engine.get_states()):
+        feasible = np.flatnonzero(engine.mask[lane])
+        wanted = [cost_by_hand(row, action, False) for action in feasible]
+        np.testing.assert_array_equal(got[lane, feasible], np.array(wanted, np.float32))
+        assert np.isinf(np.delete(got[lane], feasible)).all()
+    assert (LookAhead(Judged()).act(engine) == got.argmin(1)).all()
+
+
+@pytest.mark.slow
+def test_two_steps_equal_those_played_one_by_one():
+    engine = engine_at(9, lanes=1)
+    (row,) = engine.get_states()
+    got = LookAhead(Judged(), depth=2, beam=3).costs(engine)[0]
+    first = LookAhead(Judged()).costs(engine)[0]
+    best = np.argsort(first, kind="stable")[:3]
+    wanted = [cost_by_hand(row, action, True) for action in best]
+    np.testing.assert_array_equal(got[best], np.array(wanted, np.float32))
+    assert np.isfinite(got).sum() == 3
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_nothing_hidden_decides(depth):
+    """Pills behind the preview and the generator are others; costs are the same."""
+    engine, other = engine_at(4), engine_at(4)
+    rows = engine.get_states()
+    rng = np.random.default_rng(SEED)
+    rows["reserve"] = rng.integers(9, size=rows["reserve"].shape)
+    rows["rng"] = rng.integers(1, 2**63, size=rows["rng"].shape, dtype=np.uint64)
+    other.set_states(rows, trusted=True)
+    look = LookAhead(Judged(), depth=depth)
+    np.testing.assert_array_equal(look.costs(engine), look.costs(other))
+    players = rows["players"]
+    players["preview_first"] = (players["preview_first"] + 1) % 3  # which a player does see
+    other.set_states(rows, trusted=True)
+    assert (look.costs(engine) != look.costs(other)).any()
+
+
+def test_twins_fill_the_same_cells():
+    assert TWINS[0] == 0
+    assert TWINS[2 * 128 + 1] == 0  # first half on the right, second on the left of it
+    assert TWINS[3 * 128 + 8] == 128  # first half below, second above it
+    assert (np.arange(512) >= TWINS).all()
+
+
+def test_lanes_that_are_over_wait():
+    engine = engine_at(0)
+    engine.step_many(engine.mask.argmax(1), autoreset=False)
+    engine.ended[1] = True
+    actions = LookAhead(Judged()).act(engine)
+    assert actions[1] == 0
+    assert engine.mask[0, actions[0]]
+
+
+def test_other_environments_are_refused():
+    look = LookAhead(Judged())
+    for env in ("DrMarioFrame-v0", "DrMarioVersus-v0"):
+        engine = make_engine(env, 2, {})
+        engine.reset_many(seeds=0)
+        with pytest.raises(ConfigError, match="one player, placements"):
+            look.act(engine)
+    with pytest.raises(ConfigError, match="depth=3"):
+        LookAhead(Judged(), depth=3)
+
+
+# -- by name, and on the command line --------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """An evaluator after next to no training."""
+    path = tmp_path_factory.mktemp("evaluator") / "small.safetensors"
+    tiny = {
+        **{"levels": "(0,1)", "hidden": 8, "quantiles": 5, "t_max": 4000},
+        **{"bot_games": 4, "bot_steps": 3, "rounds": 1, "games": 3, "own_rounds": 1},
+        **{"own_games": 3, "own_steps": 3, "most": 90, "fit.batch_size": 16, "fit.steps": 2},
+    }
+    flags = [flag for name, value in tiny.items() for flag in ("--set", f"{name}={value}")]
+    assert command.main(["train", "--out", str(path), *flags]) == 0
+    return path
+
+
+def test_training_writes_what_it_was(file):
+    head = model.load(file).head
+    assert head.levels == (0, 1)
+    assert head.about["bot_games"] == 4
+    assert head.about["fit"]["batch_size"] == 16
+
+
+def test_own_rounds_look_as_far_ahead_as_they_are_told(monkeypatch):
+    depths = []
+
+    class Watched(LookAhead):
+        def __init__(self, evaluator, measure=None, depth=1, beam=4):
+            depths.append(depth)
+            super().__init__(evaluator, measure, depth, beam)
+
+    monkeypatch.setattr(train, "LookAhead", Watched)
+    small = {"levels": (0, 0), "hidden": 8, "quantiles": 3, "most": 20}
+    small |= {"bot_games": 2, "bot_steps": 1, "rounds": 1, "games": 2, "fit": FitConfig(steps=1)}
+    small |= {"own_rounds": 1, "own_games": 2, "own_steps": 1, "own_depth": 2}
+    played = train.train(train.TrainConfig(**small))
+    assert depths[-1] == 2
+    assert set(depths[:-1]) == {1}  # rounds that the bot ends
+    assert played.head.about["own_depth"] == 2
+    with pytest.raises(ConfigError, match="own_depth=3 is not possible"):
+        train.TrainConfig(own_depth=3)
+
+
+def test_names_of_players(file):
+    engine = engine_at(1, level=1)
+    for name in (
+        f"lookahead:{file}",
+        f"lookahead:{file}:cvar0.25",
+        f"lookahead:{file}:mean:depth2",
+    ):
+        action = player_of(name)(0, LANES).act(engine)
+        assert engine.mask[np.arange(LANES), action].all()
+    plain = LookAhead(model.load(file), Measure("quantile", 0.75)).costs(engine)
+    named = player_of(f"lookahead:{file}:quantile0.75")(0, LANES).costs(engine)
+    np.testing.assert_array_equal(plain, named)
+    for name, words in ((f"lookahead:{file}:worst", "risk="), ("lookahead:none", "evaluator=")):
+        with pytest.raises(ConfigError, match=words):
+            player_of(name)
+    assert games.get_game("DrMarioPlacement-v0").player("greedy") is None
+    assert games.get_game("DrMarioVersus-v0").player(f"lookahead:{file}") is None
+
+
+def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(comparison, "decisions_a_second", lambda player, level, batch: 1.0)
+    out = tmp_path / "found.json"
+    flags = ["--games", "3", "--out", str(out)]
+    assert command.main(["calibrate", str(file), "--player", "greedy", *flags]) == 0
+    found = json.loads(out.read_text())["calibrate"]
+    assert found["games"] == 3
+    assert len(found["shares"]) == 9
+    who = ["greedy", f"lookahead:{file}"]
+    assert command.main(["compare", *who, "--levels", "0", "--games", "2", "--out", str(out)]) == 0
+    found = json.loads(out.read_text())["compare"]["levels"]["0"]
+    assert found["greedy"]["clear"][0] == 1
+    assert len(found[who[1]]["less_first"]["tail"]) == 3
+    assert command.main(["compare", *who, "--levels", "9", "--games", "2"]) == 2
+    assert "trained for levels 0 to 1" in capsys.readouterr().err
+    assert command.main(["compare", "nobody"]) == 2
+    assert "lookahead:FILE" in capsys.readouterr().err
+
+
+def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    name, flags = f"lookahead:{file}", ["--seeds", "1", "--episodes", "1", "--t-max", "500"]
+    out = ["--out", str(tmp_path / "sweep")]
+    assert seed_command.main([name, *out, *flags, "--risk-taus", "0.25", "0.75"]) == 0
+    rows = parquet.read_table(tmp_path / "sweep" / "seeds.parquet").to_pylist()
+    assert [(row["seed_id"], row["risk_tau"]) for row in rows] == [
+        ("L00_S000", 0.25),
+        ("L00_S000", 0.75),
+    ]
+    levels = json.loads((tmp_path / "sweep" / "seeds.json").read_text())["levels"]
+    assert [(found["level"], found["risk_tau"]) for found in levels] == [(0, 0.25), (0, 0.75)]
+    assert "less_first" not in levels[0]
+    gap = levels[1]["cvar_25"][0] - levels[0]["cvar_25"][0]
+    assert levels[1]["less_first"]["cvar_25"][0] == pytest.approx(gap)
+    further = [f"{name}:depth2", "--out", str(tmp_path / "two"), *flags, "--risk-taus", "0.5"]
+    assert seed_command.main(further) == 0
+    page = tmp_path / "report.html"
+    pytest.importorskip("training.logs.report", exc_type=ImportError)
+    from training import report
+
+    folders = [str(tmp_path / "sweep"), str(tmp_path / "two")]
+    assert report.main([*folders, "--out", str(page)]) == 0
+    shown = page.read_text()
+    for words in (
+        "Over seeds, by level",
+        "sweep, quantile 0.75",
+        "two, quantile 0.5",
+        "worst 25 %",
+    ):
+        assert words in shown
+    assert "Learning curves" not in shown
+    (tmp_path / "two" / "seeds.json").write_text("{}")
+    assert report.main([*folders, "--out", str(page)]) == 2
+    assert "seeds.json has no figures by level" in capsys.readouterr().err
+    assert seed_command.main([name, *out, *flags, "--risk-taus", "2"]) == 2
+    assert "risk=" in capsys.readouterr().err
+    assert seed_command.main(["greedy", *out, *flags, "--risk-taus", "0.5"]) == 2
+    assert "--risk-taus" in capsys.readouterr().err

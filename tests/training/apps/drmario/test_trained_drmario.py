@@ -1,0 +1,84 @@
+"""What people do with a trained agent of Dr. Mario: evaluate it, keep its clears, watch it."""
+
+import csv
+import json
+
+import pytest
+
+pytest.importorskip("textual")
+
+from fastenv.errors import ConfigError
+from tests.needs import needs_core
+from training import evaluate
+from training.apps.drmario import seed_command
+from training.apps.drmario.best_times import BestTimes
+from training.apps.drmario.viewer import panels, sources
+from training.apps.drmario.viewer.panels import Training
+from training.apps.drmario.viewer.playback import Playback
+from training.logs.run_data import read_run
+
+pytestmark = [needs_core, pytest.mark.slow]
+CONFIG = {
+    "env": "DrMarioPlacement-v0",
+    "env_options": {"level": -15, "speed": "high"},
+    "num_envs": 8,
+    "total_steps": 256,
+    "torch_threads": 1,
+    "deterministic": True,
+    "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [16]},
+    "checkpoints": {"every": 128},
+    "evaluation": {"during": "off", "episodes": 24, "bootstrap": 20, "max_steps": 200},
+}
+
+
+@pytest.fixture(scope="module")
+def run(train, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drmario")
+    (folder / "tiny.json").write_text(json.dumps(CONFIG))
+    assert train(folder, "tiny", config=folder / "tiny.json") == 0
+    return folder / "tiny"
+
+
+def test_clears_of_an_evaluation_are_stored(run, tmp_path, capsys):
+    path = tmp_path / "times.sqlite"
+    assert evaluate.main([str(run), "--best-times", str(path)]) == 0
+    printed = capsys.readouterr().out
+    with BestTimes(path) as store:
+        best = store.top(-15, "high")
+    assert f"times.sqlite: {len(best)} new of {len(best)} clears" in " ".join(printed.split())
+    assert {clear.run_id for clear in best} == {"tiny"}
+
+
+def test_a_file_that_is_no_store_is_refused_before_anything_is_played(run, tmp_path, capsys):
+    path = tmp_path / "times.sqlite"
+    path.write_text("no store\n" * 1000)
+    assert evaluate.main([str(run), "--best-times", str(path)]) == 2
+    shown = capsys.readouterr()
+    assert str(path) in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize("more", [[], ["--deterministic"]])
+def test_an_agent_is_evaluated_over_seeds(run, more, tmp_path):
+    out = tmp_path / "out"
+    args = [str(run), "--out", str(out), "--seeds", "2", "--episodes", "4", "--t-max", "600"]
+    assert seed_command.main([*args, *more]) == 0
+    with (out / "seeds.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["seed_id"] for row in rows] == ["L00_S000", "L00_S001"]
+    head = json.loads((out / "seeds.json").read_text())
+    assert head["options"]["obs"] != "bitplane_reduced"  # that of the training
+
+
+def test_the_viewer_shows_an_agent_and_what_its_training_left_behind(run):
+    source = sources.make_policy_source(run, {"level": 3})
+    playback = Playback(source, 2)
+    for _ in range(5):
+        playback.step()
+    assert playback.totals.decisions == 10
+    rows = dict(panels.learning(playback, 0, Training.of(read_run(run))))
+    assert rows["level"] == "3, high"
+    assert float(rows["entropy"]) > 0
+    assert rows["kl"] != panels.NOTHING
+    with pytest.raises(ConfigError, match="--set"):
+        sources.make_policy_source(run, {"obs": "bitplane"})

@@ -1,0 +1,183 @@
+"""The Manager's environment against the engine's own Manager, and against games lane by lane."""
+
+import numpy as np
+import pytest
+
+from fastenv.skullking import encoding, reference
+from fastenv.skullking.rewards import manager_shaped
+from fastenv.skullking.tables import Phase
+from training.apps.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards, bid_rewards
+from training.run.envs import make_engine
+
+WORKER, FLAT, MANAGER = (f"SkullKing{tier}-v0" for tier in ("Worker", "Flat", "Manager"))
+VARIANTS = [
+    {},
+    {"opponents": "mixed", "round_weights": "uniform"},
+    {"num_players": 2, "opponents": "random"},
+    {"num_players": 6, "opponents": "heuristic", "agent_seat": "rotate"},
+    {"opponents": "rule_easy", "tigress": "agent", "abilities": "auto", "scoring": "rascal"},
+]
+
+
+def manager_env(mode, cards, n, options=None, reward="shaped", **how):
+    options = options or {}
+    inside = {**options, "goal_mode": "manager"}
+    engine = make_engine(FLAT if mode == "game" else WORKER, n, inside, **how)
+    return ManagerEnv(engine, make_engine(MANAGER, 1, options), cards, reward)
+
+
+def random_bids(rng, cards):
+    return (rng.random(len(cards)) * (cards + 1)).astype(np.int32)
+
+
+@pytest.mark.parametrize("options", VARIANTS)
+def test_a_manager_sees_nothing_of_the_round_to_come(options):
+    n, rng = 64, np.random.default_rng(3)
+    worker = make_engine(WORKER, n, {**options, "goal_mode": "manager"})
+    manager, observer = make_engine(MANAGER, n, options), make_engine(MANAGER, 1, options)
+    worker.reset_many(seeds=11)
+    manager.reset_many(seeds=11)
+    rows = worker.get_states()
+    assert (rows["table_len"] > 0).any()  # somebody has played, which a Manager must not know
+    np.testing.assert_array_equal(observer.encode_obs_many(rows, trusted=True), manager.obs)
+    rows["bid"][:, : worker.game.config.num_players] = random_bids(rng, rows["cards"])[:, None]
+    np.testing.assert_array_equal(observer.encode_obs_many(rows, trusted=True), manager.obs)
+
+
+@pytest.mark.parametrize("mode", ["round", "game"])
+@pytest.mark.parametrize("reward", ["shaped", "points"])
+@pytest.mark.parametrize("options", VARIANTS)
+def test_with_rule_cards_it_is_the_manager_tier_bit_for_bit(mode, reward, options):
+    n, rng = 16, np.random.default_rng(5)
+    ours = manager_env(mode, RuleCards(), n, options, reward)
+    theirs = make_engine(MANAGER, n, {**options, "mode": mode, "reward": reward})
+    ours.reset_many(seeds=21)
+    theirs.reset_many(seeds=21)
+    for _ in range(23):
+        np.testing.assert_array_equal(ours.obs, theirs.obs)
+        np.testing.assert_array_equal(ours.mask, theirs.mask)
+        bids = random_bids(rng, theirs.info["cards"])
+        ours.step_many(bids)
+        theirs.step_many(bids)
+        for name in ("reward", "terminated", "truncated"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name), name)
+        done = ours.terminated != 0
+        np.testing.assert_array_equal(ours.ep_length[done], theirs.ep_length[done])
+        np.testing.assert_array_equal(ours.ep_return[done], theirs.ep_return[done])
+        for name in ("ended_round", "ended_cards", "ended_bid", "ended_won"):
+            both = [np.where(done, e.final_info[name], e.info[name]) for e in (ours, theirs)]
+            np.testing.assert_array_equal(*both, name)
+        for name in ("reward_shaped", "reward_points", "reward_points_rank"):
+            np.testing.assert_array_equal(ours.info[name], theirs.info[name], name)
+
+
+class Twin:
+    """One lane, with the reference game and nothing batched."""
+
+    def __init__(self, env, options, seed, partner):
+        knobs = {"goal_mode": "manager"}
+        self.game_of = make_engine(env, 1, {**options, **knobs}, backend="reference").game
+        self.worker = make_engine(WORKER, 1, options, backend="reference").game
+        self.partner, self.env = partner, env
+        self.game = self.game_of.create()
+        self.game.reset(seed)
+
+    def play(self, wanted):
+        """Bid, play the round, return bid, won, points, cards played and reward; deal anew."""
+        game, played = self.game, 0
+        if self.env == FLAT:
+            game.step(wanted)
+        else:
+            game.bid[game.agent] = wanted
+        while True:
+            seen = self.worker.unpack(self.game_of.pack(game))
+            obs = np.empty((1, *self.worker.spec.obs_shape), np.float32)
+            mask = np.zeros((1, 11), np.uint8)
+            encoding.encode_obs(seen, obs[0])
+            mask[0, game.legal_actions()] = 1
+            game.step(int(self.partner.act(obs, mask)[0]))
+            played += 1
+            if game.ev_round:
+                break
+        found = (game.ev_bid, game.ev_won, game.ev_points, played, manager_shaped(game))
+        if game.done:
+            game.reset()
+        return found
+
+
+@pytest.mark.parametrize("mode", ["round", "game"])
+@pytest.mark.parametrize("options", [VARIANTS[1], VARIANTS[4], {"obs_ext": "memory"}])
+def test_worker_plays_the_rounds_of_games_lane_by_lane(mode, options, rigid):
+    n, rng = 5, np.random.default_rng(7)
+    observer = make_engine(WORKER, 1, options)
+    partner = rigid(observer.obs_shape[0])
+    cards = WorkerCards(partner, observer if mode == "game" else None)
+    plain = {k: v for k, v in options.items() if k != "obs_ext"}
+    inside = {**options, "goal_mode": "manager"}
+    env = FLAT if mode == "game" else WORKER
+    ours = ManagerEnv(make_engine(env, n, inside), make_engine(MANAGER, 1, plain), cards)
+    twins = [Twin(env, options, 31 + lane, partner) for lane in range(n)]
+    ours.reset_many(seeds=31)
+    for _ in range(12):
+        bids = random_bids(rng, ours.mask.sum(1) - 1)
+        ours.step_many(bids)
+        found = [twin.play(int(bid)) for twin, bid in zip(twins, bids, strict=True)]
+        bid, won, points, played, shaped = map(np.array, zip(*found, strict=True))
+        np.testing.assert_array_equal(ours.info["ended_bid"], bid)  # Harry may have changed it
+        np.testing.assert_array_equal(ours.info["ended_won"], won)
+        np.testing.assert_array_equal(ours.tau, 1 + played)
+        np.testing.assert_array_equal(ours.reward, shaped.astype(np.float32))
+        np.testing.assert_array_equal(ours.info["reward_points"], (points / 10).astype(np.float32))
+
+
+def test_only_lanes_that_play_are_asked_for_a_card(rigid):
+    asked = []
+
+    class Counting(rigid):
+        def act(self, obs, mask):
+            asked.append(len(obs))
+            return super().act(obs, mask)
+
+    env = manager_env("round", WorkerCards(Counting(203)), 32, {"round_weights": "uniform"})
+    env.reset_many(seeds=1)
+    cards = env.engine.info["cards"].copy()
+    env.step_many(np.zeros(32, np.int32))
+    assert asked == [(cards > k).sum() for k in range(cards.max())]
+
+
+def test_rewards_are_those_of_the_reference():
+    game = reference.SkullKing(*_round_rules())
+    game.ev_round = 1
+    for cards in range(1, 11):
+        game.ev_cards = cards
+        for bid in range(cards + 1):
+            for won in range(cards + 1):
+                game.ev_bid, game.ev_won = bid, won
+                found = bid_rewards(np.array([bid]), np.array([won]), np.array([cards]))
+                assert found[0] == np.float32(manager_shaped(game))
+
+
+def _round_rules():
+    game = make_engine(MANAGER, 1).game
+    return reference.to_namespace(game.rules[0]), reference.to_namespace(game.default_knobs(1)[0])
+
+
+def test_state_of_a_manager_env_goes_on_exactly(rigid):
+    envs = [manager_env("round", WorkerCards(rigid(203)), 8) for _ in range(2)]
+    rng = np.random.default_rng(9)
+    envs[0].reset_many(seeds=4)
+    envs[0].step_many(random_bids(rng, envs[0].mask.sum(1) - 1))
+    envs[1].set_state(None, envs[0].get_state())
+    bids = random_bids(rng, envs[0].mask.sum(1) - 1)
+    for env in envs:
+        env.step_many(bids)
+    for name in ("obs", "mask", "reward", "ep_return"):
+        np.testing.assert_array_equal(getattr(envs[0], name), getattr(envs[1], name))
+
+
+def test_knobs_reach_the_rounds():
+    env = manager_env("round", RuleCards(), 16)
+    env.configure("allowed_phases", ["early"])
+    env.reset_many(seeds=2)
+    assert set(np.unique(env.engine.info["round"])) <= {1, 2, 3}
+    assert (env.engine.info["decision_phase"] == Phase.PLAY).all()

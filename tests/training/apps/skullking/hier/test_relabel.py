@@ -1,0 +1,166 @@
+"""Rollouts in hindsight against the reference, round by round and bit for bit (T25)."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fastenv.skullking.config import SkullKingConfig
+from fastenv.skullking.layout import layout
+from fastenv.skullking.relabel import relabel_bid, relabel_round
+from fastenv.skullking.tables import Tier
+from tests.skullking.rounds import TABLES, engine_of, finished_rounds, play
+from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
+
+GAMMA = 0.97
+
+
+def config_of(table):
+    return SkullKingConfig(tier="worker", **table)
+
+
+def relabelled(rollout, table, gamma=GAMMA):
+    columns = Columns(rollout.ended_cards, rollout.ended_won, rollout.allies_on_track)
+    return Relabeller(config_of(table), gamma)(rollout.obs, rollout.reward, rollout.done, columns)
+
+
+def slowly(rollout, table):
+    """The steps and returns of all finished rounds, by the reference."""
+    steps, returns = [], []
+    names = ("num_players", "goal_bonus", "needed_after")
+    for played in finished_rounds(rollout, **table):
+        won = sum(bool(step.trick_won) for step in played)
+        new = relabel_round(played, won, **{k: v for k, v in table.items() if k in names})
+        ret, back = 0.0, []
+        for step in reversed(new):
+            ret = step.reward + GAMMA * ret
+            back.append(ret)
+        steps += new
+        returns += reversed(back)
+    return steps, returns
+
+
+def bits(values):
+    return np.asarray(values, np.float32).view(np.uint32).tolist()
+
+
+def check(rollout, table):
+    found, (steps, returns) = relabelled(rollout, table), slowly(rollout, table)
+    assert bits(found.obs) == bits([step.obs for step in steps])
+    assert bits(found.reward) == bits([step.reward for step in steps])
+    assert bits(found.ret) == bits(returns)
+    return found
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_rounds_of_the_engine(table):
+    engine = engine_of(48, table)
+    found = check(play(engine, 70, seed=11), table)
+    assert len(found.obs) > 2000
+    # The next rollout begins in the middle of rounds.
+    again = play(engine, 9, seed=12, reset=False)
+    assert 0 < len(check(again, table).obs) < 9 * 48
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_a_round_whose_goal_was_reached_stays_as_it_is(table):
+    rollout = play(engine_of(64, table), 50, seed=13)
+    found = relabelled(rollout, table)
+    goal = layout_of(table)["goal"]
+    before = rollout.obs[:-1].reshape(-1, rollout.obs.shape[2])[found.place]
+    shown = slice(goal.offset, goal.stop)
+    reached = (before[:, shown] == found.obs[:, shown]).all(1)
+    # Harry may have helped: then the goal that was reached is not the one that was set.
+    assert 100 < reached.sum() < len(reached)
+    assert bits(found.obs[reached]) == bits(before[reached])
+    assert bits(found.reward[reached]) == bits(rollout.reward.reshape(-1)[found.place][reached])
+
+
+def test_places_are_those_of_whole_rounds():
+    rollout = play(engine_of(16, {}), 30, seed=14)
+    found = relabelled(rollout, {})
+    t, lane = np.divmod(found.place, 16)
+    ended = np.flatnonzero(rollout.done.T)
+    assert len(found.place) == sum(len(steps) for steps in finished_rounds(rollout))
+    assert sorted(lane.tolist()) == lane.tolist()
+    last = rollout.done[t, lane]
+    assert last.sum() == len(ended)  # the lanes were fresh: no round was cut off at the start
+    for i in range(16):
+        mine = t[lane == i]
+        assert mine.tolist() == list(range(len(mine)))
+
+
+def test_a_rollout_without_a_finished_round_has_nothing():
+    rollout = play(engine_of(4, {"round_weights": (0,) * 9 + (1,)}), 9, seed=15)
+    found = relabelled(rollout, {})
+    assert [len(part) for part in found] == [0, 0, 0, 0]
+
+
+def test_an_episode_that_was_cut_off_is_no_round():
+    rollout = play(engine_of(4, {}), 30, seed=16)
+    whole = relabelled(rollout, {})
+    first = int(np.flatnonzero(rollout.done[:, 0])[0])
+    rollout.ended_cards[first, 0] = 0
+    assert len(relabelled(rollout, {}).obs) == len(whole.obs) - first - 1
+
+
+def layout_of(table):
+    return {block.name: block for block in layout(Tier.WORKER, table.get("num_players", 4))}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("table", [{}, {"num_players": 6, "needed_after": True, "goal_bonus": 1.7}])
+def test_rounds_made_by_hand(table, seed):
+    """Every number of cards and tricks, pirates in hand, bets, allies, undecided tricks."""
+    check(random_rounds(np.random.default_rng(seed), table), table)
+
+
+def random_rounds(rng, table, steps=40, lanes=30):
+    at = layout_of(table)
+    size = max(block.stop for block in at.values())
+    out = SimpleNamespace(
+        obs=rng.random((steps + 1, lanes, size), np.float32),
+        reward=rng.random((steps, lanes), np.float32),
+        done=np.zeros((steps, lanes), np.bool_),
+        allies_on_track=rng.integers(0, 3, (steps, lanes), dtype=np.int32),
+        ended_cards=np.zeros((steps, lanes), np.int32),
+        ended_bid=np.zeros((steps, lanes), np.int32),
+        ended_won=np.zeros((steps, lanes), np.int32),
+    )
+    for lane in range(lanes):
+        # Some lanes begin with a round, some within one: before its first trick or behind it.
+        cards, goal, won, left, pending = [(0,) * 5, (5, 2, 0, 5, 1), (5, 2, 1, 3, 0)][lane % 3]
+        for t in range(steps + 1):
+            if left == 0:
+                cards = left = int(rng.integers(1, 11))
+                goal, won, pending = int(rng.integers(0, cards + 1)), 0, 0
+            obs = out.obs[t, lane]
+            status = [goal / 10, won / 10, (goal - won) / 10, left / 10]
+            obs[at["status"].offset :][:4] = status
+            obs[at["progress"].offset + 2] = (cards - left) / 10
+            obs[at["tigress_pending"].offset] = pending
+            obs[at["pirates"].offset :][:5] = rng.integers(0, 2, 5)
+            obs[at["ability_state"].offset + 1] = rng.integers(0, 3) / 2
+            if t == steps:
+                break
+            pending = int(not pending and rng.integers(4) == 0)
+            if not pending:
+                left -= 1
+                won += int(rng.integers(2))
+            if left == 0:
+                out.done[t, lane] = True
+                ended = cards, goal, won
+                out.ended_cards[t, lane], out.ended_bid[t, lane], out.ended_won[t, lane] = ended
+    return out
+
+
+def test_other_bids_are_those_of_the_reference():
+    cases = [(n, b, w) for n in range(1, 11) for b in range(n + 1) for w in range(n + 1)]
+    bids, rewards, there = relabel_bids(*np.array(cases, np.int32).T)
+    assert rewards.dtype == np.float32
+    for (cards, bid, won), others, worth, valid in zip(cases, bids, rewards, there, strict=True):
+        obs = np.zeros(171, np.float32)
+        obs[90] = cards / 10
+        expected = [(b, np.float32(r)) for b, r in relabel_bid(obs, cards, bid, won)]
+        assert list(zip(others[valid].tolist(), worth[valid], strict=True)) == expected
+        assert (others[~valid] == 0).all()

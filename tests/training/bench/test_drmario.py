@@ -1,0 +1,112 @@
+"""Dr. Mario's bars and the comparison of vector environments: small, and what they say they are."""
+
+import csv
+import json
+
+import pytest
+
+from fastenv.engine import BatchEngine
+from fastenv.errors import ConfigError
+from tests.needs import needs_core
+from tests.training.bench.described import assert_described
+from training.bench import tables, timing
+from training.bench.games import drmario
+from training.bench.suites import vectorised
+from training.commands import vectorised as command
+
+pytestmark = needs_core
+SMALL = {"num_envs": 4, "n_steps": 8, "batch_size": 16, "n_epochs": 1}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return [
+        *timing.rows(drmario.play_works(lanes=8), 1, 0.001),
+        *drmario.training_rows(1, 0.001, SMALL),
+    ]
+
+
+def test_bars_are_all_judged(rows):
+    assert_described(rows)
+    judged = drmario.judge(rows)
+    assert [bar["asked"] for bar in judged] == [
+        *("at least 1.5e+07", "at least 5e+06"),
+        *("at least 2,500", "at least 8,000", "at least 20,000", "at least 1,500"),
+        *("at most 0.25", "at most 0.08", "at least 100", "at most 0.25", "at most 0.2"),
+    ]
+    for bar in judged:
+        assert bar["measured"] > 0
+        assert bar["all"]
+    tables.target_table(judged, "bars")
+    json.dumps(rows + judged, allow_nan=False)
+
+
+def test_bars_are_named_after_what_ran(monkeypatch):
+    engines = []
+    make = BatchEngine.__init__
+
+    def noted(self, *args, **kwargs):
+        make(self, *args, **kwargs)
+        engines.append(self)
+
+    monkeypatch.setattr(BatchEngine, "__init__", noted)
+    for made in (
+        lambda: drmario.frame_work("none", 4),
+        lambda: drmario.placement_works("x", 20, "reference", 2, 1)["x"],
+        lambda: drmario.greedy_work(2),
+    ):
+        engines.clear()
+        row = made().row()
+        engine = engines[0]
+        assert row["num_envs"] == engine.num_envs
+        assert row["backend"] == engine.backend
+        assert row["env"] == engine.game.env_id
+        for name, value in row["options"].items():
+            assert getattr(engine.game.config, name) == value
+        name = drmario.title(row)
+        assert name.startswith(
+            f"{engine.game.env_id}, {row['what']}, level {row['options']['level']}"
+        )
+        assert name.endswith(f"{engine.backend}, n={engine.num_envs}")
+        if "no info" in name:
+            assert not engine.info_records().dtype.itemsize
+
+
+def test_ways_play_the_same_games():
+    """With the same seed and the first feasible action, all ways meet the same frames."""
+    plan = vectorised.Plan("DrMarioPlacement-v0", {"level": 3}, "first", steps=12, repeats=1)
+    found = vectorised.rows(plan, ["engine", "sync"], [1, 3])
+    taus = {(row["vectorisation"], row["num_envs"]): row["avg_tau"] for row in found}
+    assert taus["engine", 1] == taus["sync", 1]
+    assert taus["engine", 3] == taus["sync", 3]
+    for row in found:
+        assert row["dps_total"] * row["avg_tau"] == pytest.approx(row["fps_total"])
+        assert row["speedup"] == pytest.approx(row["efficiency"] * row["num_envs"])
+        assert 0 < row["harness_share"] < 1
+        assert row["left_processes"] == 0
+
+
+def test_the_comparison_is_written_as_json_and_csv(tmp_path):
+    out = tmp_path / "ways.json"
+    flags = ["--num-envs", "1", "2", "--steps", "4", "--repeats", "1", "--out", str(out)]
+    assert command.main([*flags, "--ways", "engine", "async", "--set", "level=2"]) == 0
+    record = json.loads(out.read_text("utf-8"))
+    assert record["rows"][0]["options"] == {"level": 2}
+    assert {row["vectorisation"] for row in record["rows"]} == {"engine", "async"}
+    assert all(row["left_processes"] == 0 for row in record["rows"])
+    with open(tmp_path / "ways.csv", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["num_envs"] for line in lines] == ["1", "2", "1", "2"]
+    assert set(vectorised.REPEATED) <= set(lines[0])
+
+
+@pytest.mark.parametrize("wrong", [["--steps", "0"], ["--num-envs", "0"], ["--set", "level=99"]])
+def test_the_comparison_refuses_what_cannot_be_measured(wrong, capsys):
+    assert command.main(["--ways", "engine", *wrong]) == 2
+    assert "must be" in capsys.readouterr().err
+
+
+def test_an_unknown_option_of_the_game_is_refused_by_name():
+    plan = vectorised.Plan("DrMarioPlacement-v0", {"levels": 3})
+    with pytest.raises(ConfigError, match="levels"):
+        vectorised.rows(plan, ["engine"], [1])

@@ -1,0 +1,161 @@
+"""The command line: what it lists, what it imports, where commands of earlier versions went."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from training import benchmark_v9, moved
+from training.__main__ import COMMANDS, RESERVED, applications, main, parts_of
+from training.apps.drmario.reader import command as reader
+from training.commands import gpu_check, matrix, profile
+from training.run import machine
+
+NAMES = [*COMMANDS, *applications()]
+EVERY = [*([name] for name in NAMES), *([name, part] for name in NAMES for part in parts_of(name))]
+INNER = [
+    *(["evaluator", part] for part in ("train", "calibrate", "compare")),
+    *(["reader", part] for part in ("train", "evaluate", "play")),
+]
+# What takes long to import, and no help needs.
+HEAVY = {"torch", "numba", "scipy", "optuna", "matplotlib", "stable_baselines3", "textual", "ray"}
+
+
+def test_alone_it_lists_every_command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) <= 40
+    for name in NAMES:
+        assert re.search(rf"^  {name} .", shown, re.MULTILINE)
+    for name in RESERVED:
+        assert name in shown
+    assert len(NAMES) + len(RESERVED) <= 14
+
+
+@pytest.mark.parametrize("words", [*EVERY, *INNER], ids=" ".join)
+def test_help_fits_a_screen_and_has_an_example(words, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit, match="0"):
+        main([*words, "--help"])
+    shown = capsys.readouterr().out
+    whole = f"python -m training {' '.join(words)} "
+    assert shown.startswith(f"usage: {whole}")
+    assert f"example: {whole}" in shown
+    assert len(shown.splitlines()) <= 40
+    assert max(map(len, shown.splitlines())) <= 80
+    for part in parts_of(words[0]) if len(words) == 1 else ():
+        assert f"  {words[0]} {part} " in shown
+
+
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
+def test_help_imports_nothing_that_takes_long(words):
+    program = (
+        "import sys\n"
+        "from training.__main__ import main\n"
+        "try: main(sys.argv[1:])\n"
+        "except SystemExit: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words, "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert HEAVY & set(done.stderr.split()) == set()
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_a_reserved_name_says_that_it_is_not_there_yet(name, capsys):
+    assert main([name, "--anything"]) == 2
+    shown = capsys.readouterr()
+    assert (
+        shown.err == f"error: python -m training {name} is not there yet: the name is reserved.\n"
+    )
+    assert shown.out == ""
+
+
+def test_a_name_that_is_no_command_is_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["trane"])
+    assert "invalid choice: 'trane'" in capsys.readouterr().err
+
+
+# -- commands of earlier versions ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("glued", [False, True])
+def test_a_command_that_moved_says_where_it_went(glued):
+    flags = ["-mtraining.matrix"] if glued else ["-m", "training.matrix"]
+    done = subprocess.run(
+        [sys.executable, *flags, "--modes", "trainer"], capture_output=True, text=True, check=False
+    )
+    said = "error: python -m training.matrix is now python -m training benchmark matrix.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("name", moved.MOVED)
+def test_where_a_command_went_is_there(name, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        moved.end_if_moved(
+            ["python", "-X", "dev", "-m", f"training.{name}", "-m", "training.train"]
+        )
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    found = re.search(r"python -m training ([\w -]+)\.$", said)
+    assert (found is None) == (name == "scale_model")
+    assert found is None or found[1].split() in EVERY
+
+
+@pytest.mark.parametrize("name", ["train", "evaluate", "benchmark_v9", "play", "watch"])
+def test_the_old_way_to_start_stays(name):
+    moved.end_if_moved(["python", "-m", f"training.{name}"])
+    path = Path(machine.ROOT) / "training" / f"{name}.py"
+    assert 'if __name__ == "__main__":' in path.read_text(encoding="utf-8")
+
+
+def test_other_programs_are_left_alone():
+    moved.end_if_moved(["python", "-m", "pytest", "-m", "training.matrix"])
+    moved.end_if_moved(["python", "script.py"])
+
+
+# -- what is recorded of a command, and what parsers have as numbers -------------------------------
+
+
+def test_a_record_has_the_command_as_it_is_typed(monkeypatch):
+    for file, words, said in (
+        ("/x/training/__main__.py", ["evaluate", "a b"], "python -m training evaluate 'a b'"),
+        ("/x/training/train.py", ["--seed", "1"], "python -m training.train --seed 1"),
+    ):
+        monkeypatch.setattr(sys, "argv", [file, *words])
+        assert machine.command() == said
+
+
+def test_numbers_of_parsers_are_those_of_what_they_start():
+    from training.apps.drmario.reader import fitting, play
+    from training.bench import floors, runner
+    from training.bench import play as workloads
+    from training.bench.games import gameboy, skullking
+    from training.bench.suites import artefact, cells, configs
+    from training.bench.suites import gpu_check as suite
+    from training.bench.suites import profile as profiler
+
+    assert benchmark_v9.PARTS == runner.PARTS
+    assert tuple(configs.CONFIGS) == benchmark_v9.CONFIGS
+    args = benchmark_v9.parser().parse_args([])
+    assert (args.lanes, args.max_mem_delta) == (skullking.LANES, gameboy.MAX_MEM_DELTA)
+    assert args.floor_share == floors.SHARE
+    args = profile.parser().parse_args([])
+    assert (profile.MODES, profile.MINIBATCHES) == (profiler.MODES, profiler.MINIBATCHES)
+    assert profile.WORKLOADS == matrix.WORKLOADS == tuple(workloads.WORKLOADS)
+    assert (args.floor_share, args.out) == (floors.SHARE, artefact.FOLDER)
+    assert {name: usual for name, (_, usual) in cells.FACTORS.items()} == matrix.FACTORS
+    assert matrix.parser().parse_args([]).out == artefact.FOLDER / "matrix"
+    assert gpu_check.parser().parse_args([]).lanes == suite.LANES
+    args = reader.parser().parse_args(["train", "--out", "x"])
+    assert (args.frames, args.seed) == (fitting.Plan().frames, fitting.Plan().seed)
+    args = reader.parser().parse_args(["play", "x"])
+    plan = play.Plan(args.episodes, args.max_steps, args.level, args.seed)
+    assert plan == play.Plan()

@@ -1,0 +1,182 @@
+"""A trainer that nothing in ``training`` names: REINFORCE with one linear layer."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from training.callbacks.run_callbacks import run_training
+from training.nets.actor_critic import make_logits
+from training.nets.options import HiddenConfig
+from training.run import checkpoint, envs, trainers
+from training.run.config import Only, RunConfig
+from training.run.learner import TrainerLearner
+from training.run.options import Number, Options, Whole, option
+from training.run.session import Snapshot
+
+NAME = "reinforce"
+
+
+class ReinforceConfig(Options):
+    """Hyper-parameters of REINFORCE."""
+
+    SECTION: ClassVar[str] = "reinforce."
+
+    n_steps: Whole = option(16, "decisions per lane and iteration", ge=1)
+    learning_rate: Number = option(0.01, "of plain gradient descent", gt=0)
+
+
+class ReinforceRun(RunConfig):
+    """A run of REINFORCE."""
+
+    ONLY: ClassVar[tuple[Only, ...]] = (Only("selfplay", (None,)),)
+
+    trainer: Literal["reinforce"] = option(NAME, "REINFORCE")
+    reinforce: ReinforceConfig = option(ReinforceConfig, "hyper-parameters of REINFORCE")
+
+    @property
+    def gamma(self) -> float:
+        return 1.0
+
+    @property
+    def iteration_steps(self) -> int:
+        return self.reinforce.n_steps
+
+    @property
+    def net(self) -> HiddenConfig:
+        return HiddenConfig(net_arch=())
+
+    def sizes(self, obs_bytes: int, num_actions: int) -> str:
+        return f"rollout of {self.rollout} decisions, one update each"
+
+
+class Linear(nn.Module):
+    """Logits, straight from the numbers of an observation."""
+
+    def __init__(self, size: int, num_actions: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(size, num_actions)
+
+    def logits(self, obs: Any) -> torch.Tensor:
+        return self.layer(torch.as_tensor(obs).float().flatten(1))
+
+
+class Trainer:
+    """The network, its generator and its lanes."""
+
+    chosen_precision = "fp32"
+
+    def __init__(self, config: ReinforceRun, engine: Any, on_step: Any) -> None:
+        self.config, self.engine, self._on_step = config, engine, on_step
+        torch.manual_seed(config.seed)
+        self.net = Linear(int(np.prod(engine.obs_shape)), engine.num_actions)
+        self.device = torch.device("cpu")
+        self.generator = torch.Generator().manual_seed(config.seed)
+        self.updates, self.started = 0, False
+
+    def reset_lanes(self) -> None:
+        self.engine.reset_many()
+
+    def iterate(self) -> dict[str, float]:
+        engine, rates = self.engine, []
+        if not self.started:
+            engine.reset_many(seeds=envs.training_seed(self.config.seed))
+            self._on_step(engine, None, engine.obs, engine.mask)
+            self.started = True
+        for _ in range(self.config.reinforce.n_steps):
+            logits = self.net.logits(engine.obs.copy())
+            logits = logits.masked_fill(torch.from_numpy(engine.mask == 0), -torch.inf)
+            actions = torch.multinomial(logits.softmax(1).detach(), 1, generator=self.generator)
+            rates.append(logits.log_softmax(1).gather(1, actions)[:, 0])
+            engine.step_many(actions[:, 0].numpy().astype(np.int32))
+            self._on_step(engine, actions[:, 0].numpy(), engine.obs, engine.mask)
+            rates[-1] = rates[-1] * torch.from_numpy(engine.reward.astype(np.float32))
+        loss = -torch.stack(rates).mean()
+        self.net.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for each in self.net.parameters():
+                each -= self.config.reinforce.learning_rate * each.grad
+        self.updates += 1
+        return {"loss": loss.item()}
+
+
+class Learner(TrainerLearner):
+    """The trainer on the engine of a run."""
+
+    def __init__(self, config: ReinforceRun, given: Any) -> None:
+        super().__init__(config)
+        self.engines, self.backend = list(given.engines), given.backend
+        self.trainer = Trainer(config, self.engines[0], self._step_hook)
+
+    def learn(self, loop: Any) -> None:
+        self._step_hook.loop = loop
+        while loop.steps < self._config.total_steps:
+            if not loop.begin_iteration():
+                return
+            loop.end_iteration(self.trainer.iterate(), {})
+        loop.finish()
+
+    def snapshot(self) -> Snapshot:
+        model = {"policy": self.policy(), "generator": self.trainer.generator.get_state()}
+        return Snapshot(
+            model=model,
+            trainer={"updates": self.trainer.updates},
+            states=self.engines[0].get_state(),
+            arrays={},
+        )
+
+    def restore(self, saved: Any) -> None:
+        self.trainer.net.load_state_dict(saved.model["policy"])
+        self.trainer.generator.set_state(saved.model["generator"])
+        self.trainer.updates = int(saved.trainer["updates"])
+        self.engines[0].set_state(None, saved.rows)
+        self.trainer.started = True
+
+    def close(self) -> None:
+        pass
+
+
+# -- what a trainer's module has -------------------------------------------------------------------
+
+make_lanes = envs.make_lanes
+
+
+def check(config: Any, engine: Any) -> None:
+    pass
+
+
+def train(run: Any, lanes: Any, resume: bool = False) -> Any:
+    return run_training(run, resume, lambda: Learner(run.config, lanes), identity)
+
+
+def identity(run: Any, engine: Any) -> dict[str, Any]:
+    return {**checkpoint.identity_of(run.config.env, engine), "trainer": NAME}
+
+
+def load_net(config: Any, engine: Any, parameters: Any) -> Linear:
+    net = Linear(int(np.prod(engine.obs_shape)), engine.num_actions)
+    net.load_state_dict(parameters)
+    return net
+
+
+def load_logits(config: Any, engine: Any, parameters: Any) -> Any:
+    return make_logits(load_net(config, engine, parameters))
+
+
+def load_nets(config: Any, engine: Any, parameters: Any) -> dict[str, Any]:
+    return {"policy": (load_net(config, engine, parameters), engine)}
+
+
+def register() -> None:
+    """Enter it as :mod:`training.composition` would."""
+    import tests.training.toy_trainer as module
+
+    trainers.register(NAME, lambda: ReinforceRun, lambda: module)
+
+
+def unregister() -> None:
+    trainers.unregister(NAME)

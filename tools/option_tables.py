@@ -1,0 +1,120 @@
+"""``docs/options.md``, from the models of the options: ``python -m tools.option_tables``."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from training.apps.skullking.hier.options import GateOptions, GoalShares, HierConfig
+from training.dqn.options import DQNConfig
+from training.ensemble.options import EnsembleConfig
+from training.ppo.options import NativeConfig, PPOConfig
+from training.rllib.options import RLlibConfig
+from training.run import machine, trainers
+from training.run.config import RunConfig
+from training.run.options import Options, allowed_of
+from training.run.sections import (
+    CheckpointConfig,
+    DelayedAction,
+    EvaluationConfig,
+    SelfPlayConfig,
+    ShapingConfig,
+)
+from training.sb3.options import SB3Config
+
+PAGE = machine.ROOT / "docs" / "options.md"
+# By heading, the model and what it is for; of the last part a table has what that model has alone.
+MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
+    ("A run", RunConfig, None),
+    ("checkpoints", CheckpointConfig, None),
+    ("evaluation", EvaluationConfig, None),
+    ("mask_schedule", DelayedAction, None),
+    ("shaping", ShapingConfig, None),
+    ("selfplay", SelfPlayConfig, None),
+    ("ppo", PPOConfig, None),
+    ("ppo, with sb3 alone", SB3Config, PPOConfig),
+    ("native", NativeConfig, None),
+    ("ensemble", EnsembleConfig, None),
+    ("hier", HierConfig, None),
+    ("hier.goals", GoalShares, None),
+    ("hier.gate", GateOptions, None),
+    ("dqn", DQNConfig, None),
+    ("rllib", RLlibConfig, None),
+)
+HEAD = """# Options of a run
+
+What `--set`, config files and presets may say. `python -m tools.option_tables` writes this page \
+from the models, whose checks refuse everything else; [training.md](training.md) says how options \
+come together and what they do.
+
+| trainer | sections beside those of every run |
+|---|---|
+"""
+
+
+def page() -> str:
+    """Return the page in Markdown."""
+    parts = [HEAD]
+    shared = RunConfig.model_fields.keys()
+    for trainer in trainers.names():
+        own = [name for name in trainers.get_options(trainer).model_fields if name not in shared]
+        parts.append(f"| `{trainer}` | {', '.join(f'`{name}`' for name in own)} |\n")
+    for heading, model, beyond in MODELS:
+        parts.append(f"\n## {heading}\n\n{' '.join(_says(model).split())}\n\n")
+        parts.append(table(model, beyond))
+    return "".join(parts)
+
+
+def table(model: type[Options], beyond: type[Options] | None = None) -> str:
+    """Return the table of a model in Markdown, without the options that it has from another."""
+    rows = ["| option | default | allowed | meaning |", "|---|---|---|---|"]
+    for name, field in model.model_fields.items():
+        if beyond is not None and name in beyond.model_fields:
+            continue
+        default = "needed" if field.is_required() else _shown(model.get_default(name))
+        meaning, allowed = _plain(str(field.description)), _plain(_allowed(model, name))
+        rows.append(f"| `{model.SECTION}{name}` | {default} | {allowed} | {meaning} |")
+    return "\n".join(rows) + "\n"
+
+
+def _allowed(model: type[Options], name: str) -> str:
+    if name == "trainer":
+        return ", ".join(trainers.names())
+    return allowed_of(model, name).removeprefix("one of ").replace("'", "").replace("None", "null")
+
+
+def _plain(text: str) -> str:
+    """Return what docstrings say as Markdown does."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text.replace("``", "`"))
+    return text.replace("|", "\\|")
+
+
+def _says(model: type[Options]) -> str:
+    return _plain((model.__doc__ or "").partition("\n\n    Attributes")[0].strip())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Options):
+        return "a section"
+    if isinstance(value, tuple) and value and isinstance(value[0], Options):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, tuple):
+        return ", ".join(str(list(v)) if isinstance(v, tuple) else str(v) for v in value) or "none"
+    if isinstance(value, dict):
+        return "none"
+    return (
+        f"{value:.8f}".rstrip("0") if isinstance(value, float) and 0 < value < 1e-3 else str(value)
+    )
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

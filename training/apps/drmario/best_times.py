@@ -1,0 +1,472 @@
+"""The fastest clears of Dr. Mario that are known, in an SQLite file (docs/drmario.md, 15.3).
+
+A record is a game, by level, speed and seed, and the placements that clear it. It is played again
+before it is accepted, so that every time in the file can be reached.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from numbers import Real
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from fastenv.drmario import tables as t
+from fastenv.errors import FastEnvError, show, show_reason
+from fastenv.files import show_path
+from training.run import machine
+
+ENV = "DrMarioPlacement-v0"
+LANES = 256  # records that are played again at once
+KEEP = 50  # of a game
+MOST = 2**31 - 1  # clears that may be asked for
+SEEDS = 2**16
+PATIENCE = 30.0  # seconds to wait for another process that writes
+APPLICATION, VERSION = 0x44724D54, 1
+T = TypeVar("T")
+
+NAMES = "level, speed, seed, sequence_sig, frames, spawns, updated_at, run_id, trace"
+FIELDS = """
+    level INTEGER NOT NULL, speed TEXT NOT NULL, seed INTEGER NOT NULL,
+    sequence_sig TEXT NOT NULL,  -- of bottle and pills: first 8 bytes of their SHA-1
+    frames INTEGER NOT NULL, spawns INTEGER NOT NULL,
+    updated_at TEXT NOT NULL, run_id TEXT NOT NULL,
+    trace BLOB NOT NULL,  -- placements, little-endian uint16
+"""
+KEY = "(level, speed, seed, sequence_sig, trace)"
+SCHEMA = f"CREATE TABLE clears ({FIELDS} PRIMARY KEY {KEY}) STRICT"
+# What is known and not in the file yet, and together with the file.
+NOTED = f"""
+CREATE TEMP TABLE noted (number INTEGER PRIMARY KEY AUTOINCREMENT, {FIELDS} UNIQUE {KEY}) STRICT
+"""
+EVERY = f"""
+CREATE TEMP VIEW every AS SELECT {NAMES} FROM noted UNION ALL SELECT {NAMES} FROM main.clears
+WHERE {KEY} NOT IN (SELECT level, speed, seed, sequence_sig, trace FROM noted)
+"""
+INDEX = "CREATE INDEX by_time ON clears (level, speed, seed, sequence_sig, frames, spawns)"
+UPDATE = "ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at, run_id = excluded.run_id"
+NOTE = f"INSERT INTO noted ({NAMES}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) {UPDATE}"
+WRITE = f"INSERT INTO clears SELECT {NAMES} FROM noted WHERE number <= ? {UPDATE}"
+FORGET = "DELETE FROM noted WHERE number <= ?"
+LAST = "SELECT coalesce(max(number), 0) FROM noted"
+GAMES = "SELECT DISTINCT level, speed, seed, sequence_sig FROM noted WHERE number <= ?"
+TRIM = """
+DELETE FROM {0} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4) AND trace NOT IN (
+    SELECT trace FROM {1} WHERE (level, speed, seed, sequence_sig) = (?1, ?2, ?3, ?4)
+    ORDER BY frames, spawns, trace LIMIT ?5
+)
+"""
+HAS = f"SELECT 1 FROM every WHERE {KEY} = (?, ?, ?, ?, ?)"
+BEST = "SELECT min({}) FROM every WHERE level = ? AND speed = ? GROUP BY seed, sequence_sig"
+MEASURES = ("frames", "spawns")
+CLEAR = "SELECT level, speed, seed, frames, spawns, trace, sequence_sig, run_id FROM"
+TOP = f"""{CLEAR} every
+WHERE level = ? AND speed = ? AND (?3 IS NULL OR seed = ?3)
+ORDER BY frames, spawns, seed, trace LIMIT ?4
+"""
+
+
+class RecordError(FastEnvError, ValueError):
+    """A record that does not replay, a question that makes no sense, or a file that holds none.
+
+    The message says which.
+    """
+
+
+@dataclass(frozen=True)
+class Clear:
+    """A cleared game.
+
+    Parameters
+    ----------
+    level, speed, seed
+        As the options ``level``, ``speed`` and ``game_seed`` of the environment.
+    frames : int
+        From the first decision to the end.
+    spawns : int
+        Pills that locked.
+    trace : tuple of int
+        The placements.
+    sequence_sig, run_id : str
+        What the store says of it: of bottle and pills, and of who played.
+    """
+
+    level: int
+    speed: str
+    seed: int
+    frames: int
+    spawns: int
+    trace: tuple[int, ...]
+    sequence_sig: str = field(default="", compare=False)
+    run_id: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        """Return what it is called in errors."""
+        return (
+            f"the clear of level {self.level!r}, {self.speed}, seed {self.seed!r} "
+            f"in {self.frames!r} frames"
+        )
+
+
+class BestTimes:
+    """A file of clears; several processes may use it at once.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it is not there.
+    keep : int
+        Clears that are kept of a game, the fastest ones.
+
+    Raises
+    ------
+    RecordError
+        If the file is something else or damaged, now or later, or was closed.
+    """
+
+    def __init__(self, path: Path, keep: int = KEEP) -> None:
+        _require(_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
+        self.path, self.keep = path, keep
+        with self._named():
+            if path.exists() and not path.is_file():
+                said = f"{show_path(path)} cannot be used as a store of times"
+                raise RecordError(f"{said}: it is no regular file.")
+            self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+            self._prepare()
+
+    def _prepare(self) -> None:
+        with self._writing():
+            found = [self._one(f"PRAGMA {name}") for name in ("application_id", "user_version")]
+            tables = self._one("SELECT count(*) FROM sqlite_schema")
+            if tables == 0:
+                self._file.execute(SCHEMA)
+                self._file.execute(INDEX)
+                self._file.execute(f"PRAGMA application_id = {APPLICATION}")
+                self._file.execute(f"PRAGMA user_version = {VERSION}")
+            elif found != [APPLICATION, VERSION]:
+                raise RecordError(f"{self.path} is a database, but no store of times.")
+        _patiently(lambda: self._file.execute("PRAGMA journal_mode = WAL"))
+        self._file.execute("PRAGMA synchronous = NORMAL")
+        self._file.execute("PRAGMA temp_store = MEMORY")
+        self._file.execute(NOTED)
+        self._file.execute(EVERY)
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the file in what SQLite and the system refuse."""
+        try:
+            yield
+        except FastEnvError:
+            raise
+        # Texts and messages about a schema are of any bytes; a path may be too long, or hold a 0.
+        except (sqlite3.Error, OSError, ValueError) as error:
+            message = (
+                f"{show_path(self.path)} cannot be used as a store of times: {show_reason(error)}."
+            )
+            raise RecordError(message) from error
+
+    @contextmanager
+    def _writing(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        """Have all of a block written, or nothing."""
+        with self._named():
+            self._file.execute(begin)
+            try:
+                yield
+                self._file.execute("COMMIT")
+            except BaseException:
+                if self._file.in_transaction:  # SQLite ends some itself when a file fails
+                    self._file.execute("ROLLBACK")
+                raise
+
+    def _one(self, query: str) -> Any:
+        return self._file.execute(query).fetchone()[0]
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def add(self, clears: Sequence[Clear], run_id: str = "") -> int:
+        """Play clears again and store them; return how many are new and among the fastest.
+
+        Parameters
+        ----------
+        clears : sequence of Clear
+        run_id : str
+            Who played.
+
+        Raises
+        ------
+        RecordError
+            One is no clear or does not replay; nothing is written.
+        """
+        rows = self._rows(clears, run_id)
+        with self._writing():
+            new = self._note(rows)
+            self._write(MOST)
+            return new
+
+    def note(self, clears: Sequence[Clear], run_id: str = "") -> int:
+        """Know clears in this object alone until :meth:`write`; else as :meth:`add`.
+
+        A training that is killed goes back to its last checkpoint; a file cannot.
+        """
+        rows = self._rows(clears, run_id)
+        with self._writing("BEGIN"):  # in memory
+            return self._note(rows)
+
+    def noted(self) -> tuple[list[Clear], int]:
+        """Return the clears that are noted and not written, and a number for :meth:`write`."""
+        with self._named():
+            rows = self._file.execute(f"{CLEAR} noted ORDER BY number").fetchall()
+            return [self._clear(*row) for row in rows], self._one(LAST)
+
+    def write(self, until: int) -> None:
+        """Store the clears that were noted before :meth:`noted` returned this number."""
+        with self._writing():
+            self._write(until)
+
+    def _rows(self, clears: Sequence[Clear], run_id: str) -> list[tuple[Any, ...]]:
+        """Play clears again; return their rows in the table."""
+        _require(isinstance(run_id, str), "run_id", run_id, "a text")
+        signatures, now = replay(clears), machine.now()
+        return [
+            (*(c.level, c.speed, c.seed, signature, c.frames, c.spawns, now, run_id),
+             np.array(c.trace, "<u2").tobytes())
+            for c, signature in zip(clears, signatures, strict=True)
+        ]  # fmt: skip
+
+    def _note(self, rows: Sequence[tuple[Any, ...]]) -> int:
+        keys = []
+        for row in rows:
+            game, key = row[:4], (*row[:4], row[-1])
+            if not self._has(*key):
+                keys.append(key)
+            self._file.execute(NOTE, row)
+            self._file.execute(TRIM.format("noted", "every"), (*game, self.keep))
+        return sum(self._has(*key) for key in dict.fromkeys(keys))
+
+    def _write(self, until: int) -> None:
+        games = self._file.execute(GAMES, (until,)).fetchall()
+        self._file.execute(WRITE, (until,))
+        self._file.execute(FORGET, (until,))
+        for game in games:
+            self._file.execute(TRIM.format("clears", "clears"), (*game, self.keep))
+
+    def _has(self, *key: Any) -> bool:
+        return self._file.execute(HAS, key).fetchone() is not None
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def floor(self, level: int, speed: str) -> int | None:
+        """Return the fewest frames in which a game of a level was cleared, None without one."""
+        return min(self._best(level, speed), default=None)
+
+    def quantiles(
+        self,
+        level: int,
+        speed: str,
+        fractions: Sequence[float] = (0.1, 0.25, 0.5, 0.75, 0.9),
+        *,
+        of: str = "frames",
+    ) -> list[float]:
+        """Return quantiles of the best of a level's games, frames or spawns; nothing without."""
+        _require(of in MEASURES, "of", of, f"one of {', '.join(MEASURES)}")
+        listed = isinstance(fractions, Sequence | np.ndarray)
+        possible = listed and all(isinstance(f, Real) and 0 <= f <= 1 for f in fractions)
+        _require(possible, "fractions", fractions, "numbers from 0 to 1")
+        best = self._best(level, speed, of)
+        found: list[float] = np.quantile(best, fractions).tolist() if best else []
+        return found
+
+    def _best(self, level: int, speed: str, of: str = "frames") -> list[int]:
+        _check_game(level, speed)
+        with self._named():
+            found = [least for (least,) in self._file.execute(BEST.format(of), (level, speed))]
+        if not all(map(_whole, found)):  # a damaged page may hold what the schema forbids
+            game = f"level {level}, {speed}"
+            said = f"a clear of {game} has no whole number of {of}"
+            raise RecordError(f"{show_path(self.path)} is damaged: {said}.")
+        return found
+
+    def top(
+        self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None
+    ) -> list[Clear]:
+        """Return the fastest clears of a level, or of one of its seeds, the fastest first."""
+        _check_game(level, speed)
+        if seed is not None:
+            _check_seed(seed)
+        _require(_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
+        with self._named():
+            rows = self._file.execute(TOP, (level, speed, seed, count)).fetchall()
+        return [self._clear(*row) for row in rows]
+
+    def _clear(
+        self,
+        level: int,
+        speed: str,
+        seed: int,
+        frames: int,
+        spawns: int,
+        trace: bytes,
+        signature: str,
+        run_id: str,
+    ) -> Clear:
+        """Return the clear of a row."""
+        if not isinstance(trace, bytes) or len(trace) % 2:
+            game = f"level {level}, {speed}, seed {seed}"
+            raise RecordError(f"{self.path} is damaged: a clear of {game} has no whole trace.")
+        actions = tuple(np.frombuffer(trace, "<u2").tolist())
+        return Clear(level, speed, seed, frames, spawns, actions, signature, run_id)
+
+    def best(self, level: int, speed: str, seed: int) -> Clear | None:
+        """Return the fastest clear of a seed, None without one."""
+        _check_seed(seed)
+        return next(iter(self.top(level, speed, 1, seed=seed)), None)
+
+
+def _require(ok: bool, name: str, value: object, allowed: str) -> None:
+    if not ok:
+        raise RecordError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
+
+
+def _check_game(level: object, speed: object) -> None:
+    low, high = t.LOWEST_LEVEL, t.HIGHEST_LEVEL
+    possible = _whole(level) and level in range(low, high + 1)
+    _require(possible, "level", level, f"a whole number from {low} to {high}")
+    possible = isinstance(speed, str) and speed in t.SPEEDS
+    _require(possible, "speed", speed, f"one of {', '.join(t.SPEEDS)}")
+
+
+def _check_seed(seed: object) -> None:
+    possible = _whole(seed) and seed in range(SEEDS)
+    _require(possible, "seed", seed, f"a whole number from 0 to {SEEDS - 1}")
+
+
+def _patiently(call: Callable[[], T]) -> T:
+    """Repeat what SQLite refuses at once, without waiting, while another process writes."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return call()
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+# -- playing again ---------------------------------------------------------------------------------
+
+
+def replay(clears: Sequence[Clear]) -> list[str]:
+    """Play clears again from the reset; return the signatures of their games.
+
+    Parameters
+    ----------
+    clears : sequence of Clear
+
+    Returns
+    -------
+    list of str
+        First 8 bytes of the SHA-1 of the bottle and the 128 pills of each game, in hexadecimal.
+
+    Raises
+    ------
+    RecordError
+        One is no clear, or does not lead to what it says; names it.
+    """
+    _require(isinstance(clears, Sequence), "clears", clears, "a sequence of Clear")
+    for clear in clears:
+        _check_clear(clear)
+    found: list[str] = []
+    for start in range(0, len(clears), LANES):
+        found += _replay(clears[start : start + LANES])
+    return found
+
+
+def _check_clear(clear: object) -> None:
+    _require(isinstance(clear, Clear), "clears", clear, "a sequence of Clear")
+    assert isinstance(clear, Clear)
+    for name in ("level", "seed", "frames", "spawns"):
+        value = getattr(clear, name)
+        if not _whole(value):
+            raise _refused(clear, f"{name}={show(value)} is no whole number")
+    if not isinstance(clear.trace, tuple):
+        raise _refused(clear, f"trace={show(clear.trace)} is no tuple")
+
+
+def _replay(clears: Sequence[Clear]) -> list[str]:
+    engine = _engine_for(clears)
+    rows = engine.get_states()
+    games = (row["players"][0]["board"].tobytes() + row["reserve"].tobytes() for row in rows)
+    signatures = [hashlib.sha1(game, usedforsecurity=False).hexdigest()[:16] for game in games]
+    lengths = np.array([len(clear.trace) for clear in clears])
+    for step in range(lengths.max()):
+        actions = np.zeros(len(clears), np.int32)
+        for lane, clear in enumerate(clears):
+            if step < len(clear.trace):
+                actions[lane] = _next_of(engine, lane, clear, step)
+        engine.step_many(actions, select=lengths > step, autoreset=False)
+    rows = engine.get_states()
+    for clear, row in zip(clears, rows, strict=True):
+        if row["reason"] != t.Reason.CLEAR:
+            raise _refused(clear, "its bottle is not cleared at the end")
+        led = int(row["ep_frames"]), int(row["players"][0]["locks"])
+        if led != (clear.frames, clear.spawns):
+            wanted = f"{clear.frames!r} frames and {clear.spawns!r} pills"
+            raise _refused(clear, f"it takes {led[0]} frames and {led[1]} pills, not {wanted}")
+    return signatures
+
+
+def _next_of(engine: BatchEngine, lane: int, clear: Clear, step: int) -> int:
+    """Return the next placement of a clear that is played in a lane of an engine."""
+    action, named = clear.trace[step], f"placement {step + 1} of {len(clear.trace)}"
+    if engine.ended[lane]:
+        raise _refused(clear, f"the game is over before {named}")
+    if not (_whole(action) and 0 <= action < t.NUM_PLACEMENTS and engine.mask[lane, action]):
+        raise _refused(clear, f"{named}, {action!r}, cannot be reached")
+    return action
+
+
+def _engine_for(clears: Sequence[Clear]) -> BatchEngine:
+    """Return an engine with the games of clears, each at its first decision."""
+    engine = fastenv.make_engine(ENV, len(clears))
+    for lane, clear in enumerate(clears):
+        if not clear.trace:
+            raise _refused(clear, "its placements are missing")
+        if t.FEWEST_VIRUSES_LEVEL <= clear.level < 0:
+            raise _refused(clear, "at levels -3 to -1 the seed does not say which viruses stay")
+        try:
+            for name, value in (("level", clear.level), ("speed", clear.speed)):
+                engine.configure(name, value, [lane])
+            engine.configure("game_seed", clear.seed, [lane])
+        except FastEnvError as error:
+            raise _refused(clear, str(error).removesuffix(".")) from error
+    engine.reset_many(seeds=0)
+    return engine
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _refused(clear: Clear, reason: str) -> RecordError:
+    return RecordError(f"{clear} does not replay: {reason}; nothing is written.")

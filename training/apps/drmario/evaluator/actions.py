@@ -1,0 +1,81 @@
+"""What ``python -m training evaluator`` does: train, calibrate, compare; each prints."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from fastenv.__main__ import option
+from training.apps.drmario.evaluator import comparison, model, samples
+from training.apps.drmario.evaluator.calibration import DECILES, calibration
+from training.apps.drmario.evaluator.players import DEPTH, LOOKAHEAD, player_of
+from training.apps.drmario.evaluator.samples import Games
+from training.apps.drmario.evaluator.train import TrainConfig, train
+from training.run import files
+
+HELD_BACK = 77_000_000  # seeds of generators that no training has
+
+
+def run_train(args: argparse.Namespace, console: Console) -> None:
+    """Train, and write the file after every round."""
+    values: dict[str, Any] = {}
+    for text in args.set:
+        name, value = option(text.replace("fit.", "fit_", 1))
+        inner = name.removeprefix("fit_")
+        (values.setdefault("fit", {}) if inner != name else values)[inner] = value
+    config = TrainConfig.from_mapping(values)
+    model.safetensors()
+    files.prepare("--out", args.out)
+    torch.set_num_threads(1)
+    train(config, console.print, lambda evaluator: evaluator.save(args.out))
+    console.print(f"{args.out}: {args.out.stat().st_size / 1e6:.1f} MB")
+
+
+def run_calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Compare quantiles and outcomes; print and return it."""
+    evaluator = model.load(args.file)
+    head = evaluator.head
+    own = head.about.get("own_rounds", 1) > 0
+    depth = DEPTH if head.about.get("own_depth") == 2 else ""
+    ended = f"{LOOKAHEAD}{args.file}{depth}" if own else head.about["bot"]
+    player = player_of(args.player or ended)
+    seed = HELD_BACK + args.seed
+    games = Games(args.games, head.levels, head.speeds, odd=True, seed=seed, explore=0.0)
+    found = calibration(evaluator, samples.play(player, games))
+    shown = Table(title=f"{args.file}: {found.games} games, {found.decisions:,} decisions")
+    for heading in ("quantile", "outcomes at or below", "95 %"):
+        shown.add_column(heading, justify="right")
+    for decile, share, (low, high) in zip(DECILES, found.shares, found.intervals, strict=True):
+        shown.add_row(f"{decile:.1f}", f"{share:.3f}", f"{low:.3f} to {high:.3f}")
+    console.print(shown)
+    console.print(f"frames {found.mean:,.0f}, said {found.said:,.0f}; farthest {found.worst:.3f}")
+    return found.record()
+
+
+def run_compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Let players play; print and return how they did."""
+    seed = HELD_BACK + args.seed
+    found = comparison.compare(args.who, args.runs, args.levels, args.speed, args.games, seed)
+    shown = Table(title=f"{args.games} games a level, {args.speed} speed")
+    for heading in ("level", "who", "cleared %", "frames to clear", "CVaR 25"):
+        shown.add_column(heading)
+    for level, played in found["levels"].items():
+        for name, record in played.items():
+            clear = [100 * x for x in record["clear"]]
+            cells = (clear, record["frames_to_clear"], record[f"cvar_{comparison.TAIL:g}"])
+            shown.add_row(level, name, *map(_interval, cells))
+    console.print(shown)
+    for name, decisions in found["decisions_per_cpu_s"].items():
+        console.print(f"{name}: {decisions:,.0f} decisions a CPU second")
+    return found
+
+
+def _interval(found: Sequence[float | None]) -> str:
+    """Return value, low and high as text; nothing where nothing was cleared."""
+    value, *ends = (None if x is None else f"{x:,.1f}" for x in found)
+    return "" if value is None else f"{value} [{', '.join(end or '' for end in ends)}]"

@@ -1,0 +1,196 @@
+"""An evaluator: its network, what it was trained for, and the file that holds both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+
+from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
+from fastenv.errors import ConfigError, FileError, show, show_reason
+from fastenv.files import open_regular, parse_json
+from training.apps.drmario.evaluator.counts import count_features
+from training.apps.drmario.evaluator.net import UNIT, EvaluatorNet
+from training.apps.drmario.evaluator.risk import Measure
+from training.apps.drmario.evaluator.situations import OBSERVATION
+from training.run import files
+from training.run.options import Options, Plain, Text, Whole, require
+
+FORMAT = "fastenv-drmario-evaluator"
+MOST = 1 << 27  # bytes of a file
+
+
+class Head(Options):
+    """What an evaluator is for.
+
+    Parameters
+    ----------
+    levels : tuple of int
+        The lowest and the highest level it was trained on.
+    speeds : tuple of str
+    t_max : int
+        Frames that a lost game counts, and above which no difference is made.
+    quantiles : int
+    hidden : int
+    observation : str
+        What it sees; :data:`training.apps.drmario.evaluator.situations.OBSERVATION`.
+    about : mapping
+        How it was trained.
+    """
+
+    levels: tuple[Whole, ...] = (0, 10)
+    speeds: tuple[Text, ...] = ("medium",)
+    t_max: Whole = 24_000
+    quantiles: Whole = 51
+    hidden: Whole = 96
+    observation: Text = OBSERVATION
+    about: Plain = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse impossible values."""
+        lowest, highest = 0, LAST_VIRUS_LEVEL
+        pair = len(self.levels) == 2 and lowest <= self.levels[0] <= self.levels[1] <= highest
+        allowed = f"the lowest and the highest level, from {lowest} to {highest}"
+        require(pair, "levels", self.levels, allowed)
+        known = bool(self.speeds) and all(speed in SPEEDS for speed in self.speeds)
+        require(known, "speeds", self.speeds, f"some of {', '.join(SPEEDS)}")
+        require(1 <= self.t_max <= 10**6, "t_max", self.t_max, "from 1 to 1,000,000")
+        require(1 <= self.quantiles <= 1001, "quantiles", self.quantiles, "from 1 to 1001")
+        require(1 <= self.hidden <= 4096, "hidden", self.hidden, "from 1 to 4096")
+        allowed = f"{OBSERVATION!r}: this version sees nothing else"
+        require(self.observation == OBSERVATION, "observation", self.observation, allowed)
+        return self
+
+    def net(self) -> EvaluatorNet:
+        """Return a new network."""
+        return EvaluatorNet(self.quantiles, self.hidden)
+
+
+class Evaluator:
+    """A network that says how many frames a bottle still takes.
+
+    Parameters
+    ----------
+    head : Head
+    net : EvaluatorNet
+    name : str
+        What errors call it.
+    """
+
+    def __init__(self, head: Head, net: EvaluatorNet, name: str = "evaluator") -> None:
+        self.head, self.net, self.name = head, net, name
+        net.eval().requires_grad_(False)
+
+    def quantiles(self, seen: np.ndarray) -> np.ndarray:
+        """Return the quantiles of the frames to the clear, rising, float32 (n, quantiles).
+
+        Parameters
+        ----------
+        seen : ndarray of SITUATION, shape (n,)
+        """
+        with torch.inference_mode():
+            said = self.net(torch.from_numpy(count_features(seen))).sort(1).values
+        found: np.ndarray = said.mul(UNIT).clamp(0.0, self.head.t_max).numpy()
+        return found
+
+    def costs(self, seen: np.ndarray, measure: Measure) -> np.ndarray:
+        """Return a measure of the frames to the clear, float32 (n,)."""
+        found: np.ndarray = self.quantiles(seen) @ measure.weights(self.head.quantiles)
+        return found
+
+    def check(self, levels: np.ndarray, speeds: np.ndarray) -> None:
+        """Refuse games that it was not trained for.
+
+        Parameters
+        ----------
+        levels, speeds : ndarray of int
+            Of games; speeds by number.
+
+        Raises
+        ------
+        ConfigError
+        """
+        low, high = self.head.levels
+        outside = levels[(levels < low) | (levels > high)]
+        if outside.size:
+            raise ConfigError(
+                f"level={outside[0]} is not possible with {self.name}: it was trained for levels "
+                f"{low} to {high}."
+            )
+        known = [SPEEDS.index(speed) for speed in self.head.speeds]
+        strange = speeds[~np.isin(speeds, known)]
+        if strange.size:
+            raise ConfigError(
+                f"speed={SPEEDS[strange[0]]!r} is not possible with {self.name}: it was trained "
+                f"for speed {', '.join(self.head.speeds)}."
+            )
+
+    def save(self, path: Path) -> None:
+        """Write it to a file."""
+        save = safetensors()
+        tensors = {name: value.contiguous() for name, value in self.net.state_dict().items()}
+        head = {"format": FORMAT, "head": json.dumps(self.head.to_dict())}
+        files.write_bytes(path, save.torch.save(tensors, head))
+
+
+def load(path: Path) -> Evaluator:
+    """Read an evaluator from a file.
+
+    Raises
+    ------
+    ConfigError
+        If it is none, or one for another observation.
+    ImportError
+        Without safetensors.
+    """
+    library = safetensors()
+    allowed = "a file that python -m training evaluator has written"
+    try:
+        with open_regular(path, MOST), library.safe_open(path, "pt") as file:
+            found = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        require(found.get("format") == FORMAT, "evaluator", str(path), allowed)
+        values = parse_json(found["head"], "its head")
+    except FileError as error:
+        raise ConfigError(f"evaluator={show(str(path))} is not possible: {error}") from error
+    except (library.SafetensorError, KeyError, ValueError, OSError) as error:
+        raise ConfigError(f"{path} is no evaluator: {show_reason(error)}.") from error
+    try:
+        head = Head.from_mapping(values)
+    except ConfigError as error:
+        raise ConfigError(f"evaluator {path}: {error}") from error
+    net = head.net()
+    try:
+        net.load_state_dict({name: value.float() for name, value in tensors.items()})
+    except RuntimeError as error:
+        raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
+    finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
+    require(finite, "evaluator", str(path), "a network of finite numbers")
+    return Evaluator(head, net, str(path))
+
+
+def new_evaluator(head: Head, seed: int) -> Evaluator:
+    """Return an evaluator that knows nothing yet."""
+    torch.manual_seed(seed)
+    return Evaluator(head, head.net())
+
+
+def safetensors() -> Any:
+    """Return the library ``safetensors``.
+
+    Raises
+    ------
+    ImportError
+        It is not installed; the message says how.
+    """
+    try:
+        import safetensors
+        import safetensors.torch
+    except ImportError as error:
+        raise ImportError("Evaluators need safetensors: pip install '.[train]'.") from error
+    return safetensors

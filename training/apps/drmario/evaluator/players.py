@@ -1,0 +1,60 @@
+"""Players by name: a bot, or the look-ahead with the file of an evaluator.
+
+::
+
+    greedy
+    lookahead:FILE
+    lookahead:FILE:cvar0.25
+    lookahead:FILE:quantile0.75:depth2
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from training.apps.drmario.evaluator import model
+from training.apps.drmario.evaluator.lookahead import LookAhead
+from training.apps.drmario.evaluator.risk import Measure
+from training.apps.drmario.evaluator.samples import Player
+from training.evaluation.policies import Bot
+from training.run.options import require
+
+LOOKAHEAD = "lookahead:"
+DEPTH = ":depth2"
+ALLOWED = "lookahead:FILE, and behind it :RISK such as :cvar0.25, :depth2, or both"
+
+
+def is_lookahead(name: str) -> bool:
+    """Tell whether a name asks for the look-ahead."""
+    return name.startswith(LOOKAHEAD)
+
+
+def lookahead(name: str) -> Player:
+    """Return the look-ahead that a name asks for.
+
+    Raises
+    ------
+    ConfigError
+        If it asks for something else, or there is no such evaluator.
+    """
+    require(is_lookahead(name), "player", name, ALLOWED)
+    rest = name.removeprefix(LOOKAHEAD).removesuffix(DEPTH)
+    depth = 2 if name.endswith(DEPTH) else 1
+    file, colon, risk = rest.rpartition(":")
+    if not colon or risk.endswith(".safetensors"):
+        file, risk = rest, "mean"
+    measure, evaluator = Measure.parse(risk), model.load(Path(file))
+    return lambda seed, lanes: LookAhead(evaluator, measure, depth)
+
+
+def player_of(name: str) -> Player:
+    """Return the player of a name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    if is_lookahead(name):
+        return lookahead(name)
+    return lambda seed, lanes: Bot(name, lanes, seed)

@@ -1,0 +1,226 @@
+"""A camera before the screen: shifted, scaled, turned, blurred, in other light, with noise.
+
+Pictures of 640 by 480 pixels are halved, and lie somewhere in frames of 400 by 300.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from fastenv.drmario.picture import BLOCK, HEIGHT
+from training.apps.drmario.reader import kernels
+
+PICTURE = (HEIGHT // 2, BLOCK // 2)  # rows and columns of a picture, halved
+FRAME = (400, 300)  # of a camera's frame
+BLUR_SIDE = 7  # of the kernel
+STEPS = 4096  # of the curve of a gamma
+NOISE = 1 << 20  # numbers of a store of noise
+LUMA = (0.299, 0.587, 0.114)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """What differs from camera to camera; drawn evenly between the two ends, or up to each side.
+
+    Parameters
+    ----------
+    scale : (float, float)
+        Of the halved picture.
+    aspect : float
+        How much wider it may be than high, as a share.
+    shift : float
+        Pixels that its middle lies beside that of the frame, in both directions; a cell has 16.
+    rotation : float
+        Degrees.
+    blur : (float, float)
+        Standard deviation of the blur in pixels.
+    noise : (float, float)
+        Standard deviation of the noise of every number, of 1.
+    brightness : float
+        Added, of 1.
+    contrast, gamma, saturation : (float, float)
+    hue : float
+        Degrees.
+    gain : float
+        Of each of red, green and blue, as a share.
+    light : float
+        How much brighter one side of the frame may be than its middle, as a share.
+    """
+
+    scale: tuple[float, float] = (0.8, 1.2)
+    aspect: float = 0.03
+    shift: float = 16.0
+    rotation: float = 1.5
+    blur: tuple[float, float] = (0.0, 1.2)
+    noise: tuple[float, float] = (0.0, 0.06)
+    brightness: float = 0.12
+    contrast: tuple[float, float] = (0.75, 1.25)
+    gamma: tuple[float, float] = (0.8, 1.25)
+    saturation: tuple[float, float] = (0.7, 1.3)
+    hue: float = 12.0
+    gain: float = 0.08
+    light: float = 0.12
+
+
+@dataclass(frozen=True)
+class Cameras:
+    """Cameras, one a frame.
+
+    Parameters
+    ----------
+    matrix : Tensor, shape (n, 2, 2)
+    shift : Tensor, shape (n, 2)
+        A point of the picture at ``p`` from its middle, right and down in pixels, is at
+        ``matrix @ p + shift`` from the middle of the frame.
+    ground : Tensor, shape (n, 3)
+        Colour around the picture.
+    blur, noise, brightness, contrast, gamma : Tensor, shape (n,)
+    colours : Tensor, shape (n, 3, 3)
+        Hue, saturation and gains.
+    light : Tensor, shape (n, 2)
+        Gradient of the light, right and down.
+    """
+
+    matrix: Tensor
+    shift: Tensor
+    ground: Tensor
+    blur: Tensor
+    noise: Tensor
+    brightness: Tensor
+    contrast: Tensor
+    gamma: Tensor
+    colours: Tensor
+    light: Tensor
+
+    def __getitem__(self, which: slice | Tensor) -> Cameras:
+        """Return some of them."""
+        return Cameras(*(getattr(self, field.name)[which] for field in fields(self)))
+
+
+def draw(n: int, rng: np.random.Generator, ranges: Ranges | None = None) -> Cameras:
+    """Return cameras.
+
+    Parameters
+    ----------
+    n : int
+    rng : Generator
+    ranges : Ranges, optional
+    """
+    r = ranges or Ranges()
+
+    def up_to(most: float, *shape: int) -> np.ndarray:
+        return rng.uniform(-most, most, (n, *shape))
+
+    scale = rng.uniform(*r.scale, n)
+    wider = 1 + up_to(r.aspect) / 2
+    sides = np.stack([scale * wider, scale / wider], 1).clip(*r.scale)
+    angle = np.deg2rad(up_to(r.rotation))
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    made = (
+        np.moveaxis(turn, 2, 0) * sides[:, None],
+        up_to(r.shift, 2),
+        rng.uniform(0, 1, (n, 3)) * rng.uniform(0, 1, (n, 1)),
+        rng.uniform(*r.blur, n),
+        rng.uniform(*r.noise, n),
+        up_to(r.brightness),
+        rng.uniform(*r.contrast, n),
+        rng.uniform(*r.gamma, n),
+        _colours(np.deg2rad(up_to(r.hue)), rng.uniform(*r.saturation, n), 1 + up_to(r.gain, 3)),
+        up_to(r.light, 2),
+    )
+    return Cameras(*(torch.from_numpy(part.astype(np.float32)) for part in made))
+
+
+def _colours(hue: np.ndarray, saturation: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """Return matrices (n, 3, 3) that turn hues, around the axis of greys, and scale."""
+    grey = np.full((3, 3), 1 / 3)
+    root = 1 / math.sqrt(3)
+    cross = np.array([[0, -root, root], [root, 0, -root], [-root, root, 0]])
+    cos, sin = (f(hue)[:, None, None] for f in (np.cos, np.sin))
+    turn = cos * np.eye(3) + (1 - cos) * grey + sin * cross
+    luma = np.tile(LUMA, (3, 1))
+    richer = luma + saturation[:, None, None] * (np.eye(3) - luma)
+    found: np.ndarray = gains[:, :, None] * (richer @ turn)
+    return found
+
+
+def shoot(pictures: np.ndarray, cameras: Cameras, rng: np.random.Generator) -> np.ndarray:
+    """Return frames of pictures.
+
+    Parameters
+    ----------
+    pictures : ndarray of uint8, shape (n, 320, 240, 3)
+        Halved.
+    cameras : Cameras
+        As many.
+    rng : Generator
+        Where in the store of noise that of each row begins.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n, 400, 300, 3)
+    """
+    rows, columns = FRAME
+    back = torch.linalg.inv(cameras.matrix).numpy()
+    m = {field.name: getattr(cameras, field.name).numpy() for field in fields(cameras)}
+    weights = _weights(m["blur"])
+    tone = np.stack([m["contrast"], m["brightness"] + np.float32(0.5)], 1)
+    steps = np.arange(STEPS + 2, dtype=np.float32) / STEPS
+    curves = np.minimum(steps, 1) ** m["gamma"][:, None]
+    noise = _noise()
+    begins = rng.integers(len(noise) - 3 * columns, size=(len(pictures), rows))
+    placed = np.empty((rows, 3 * columns), np.float32)
+    frames = np.empty((len(pictures), rows, columns, 3), np.uint8)
+    for k, frame in enumerate(frames.reshape(len(frames), rows, -1)):
+        ground = m["ground"][k]
+        kernels.place(pictures[k], back[k], m["shift"][k], m["colours"][k], ground, placed)
+        own = m["light"][k], tone[k], curves[k], noise, begins[k], m["noise"][k]
+        kernels.develop(placed, weights[k], *own, frame)
+    return frames
+
+
+@lru_cache(maxsize=1)
+def _noise() -> np.ndarray:
+    """Return normal numbers, of which each row of a frame takes a stretch of its own."""
+    return np.random.default_rng(0).standard_normal(NOISE, np.float32)
+
+
+def _weights(deviations: np.ndarray) -> np.ndarray:
+    """Return weights of blurs, (n, BLUR_SIDE)."""
+    at = np.arange(BLUR_SIDE) - BLUR_SIDE // 2
+    found = np.exp(-0.5 * (at / np.maximum(deviations, 1e-3)[:, None]) ** 2)
+    return (found / found.sum(1, keepdims=True)).astype(np.float32)
+
+
+def points_of(rows: int, columns: int) -> Tensor:
+    """Return the middle of each pixel from the middle of an image: (rows * columns, 2)."""
+    down = torch.arange(rows) - (rows - 1) / 2
+    right = torch.arange(columns) - (columns - 1) / 2
+    return torch.stack(torch.meshgrid(down, right, indexing="ij")[::-1], -1).flatten(0, 1)
+
+
+def sampled(images: np.ndarray, points: Tensor, matrix: Tensor, shift: Tensor) -> Tensor:
+    """Return what is at points of images, between their pixels; 0 outside. Has no gradient.
+
+    Parameters
+    ----------
+    images : ndarray of float32, shape (n, H, W, 3)
+    points : Tensor, shape (1, k, 2) or (n, k, 2)
+        Right and down, in pixels.
+    matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
+        A point at ``p`` is at ``matrix @ p + shift`` from the middle of the image.
+
+    Returns
+    -------
+    Tensor, shape (n, k, 3)
+    """
+    found = np.empty((len(images), points.shape[1], 3), np.float32)
+    at, m, s = (given.detach().numpy() for given in (points, matrix, shift))
+    kernels.sample(images, at, m, s, found)
+    return torch.from_numpy(found)

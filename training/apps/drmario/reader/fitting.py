@@ -1,0 +1,137 @@
+"""Train the network that reads frames."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from training.apps.drmario.reader import camera, cell_classes, positions
+from training.apps.drmario.reader.cell_classes import EMPTY
+from training.apps.drmario.reader.network import UNITS, Reader, as_input, halve_images, move_places
+from training.run.options import require
+from training.run.seeds import TRAINING_BIT
+
+SEEDS = 1000  # of the positions of one training, at most
+WANDERING = 0.5  # share of the patches that lie as the network places them, not as they are
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How it is trained.
+
+    Parameters
+    ----------
+    frames : int
+        How many are looked at.
+    batch : int
+    cells : int
+        Of each frame, above all those that are not empty.
+    learning_rate : float
+        The highest; it rises at first, and falls to 0.
+    seed : int
+    """
+
+    frames: int = 14_000
+    batch: int = 16
+    cells: int = 96
+    learning_rate: float = 2e-3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        require(
+            self.frames >= 3 * self.batch, "--frames", self.frames, f"at least {3 * self.batch}"
+        )
+
+
+def train(
+    plan: Plan, agent: Path | None = None, tell: Callable[[dict[str, float]], None] | None = None
+) -> Reader:
+    """Return a network that has learnt to read.
+
+    Parameters
+    ----------
+    plan : Plan
+    agent : Path, optional
+        A trained one, from whose games positions are taken too.
+    tell : callable, optional
+        Is told frames, seconds of the processor and losses from time to time.
+    """
+    rng = np.random.default_rng(plan.seed)
+    rows = positions.mix_positions(plan.frames, TRAINING_BIT + SEEDS * plan.seed, agent)
+    reader = Reader(plan.seed)
+    optimizer = torch.optim.Adam(reader.parameters(), plan.learning_rate)
+    batches = positions.split(rows, plan.batch)
+    rate = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, plan.learning_rate, total_steps=len(batches), pct_start=0.1
+    )
+    start, sums = time.process_time(), np.zeros(3)
+    for step, batch in enumerate(batches, 1):
+        losses = _losses(reader, batch, plan.cells, rng)
+        optimizer.zero_grad()
+        (losses[0] + losses[1]).backward()
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+        rate.step()
+        sums += [loss.item() for loss in losses]
+        if tell is not None and (step % 50 == 0 or step == len(batches)):
+            count = (step - 1) % 50 + 1
+            names = ("location", "cells", "wrong")
+            shown = dict(zip(names, (sums / count).tolist(), strict=True))
+            seconds = time.process_time() - start
+            tell({"frames": step * plan.batch, "cpu_s": seconds, **shown})
+            sums[:] = 0
+    return reader.eval()
+
+
+def _losses(
+    reader: Reader, rows: np.ndarray, cells: int, rng: np.random.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return how far pictures are from where they are found, cross-entropy, and share of errors."""
+    pictures, classes = cell_classes.draw_pictures(rows)
+    cameras = camera.draw(len(rows), rng)
+    frames = as_input(camera.shoot(pictures, cameras, rng))
+    location, matrix, shift = _location(reader, frames, cameras)
+    truth = torch.from_numpy(rng.random(len(rows)) >= WANDERING)
+    matrix = torch.where(truth[:, None, None], cameras.matrix, matrix)
+    shift = torch.where(truth[:, None], cameras.shift, shift)
+    noise = torch.from_numpy(rng.normal(0, 0.5, shift.shape).astype(np.float32))
+    which = _some(classes, cells, rng)
+    logits = reader.classes(frames, matrix, shift + noise, which).flatten(0, 1)
+    wanted = torch.from_numpy(classes).long().gather(1, which).flatten()
+    entropy = F.cross_entropy(logits, wanted)
+    return location, entropy, (logits.argmax(1) != wanted).float().mean()
+
+
+def _location(
+    reader: Reader, frames: np.ndarray, cameras: camera.Cameras
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return how far corners are from where they are found, in units, and the last place."""
+    halved = halve_images(frames)
+    matrix = torch.eye(2).repeat(len(frames), 1, 1)
+    shift = torch.zeros(len(frames), 2)
+    wanted = _corners(reader, cameras.matrix, cameras.shift)
+    loss = torch.zeros(())
+    for _ in range(2):
+        matrix, shift = move_places(matrix, shift, reader.off(halved, matrix, shift))
+        found = _corners(reader, matrix, shift)
+        loss = loss + F.smooth_l1_loss(found / UNITS, wanted / UNITS, beta=0.1)
+        matrix, shift = matrix.detach(), shift.detach()
+    return loss, matrix, shift
+
+
+def _corners(reader: Reader, matrix: Tensor, shift: Tensor) -> Tensor:
+    return reader.corners @ matrix.mT + shift[:, None]
+
+
+def _some(classes: np.ndarray, cells: int, rng: np.random.Generator) -> Tensor:
+    """Return cells (n, k) to learn from: those that are empty are four times as rare."""
+    keys = rng.random(classes.shape) * np.where(classes == EMPTY, 1.0, 4.0)
+    return torch.from_numpy(np.argsort(-keys, axis=1)[:, :cells].copy())

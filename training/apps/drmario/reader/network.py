@@ -1,0 +1,244 @@
+"""The network that reads frames: where the picture lies, then what each cell shows.
+
+::
+
+    frame -> halved twice -> convolutions -> where the picture lies, nearly
+          -> the same with the picture put right -> the rest of the way, twice
+          -> a patch around each cell -> convolutions -> its class
+
+The last layer of the first part is linear in how far the picture is off, so that it can be asked
+again until it is right.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from fastenv.errors import FastEnvError, FileError, show_reason
+from fastenv.files import open_regular
+from training.apps.drmario.reader import camera, cell_classes, kernels
+from training.apps.drmario.reader.cell_classes import CELLS, CLASSES, MIDDLES, Reading
+from training.run import files
+from training.run.options import require
+
+# Rows and columns of frames that are read. A picture alone is put into the middle of a frame.
+SIZES = (camera.FRAME, camera.PICTURE)
+FORMAT = {"format": "fastenv-reader", "version": "1"}
+MOST = 1 << 27  # bytes of a file
+ROUNDS = 3  # how often it is looked where the picture lies
+COARSE = 4  # pixels of a frame a pixel of what that is seen in
+UNITS = 16.0  # pixels of a frame that count as 1 in what is off
+SIDE, STEP = 16, 1.25  # of a patch: points, and pixels of the picture between them
+WIDTHS = (16, 32, 48, 64)
+CHUNK = 4  # frames that are read at once
+
+
+class ReaderError(FastEnvError, ValueError):
+    """A file is no network that reads frames."""
+
+
+class Reader(nn.Module):
+    """Reads frames of Dr. Mario.
+
+    Parameters
+    ----------
+    seed : int
+        Of the initial parameters; the global generator is left alone.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            layers: list[nn.Module] = []
+            for before, after in zip((3, *WIDTHS), WIDTHS, strict=False):
+                layers += [nn.Conv2d(before, after, 3, 2, 1), nn.ReLU(inplace=True)]
+            rows, columns = (-(-side // COARSE) for side in camera.FRAME)
+            for _ in WIDTHS:
+                rows, columns = -(-rows // 2), -(-columns // 2)
+            size = WIDTHS[-1] * rows * columns
+            layers += [nn.Flatten(), nn.Linear(size, 64), nn.ReLU(), nn.Linear(64, 6)]
+            self.locate = nn.Sequential(*layers)
+            self.classify = nn.Sequential(
+                *(nn.Conv2d(3, 24, 5, 2, 2), nn.ReLU(inplace=True)),
+                *(nn.Conv2d(24, 48, 3, 2, 1), nn.ReLU(inplace=True)),
+                *(nn.Flatten(), nn.Linear(48 * (SIDE // 4) ** 2, 96), nn.ReLU()),
+                nn.Linear(96, len(CLASSES)),
+            )
+            last = self.locate[-1]
+            assert isinstance(last, nn.Linear)
+            nn.init.zeros_(last.weight)  # at first nothing is off
+            nn.init.zeros_(last.bias)
+        half = torch.tensor([camera.PICTURE[1], camera.PICTURE[0]]) / 2
+        middles = torch.from_numpy(MIDDLES) / 2 - half
+        patch = camera.points_of(SIDE, SIDE) * STEP
+        self.corners: Tensor  # of a picture, (3, 2)
+        signs = torch.tensor([[-1, -1], [1, -1], [-1, 1]])
+        self.register_buffer("corners", signs * half, False)
+        self.points: Tensor  # of all patches, (138, 256, 2)
+        self.register_buffer("points", middles[:, None] + patch, False)
+        self.coarse: Tensor
+        rows, columns = (side // COARSE for side in camera.FRAME)
+        self.register_buffer("coarse", camera.points_of(rows, columns) * COARSE, False)
+
+    def off(self, halved: np.ndarray, matrix: Tensor, shift: Tensor) -> Tensor:
+        """Return what is off where the picture is thought to lie, shape (n, 6).
+
+        Parameters
+        ----------
+        halved : ndarray of float32, shape (n, 200, 150, 3)
+            Frames at half their size.
+        matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
+            See :class:`training.apps.drmario.reader.camera.Cameras`.
+        """
+        seen_so = camera.sampled(halved, self.coarse[None] / 2, matrix, shift / 2)
+        of = seen_so.unflatten(1, [side // COARSE for side in camera.FRAME])
+        found: Tensor = self.locate(of.permute(0, 3, 1, 2))
+        return found
+
+    def place(self, frames: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return where the pictures lie in frames, as :meth:`classes` takes them."""
+        halved = halve_images(frames)
+        matrix = torch.eye(2).repeat(len(frames), 1, 1)
+        shift = torch.zeros(len(frames), 2)
+        for _ in range(ROUNDS):
+            matrix, shift = move_places(matrix, shift, self.off(halved, matrix, shift))
+        return matrix, shift
+
+    def classes(
+        self, frames: np.ndarray, matrix: Tensor, shift: Tensor, cells: Tensor | None = None
+    ) -> Tensor:
+        """Return the logits of the classes of cells, shape (n, k, 25).
+
+        Parameters
+        ----------
+        frames : ndarray of float32, shape (n, 400, 300, 3)
+        matrix, shift : Tensor
+            Where the pictures lie.
+        cells : Tensor of int, shape (n, k), optional
+            Which; default all 138.
+        """
+        points = self.points[None] if cells is None else self.points[cells]
+        found = camera.sampled(frames, points.flatten(1, 2), matrix, shift)
+        patches = found.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2)
+        logits: Tensor = self.classify(patches)
+        return logits.unflatten(0, (len(frames), -1))
+
+    @torch.inference_mode()
+    def read_classes(self, frames: np.ndarray) -> np.ndarray:
+        """Return the class of every cell, uint8, shape (n, 138); see :meth:`read`."""
+        given = fit_to_input(frames)
+        found = []
+        for k in range(0, len(given), CHUNK):
+            x = as_input(given[k : k + CHUNK])
+            found.append(self.classes(x, *self.place(x)).argmax(2).byte().numpy())
+        return np.concatenate(found) if found else np.zeros((0, CELLS), np.uint8)
+
+    def read(self, frames: np.ndarray) -> Reading:
+        """Read frames.
+
+        Parameters
+        ----------
+        frames : ndarray of uint8, shape (n, H, W, 3)
+            In RGB, of one of the :data:`SIZES`, or twice that.
+
+        Raises
+        ------
+        ConfigError
+            Frames of another size.
+        """
+        return cell_classes.read_cells(self.read_classes(frames))
+
+
+def move_places(matrix: Tensor, shift: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where pictures lie, if that is how far they are off."""
+    turn = off[:, :4].unflatten(1, (2, 2)) / UNITS + torch.eye(2)
+    along = (matrix @ off[:, 4:, None]).squeeze(2) * UNITS / 4
+    return matrix @ turn, shift + along
+
+
+def fit_to_input(frames: np.ndarray) -> np.ndarray:
+    """Return frames as the network takes them, uint8, shape (n, 400, 300, 3).
+
+    Raises
+    ------
+    ConfigError
+        They are no such frames.
+    """
+    frames = np.asarray(frames)
+    read = [*SIZES, *((2 * rows, 2 * columns) for rows, columns in SIZES)]
+    named = " or ".join(f"(n, {rows}, {columns}, 3)" for rows, columns in read)
+    fits = frames.ndim == 4 and frames.shape[1:3] in read and frames.shape[3] == 3
+    require(fits, "shape of frames", frames.shape, named)
+    require(frames.dtype == np.uint8, "dtype of frames", str(frames.dtype), "uint8")
+    if frames.shape[1:3] not in SIZES:
+        n, rows, columns, _ = frames.shape
+        parts = frames.reshape(n, rows // 2, 2, columns // 2, 2, 3)
+        frames = parts.mean((2, 4), np.float32).round().astype(np.uint8)
+    if frames.shape[1:3] == camera.FRAME:
+        return frames
+    margins = [(a - b) // 2 for a, b in zip(camera.FRAME, camera.PICTURE, strict=True)]
+    return np.pad(frames, [(0, 0), *((m, m) for m in margins), (0, 0)], "edge")
+
+
+def as_input(frames: np.ndarray) -> np.ndarray:
+    """Return frames (n, 400, 300, 3) as float32 of mean 0 and deviation 1, each by itself."""
+    coarse = frames[:, ::COARSE, ::COARSE].reshape(len(frames), -1)
+    mean, deviation = coarse.mean(1), coarse.std(1, ddof=1)
+    found = np.empty(frames.shape, np.float32)
+    for frame, own, its_mean, its in zip(found, frames, mean, deviation, strict=True):
+        np.subtract(own, np.float32(its_mean), out=frame)
+        frame *= np.float32(1 / (its + 1))
+    return found
+
+
+def halve_images(frames: np.ndarray) -> np.ndarray:
+    """Return frames at half their size."""
+    n, rows, columns, _ = frames.shape
+    found = np.empty((n, rows // 2, columns // 2, 3), np.float32)
+    kernels.halve(frames, found)
+    return found
+
+
+def save_reader(reader: Reader, path: Path, trained: str = "{}") -> None:
+    """Write a network to a file of safetensors, as float16.
+
+    Parameters
+    ----------
+    reader : Reader
+    path : Path
+    trained : str
+        JSON that says how it was made.
+    """
+    tensors = {name: value.half() for name, value in reader.state_dict().items()}
+    files.write_bytes(path, save(tensors, {**FORMAT, "trained": trained}))
+
+
+def load_reader(path: str | Path) -> tuple[Reader, str]:
+    """Return the network of a file, and what it says of how it was made.
+
+    Raises
+    ------
+    ReaderError
+        It is no such file, or of another network.
+    """
+    reader = Reader()
+    try:
+        with open_regular(path, MOST), safe_open(path, "pt") as file:
+            about = file.metadata() or {}
+            if {name: about.get(name) for name in FORMAT} != FORMAT:
+                raise ReaderError(f"{path} is no network that reads frames, or of another version.")
+            names = file.keys()
+            reader.load_state_dict({name: file.get_tensor(name).float() for name in names})
+    except (SafetensorError, RuntimeError, OSError, FileError) as error:
+        reason = show_reason(error)
+        raise ReaderError(f"{path} cannot be read as a network: {reason}.") from error
+    if not all(bool(value.isfinite().all()) for value in reader.state_dict().values()):
+        raise ReaderError(f"{path} cannot be read as a network: its numbers are not all finite.")
+    return reader.eval(), about.get("trained", "{}")

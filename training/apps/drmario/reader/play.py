@@ -1,0 +1,110 @@
+"""Who plays Dr. Mario through a camera, beside the same player on rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv.drmario.tables import Reason
+from training.apps.drmario.reader.network import Reader
+from training.apps.drmario.reader.player import ENV, through_pixels
+from training.evaluation import episodes
+from training.evaluation.bootstrap import Resamples
+from training.evaluation.episodes import Episodes, Player
+from training.evaluation.policies import Bot
+from training.evaluation.shares import share
+from training.run.envs import make_engine, with_defaults
+from training.run.options import require
+from training.run.seeds import MATCH_SEEDS
+
+LANES = 64
+RESAMPLES = 2000
+LEVEL = 5  # of bots
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is played.
+
+    Parameters
+    ----------
+    episodes : int
+    max_steps : int
+        Decisions of an episode at most.
+    level : int or None
+        None for that of the training.
+    seed : int
+    """
+
+    episodes: int = 100
+    max_steps: int = 1000
+    level: int | None = None
+    seed: int = 0
+
+
+def player_of(who: str) -> tuple[Player, dict[str, Any]]:
+    """Return a bot or a trained agent, and the options of the environment it plays in."""
+    if who in fastenv.make_game(ENV).bot_names:
+        return lambda seed, lanes: Bot(who, lanes, seed), with_defaults(ENV, {"level": LEVEL})
+    from training.evaluation.trained import load
+    from training.policies.load import find
+
+    trained = load(*find(Path(who)))
+    require(trained.config.env == ENV, "--who", who, f"a bot, or an agent of {ENV}")
+    player = next(iter(trained.players().values()))
+    return player, with_defaults(ENV, trained.config.env_options)
+
+
+def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
+    """Play the same games on rows and through pixels.
+
+    Returns
+    -------
+    dict
+        ``players``: shares of clears, viruses left and refused placements; ``difference``: of the
+        shares of clears, pixels less rows, with its 95 % interval over games.
+    """
+    require(plan.episodes >= 2, "--episodes", plan.episodes, "at least 2")
+    require(plan.max_steps >= 1, "--max-steps", plan.max_steps, "at least 1")
+    player, options = player_of(who)
+    if plan.level is not None:
+        options["level"] = plan.level
+    seats = {"rows": player, "pixels": through_pixels(player, reader, options)}
+    found: dict[str, Any] = {}
+    cleared = []
+    for name, seat in seats.items():
+        engine = make_engine(ENV, min(LANES, plan.episodes), options)
+        first = MATCH_SEEDS + plan.seed
+        played = episodes.play(engine, seat, plan.episodes, first, plan.max_steps)
+        cleared.append(played.columns["reason"] == Reason.CLEAR)
+        found[name] = _outcome(played, cleared[-1])
+    values = np.stack(cleared, 1).astype(float)
+    gap = Resamples(values, np.ones(values.shape), RESAMPLES, plan.seed).difference(1, 0)
+    return {
+        "level": options["level"],
+        "speed": options["speed"],
+        "episodes": plan.episodes,
+        "max_steps": plan.max_steps,
+        "players": found,
+        "difference": gap.to_list(),
+    }
+
+
+def _outcome(played: Episodes, cleared: np.ndarray) -> dict[str, Any]:
+    columns = played.columns
+    viruses, frames = columns["viruses"][:, None], columns["dt_total"][cleared][:, None]
+    means = [
+        Resamples(x, np.ones(x.shape), RESAMPLES, 0).intervals()[0].to_list() if len(x) else None
+        for x in (viruses, frames)
+    ]
+    return {
+        "clear": share(cleared).to_list(),
+        "viruses": means[0],
+        "frames_to_clear": means[1],
+        "decisions": int(columns["steps"].sum()),
+        "refused": float(columns["invalid_actions"].sum() / columns["steps"].sum()),
+    }

@@ -1,0 +1,172 @@
+"""Positions of Dr. Mario to read: from play at all levels and speeds, and boards at random."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv.drmario import tables as t
+from fastenv.drmario.tables import Button, Next
+from training.apps.drmario.reader.cell_classes import CLASSES
+from training.evaluation.policies import Bot, Net, Policy
+from training.run.envs import make_engine
+from training.run.options import require
+
+ENV, FRAMES = "DrMarioPlacement-v0", "DrMarioFrame-v0"
+BOTS = ("random", "greedy")
+LANES = 96
+MOST_FRAMES = 150  # that a flight is long at most: longer than pills fall at most levels
+BUTTONS = (0, 0, 0, Button.LEFT, Button.RIGHT, Button.DOWN, Button.A, Button.B)
+HELD = 12  # frames that a button is held at most
+
+
+def players(agent: Path | None, seed: int) -> dict[str, Policy]:
+    """Return who plays: bots, and an agent if there is one."""
+    found: dict[str, Policy] = {name: Bot(name, LANES, seed) for name in BOTS}
+    if agent is not None:
+        from training.evaluation.trained import load
+        from training.policies.load import find
+
+        trained = load(*find(agent))
+        require(trained.config.env == ENV, "--agent", str(agent), f"an agent of {ENV}")
+        found["agent"] = Net(trained.logits, seed=seed)
+    return found
+
+
+def decisions(count: int, seed: int, agent: Path | None = None) -> np.ndarray:
+    """Return rows in which a decision is due, evenly by who plays.
+
+    Parameters
+    ----------
+    count : int
+    seed : int
+    agent : Path, optional
+        Run folder of a trained one.
+
+    Returns
+    -------
+    ndarray, shape (count,)
+        State rows of ``DrMarioPlacement-v0``.
+    """
+    who = players(agent, seed)
+    found = []
+    for k, policy in enumerate(who.values()):
+        wanted = count // len(who) + (k < count % len(who))
+        found.append(_played(policy, wanted, seed + k * LANES))
+    return np.concatenate(found)
+
+
+def _played(policy: Policy, wanted: int, seed: int) -> np.ndarray:
+    """Return rows from games of one player, each after as many decisions as chance has it."""
+    engine, rng = make_engine(ENV, LANES), np.random.default_rng(seed)
+    for lane in range(LANES):
+        engine.configure("level", int(rng.integers(t.LOWEST_LEVEL, t.LAST_VIRUS_LEVEL + 1)), [lane])
+        engine.configure("speed", t.SPEEDS[rng.integers(len(t.SPEEDS))], [lane])
+    engine.reset_many(seeds=seed)
+    found: list[np.ndarray] = []
+    while sum(map(len, found)) < wanted:
+        for _ in range(int(rng.integers(2, 10))):
+            engine.step_many(policy.act(engine))
+        lanes = rng.permutation(LANES)[: LANES // 8]
+        found.append(engine.get_states(lanes[~engine.ended[lanes]]))
+    return np.concatenate(found)[:wanted]
+
+
+def play_random_buttons(rows: np.ndarray, seed: int) -> np.ndarray:
+    """Return where games are after some frames of buttons at random.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n,)
+        Of :func:`decisions`.
+    seed : int
+
+    Returns
+    -------
+    ndarray, shape (k,)
+        Those whose episodes have not ended; in most of them a pill is on its way.
+    """
+    rng = np.random.default_rng(seed)
+    engine = fastenv.make_engine(FRAMES, len(rows), obs="none", stack=1, actions="buttons")
+    given: Any = rows.copy()
+    of = given["players"]
+    of["decided"], of["decided_frame"] = t.NO_SPAWN, 0
+    of["plan_left"], of["plan_action"] = 0, t.NO_ACTION
+    engine.reset_many(seeds=0)
+    engine.set_states(given)
+    left = rng.integers(1, MOST_FRAMES, len(rows))
+    buttons = np.zeros(len(rows), np.int32)
+    changes = np.zeros(len(rows), np.int64)
+    running = np.ones(len(rows), np.bool_)
+    while running.any():
+        new = changes == 0
+        buttons[new] = rng.choice(BUTTONS, int(new.sum()))
+        changes[new] = rng.integers(1, HELD, int(new.sum()))
+        engine.step_many(buttons, select=running, autoreset=False)
+        changes -= 1
+        left -= 1
+        running &= (left > 0) & ~engine.ended
+    found = engine.get_states()
+    kept: np.ndarray = found[found["done"] == 0]
+    return kept
+
+
+def make_random_boards(rows: np.ndarray, seed: int) -> np.ndarray:
+    """Return rows with random tiles in the bottle and random pills somewhere, to learn from.
+
+    Every tile is as likely, in places and beside neighbours that no game knows.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n,)
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    found: Any = rows.copy()
+    players = found["players"][:, 0]
+    n = len(rows)
+    board = rng.choice(CLASSES[1:], (n, t.CELLS))
+    empty = rng.random((n, t.CELLS)) < rng.uniform(0, 0.9, (n, 1))
+    players["board"] = np.where(empty, t.EMPTY, board)
+    players["rot"] = rng.integers(0, 4, n)
+    players["col"] = rng.integers(0, t.COLUMNS - 1, n)
+    players["row"] = np.where(rng.random(n) < 0.3, t.SPAWN_ROW, rng.integers(0, t.ROWS, n))
+    players["next_action"] = np.where(rng.random(n) < 0.8, Next.FALLING, Next.PLACED)
+    for name in ("color_first", "color_second", "preview_first", "preview_second"):
+        players[name] = rng.integers(0, t.NUM_COLORS, n)
+    found["players"][:, 0] = players
+    return found
+
+
+def mix_positions(
+    count: int, seed: int, agent: Path | None = None, play_only: bool = False
+) -> np.ndarray:
+    """Return rows of all kinds, in random order.
+
+    Parameters
+    ----------
+    count : int
+        About so many: episodes that end on the way are left out.
+    seed : int
+    agent : Path, optional
+        See :func:`decisions`.
+    play_only : bool
+        Without scrambled boards: half at a decision, half on the way.
+    """
+    thirds = count // 2 if play_only else count // 3
+    due = decisions(2 * thirds, seed, agent)
+    due = due[np.random.default_rng(seed + 1).permutation(len(due))]
+    parts: list[np.ndarray] = [due[:thirds], play_random_buttons(due[thirds:], seed + 2)]
+    if not play_only:
+        parts.append(make_random_boards(due[:thirds], seed + 3))
+    rows = np.concatenate(parts)
+    found: np.ndarray = rows[np.random.default_rng(seed + 4).permutation(len(rows))]
+    return found
+
+
+def split(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    """Return parts of at most ``size``."""
+    return [rows[k : k + size] for k in range(0, len(rows), size)]

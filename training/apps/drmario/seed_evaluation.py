@@ -1,0 +1,340 @@
+"""Evaluation of Dr. Mario over seeds of the registry, one row a game (docs/drmario.md, 15.6).
+
+A game is the same every time; who plays it may draw. The time T is a cost: it is the frames to the
+clear, and ``t_max`` where an episode was not cleared by then.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.drmario.seeds import registry_seeds, seed_id
+from fastenv.drmario.tables import Reason
+from training.apps.drmario.best_times import Clear
+from training.apps.drmario.seed_plan import Plan
+from training.evaluation import replays
+from training.evaluation.episodes import Player
+from training.evaluation.policies import Bot, Memory
+from training.evaluation.trained import Trained
+from training.run import files
+from training.run.envs import make_engine
+from training.run.options import require
+
+LANES = 256  # episodes that are played at once
+TAILS = (5, 25)  # percent of the worst episodes that a CVaR is the mean of
+NAMED = ("level", "speed", "seed", "seed_id", "risk_tau")  # what tells rows apart
+SLOW = 3.0  # standard deviations above the mean, from which a clear is an anomaly
+TYPES = {
+    "level": "int8",
+    "speed": "string",
+    "seed": "int32",
+    "seed_id": "string",
+    "risk_tau": "float64",  # quantile that placements were judged by
+    "episodes": "int32",
+    "success_rate": "float64",
+    "frames_mean": "float64",  # over successes, as the next
+    "frames_var": "float64",
+    "timeout_rate": "float64",
+    "within_rate": "float64",
+    **{f"cvar_{tail}": "float64" for tail in TAILS},
+    "spawns_mean": "float64",
+    "return_mean": "float64",
+}
+
+
+@dataclass(frozen=True)
+class Episode:
+    """How an episode went.
+
+    Parameters
+    ----------
+    cleared, timeout : bool
+        By ``t_max``; both are False where the bottle got full.
+    frames, spawns : int
+    total : float
+        The return.
+    actions : tuple of int
+    """
+
+    cleared: bool
+    timeout: bool
+    frames: int
+    spawns: int
+    total: float
+    actions: tuple[int, ...]
+
+
+class SampledPolicy:
+    """A network that draws from its distribution over the legal actions.
+
+    Parameters
+    ----------
+    logits : Logits or RecurrentLogits
+    seed : int
+    """
+
+    def __init__(self, logits: Any, seed: int) -> None:
+        self._memory, self._rng = Memory(logits), np.random.default_rng(seed)
+
+    def act(self, engine: BatchEngine) -> np.ndarray:
+        """See :class:`training.evaluation.policies.Policy`."""
+        self._memory.forget(engine)
+        logits = np.where(engine.mask != 0, self._memory.logits(engine.obs), -np.inf)
+        # The largest of logits with Gumbel noise is a draw from their softmax.
+        chosen = (logits + self._rng.gumbel(size=logits.shape)).argmax(1)
+        actions: np.ndarray = chosen.astype(np.int32)
+        return actions
+
+
+def player_of(who: str | Trained, deterministic: bool) -> Player:
+    """Return who plays: a bot by name, or a trained agent, which draws unless told otherwise."""
+    if isinstance(who, str):
+        return lambda seed, lanes: Bot(who, lanes, seed)
+    if deterministic:
+        return next(iter(who.players().values()))
+    return lambda seed, lanes: SampledPolicy(who.logits, seed)
+
+
+# -- playing ---------------------------------------------------------------------------------------
+
+
+def play(env: str, options: Mapping[str, Any], player: Player, plan: Plan) -> list[list[Episode]]:
+    """Play all episodes of all games.
+
+    Parameters
+    ----------
+    env : str
+        An environment of one player.
+    options : mapping
+        Of the environment; its level, speed and seed are those of the plan.
+    player : callable
+    plan : Plan
+
+    Returns
+    -------
+    list of list of Episode
+        By game, in the order of :meth:`Plan.games`.
+    """
+    games = [game for game in plan.games() for _ in range(plan.episodes)]
+    engine = make_engine(env, min(LANES, len(games)), options)
+    require(engine.num_agents == 1, "env", env, "one of one player")
+    found: list[Episode] = []
+    for start in range(0, len(games), engine.num_envs):
+        block = games[start : start + engine.num_envs]
+        found += _play_block(engine, player(plan.seed + start, engine.num_envs), block, plan.t_max)
+    return [found[k : k + plan.episodes] for k in range(0, len(found), plan.episodes)]
+
+
+def _play_block(
+    engine: BatchEngine, policy: Any, games: Sequence[tuple[int, str, int]], t_max: int
+) -> list[Episode]:
+    """Play an episode in each of the first lanes."""
+    for lane, (level, speed, index) in enumerate(games):
+        engine.configure("level", level, [lane])
+        engine.configure("speed", speed, [lane])
+        engine.configure("game_seed", int(registry_seeds()[level, index]), [lane])
+    engine.reset_many(seeds=0)
+    running = np.arange(engine.num_envs) < len(games)
+    frames, returns = np.zeros(engine.num_envs, np.int64), np.zeros(engine.num_envs)
+    actions: list[list[int]] = [[] for _ in games]
+    while running.any():
+        chosen = policy.act(engine)
+        engine.step_many(chosen, select=running, autoreset=False)
+        for lane in np.flatnonzero(running).tolist():
+            actions[lane].append(int(chosen[lane]))
+        frames += np.where(running, engine.tau, 0)
+        returns += np.where(running, engine.reward, 0.0)
+        running &= ~engine.ended & (frames < t_max)
+    rows = engine.get_states()
+    found = []
+    for lane, taken in enumerate(actions):
+        reason = rows["reason"][lane]
+        cleared = bool(reason == Reason.CLEAR and frames[lane] <= t_max)
+        spawns = int(rows["players"]["locks"][lane, 0])
+        timeout = not cleared and reason != Reason.TOPOUT
+        ended = int(frames[lane]), spawns, float(returns[lane])
+        found.append(Episode(cleared, timeout, *ended, tuple(taken)))
+    return found
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+def cvar(costs: np.ndarray, share: float) -> float:
+    """Return the mean of the worst, that is largest, share of costs.
+
+    Parameters
+    ----------
+    costs : ndarray, shape (n,)
+    share : float
+        Above 0 and at most 1; an episode that is only partly in the share counts so.
+    """
+    ranked, worst = np.sort(costs)[::-1], share * len(costs)
+    whole = math.floor(worst)
+    rest = worst - whole
+    total = ranked[:whole].sum() + (rest * ranked[whole] if rest > 0 else 0.0)
+    return float(total / worst)
+
+
+def row_of(game: tuple[int, str, int], episodes: Sequence[Episode], plan: Plan) -> dict[str, Any]:
+    """Return the figures of a game; None where there is nothing to take them of."""
+    level, speed, index = game
+    cleared = np.array([episode.cleared for episode in episodes])
+    frames = np.array([episode.frames for episode in episodes], float)
+    costs = np.where(cleared, frames, plan.t_max)
+    times = frames[cleared]
+    return {
+        "level": level,
+        "speed": speed,
+        "seed": int(registry_seeds()[level, index]),
+        "seed_id": seed_id(level, index),
+        "episodes": len(episodes),
+        "success_rate": float(cleared.mean()),
+        "frames_mean": float(times.mean()) if len(times) else None,
+        "frames_var": float(times.var(ddof=1)) if len(times) > 1 else None,
+        "timeout_rate": float(np.mean([episode.timeout for episode in episodes])),
+        "within_rate": float((cleared & (frames <= plan.within)).mean()),
+        **{f"cvar_{tail}": cvar(costs, tail / 100) for tail in TAILS},
+        "spawns_mean": float(np.mean([episode.spawns for episode in episodes])),
+        "return_mean": float(np.mean([episode.total for episode in episodes])),
+    }
+
+
+def anomalies(episodes: Sequence[Episode]) -> list[tuple[int, str]]:
+    """Return the episodes of a game that are not like the others, and why.
+
+    They ended otherwise than most, or were cleared far more slowly than the mean.
+    """
+    cleared = np.array([episode.cleared for episode in episodes])
+    frames = np.array([episode.frames for episode in episodes], float)
+    rate = cleared.mean()
+    found = []
+    if 0.5 < rate < 1:
+        found = [(k, "not cleared") for k in np.flatnonzero(~cleared).tolist()]
+    elif 0 < rate < 0.5:
+        found = [(k, "cleared") for k in np.flatnonzero(cleared).tolist()]
+    if cleared.sum() > 1:
+        limit = frames[cleared].mean() + SLOW * frames[cleared].std()
+        found += [(k, "slow") for k in np.flatnonzero(cleared & (frames > limit)).tolist()]
+    return found
+
+
+def clears(plan: Plan, played: Sequence[Sequence[Episode]]) -> list[Clear]:
+    """Return the cleared episodes as records of the store of best times, each once."""
+    found = [
+        Clear(level, speed, int(registry_seeds()[level, index]), e.frames, e.spawns, e.actions)
+        for (level, speed, index), episodes in zip(plan.games(), played, strict=True)
+        for e in episodes
+        if e.cleared
+    ]
+    return list(dict.fromkeys(found))
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SeedReport:
+    """What an evaluation found, and where its anomalies are.
+
+    Parameters
+    ----------
+    rows : list of dict
+        One a game.
+    odd : list of dict
+        One an anomaly.
+    """
+
+    rows: list[dict[str, Any]]
+    odd: list[dict[str, Any]] = field(default_factory=list)
+
+
+def write(
+    folder: Path,
+    env: str,
+    options: Mapping[str, Any],
+    plan: Plan,
+    played: Mapping[float | None, Sequence[Sequence[Episode]]],
+) -> SeedReport:
+    """Write ``seeds.csv``, ``seeds.parquet``, ``anomalies.csv`` and recordings of anomalies.
+
+    Parameters
+    ----------
+    folder : Path
+    env, options
+        Where it was played.
+    plan : Plan
+    played : mapping of float or None to sequence of sequence of Episode
+        What :func:`play` returned, by the quantile that the player went by; None for one that goes
+        by none.
+
+    Raises
+    ------
+    ImportError
+        Without pyarrow.
+    """
+    found = SeedReport([])
+    every = [
+        (risk_tau, *each)
+        for risk_tau, games in played.items()
+        for each in zip(plan.games(), games, strict=True)
+    ]
+    for risk_tau, game, episodes in every:
+        row = row_of(game, episodes, plan) | {"risk_tau": risk_tau}
+        found.rows.append(row)
+        named = {name: row[name] for name in NAMED}
+        kept = {name: row[name] for name in ("level", "speed")} | {"game_seed": row["seed"]}
+        for number, what in anomalies(episodes)[: plan.traces]:
+            episode = episodes[number]
+            replay = replays.record(env, {**options, **kept}, 0, episode.actions)
+            path = replays.save(replay, folder / "anomalies")
+            about = {"episode": number, "what": what, "frames": episode.frames}
+            found.odd.append({**named, **about, "file": str(path.relative_to(folder))})
+    files.write_bytes(folder / "seeds.csv", as_csv(found.rows, list(TYPES)))
+    files.write_bytes(folder / "seeds.parquet", as_parquet(found.rows))
+    names = [*NAMED, "episode", "what", "frames", "file"]
+    files.write_bytes(folder / "anomalies.csv", as_csv(found.odd, names))
+    return found
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bytes:
+    """Return rows as CSV with a head; what is None is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return rows as Parquet, with the types of :data:`TYPES`."""
+    pyarrow, parquet = pyarrow_modules()
+    schema = pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in TYPES.items()])
+    written = io.BytesIO()
+    parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), written)
+    return written.getvalue()
+
+
+def pyarrow_modules() -> tuple[Any, Any]:
+    """Return ``pyarrow`` and ``pyarrow.parquet``.
+
+    Raises
+    ------
+    ImportError
+        They are not installed; the message says how.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("Parquet needs pyarrow: pip install '.[parquet]'.") from error
+    return pyarrow, pyarrow.parquet

@@ -1,0 +1,88 @@
+"""Watch games while they are played: ``python -m training watch viewer --bot NAME``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fastenv.__main__ import option
+from fastenv.errors import FastEnvError
+from training.run.command_line import new_parser
+from training.run.options import require
+
+ABOUT = """\
+Watch games in the terminal while they are played. Environments of Dr. Mario are played by a bot, by
+a trained agent, or as they were recorded; h shows the keys. docs/drmario.md, 15.7 says what there
+is to see.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    example = "--bot greedy --envs 4"
+    parse = new_parser("watch viewer", ABOUT, example, "--bot NAME [options]")
+    who = parse.add_mutually_exclusive_group(required=True)
+    who.add_argument("--bot", help="a scripted player")
+    who.add_argument("--policy", help="path of a trained agent, or the name of a run")
+    who.add_argument("--replay", type=Path, metavar="FILE", help="a recorded game")
+    who.add_argument("--demo", type=Path, metavar="FILE", help="tables of the demo")
+    parse.add_argument(
+        "--env", default="DrMarioPlacement-v0", help="with --bot; default %(default)s"
+    )
+    about = "option of the game: level=5"
+    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
+    parse.add_argument("--envs", type=int, default=1, help="environments; default 1")
+    parse.add_argument("--seed", type=int, default=0, help="of the first environment")
+    parse.add_argument("--speed", type=float, default=1.0, help="1 is that of the console")
+    parse.add_argument("--best-times", type=Path, metavar="FILE", help="store of best times")
+    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    return parse
+
+
+def view(args: argparse.Namespace) -> None:
+    """Show what was asked for until somebody quits."""
+    try:
+        from training.apps.drmario.viewer.app import Viewer
+    except ImportError as error:
+        raise ImportError("The viewer needs Textual: pip install '.[viewer]'.") from error
+    from training.apps.drmario.best_times import BestTimes
+    from training.apps.drmario.viewer import sources
+    from training.apps.drmario.viewer.panels import Training
+    from training.apps.drmario.viewer.playback import FASTEST, SLOWEST, Playback
+    from training.logs.run_data import read_run
+
+    require(0 <= args.seed < 2**40, "--seed", args.seed, "from 0 to 2**40 - 1")
+    possible = SLOWEST <= args.speed <= FASTEST
+    require(possible, "--speed", args.speed, f"from {SLOWEST} to {FASTEST:g}")
+    options = dict(args.set)
+    if args.bot is not None:
+        source = sources.make_bot_source(args.env, options, args.bot)
+    elif args.policy is not None:
+        named = Path(args.runs) / args.policy
+        path = named if not Path(args.policy).exists() and named.exists() else Path(args.policy)
+        source = sources.make_policy_source(path, options)
+    else:
+        require(not options, "--set", options, "left out: what was recorded is as it is")
+        source = (
+            sources.make_demo_source(args.demo)
+            if args.replay is None
+            else sources.make_replay_source(args.replay)
+        )
+    require(1 <= args.envs <= source.most, "--envs", args.envs, f"from 1 to {source.most}")
+    training = None if source.run is None else Training.of(read_run(source.run))
+    store = None if args.best_times is None else BestTimes(args.best_times)
+    playback = Playback(source, args.envs, args.seed)
+    playback.speed = args.speed
+    Viewer(playback, store, training).run()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        view(args)
+    except (FastEnvError, ImportError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0

@@ -1,0 +1,1 @@
+"""The Game Boy: its evaluation, and who plays Lantern Walk by heart."""

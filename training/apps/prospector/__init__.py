@@ -1,0 +1,1 @@
+"""Prospector: its evaluation, and its benchmark over training seeds."""

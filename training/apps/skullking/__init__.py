@@ -1,0 +1,1 @@
+"""Skull King: its evaluation, whole games, milestones, and its Manager and Worker."""

@@ -1,0 +1,249 @@
+"""Options of the hierarchical trainer: the section ``hier``, and those of each of its policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from fastenv.errors import ConfigError
+from training.callbacks.gate import GateConfig
+from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
+from training.run.config import Only
+from training.run.envs import stream_seed
+from training.run.options import Number, Options, Plain, Whole, option, require, unknown_option
+from training.run.rollout import Rollout
+
+POLICIES = ("worker", "manager")
+# What the two policies have instead of the defaults of ``ppo``: a rollout is used often, so an
+# update ends early when the policy has moved far enough.
+POLICY_DEFAULTS: dict[str, dict[str, Any]] = {
+    "worker": {"n_epochs": 12, "ent_coef": 0.01, "target_kl": 0.02},
+    "manager": {"n_epochs": 25, "ent_coef": 0.02, "target_kl": 0.02},
+}
+_SIZES = {"n_steps": "steps", "batch_size": "batch", "num_envs": "lanes"}
+
+
+class GoalShares(Options):
+    """Whose goals the Worker's lanes play to, as shares of the lanes."""
+
+    SECTION: ClassVar[str] = "hier.goals."
+
+    manager: Number = option(
+        0.5,
+        "the Manager's bids; before there is a Manager, the others share its lanes",
+        ge=0,
+        le=1,
+    )
+    estimate: Number = option(0.25, "what the hand promises, one less or one more", ge=0, le=1)
+    uniform: Number = option(0.25, "from 0 to N, equally likely", ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        total = self.manager + self.estimate + self.uniform
+        require(abs(total - 1) < 1e-9, "hier.goals", self, "three shares that add up to 1")
+        rest = self.manager < 1
+        require(rest, "hier.goals.manager", self.manager, "below 1: before it bids, others do")
+        return self
+
+
+class GateOptions(Options):
+    """What the Worker must have shown before the Manager's cards are left to it.
+
+    It plays rounds, uniformly drawn, to goals near what the hand promises; see
+    :class:`training.callbacks.gate.GateConfig` for the test. Until it passes, ``rule_hard`` plays
+    the cards.
+    """
+
+    SECTION: ClassVar[str] = "hier.gate."
+
+    target: Number | None = option(
+        None, "share of goals that must be exceeded; null asks for nothing"
+    )
+    margin: Number | None = option(None, "how far above the target it is expected to be")
+    alpha: Number = option(0.05, "chance of passing by luck")
+    n_max: Whole = option(20_000, "episodes of a test at most")
+    tests: Whole = option(10, "after so many failures ``rule_hard`` plays to the end")
+    every: Whole = option(10, "iterations of the Worker between two tests at least")
+
+
+class HierConfig(Options):
+    """How Manager and Worker are trained; the env of the run is the Worker's."""
+
+    SECTION: ClassVar[str] = "hier."
+
+    warm_start: Whole = option(
+        1_000_000, "decisions of the Worker before the Manager's first", ge=0
+    )
+    ratio: Number = option(5.0, "decisions of the Worker for each of the Manager after that", gt=0)
+    worker: Plain = option(
+        dict,
+        "options of ``ppo`` and ``native`` that the policy has otherwise; unless given, "
+        "``n_epochs`` 12, ``ent_coef`` 0.01, ``target_kl`` 0.02",
+    )
+    manager: Plain = option(
+        dict,
+        "likewise, and ``num_envs``; unless given, ``n_epochs`` 25, ``ent_coef`` 0.02, "
+        "``target_kl`` 0.02",
+    )
+    mode: Literal["round", "game"] = option(
+        "round",
+        "an episode of the Manager is one bid, or the ten bids of a game, with history and scores",
+    )
+    reward: Literal["shaped", "points"] = option(
+        "shaped", "of the Manager: shaped, or official points / 10"
+    )
+    cards: Literal["sample", "best"] = option(
+        "sample",
+        "whether the Worker draws the Manager's cards from its policy, as it explores, or plays "
+        "the best",
+    )
+    goals: GoalShares = option(GoalShares, "whose goals the Worker plays to")
+    balance: Literal["episodes", "steps"] = option(
+        "episodes",
+        "``steps`` samples a Worker's rounds by 1 / N, so that every round has as many decisions; "
+        "``episodes`` by ``env_options.round_weights``",
+    )
+    adaptive_epochs: bool = option(
+        False,
+        "``clip(10 + 20 * min(1, Var(R) / Var_ref), 8, 30)`` epochs instead of ``n_epochs``, once "
+        "ten rollouts have shown the reference",
+    )
+    gate: GateOptions = option(
+        GateOptions, "what the Worker must have shown before it plays the Manager's cards"
+    )
+
+
+class HierRun(ActorCriticRun):
+    """A run of a Manager and a Worker (:mod:`training.apps.skullking.hier`)."""
+
+    CHOOSES_PRECISION: ClassVar[bool] = True
+    ONLY: ClassVar[tuple[Only, ...]] = (
+        *ONE_NETWORK,
+        Only("window_ticks", (0,)),
+        Only("mask_schedule", ((),)),
+        Only("trackers", ({},)),
+        Only("gate", ({},), ": the Worker has a gate of its own, hier.gate"),
+    )
+
+    trainer: Literal["hier"] = option("hier", "a Manager and a Worker")
+    hier: HierConfig = option(HierConfig, "how they are trained")
+
+    @property
+    def planned_steps(self) -> int:
+        """Decisions of a run: both take rollouts of their own in turn, to the last."""
+        return self.total_steps
+
+    def shortened(self, ranks: int = 1) -> Self:
+        """Return options whose rollouts, the Worker's first, are no longer than the run."""
+        ppo, hier = self.ppo, self.hier
+        own = hier.worker
+        sizes = own.get("n_steps", ppo.n_steps), own.get("batch_size", ppo.batch_size)
+        if not all(type(size) is int and size >= 1 for size in sizes):
+            return self  # refused by name elsewhere
+        given = Rollout(self.num_envs, *sizes)
+        found = given.fitted(self.total_steps)
+        if found == given:
+            return self
+
+        def fit(options: dict[str, Any]) -> dict[str, Any]:
+            fewer = {n: getattr(found, size) for n, size in _SIZES.items() if n in options}
+            return {**options, **fewer}
+
+        return self.replace(
+            num_envs=found.lanes,
+            ppo=ppo.replace(n_steps=found.steps, batch_size=found.batch),
+            hier=hier.replace(worker=fit(hier.worker), manager=fit(hier.manager)),
+        )
+
+
+def policy_run(run: HierRun, policy: str) -> NativeRun:
+    """Return the options of one policy as those of a run of its own with the native trainer.
+
+    Parameters
+    ----------
+    run : HierRun
+    policy : {"worker", "manager"}
+
+    Raises
+    ------
+    ConfigError
+        For an unknown option or an impossible value; names policy and option.
+    """
+    hier = run.hier
+    values = {name: value for name, value in run.to_dict().items() if name != "hier"}
+    values["trainer"] = "native"
+    sections = {"ppo": PPOConfig.names(), "native": NativeConfig.names()}
+    for name, value in {**POLICY_DEFAULTS[policy], **getattr(hier, policy)}.items():
+        section = next((s for s, names in sections.items() if name in names), None)
+        if section is not None:
+            values[section][name] = value
+        elif name == "num_envs" and policy == "manager":
+            values[name] = value
+        else:
+            known = [*sections["ppo"], *sections["native"]]
+            known += ["num_envs"] if policy == "manager" else []
+            raise unknown_option(f"hier.{policy}.{name}", known)
+    after = max(run.total_steps - hier.warm_start, 1)
+    managers = max(round(after / (1 + hier.ratio)), 1)
+    workers = max(run.total_steps - managers, 1)
+    values["total_steps"] = managers if policy == "manager" else workers
+    if policy == "manager":
+        values["seed"] = stream_seed(run.seed, "manager")
+    with names_of(policy):
+        return NativeRun.from_mapping(values)
+
+
+def check(run: HierRun) -> None:
+    """Refuse options that the hierarchical trainer cannot follow.
+
+    Raises
+    ------
+    ConfigError
+        Names option, value and what is allowed.
+    """
+    for policy in POLICIES:
+        one = policy_run(run, policy)
+        with names_of(policy):
+            cell, groups = one.native.recurrent, one.native.env_groups
+            allowed = "'none' with trainer='hier': a partner is a function of what it sees"
+            require(cell == "none", "native.recurrent", cell, allowed)
+            require(groups == 1, "native.env_groups", groups, "1 with trainer='hier'")
+    elsewhere = {"goal_mode": "hier.goals", "mode": "hier.mode"}
+    if run.hier.balance == "steps":
+        elsewhere["round_weights"] = "hier.balance='steps'"
+    for section in ("env_options", "schedules"):
+        for name, decides in elsewhere.items():
+            given = getattr(run, section).get(name)
+            allowed = f"left out with trainer='hier', where {decides} decides it"
+            require(given is None, f"{section}.{name}", given, allowed)
+    gate_config(run.hier.gate)
+
+
+def gate_config(gate: GateOptions) -> GateConfig | None:
+    """Return the gate of the Worker, None if there is none.
+
+    Raises
+    ------
+    ConfigError
+        See :class:`training.callbacks.gate.GateConfig`.
+    """
+    if gate.target is None:
+        return None
+    values = gate.to_dict()
+    values["gate_every"] = values.pop("every")
+    try:
+        return GateConfig(**values)
+    except ConfigError as error:
+        raise ConfigError(f"hier.{error}") from error
+
+
+@contextmanager
+def names_of(policy: str) -> Iterator[None]:
+    """Say in errors whose options they are about."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"hier.{policy}: {error}") from error

@@ -1,0 +1,270 @@
+"""Manager and Worker in turns: one learns while the other is frozen (docs/training.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from training.apps.skullking.hier import options
+from training.apps.skullking.hier.alternation import AdaptiveEpochs, next_policy
+from training.apps.skullking.hier.options import HierRun
+from training.apps.skullking.lane_goals import GoalLanes
+from training.apps.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards
+from training.apps.skullking.partner import Partner
+from training.apps.skullking.round_stats import RoundStats
+from training.apps.skullking.rules import rules_of
+from training.apps.skullking.whole_games import manager_observer
+from training.ppo import run as native
+from training.ppo.parts import PPOTrainer
+from training.run import envs
+from training.run.engine import Engine, OnStep
+from training.run.envs import Lanes, make_engine, stream_seed
+
+FLAT = "SkullKingFlat-v0"
+
+
+class HierTrainer:
+    """Two trainers that take turns, each in the environment that the other is part of.
+
+    Parameters
+    ----------
+    config : HierRun
+    on_step : callable, optional
+        Called after each step of an engine (of the Worker, or the :class:`ManagerEnv`); see
+        :data:`training.run.engine.OnStep`.
+
+    Attributes
+    ----------
+    trainers : dict of str to PPOTrainer
+        ``"worker"`` and ``"manager"``.
+    manager_env : ManagerEnv
+    goals : GoalLanes
+        Of the Worker's lanes.
+    stage : int
+        Of the iteration that was last, from 1; it changes with the policy that learns.
+    policy : str or None
+        That learnt in the last iteration.
+    worker_plays : bool
+        The Worker plays the Manager's cards; until then ``rule_hard`` does. To be set between two
+        iterations.
+
+    Raises
+    ------
+    ConfigError
+        Options that it cannot follow; see :func:`training.apps.skullking.hier.options.check`.
+    """
+
+    def __init__(self, config: HierRun, on_step: OnStep | None = None) -> None:
+        options.check(config)
+        self.config, self._hier = config, config.hier
+        self._on_step = on_step
+        self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
+        self.observer = manager_observer(config.env_options)
+        lanes = self._worker_lanes()
+        (worker_engine,), self.backend = lanes.engines, lanes.backend
+        assert isinstance(worker_engine, BatchEngine)  # opponents of this trainer are bots
+        self._worker = worker_engine
+        self.manager_env = ManagerEnv(
+            self._manager_engine(), self.observer, RuleCards(), self._hier.reward
+        )
+        self.engines: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
+        hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
+        self.trainers: dict[str, PPOTrainer] = {
+            name: native.build(self.runs[name], [self.engines[name]], hook)
+            for name, hook in hooks.items()
+        }
+        seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
+        best = self._hier.cards == "best"
+        self.partners = {
+            "worker": Partner(self.trainers["worker"], seeds["manager"], best=best),
+            "manager": Partner(self.trainers["manager"], seeds["worker"]),
+        }
+        num_envs = worker_engine.num_envs
+        self.goals = GoalLanes(num_envs, self._hier.goals, self.observer, self.partners["manager"])
+        self.goals.begin(worker_engine, manager_bids=False)
+        self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
+        self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
+        self.stage = 0
+        self.policy: str | None = None
+        self.worker_plays = False
+
+    def _worker_lanes(self) -> Lanes:
+        run = self.runs["worker"]
+        if self._hier.balance == "steps":
+            rules = rules_of(fastenv.make_game(run.env, **run.env_options))
+            weights = [1 / cards for cards in rules.hand_sizes()]
+            # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
+            run = run.replace(env_options={**run.env_options, "round_weights": weights})
+        return envs.make_lanes(run)
+
+    def _manager_engine(self) -> BatchEngine:
+        """Return what the Manager's rounds are played in."""
+        run, whole = self.runs["manager"], self._hier.mode == "game"
+        values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
+        env = FLAT if whole else run.env
+        (engine,) = envs.make_lanes(run.replace(env=env, env_options=values)).engines
+        assert isinstance(engine, BatchEngine)
+        return engine
+
+    # -- an iteration ----------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """Decisions of each policy until now."""
+        return {name: trainer.steps for name, trainer in self.trainers.items()}
+
+    @property
+    def next_policy(self) -> str:
+        """Who learns in the next iteration."""
+        return next_policy(self._hier, self.steps["worker"], self.steps["manager"])
+
+    @property
+    def manager_bids(self) -> bool:
+        """There is a Manager that has learnt something."""
+        return self.trainers["manager"].iteration > 0
+
+    def iterate(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Let the policy whose turn it is learn from one rollout.
+
+        Returns
+        -------
+        found : dict
+            What :meth:`PPOTrainer.iterate` has to say.
+        details : dict
+            Who learnt, with whom, and what became of the rounds; JSON values.
+        """
+        name = self.next_policy
+        # Both at once: a checkpoint starts both, and when one is taken must not decide with which
+        # knobs the lanes of the policy that learns later begin.
+        for each in self.trainers.values():
+            each.start()
+        if name != self.policy:
+            self._begin_stage(name)
+        self._stats.clear()
+        trainer = self.trainers[name]
+        if self._hier.adaptive_epochs:
+            epochs = self._epochs[name].epochs(self.runs[name].ppo.n_epochs)
+            trainer.ppo = trainer.ppo.replace(n_epochs=epochs)
+        found = trainer.iterate()
+        self._epochs[name].add(trainer.rollout.ret)
+        details = {
+            "policy": name,
+            "stage": self.stage,
+            "partner": self._partner_of(name),
+            "decisions": self.steps,
+            "epochs": trainer.ppo.n_epochs,
+            "by_epoch": trainer.by_epoch,
+            **self._stats.record(),
+        }
+        return found, details
+
+    def _begin_stage(self, name: str) -> None:
+        """Put the other policy, as it is now, into the environment of the one that learns."""
+        self.stage, self.policy = self.stage + 1, name
+        if name == "manager":
+            self._deal_cards()  # its lanes wait for a bid: nothing in them is of an older Worker
+            return
+        self.goals.begin(self._worker, self.manager_bids)
+        if self.manager_bids:
+            self.trainers["worker"].reset_lanes()  # away with rounds that an older Manager has bid
+
+    def _deal_cards(self) -> None:
+        if self.worker_plays:
+            whole = self._hier.mode == "game"
+            observer = make_engine(self.config.env, 1, self.config.env_options) if whole else None
+            self.manager_env.cards = WorkerCards(self.partners["worker"], observer)
+
+    def _partner_of(self, name: str) -> dict[str, Any]:
+        """Return who the other policy is in the data of this iteration, and its version."""
+        if name == "manager":
+            if not self.worker_plays:
+                return {"name": "rule_hard", "version": 0}
+            return {"name": "worker", "version": self.partners["worker"].version}
+        version = self.partners["manager"].version
+        return {"name": "manager" if version else "none", "version": version}
+
+    # -- every step ------------------------------------------------------------------------------
+
+    def _worker_step(
+        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        if actions is not None:
+            self._stats.add(engine, self.goals.lanes)
+            if self._on_step is not None:
+                self._on_step(engine, actions, obs, mask)
+        self.goals.bid(self._worker, actions is not None, obs, mask)
+
+    def _manager_step(
+        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    ) -> None:
+        if actions is not None:
+            self._stats.add(engine)
+            if self._on_step is not None:
+                self._on_step(engine, actions, obs, mask)
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return, between two iterations, everything that decides how the training goes on.
+
+        Returns
+        -------
+        dict
+            As that of :class:`PPOTrainer`; the rows of the Worker's lanes, then the Manager's.
+        """
+        saved = {name: trainer.state_dict() for name, trainer in self.trainers.items()}
+        model = {name: saved[name]["model"] for name in saved}
+        return {
+            "model": {
+                **model,
+                "partners": {name: partner.state_dict() for name, partner in self.partners.items()},
+            },
+            "counters": {
+                **{name: saved[name]["counters"] for name in saved},
+                "epochs": {name: epochs.state_dict() for name, epochs in self._epochs.items()},
+                "stage": self.stage,
+                "policy": self.policy,
+                "worker_plays": self.worker_plays,
+            },
+            "rows": np.concatenate([saved[name]["rows"] for name in options.POLICIES]),
+            "arrays": {
+                f"{name}_{key}": array
+                for name in saved
+                for key, array in saved[name]["arrays"].items()
+            },
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned.
+
+        Raises
+        ------
+        KeyError, RuntimeError, ValueError, StateError
+            Something is missing or of another shape.
+        """
+        model, counters, arrays = saved["model"], saved["counters"], saved["arrays"]
+        lanes = np.cumsum([self.trainers[name].num_envs for name in options.POLICIES])
+        rows = dict(zip(options.POLICIES, np.split(saved["rows"], lanes[:-1]), strict=True))
+        for name, trainer in self.trainers.items():
+            trainer.load_state_dict(
+                {
+                    "model": model[name],
+                    "counters": counters[name],
+                    "rows": rows[name],
+                    "arrays": {key: arrays[f"{name}_{key}"] for key in ("obs", "mask")},
+                }
+            )
+            self.partners[name].load_state_dict(model["partners"][name])
+            self._epochs[name].load_state_dict(counters["epochs"][name])
+        self.stage, self.policy = int(counters["stage"]), counters["policy"]
+        self.worker_plays = bool(counters["worker_plays"])
+        self.goals.begin(self._worker, self.manager_bids)
+        self._deal_cards()
+
+    def close(self) -> None:
+        """End the threads."""
+        for trainer in self.trainers.values():
+            trainer.close()

@@ -1,0 +1,252 @@
+"""Steps and time to the milestones of Skull King.
+
+Every checkpoint in the run's folder plays whole games on duplicate deals (docs/skullking.md,
+13). A milestone is reached at the first checkpoint whose 95 % interval lies above its bar. Play is
+as in ``training evaluate``: the highest legal logit, on seeds no training ever sees.
+
+``milestones.json`` in the run folder keeps what was played. Asked again with the same options, only
+new checkpoints play, so a run can be followed while it removes its old ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from training.apps.skullking.playing import play_matches, players_of
+from training.evaluation import tables
+from training.evaluation.bootstrap import Interval
+from training.evaluation.over_seeds import seconds_of
+from training.evaluation.protocol import MILESTONES as FILE
+from training.evaluation.trained import AGENT, Trained, load, provenance
+from training.run import checkpoint, files, machine
+from training.run.folder import RunError, RunFolder
+from training.run.options import require
+from training.run.sections import EvaluationConfig
+from training.run.seeds import MATCH_SEEDS
+
+PLAYERS = 4
+TIMES = ("wall_s", "cpu_s")  # of training, at a checkpoint
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """What the lower end of an interval must exceed.
+
+    Parameters
+    ----------
+    name : str
+    opponents : str
+        Three of them sit at the table.
+    measure : str
+        Of :func:`training.apps.skullking.matches.measures`.
+    bar : float
+    says : str
+        In words.
+    """
+
+    name: str
+    opponents: str
+    measure: str
+    bar: float
+    says: str
+
+    def reached(self, found: Sequence[float | None]) -> bool:
+        """Tell whether an interval, as value, low and high, lies above the bar."""
+        low = found[1]
+        return low is not None and low > self.bar
+
+
+MILESTONES = (
+    Milestone("M1", "rule_medium", "win_rate", 0.40, "win rate over 0.40, 3 x rule_medium"),
+    Milestone("M2", "rule_hard", "win_rate", 0.50, "win rate over 0.50, 3 x rule_hard"),
+    Milestone("M3", "rule_hard", "bid_hit", 0.60, "bids made over 0.60, 3 x rule_hard"),
+    Milestone("M4", "heuristic", "margin", 0.0, "more points than the mean of 3 x heuristic"),
+)
+
+
+def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | None]]:
+    """Return what a checkpoint reaches of every milestone: value, low and high.
+
+    Parameters
+    ----------
+    trained : Trained
+    options : EvaluationConfig
+        ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
+    """
+    sets = tuple(dict.fromkeys(milestone.opponents for milestone in MILESTONES))
+    found = play_matches(trained, options.replace(opponents=sets), baselines=())
+    return {m.name: found[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
+
+
+def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
+    """Return, for each milestone, the first of some checkpoints that reaches it, None without one.
+
+    Parameters
+    ----------
+    checkpoints : sequence of mapping
+        In the order of training; ``checkpoint``, ``steps``, ``wall_s``, ``cpu_s`` and ``results``,
+        the latter as :func:`play` returns them.
+
+    Returns
+    -------
+    dict
+        Name of the milestone to the checkpoint's fields, with ``result`` for its interval.
+    """
+    found: dict[str, dict[str, Any] | None] = {}
+    for milestone in MILESTONES:
+        name = milestone.name
+        there = [c for c in checkpoints if milestone.reached(c["results"][name])]
+        found[name] = None
+        if there:
+            where = {key: there[0].get(key) for key in ("checkpoint", "steps", *TIMES)}
+            found[name] = {**where, "result": there[0]["results"][name]}
+    return found
+
+
+def measure(
+    run: RunFolder, options: EvaluationConfig, console: Console, member: int | None = None
+) -> dict[str, Any]:
+    """Let all checkpoints of a run play, print the tables and write ``milestones.json``.
+
+    Parameters
+    ----------
+    run : RunFolder
+    options : EvaluationConfig
+    console : rich.console.Console
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
+
+    Returns
+    -------
+    dict
+        What was written.
+
+    Raises
+    ------
+    ConfigError
+        If the run is not of four players.
+    RunError
+        If it has no checkpoint.
+    CheckpointError
+        If one is damaged or foreign.
+    """
+    players = players_of(run.config)
+    require(players == PLAYERS, "env_options.num_players", players, "4: milestones are of 4")
+    paths = checkpoint.list_whole(run.checkpoints)
+    if not paths:
+        raise RunError(f"{run.path} has no checkpoint yet.")
+    torch.set_num_threads(1)
+    asked = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
+    asked["member"] = member
+    record = _head(run, asked)
+    known, times = _played_before(run, asked), seconds_of(run)
+    entries = []
+    for path in paths:
+        sha256 = files.sha256(path / "MANIFEST.json")
+        entry = known.pop(path.name, None)
+        if entry is None or entry["sha256"] != sha256:
+            entry = _entry(load(run, path.name, member), sha256, options)
+            entry |= times.get(entry["steps"], dict.fromkeys(TIMES))
+            console.print(_line(entry))
+        entries.append({**entry, **times.get(entry["steps"], {})})
+        # Checkpoints that were removed since; those behind the newest are of a course given up.
+        gone = [old for name, old in known.items() if name < paths[-1].name]
+        every = sorted([*gone, *entries], key=lambda each: each["checkpoint"])
+        record |= {"milestones": first_reached(every), "checkpoints": every}
+        files.write_json(run.path / FILE, record)  # an interrupted command goes on where it was
+    console.print(table(record))
+    console.print(f"written to {run.path / FILE}")
+    return record
+
+
+def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record says of who plays, and how."""
+    return {
+        "run": run.name,
+        "env": run.config.env,
+        "config_sha256": run.config.sha256(),
+        "created": machine.now(),
+        "trained": provenance(run),
+        **asked,
+        "first_seed": MATCH_SEEDS + asked["seed"],
+        "policy": "highest legal logit",
+        "intervals": f"95 %, percentile bootstrap over deals, {asked['bootstrap']} resamples",
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+    }
+
+
+def _entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str, Any]:
+    """Let a checkpoint play; return what the record says of it."""
+    return {
+        "checkpoint": trained.path.name,
+        "sha256": sha256,
+        "steps": trained.steps,
+        "results": play(trained, options),
+    }
+
+
+def _played_before(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the checkpoints of an earlier ``milestones.json`` with the same options, by name."""
+    try:
+        record = files.read_json(run.path / FILE)
+        same = all(record[key] == value for key, value in asked.items())
+        same = same and record["config_sha256"] == run.config.sha256()
+        entries = record["checkpoints"] if same else []
+        return {entry["checkpoint"]: entry for entry in entries}
+    except (OSError, ValueError, KeyError, TypeError):  # none, or of another version: play anew
+        return {}
+
+
+# -- printing --------------------------------------------------------------------------------------
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time as hours, minutes and seconds."""
+    if seconds is None:
+        return "-"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    cells = (f"{m.name} {shown(m, entry['results'][m.name])}" for m in MILESTONES)
+    return f"{entry['steps']:,} decisions, {duration(entry['wall_s'])}: {', '.join(cells)}"
+
+
+def shown(milestone: Milestone, found: Sequence[float | None]) -> str:
+    """Return an interval in the units of a milestone: points, or per cent."""
+    points = milestone.measure == "margin"
+    interval = Interval.from_list(found)
+    return tables.format_interval(interval, 1, 1 if points else 100) + ("" if points else " %")
+
+
+def table(record: Mapping[str, Any]) -> Table:
+    """Return the decisions and the time to each milestone."""
+    last = record["checkpoints"][-1]
+    title = f"{record['run']}: milestones, {record['games']:,} games against each set"
+    caption = (
+        f"Reached at the first of {len(record['checkpoints'])} checkpoints whose 95 % interval "
+        f"lies above the bar; the last is at {last['steps']:,} decisions."
+    )
+    found = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    for heading in ("milestone", "asked"):
+        found.add_column(heading)
+    for heading in ("decisions", "training time", "there", "at the last checkpoint"):
+        found.add_column(heading, justify="right")
+    for milestone in MILESTONES:
+        first = record["milestones"][milestone.name]
+        reached = ["not reached", "-", "-"]
+        if first is not None:
+            there = shown(milestone, first["result"])
+            reached = [f"{first['steps']:,}", duration(first["wall_s"]), there]
+        now = shown(milestone, last["results"][milestone.name])
+        found.add_row(milestone.name, milestone.says, *reached, now)
+    return found

@@ -1,0 +1,107 @@
+"""What evaluations of Skull King find, as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.table import Table
+
+from training.apps.skullking.goals import Comparison
+from training.evaluation.bootstrap import Interval
+from training.evaluation.tables import format_interval
+
+# Measure, heading, decimals, and the factor that turns it into what is shown.
+MATCH_COLUMNS = (
+    ("points", "points", 0, 1),
+    ("margin", "margin", 0, 1),
+    ("win_rate", "wins %", 1, 100),
+    ("rank", "rank", 2, 1),
+    ("bid_hit", "bids made %", 1, 100),
+)
+ABILITY_ROWS = (
+    ("rosie_kept", "Rosie: kept the lead %", 1, 100),
+    ("rosie_kept_won", "  of these, next trick won %", 1, 100),
+    ("bendt", "Bendt: hand strength", 2, 1),
+    ("bendt_needed", "  tricks needed", 2, 1),
+    ("bendt_not_needed", "  none needed", 2, 1),
+    ("rascal_won", "Rascal: bets won %", 1, 100),
+    ("rascal_points", "  points a decision", 1, 1),
+    ("harry_saves", "Harry: bids saved %", 1, 100),
+    ("harry_wins", "  bids made %", 1, 100),
+)
+
+
+def match_table(
+    results: Mapping[str, Mapping[str, Mapping[str, Interval]]], title: str, caption: str
+) -> Table:
+    """Return one row for each opponent set and policy.
+
+    Parameters
+    ----------
+    results : mapping
+        Opponent set to policy to measure to interval.
+    title, caption : str
+    """
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("opponents")
+    table.add_column("policy")
+    for _, heading, _, _ in MATCH_COLUMNS:
+        table.add_column(heading, justify="right")
+    for opponents, policies in results.items():
+        for k, (name, found) in enumerate(policies.items()):
+            cells = [
+                format_interval(found[m], digits, factor) for m, _, digits, factor in MATCH_COLUMNS
+            ]
+            last = k == len(policies) - 1
+            table.add_row(opponents if k == 0 else "", name, *cells, end_section=last)
+    return table
+
+
+def round_table(found: Mapping[str, Interval], title: str) -> Table:
+    """Return bids made and points in each round and phase of one policy's games."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("round")
+    table.add_column("bids made %", justify="right")
+    table.add_column("points", justify="right")
+    for name, interval in found.items():
+        if name.startswith("bid_hit_"):
+            part = name.removeprefix("bid_hit_")
+            points = found.get(f"points_{part}")
+            cells = (
+                format_interval(interval, 1, 100),
+                "" if points is None else format_interval(points, 1),
+            )
+            table.add_row(part.removeprefix("round_"), *cells)
+    return table
+
+
+def goal_table(comparison: Comparison, title: str, caption: str) -> Table:
+    """Return the goal-hit rates of all policies, overall and in each round."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("goals reached %")
+    for name in comparison.rates:
+        table.add_column(name, justify="right")
+    for group in comparison.rates[comparison.baseline]:
+        cells = [format_interval(rates[group], 1, 100) for rates in comparison.rates.values()]
+        table.add_row(group.replace("_", " "), *cells, end_section=group == "overall")
+    gaps = [
+        format_interval(comparison.differences[name], 1, 100)
+        if name in comparison.differences
+        else ""
+        for name in comparison.rates
+    ]
+    table.add_section()
+    table.add_row(f"minus {comparison.baseline}", *gaps)
+    return table
+
+
+def ability_table(found: Mapping[str, Mapping[str, Interval]], title: str, caption: str) -> Table:
+    """Return what players made of pirate abilities, a row for each measure."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("own decisions")
+    for name in found:
+        table.add_column(name, justify="right")
+    for measure, heading, digits, factor in ABILITY_ROWS:
+        cells = [format_interval(each[measure], digits, factor) for each in found.values()]
+        table.add_row(heading, *cells)
+    return table

@@ -1,0 +1,271 @@
+"""The speed of Dr. Mario: one core, CPU seconds; planner, observation, mask and resets are in it.
+
+Frames are played by ``step_into`` with random buttons, placements by recorded random ones. What is
+compared is timed in turns. A target is named after what its row says ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import fastenv
+from fastenv.drmario import _reachability
+from fastenv.drmario import tables as t
+from fastenv.engine import rng_streams
+from fastenv.vector import allocate
+from training.bench import ran
+from training.bench.game import GameBenchmark, Throughput
+from training.bench.play import Playback
+from training.bench.targets import Row, env_share, ratio, speed, time_of_step
+from training.bench.timing import Work, rows
+
+FRAMES, PLACEMENTS = "DrMarioFrame-v0", "DrMarioPlacement-v0"
+LANES = 1024
+SPREAD = 1024  # frames played before, in which each lane is reset once
+FRAMES_ASKED = {"none": 15e6, "bitplane_bottle": 5e6}  # frames a second, by observation
+PLACEMENTS_ASKED = {0: 2_500, 10: 8_000, 20: 20_000}  # decisions a second, by level
+QUERY_MS = {0: 0.25, 10: 0.08}  # by level
+OVER_REFERENCE, GREEDY_ASKED = 100, 1_500
+SHARES = {"sb3": 0.25, "native": 0.20}
+TRAINING: dict[str, Any] = {
+    "level": 10,
+    "obs": "bitplane_bottle_conn_mask",
+    "obs_dtype": "uint8",
+    "extras": [],
+}
+SIZES: dict[str, Any] = {"num_envs": 64, "n_steps": 32, "batch_size": 256, "n_epochs": 4}
+
+
+def frame_work(obs: str, lanes: int) -> Work:
+    """Return frames with random buttons through ``step_into``."""
+    options: dict[str, Any] = {"level": 10, "obs": obs, "obs_dtype": "uint8", "stack": 1}
+    vec = fastenv.make_vec(
+        FRAMES, lanes, autoreset_mode="same_step", num_threads=1, info_columns=(), **options
+    )
+    out, rng = allocate(vec), np.random.default_rng(0)
+    actions = rng.integers(0, t.NUM_BUTTONS, (64, lanes), np.int32)
+    vec.reset(seed=0)
+    for frame in range(SPREAD):
+        vec.step_into(actions[frame % len(actions)], out)
+        vec.engine.reset_many(np.arange(lanes) % SPREAD == frame)
+
+    def run() -> None:
+        for batch in actions:
+            vec.step_into(batch, out)
+
+    how: dict[str, Any] = {
+        "adapter": "make_vec",
+        "workload": "uniform",
+        "batch_steps": len(actions),
+    }
+    about = {"name": f"frames {obs}", "what": "step_into, random buttons, no info"}
+    row = _fields(vec.engine, options) | about
+    row["ran"] = ran.describe_engine(vec.engine, "step_into", **how)
+    return Work(run, actions.size, row=lambda: row)
+
+
+def placement_works(name: str, level: int, backend: str, lanes: int, steps: int) -> dict[str, Work]:
+    """Return random feasible placements, and the planner alone on their decisions if it is asked.
+
+    Parameters
+    ----------
+    name : str
+        Of the row.
+    level : int
+    backend : str
+    lanes, steps : int
+    """
+    options: dict[str, Any] = {"level": level, "speed": "high"}
+    play = Playback(PLACEMENTS, lanes, steps, options, backend=backend, stagger=16)
+    assert play.engine.game.config.mode == "warp"  # type: ignore[attr-defined]
+    row = _fields(play.engine, options) | {"name": name, "ran": play.ran()}
+    row["what"] = "random feasible placements, warp"
+    works = {name: replace(play.work(), row=lambda: row)}
+    if level in QUERY_MS and backend != "reference":
+        query = row | {"name": f"queries {level}", "ran": play.ran(timed="planner alone")}
+        query["what"] = "planner alone, decisions of random feasible placements"
+        works[query["name"]] = replace(query_work(play), row=lambda: query)
+    return works
+
+
+def query_work(play: Playback) -> Work:
+    """Return the planner alone on all decisions of a play."""
+    play.rewind()
+    boards, parities, gravities = [], [], []
+    for actions in play.actions:
+        rows = play.engine.get_states()
+        player = rows["players"][:, 0]
+        boards.append(player["board"])
+        parities.append(rows["frame"] & 1)
+        pairs = zip(player["speed_setting"].tolist(), player["speed_ups"].tolist(), strict=True)
+        gravities.append([t.gravity(*pair) for pair in pairs])
+        play.engine.step_many(actions)
+    board, parity = np.concatenate(boards), np.concatenate(parities)
+    gravity = np.concatenate(gravities)
+    return Work(lambda: _reachability.plan(board, parity, gravity), len(board))
+
+
+def greedy_work(lanes: int) -> Work:
+    """Return games of ``greedy`` on level 10 from start to end."""
+    options: dict[str, Any] = {"level": 10}
+    engine = fastenv.make_engine(PLACEMENTS, lanes, num_threads=1, **options)
+    words = rng_streams(0, lanes)
+
+    def games() -> int:
+        engine.reset_many(seeds=0)
+        running, decisions = np.ones(lanes, np.bool_), 0
+        while running.any():
+            decisions += int(running.sum())
+            engine.step_many(engine.bot_actions("greedy", words), select=running, autoreset=False)
+            running &= ~engine.ended
+        return decisions
+
+    row = _fields(engine, options) | {"name": "greedy", "what": "complete games of greedy"}
+    row["ran"] = ran.describe_engine(engine, "complete games", workload="greedy")
+    return Work(games, games(), row=lambda: row)
+
+
+def _fields(engine: fastenv.BatchEngine, options: Mapping[str, Any]) -> Row:
+    return {
+        "kind": "play",
+        "env": engine.game.env_id,
+        "options": options,
+        "backend": engine.backend,
+        "num_envs": engine.num_envs,
+        "num_threads": 1,
+    }
+
+
+def play_works(lanes: int = LANES) -> dict[str, Work]:
+    """Return everything that is played or planned."""
+    works = {f"frames {obs}": frame_work(obs, lanes) for obs in FRAMES_ASKED}
+    for level in PLACEMENTS_ASKED:
+        works |= placement_works(f"placements {level}", level, "fast", lanes, 16)
+    works |= placement_works("reference", 10, "reference", 4, 4)
+    return works | {"greedy": greedy_work(min(lanes, 64))}
+
+
+# -- the environment's share of a training ---------------------------------------------------------
+
+
+def small_cnn() -> type:
+    """Return a network for planes of a bottle: two convolutions and a layer of 128."""
+    import torch
+    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+    from torch import nn
+
+    class SmallCNN(BaseFeaturesExtractor):
+        def __init__(self, space: Any) -> None:
+            super().__init__(space, 128)
+            self._layers = nn.Sequential(
+                nn.Conv2d(space.shape[0], 32, 5, padding=2),
+                nn.ReLU(),
+                nn.Conv2d(32, 32, 3, padding=1),
+                nn.ReLU(),
+                nn.Flatten(),
+                nn.Linear(32 * t.CELLS, 128),
+                nn.ReLU(),
+            )
+
+        def forward(self, planes: torch.Tensor) -> torch.Tensor:
+            features: torch.Tensor = self._layers(planes)
+            return features
+
+    return SmallCNN
+
+
+def stock_row(repeats: int, sizes: Mapping[str, Any] = SIZES) -> Row:
+    """Return stock MaskablePPO with a small CNN: as many timed iterations as ``repeats``."""
+    from sb3_contrib import MaskablePPO
+
+    from training.bench.stock import time_stock
+
+    network = small_cnn()
+    engine = fastenv.make_engine(PLACEMENTS, sizes["num_envs"], num_threads=1, **TRAINING)
+    learning = {name: value for name, value in sizes.items() if name != "num_envs"}
+    policy = {"features_extractor_class": network, "net_arch": []}
+    learner = partial(MaskablePPO, "MlpPolicy", policy_kwargs=policy)
+    named = f"MaskablePPO with {network.__name__}"
+    found = time_stock(learner, named, engine, learning, repeats)
+    return found | {"what": f"stock MaskablePPO, {network.__name__}"}
+
+
+def native_row(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -> Row:
+    """Return the native trainer, whose convolutions are those of its ``auto`` encoder."""
+    from training.bench.trainer_modes import trained_row
+
+    learning = {name: value for name, value in sizes.items() if name != "num_envs"}
+    options = {
+        "env": PLACEMENTS,
+        "trainer": "native",
+        "num_envs": sizes["num_envs"],
+        "torch_threads": 1,
+        "env_options": TRAINING,
+        "ppo": {**learning, "net_arch": [128]},
+        "native": {"encoder": "conv"},
+    }
+    row = trained_row(options, repeats, seconds)
+    return row | {"what": f"native PPO, encoder conv, {row['precision']}"}
+
+
+def training_rows(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -> list[Row]:
+    """Return a row for each trainer."""
+    found = {"sb3": stock_row(repeats, sizes), "native": native_row(repeats, seconds, sizes)}
+    common = {"kind": "training", "env": PLACEMENTS, "options": TRAINING, **sizes}
+    return [row | common | {"name": name} for name, row in found.items()]
+
+
+# -- targets ---------------------------------------------------------------------------------------
+
+
+def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row]:
+    """Measure everything the targets need; the number of lanes is always the same."""
+    return [*rows(play_works(), repeats, seconds), *training_rows(repeats, seconds)]
+
+
+def title(row: Row) -> str:
+    """Return what ran, in words."""
+    options = ", ".join(f"{name} {value}" for name, value in row["options"].items())
+    return f"{row['env']}, {row['what']}, {options}, {row['backend']}, n={row['num_envs']}"
+
+
+def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
+    """Return one row for each target, from the rows of :func:`all_rows`."""
+    named = {row["name"]: row for row in measured}
+    asked = {f"frames {obs}": least for obs, least in FRAMES_ASKED.items()}
+    asked |= {f"placements {level}": least for level, least in PLACEMENTS_ASKED.items()}
+    asked["greedy"] = GREEDY_ASKED
+    queries = {level: named[f"queries {level}"] for level in QUERY_MS}
+    over, under = named["placements 10"], named["reference"]
+    beside = f"{title(over)}: over {under['backend']}, n={under['num_envs']}"
+    return [
+        *(
+            speed(f"{title(named[name])}: steps a CPU second", least, named[name])
+            for name, least in asked.items()
+        ),
+        *(
+            time_of_step(f"{title(row)}: CPU milliseconds a query", QUERY_MS[level], row, 1e3)
+            for level, row in queries.items()
+        ),
+        ratio(beside, OVER_REFERENCE, over, under),
+        *(
+            env_share(f"{title(named[name])}: env share of wall time", most, named[name])
+            for name, most in SHARES.items()
+        ),
+    ]
+
+
+GAME = GameBenchmark(
+    name="drmario",
+    title="Dr. Mario",
+    envs=("DrMario",),
+    throughput=Throughput(all_rows, judge, "as named"),
+    config_env=PLACEMENTS,
+    small={"n_steps": 8, "batch": 64},
+    pieces={"DrMario": 8},
+)

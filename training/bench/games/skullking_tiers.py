@@ -1,0 +1,118 @@
+"""Whole games of Skull King, and Manager and Worker as a configuration of the benchmark."""
+
+from __future__ import annotations
+
+import math
+import resource
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fastenv import BatchEngine
+from training.apps.skullking import matches
+from training.apps.skullking.players import in_whole_games, match_policy
+from training.bench.timing import noisy
+from training.bench.trainer_modes import described, run_once
+from training.evaluation.policies import Policy
+from training.evaluation.trained import load
+from training.run.config import RunConfig
+from training.run.config_files import load_file, merge
+from training.run.envs import make_trial_lane
+from training.run.folder import RunFolder
+
+CONFIG = Path(__file__).resolve().parents[2] / "configs" / "hierarchical.yaml"
+# Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.
+ROUND = 6
+
+
+def settings(flags: Any) -> RunConfig:
+    """Return the run of a configuration: both policies with its sizes, alternating from the start.
+
+    Raises
+    ------
+    ConfigError
+        If the config cannot be read or trained here.
+    """
+    both = {"n_steps": flags.n_steps, "batch_size": flags.batch, "n_epochs": flags.epochs}
+    sizes = {
+        "num_envs": flags.n_envs,
+        "backend": flags.backend,
+        "env_threads": flags.threads,
+        "torch_threads": flags.threads,
+        "device": flags.device,
+        "seed": flags.seed,
+        "env_options": {"opponents": flags.opponent},
+        "ppo": {**both, "net_arch": list(flags.net_arch)},
+        "hier": {
+            "warm_start": flags.n_envs * flags.n_steps,
+            "worker": both,
+            "manager": both,
+        },
+    }
+    return RunConfig.from_mapping(merge(load_file(CONFIG), sizes))
+
+
+def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
+    """Train a run once and return the measured fields of a row; see :func:`measure_flags`.
+
+    Parameters
+    ----------
+    config : RunConfig
+        ``total_steps`` and ``name`` are not used.
+    steps : int
+        Steps to time, after a first iteration that is not.
+    games : int
+        Whole games against 3 x rule_medium, afterwards; 0 plays none.
+    """
+    iterations = 1 + ROUND * math.ceil(steps / (ROUND * config.rollout))
+    with tempfile.TemporaryDirectory(prefix="fastenv-bench-") as folder:
+        root = Path(folder)
+        found = run_once(config, root, "run", iterations, evaluation=False)
+        after = _play(RunFolder.open(root / "run"), games)
+    timed, phases = found.sample, found.phases
+    collect = phases["env"] + phases["collect"]
+    engine = make_trial_lane(config).engines[0]
+    return {
+        "ran": described(config, engine, "trainer", found.precision),
+        "steps_per_s": timed.per_s,
+        "steps_per_cpu_s": timed.per_cpu_s,
+        "collect_steps_per_s": timed.steps / collect,
+        "update_steps_per_s": timed.steps / phases["update"],
+        "share_env": phases["env"] / timed.wall_s,
+        "share_forward": phases["collect"] / timed.wall_s,
+        "share_update": phases["update"] / timed.wall_s,
+        "share_other": phases["between"] / timed.wall_s,
+        "cpu_seconds_per_step": timed.cpu_s / timed.steps,
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "points_after": after["points"] if games else None,
+        "noisy": noisy([timed], config.torch_threads == 1),
+    }
+
+
+def measure_flags(flags: Any, steps: int, games: int) -> dict[str, Any]:
+    """Return the measured fields of a configuration, as ``trainer.measure`` does for one agent."""
+    return measure(settings(flags), steps, games)
+
+
+def _play(run: RunFolder, games: int) -> dict[str, float]:
+    """Return the means of whole games of a run's last checkpoint."""
+    if not games:
+        return {}
+    engine = _match(games)
+    return _means(engine, match_policy(load(run), engine.num_envs, "rule_hard", 0))
+
+
+def play_games(logits: Any, env: str, games: int) -> dict[str, float]:
+    """Return mean official points and win rate of a network against 3 x rule_medium."""
+    engine = _match(games)
+    return _means(engine, in_whole_games(logits, env, {}, engine.num_envs))
+
+
+def _match(games: int) -> BatchEngine:
+    return matches.match_engine(-(-games // 4), "rule_medium")
+
+
+def _means(engine: BatchEngine, policy: Policy) -> dict[str, float]:
+    """Return the mean of every measure of a match that a policy plays."""
+    sums = matches.measures(matches.play(engine, policy, 1 << 40))
+    return {name: float(a.sum() / b.sum()) for name, (a, b) in sums.items() if b.sum()}

@@ -1,0 +1,160 @@
+"""Whole iterations of trainers, timed in turns in one process, and the rows of trainers."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from training.bench import ran
+from training.bench.targets import Row
+from training.bench.timing import Sample, Work, interleaved, summary
+from training.dqn.run import DQNLearner
+from training.ppo.parts import NativeLearner
+from training.run.config import RunConfig
+from training.run.engine import Engine
+from training.sb3.run import SB3Learner
+
+LEARNERS: dict[str, Any] = {"native": NativeLearner, "sb3": SB3Learner, "dqn": DQNLearner}
+ADAPTERS = {"sb3": "BatchVecEnv", "rllib": "RLlib"}  # through what a trainer steps the engine
+METHOD = (
+    "whole iterations behind the first, in turns; no log, no checkpoint; one process, in which "
+    "freed memory is kept for all of them"
+)
+
+
+class Timed:
+    """A learner whose iterations are timed.
+
+    Parameters
+    ----------
+    config : RunConfig
+
+    Attributes
+    ----------
+    learner : Learner
+    phases : list of dict
+        Seconds of each phase, an entry for each iteration; none of stock SB3.
+    """
+
+    def __init__(self, config: RunConfig) -> None:
+        self._threads = config.torch_threads or 1
+        torch.set_num_threads(self._threads)  # also decides the pieces of a minibatch
+        self.config = config
+        self.learner = LEARNERS[config.trainer](config)
+        self.phases: list[dict[str, float]] = []
+
+    @property
+    def engine(self) -> Engine:
+        """That it steps."""
+        engine: Engine = self.learner.engines[0]
+        return engine
+
+    def iterate(self) -> None:
+        """Take one iteration, rollout and update."""
+        if isinstance(self.learner, SB3Learner):
+            self.learner.model.learn(self.config.rollout, reset_num_timesteps=False)
+        else:
+            self.phases.append(self.learner.trainer.iterate()["phases"])
+
+    def work(self) -> Work:
+        """Return an iteration as something to time."""
+        prepare = partial(torch.set_num_threads, self._threads)
+        return Work(self.iterate, self.config.rollout, prepare, threads=self._threads)
+
+    def share(self) -> Row:
+        """Return the environment's share of the wall time of all iterations but the first."""
+        every = [each["env"] / sum(each.values()) for each in self.phases[1:]]
+        return {"share_env": statistics.median(every), "share_env_all": every}
+
+    def ran(self) -> ran.Ran:
+        """Return what ran."""
+        return ran.describe_run(self.config, self.engine, "iterations", self.learner.precision)
+
+    def row(self, samples: Sequence[Sample], mode: str = "train") -> Row:
+        """Return its row; see :func:`trainer_row`."""
+        given = self.engine, self.learner.precision, samples, mode
+        return trainer_row(self.config, *given)
+
+
+def in_turns(
+    learners: Mapping[str, Timed], repeats: int, seconds: float
+) -> dict[str, list[Sample]]:
+    """Time whole iterations of learners in turns, each with threads of its own number.
+
+    Parameters
+    ----------
+    learners : mapping of str to Timed
+    repeats : int
+    seconds : float
+        Of a repeat, at least.
+    """
+    works = {name: each.work() for name, each in learners.items()}
+    samples = interleaved(works, repeats, seconds)
+    torch.set_num_threads(1)
+    return samples
+
+
+def trainer_row(
+    config: Any,
+    engine: Engine,
+    precision: str,
+    samples: Sequence[Sample],
+    mode: str = "train",
+    **more: Any,
+) -> Row:
+    """Return the row of a trainer that was timed.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What it trained.
+    engine : Engine
+        That it stepped.
+    precision : str
+        As it was chosen.
+    samples : sequence of Sample
+    mode : str
+        What was timed of it.
+    **more
+        What else ran; see :func:`training.bench.ran.describe_run`.
+    """
+    threads, trainer = config.torch_threads or 1, config.trainer
+    asked = config.ppo.precision_asked(chooses=config.CHOOSES_PRECISION)
+    how = {"trainer": trainer, "adapter": ADAPTERS.get(trainer, "engine"), "precision_asked": asked}
+    return {
+        "kind": "trainer",
+        "ran": ran.describe_run(config, engine, mode, precision, **(how | more)),
+        "trainer": trainer,
+        "mode": mode,
+        "env": config.env,
+        "options": dict(config.env_options),
+        "backend": engine.backend,
+        "num_envs": config.num_envs,
+        "num_threads": config.env_threads,
+        "torch_threads": threads,
+        "rollout_steps": config.ppo.n_steps,
+        "minibatch": config.ppo.batch_size,
+        "epochs": config.ppo.n_epochs,
+        "net_arch": list(config.ppo.net_arch),
+        "activation": config.ppo.activation,
+        "trunk": ran.trunk_of(config),
+        "precision_asked": asked,
+        "precision": precision,
+        "method": METHOD,
+        **summary(samples, threads),
+    }
+
+
+def with_ppo(config: Any, **changes: Any) -> Any:
+    """Return a run with other options of what PPO learns with."""
+    return config.replace(ppo=config.ppo.replace(**changes))
+
+
+def with_stock(config: Any, **changes: Any) -> Any:
+    """Return the same run with stock SB3, which has no section ``native``."""
+    values = {name: value for name, value in config.to_dict().items() if name != "native"}
+    return RunConfig.from_mapping({**values, "trainer": "sb3"}).replace(**changes)

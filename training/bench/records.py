@@ -1,0 +1,164 @@
+"""Records of speeds, one of each kind in ``benchmarks/``, and the history of all their rows.
+
+Records are replaced by newer ones of their kind; ``benchmarks/history.jsonl`` keeps their figures,
+a line for each measured row, newest last, and only ever grows. Floors and trend are read from it,
+by what ran (:mod:`training.bench.ran`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError
+from training.bench.ran import key, label
+from training.run import files, machine
+
+RECORDS = machine.ROOT / "benchmarks"
+HISTORY = RECORDS / "history.jsonl"
+SCHEMA = 1
+# Of a row, as far as it has them.
+FIGURES = (
+    *("steps_per_s", "steps_per_cpu_s", "share_env", "over_reference", "us"),
+    *("python_growth_bytes", "rss_growth_bytes"),
+)
+Line = dict[str, Any]
+
+
+def taken_on() -> dict[str, Any]:
+    """Return what figures are taken on: time, revision, machine, versions."""
+    return {
+        "created": machine.now(),
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+    }
+
+
+def head() -> dict[str, Any]:
+    """Return the first line of a record: what the figures were taken on."""
+    about = {"kind": "head", "schema": SCHEMA, "command": machine.command()}
+    return {**about, **taken_on(), "load": machine.load()}
+
+
+def write(path: Path, found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+    """Write a record: an object as JSON, rows as JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(found, Mapping):
+        files.write_json(path, found)
+    else:
+        files.write_text(path, _as_lines(found))
+
+
+def keep(
+    name: str,
+    found: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    head: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+) -> Path:
+    """Make something the record of its kind, and append its rows to the history.
+
+    Parameters
+    ----------
+    name : str
+        Of its file in ``benchmarks/``.
+    found : mapping or sequence of mapping
+        What is written.
+    head : mapping
+        See :func:`lines`.
+    rows : iterable of mapping
+        What was measured.
+
+    Returns
+    -------
+    Path
+    """
+    path = RECORDS / name
+    write(path, found)
+    append(lines(head, rows, name))
+    return path
+
+
+def check_clean() -> None:
+    """Refuse to take a record of what is in no commit.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if machine.revision()["dirty"] is not False:
+        raise ConfigError(
+            "--record: there are uncommitted changes, or no commits: commit and measure again."
+        )
+
+
+def lines(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], record: str) -> list[Line]:
+    """Return the lines of those rows of a record that say what ran.
+
+    Parameters
+    ----------
+    head : mapping
+        ``created``, ``git_rev``, ``dirty`` and ``host``.
+    rows : iterable of mapping
+    record : str
+        Name of its file in ``benchmarks/``.
+    """
+    about = {
+        "created": head["created"],
+        "git_rev": head["git_rev"],
+        "dirty": head["dirty"],
+        "cpu_model": head["host"]["cpu_model"],
+        "record": record,
+    }
+    return [
+        {
+            **about,
+            **{name: row[name] for name in FIGURES if row.get(name) is not None},
+            "noisy": bool(row.get("noisy", False)),
+            "ran": row["ran"],
+        }
+        for row in rows
+        if row.get("ran")
+    ]
+
+
+def append(new: Sequence[Line], path: Path | None = None) -> None:
+    """Write lines behind those that are there; by default those of the repository."""
+    path = path or HISTORY
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    files.write_text(path, text + _as_lines(new))
+
+
+def _as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+
+
+def history(path: Path | None = None) -> list[Line]:
+    """Return all lines, none where there is no history; by default that of the repository."""
+    path = path or HISTORY
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def trend(every: Iterable[Line]) -> list[Line]:
+    """Return speeds, those of the same thing together and oldest first.
+
+    Returns
+    -------
+    list of dict
+        Lines with ``what`` in words and ``ratio``: of steps per CPU second, to the newest line
+        before it that is of the same thing and was taken on a processor of the same model, without
+        uncommitted changes; None without one.
+    """
+    found = [{**line, "what": label(line["ran"])} for line in every if line.get("steps_per_cpu_s")]
+    found.sort(key=lambda line: (line["what"], line["created"]))
+    before: dict[tuple[str | None, str], float] = {}
+    for line in found:
+        same = key(line), line["cpu_model"]
+        last = before.get(same)
+        line["ratio"] = None if last is None else line["steps_per_cpu_s"] / last
+        if not line["dirty"]:
+            before[same] = line["steps_per_cpu_s"]
+    return found

@@ -1,0 +1,145 @@
+"""Artefacts of the profiler: one JSON file a run, schema 1, never written over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError
+from training.bench import records
+from training.bench.env_modes import medians
+
+SCHEMA = 1
+FOLDER = Path("artifacts/throughput")
+# Instruction sets that decide how fast the loops are; the full list is a screenful.
+FLAGS = ("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512vl", "neon", "sve")
+
+
+def new_run_id(git_rev: str | None) -> str:
+    """Return the name of a run: its commit and the UTC time."""
+    return (git_rev or "nocommit")[:7] + datetime.now(UTC).strftime("-%Y%m%dT%H%M%SZ")
+
+
+def new_path(folder: Path, run_id: str) -> Path:
+    """Return where the artefact of a run belongs.
+
+    Raises
+    ------
+    ConfigError
+        If something is there already.
+    """
+    path = folder / f"{run_id}.json"
+    if path.exists():
+        raise ConfigError(f"{path} is there already: choose another --run-id.")
+    return path
+
+
+def head(run_id: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return an artefact without its figures: what they are taken on."""
+    found = {"schema": SCHEMA, "run_id": run_id, **records.taken_on(), "config": config}
+    return found | {"host": {**found["host"], "flags": cpu_flags()}}
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the modes of an artefact as measured rows of a record."""
+    return [row_of(entry) for entry in report["modes"]]
+
+
+def row_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what ran in an entry of ``modes``, and its figures by their medians."""
+    return {"ran": entry["ran"], **medians(entry), "noisy": entry["noisy"]}
+
+
+def keep(report: dict[str, Any]) -> Path:
+    """Make an artefact the record of its environment in ``benchmarks/``; return where it lies."""
+    name = f"throughput/{report['config']['run']['env']}.json"
+    return records.keep(name, report, report, rows_of(report))
+
+
+def artefacts(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the lines that the artefacts of a folder would be in the history.
+
+    Returns
+    -------
+    lines : list of dict
+        See :func:`training.bench.records.lines`.
+    skipped : list of str
+        Files that are no artefacts.
+    """
+    found, skipped = list[dict[str, Any]](), []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            report = json.loads(path.read_text(encoding="utf-8"))
+            if report["schema"] != SCHEMA:
+                raise ValueError
+            found += records.lines(report, rows_of(report), path.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            skipped.append(str(path))
+    return found, skipped
+
+
+def cpu_flags() -> list[str]:
+    """Return those of ``FLAGS`` that the processor has."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    every = next((line for line in lines if line.lower().startswith(("flags", "features"))), "")
+    return [flag for flag in FLAGS if flag in every.split()]
+
+
+# -- the target ------------------------------------------------------------------------------------
+
+
+def judge_target(
+    modes: Sequence[dict[str, Any]], steps_per_s: float | None, mode: str, enforced: bool
+) -> dict[str, Any]:
+    """Return ``target`` of an artefact: the median of the first entry of ``mode`` against it.
+
+    Raises
+    ------
+    ConfigError
+        If that mode was not measured.
+    """
+    if steps_per_s is None:
+        return {
+            "steps_per_s": None,
+            "mode": None,
+            "measured": None,
+            "enforced": False,
+            "pass": True,
+        }
+    entry = next((m for m in modes if m["mode"] == mode), None)
+    if entry is None:
+        raise ConfigError(f"--target-mode {mode}: that mode is not among --modes.")
+    measured = entry["stats"]["steps_per_s"]["median"]
+    return {
+        "steps_per_s": steps_per_s,
+        "mode": mode,
+        "measured": measured,
+        "enforced": enforced,
+        "pass": measured >= steps_per_s,
+    }
+
+
+def target_sentence(target: dict[str, Any]) -> str:
+    """Return one sentence on how far a target is."""
+    measured, wanted = target["measured"], target["steps_per_s"]
+    side = "reaches" if target["pass"] else "is below"
+    return (
+        f"{target['mode']}: the median of {measured:,.0f} steps/s {side} the target of "
+        f"{wanted:,.0f} ({measured / wanted:.0%} of it)"
+    )
+
+
+def not_as_requested(modes: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each entry whose implementation is not the one asked for."""
+    return [
+        f"{m['mode']}: {m['backend_requested']} was asked for, {m['backend_selected']} selected."
+        for m in modes
+        if m["backend_requested"] not in ("auto", m["backend_selected"])
+        and (m["backend_requested"], m["backend_selected"]) != ("native", "fast")
+    ]

@@ -1,0 +1,195 @@
+"""The configurations of the benchmark, each with one thing changed, and their rows."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from rich.console import Group
+
+from fastenv.errors import ConfigError
+from training.bench import games, ran, timing
+from training.bench.env_modes import EnvPlan, prepare
+from training.bench.suite import Options, Suite
+from training.bench.tables import config_table
+from training.bench.targets import Row
+from training.bench.trainer import Flags, measure
+from training.run import plain_yaml
+
+# Each differs from the first in what it is named after, and in nothing else.
+CONFIGS: dict[str, Flags] = {
+    "baseline": Flags(),
+    "numba": Flags(use_numba=True),
+    "cython": Flags(use_cython=True),
+    "fast": Flags(use_numba=True, use_cython=True),
+    "large_net": Flags(net_arch=(1024, 512, 256)),
+    "dummy": Flags(vec="dummy"),
+    "hierarchical": Flags(use_hierarchical=True, use_numba=True, use_cython=True),
+}
+ROLLOUTS, SHORT_ROLLOUTS = 3, 1  # that are timed of a repeat
+PIECE = 1024  # decisions of random play of a slow backend, of rollouts that are not short
+MEASURED = (
+    *("steps_per_s", "steps_per_cpu_s"),
+    *("collect_steps_per_s", "update_steps_per_s", "env_only_steps_per_s"),
+    *("share_env", "share_forward", "share_update", "share_other"),
+    *("cpu_seconds_per_step", "peak_rss_mb"),
+    *("reward_before", "reward_after", "reward_per_hour"),
+    *("points_before", "points_after", "trained_steps", "noisy"),
+)
+
+
+def of_env(name: str, env: str) -> Flags:
+    """Return a configuration in an environment, with rollouts that its reference can play.
+
+    Raises
+    ------
+    ConfigError
+        If the environment is unknown, or not for this configuration.
+    """
+    return replace(CONFIGS[name], env=env, **games.of(env).small)
+
+
+def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[str, Any]:
+    """Return the row of a configuration: medians over the repeats, and all their values.
+
+    One that cannot run here has the reason as ``status``, and nulls.
+
+    Parameters
+    ----------
+    name : str
+        Of the configuration.
+    flags : Flags
+    steps : int
+        Timed steps of a repeat, at least.
+    repeats, played : int
+        See :func:`training.bench.trainer.measure`.
+    """
+    fields: Row = {"kind": "config", "config": name, "flags": asdict(flags)}
+    fields |= {"backend": flags.backend, "repeats": repeats, "games": played}
+    seeded = [replace(flags, seed=flags.seed + k) for k in range(repeats)]
+    try:
+        two_tiers = games.of(flags.env).two_tiers if flags.use_hierarchical else None
+        runs = [(two_tiers or measure)(each, steps, played) for each in seeded]
+        # Two environments in turns: there is no such thing as the one alone.
+        alone = None if two_tiers else env_only(flags, repeats)
+    except ConfigError as error:
+        return {**fields, "status": str(error), **dict.fromkeys(MEASURED)}
+    described = runs[0]["ran"]
+    found = {key: _median([run[key] for run in runs]) for key in runs[0] if key != "ran"}
+    found["env_only_steps_per_s"] = alone
+    about = {"ran": described, "name": name_of(described), "status": "measured"}
+    return {**fields, **about, **{key: found.get(key) for key in MEASURED}, "all": runs}
+
+
+def name_of(described: ran.Ran) -> str:
+    """Return what ran in a configuration, as far as configurations differ."""
+    widths = "x".join(map(str, described["net_arch"]))
+    parts = (described[name] for name in ("trainer", "env", "backend", "adapter"))
+    return ", ".join([*parts, widths])
+
+
+def env_only(flags: Flags, repeats: int) -> float:
+    """Return the median steps a second of random legal play, no network."""
+    slow = flags.backend != "fast"  # half of it is plain Python, whichever half
+    rollout = min(PIECE, flags.n_envs * flags.n_steps)
+    plan = EnvPlan(
+        flags.env,
+        flags.options,
+        flags.n_envs,
+        flags.threads,
+        flags.backend,
+        batches=max(1, rollout // (2 * flags.n_envs)) if slow else 256,
+    )
+    (found,) = timing.rows({"env": prepare(plan).work}, repeats, 0.2)
+    return float(found["steps_per_s"])
+
+
+def _median(values: list[Any]) -> Any:
+    if any(v is None for v in values):
+        return None
+    if isinstance(values[0], bool):
+        return any(values)
+    return statistics.median(values)
+
+
+# -- what a command line asks for ------------------------------------------------------------------
+
+
+def with_flags(given: Flags, assignments: list[str]) -> Flags:
+    """Return flags with some changed.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown flag or a value it cannot have.
+    """
+    known = {f.name: type(getattr(given, f.name)) for f in fields(given)}
+    changes: dict[str, Any] = {}
+    for text in assignments:
+        name, _, value = text.partition("=")
+        if name not in known:
+            raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(known)}.")
+        read = plain_yaml.parse_yaml(value, f"{name}={value!r}")
+        changes[name] = tuple(read) if isinstance(read, list) else read
+        if type(changes[name]) is not known[name]:
+            raise ConfigError(f"{name}={value!r}: must be of type {known[name].__name__}.")
+    return replace(given, **changes)
+
+
+def chosen(args: argparse.Namespace) -> list[tuple[str, Flags]]:
+    """Return the configurations that are to be measured, each with the name it goes by.
+
+    They are those of ``--game``, or of the environment of ``--set env``; without either those of
+    the usual environment, or with ``--only configs`` those of every game.
+
+    Raises
+    ------
+    ConfigError
+        For a flag or a configuration that is not possible.
+    """
+    for name in args.config or ():
+        if name not in CONFIGS:
+            raise ConfigError(f"--config {name!r}: must be among {', '.join(CONFIGS)}.")
+    every = [game.config_env for game in games.GAMES.values()]
+    envs = every if args.only == "configs" else [Flags.env]
+    envs = [games.GAMES[args.game].config_env] if args.game else envs
+    named = [text.partition("=")[2] for text in args.set if text.startswith("env=")]
+    envs = named[-1:] or envs
+    found = []
+    for env in envs:
+        for name in args.config or CONFIGS:
+            possible = games.of(env).two_tiers or not CONFIGS[name].use_hierarchical
+            if possible or (args.config and len(envs) == 1):
+                found.append((name, with_flags(of_env(name, env), args.set)))
+    return found
+
+
+def tables(rows: Sequence[Row]) -> Group:
+    """Return a table for each environment."""
+    envs = dict.fromkeys(row["flags"]["env"] for row in rows)
+    return Group(*(config_table([r for r in rows if r["flags"]["env"] == env]) for env in envs))
+
+
+class Configs(Suite):
+    """The suite, which flags and games of a command line choose from."""
+
+    def measure(self, options: Options) -> list[Row]:
+        """Return the rows that a command line asks for."""
+        args, rollouts = options.args, SHORT_ROLLOUTS if options.short else ROLLOUTS
+        played = args.games if args.games is not None else (40 if options.short else 200)
+        return [
+            row(
+                name,
+                each,
+                args.steps or rollouts * each.n_envs * each.n_steps,
+                args.repeats,
+                played,
+            )
+            for name, each in chosen(args)
+        ]
+
+
+SUITE = Configs(name="configs", tables=(tables,))

@@ -1,0 +1,447 @@
+"""What ``training benchmark matrix`` runs: cells, each in fresh processes, and what comes of them.
+
+``args`` are the options of that command throughout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import fastenv
+from fastenv.errors import BackendUnavailableError, ConfigError
+from training.bench import records
+from training.bench.play import check_workload
+from training.bench.suites import artefact
+from training.bench.suites.cells import (
+    FACTORS,
+    Cell,
+    default_of,
+    figures,
+    mode_summary,
+    one_at_a_time,
+    order,
+    product,
+    ranked,
+)
+from training.bench.suites.learning import Trainings, compare
+from training.bench.suites.profile import chosen_modes, numbers
+from training.bench.tables import as_csv, matrix_table
+from training.run import files, machine
+from training.run.config import BACKENDS
+from training.run.config_files import parse_assignments
+
+START_S = 8.0  # imports, compilation and recording of a fresh process
+PRECISIONS = ("fp32", "bf16", "fp16")
+RUN_LIMIT_S = 3600.0
+
+
+def chosen_factors(args: argparse.Namespace) -> dict[str, list[Any]]:
+    """Return the values of each factor.
+
+    Raises
+    ------
+    ConfigError
+    """
+    factors: dict[str, list[Any]] = {}
+    words = {"backend": BACKENDS, "precision": PRECISIONS}
+    for name in FACTORS:
+        flag, text = "--" + name.replace("_", "-"), getattr(args, name)
+        if name not in words:
+            factors[name] = numbers(flag, text)
+            continue
+        factors[name] = list(dict.fromkeys(text.split(",")))
+        for word in factors[name]:
+            if word not in words[name]:
+                raise ConfigError(f"{flag} {word!r}: must be among {', '.join(words[name])}.")
+    return factors
+
+
+def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
+    """Return why a cell cannot be measured here, None if it can."""
+    if cell.precision not in (None, "fp32"):
+        from training.nets import precision  # brings torch
+
+        try:
+            precision.check(cell.precision, precision.choose_device("auto"))
+        except ConfigError as error:
+            return str(error)
+    if cell.mode != "env_only":
+        assert cell.rollout_steps is not None
+        assert cell.minibatches is not None
+        rollout = cell.num_envs * cell.rollout_steps
+        if rollout % cell.minibatches:
+            return f"a rollout of {rollout:,} cannot be cut into {cell.minibatches} minibatches"
+    try:
+        backend = cell.backend
+        fastenv.make_engine(env, 1, backend=backend, **options)
+    except BackendUnavailableError as error:
+        return " ".join(str(error).split())
+    return None
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse impossible options."""
+    for name in ("repeats", "check_seeds"):
+        if getattr(args, name) < 1:
+            flag = "--" + name.replace("_", "-")
+            raise ConfigError(f"{flag} {getattr(args, name)}: must be at least 1.")
+    if not args.seconds > 0:
+        raise ConfigError(f"--seconds {args.seconds}: must be above 0.")
+    if not 0 < args.floor_safety_factor <= 1:
+        raise ConfigError(
+            f"--floor-safety-factor {args.floor_safety_factor}: must be above 0 and at most 1."
+        )
+    if args.check_steps < 0:
+        raise ConfigError(f"--check-steps {args.check_steps}: must be at least 0.")
+    if args.record:
+        records.check_clean()
+    if args.resume and args.run_id is None:
+        raise ConfigError("--resume needs the --run-id of the matrix to go on with.")
+
+
+def design(
+    args: argparse.Namespace, modes: Sequence[str], factors: dict[str, list[Any]]
+) -> tuple[str, list[Cell]]:
+    """Return the kind of design that fits the budget, and its cells."""
+    cells = product(modes, factors)
+    planned = len(cells) * args.repeats * (START_S + 2 * args.seconds)
+    if args.budget_seconds is None or planned <= args.budget_seconds:
+        return "full", cells
+    return "one factor at a time", one_at_a_time(modes, factors)
+
+
+# -- running ---------------------------------------------------------------------------------------
+
+
+def command(args: argparse.Namespace, cell: Cell, seed: int) -> list[str]:
+    """Return the command that measures a cell once, without its output options."""
+    flags = {
+        "modes": cell.mode,
+        "env": args.env,
+        "backend": cell.backend,
+        "num-envs": cell.num_envs,
+        "env-threads": cell.env_threads,
+        "repeats": 1,
+        "seconds": args.seconds,
+        "seed": seed,
+    }
+    given = list(args.set)
+    if cell.mode == "env_only":
+        flags["workload"] = args.workload
+    else:
+        flags |= {"rollout-steps": cell.rollout_steps, "minibatches": cell.minibatches}
+        given += [f"ppo.n_epochs={cell.epochs}", f"ppo.precision={cell.precision}"]
+        if args.torch_threads is not None:
+            flags["torch-threads"] = args.torch_threads
+    words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
+    words += [word for text in given for word in ("--set", text)]
+    return [sys.executable, "-m", "training", "benchmark", "profile", *words]
+
+
+def run_cell(
+    args: argparse.Namespace, cell: Cell, repeat: int, folder: Path
+) -> tuple[dict[str, Any] | None, str]:
+    """Measure a cell once in a fresh process, or read what an earlier process has measured.
+
+    Returns
+    -------
+    entry : dict or None
+        The entry of ``modes`` of its artefact; None if it failed.
+    error : str
+        Why it failed.
+    """
+    path = folder / f"{cell.id}-r{repeat}.json"
+    if not path.exists():
+        # torch's threads and OpenMP's stay those of the process: each run starts with none
+        output = ["--run-id", path.stem, "--out", str(folder.resolve())]
+        done = subprocess.run(
+            [*command(args, cell, args.seed + repeat), *output],
+            cwd=machine.ROOT,
+            capture_output=True,
+            text=True,
+            timeout=RUN_LIMIT_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+            return None, lines[-1].removeprefix("error: ")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["modes"][0], ""
+    except (OSError, ValueError, LookupError, TypeError):
+        return None, f"{path} is no artefact of the profiler"
+
+
+def run_all(
+    args: argparse.Namespace, cells: Sequence[Cell], folder: Path, console: Console
+) -> list[dict[str, Any]]:
+    """Measure all cells; return a record of each, in the order of the design."""
+    options = dict(parse_assignments(args.set).get("env_options", {}))
+    gaps = {cell: gap_of(cell, args.env, options) for cell in cells}
+    possible = [cell for cell in cells if gaps[cell] is None]
+    entries: dict[Cell, list[dict[str, Any]]] = {cell: [] for cell in cells}
+    errors: dict[Cell, str] = {}
+    runs, begin = order(possible, args.repeats, args.seed), time.perf_counter()
+    for k, (cell, repeat) in enumerate(runs):
+        if args.budget_seconds is not None and time.perf_counter() - begin > args.budget_seconds:
+            console.print(f"budget used up after {k} of {len(runs)} runs")
+            break
+        if cell in errors:
+            continue
+        entry, error = run_cell(args, cell, repeat, folder)
+        if entry is None:
+            errors[cell] = error
+            console.print(f"{k + 1}/{len(runs)} {cell.id}: {error}")
+            continue
+        entries[cell].append(entry)
+        speed = entry["stats"]["steps_per_s"]["median"]
+        console.print(f"{k + 1}/{len(runs)} {cell.id}: {speed:,.0f} steps/s")
+    return [
+        cell_record(cell, entries[cell], args.repeats, gaps[cell], errors.get(cell))
+        for cell in cells
+    ]
+
+
+def cell_record(
+    cell: Cell,
+    entries: Sequence[dict[str, Any]],
+    repeats: int,
+    gap: str | None = None,
+    error: str | None = None,
+) -> dict[str, Any]:
+    """Return what is known of a cell: ``status`` is ok, skipped (a gap) or error.
+
+    Parameters
+    ----------
+    cell : Cell
+    entries : sequence of dict
+        Of the ``modes`` of its artefacts, one a repeat.
+    repeats : int
+        That were asked for.
+    gap, error : str, optional
+        Why it could not be measured; why it failed.
+    """
+    found = {"id": cell.id, "mode": cell.mode, **cell.knobs()}
+    if error is not None:
+        return {**found, "status": "error", "reason": error}
+    if gap is None and not entries:
+        gap = "the budget was used up before its turn"
+    if gap is not None:
+        return {**found, "status": "skipped", "reason": gap}
+    speeds = [entry["stats"]["steps_per_s"]["median"] for entry in entries]
+    per_cpu = [entry["stats"]["steps_per_cpu_s"]["median"] for entry in entries]
+    short = len(speeds) < repeats
+    return {
+        **found,
+        "status": "ok",
+        "reason": f"{len(speeds)} of {repeats} repeats: the budget was used up" if short else "",
+        "ran": entries[0]["ran"],
+        "backend_selected": entries[0]["backend_selected"],
+        "steps_per_s": speeds,
+        "steps_per_cpu_s": per_cpu,
+        "noisy": any(entry["noisy"] for entry in entries),
+        **figures(speeds, repeats),
+    }
+
+
+def rows_of(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the measured cells as rows of a record: what ran, and the medians of its speeds."""
+    speeds = ("steps_per_s", "steps_per_cpu_s")
+    return [
+        {"ran": c["ran"], "noisy": c["noisy"], **{k: statistics.median(c[k]) for k in speeds}}
+        for c in cells
+        if c["status"] == "ok"
+    ]
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+COLUMNS = (
+    "id",
+    "mode",
+    *FACTORS,
+    "status",
+    "mean",
+    "min",
+    "max",
+    "sd",
+    "stable",
+    "noisy",
+    "reason",
+)
+
+
+def summarise(
+    cells: Sequence[dict[str, Any]], modes: Sequence[str], args: argparse.Namespace
+) -> dict[str, Any]:
+    """Return ``summary``, ``mode_summaries`` and ``gaps`` of a matrix."""
+    per_mode = {
+        mode: mode_summary(cells, mode, args.floor_safety_factor, args.target_steps_per_sec)
+        for mode in modes
+    }
+    counts = {s: sum(c["status"] == s for c in cells) for s in ("ok", "skipped", "error")}
+    gaps = [{"id": c["id"], "reason": c["reason"]} for c in cells if c["reason"]]
+    missed = [mode for mode, found in per_mode.items() if not found["target_attained"]]
+    passed = not counts["error"] and not (args.enforce_target and missed)
+    return {
+        "summary": {
+            "pass": passed and not (args.fail_on_gap and gaps),
+            "total_candidates": len(cells),
+            "successful_candidates": counts["ok"],
+            "skipped_candidates": counts["skipped"],
+            "error_candidates": counts["error"],
+            "mode_target_failures": missed,
+            "coverage_pass": not gaps,
+        },
+        "mode_summaries": per_mode,
+        "gaps": gaps,
+    }
+
+
+def show(found: dict[str, Any], console: Console) -> None:
+    """Print a matrix."""
+    title = f"matrix {found['run_id']}: {found['design']}"
+    modes = found["mode_summaries"]
+    console.print(matrix_table(title, [ranked(found["cells"], mode) for mode in modes]))
+    for mode, best in found["mode_summaries"].items():
+        if best["best_candidate_id"] is None:
+            console.print(f"{mode}: nothing was measured")
+            continue
+        stable = "" if best["best_is_stable"] else " (no cell is stable)"
+        console.print(
+            f"{mode}: {best['best_candidate_id']}{stable}, {best['best_mean_steps_per_sec']:,.0f} "
+            f"steps/s; recommended floor {best['recommended_floor_steps_per_sec']:,.0f}; "
+            f"{best['best_mean_steps_per_sec'] / best['target_steps_per_sec']:.0%} of "
+            f"{best['target_steps_per_sec']:,.0f}"
+        )
+    for gap in found["gaps"]:
+        console.print(f"gap: {gap['id']}: {gap['reason']}")
+    learning = found["learning"]
+    if learning is not None:
+        console.print(f"recommended for training: {learning['recommended'] or 'none of the best'}")
+    elif "trainer" in found["mode_summaries"]:
+        console.print("recommended for training: none, learning was not checked")
+
+
+def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Run a matrix; return what is written to ``matrix.json``.
+
+    Raises
+    ------
+    ConfigError
+        Bad options, or a run of that name is there already.
+    """
+    check(args)
+    modes, factors = chosen_modes(args.modes), chosen_factors(args)
+    options = parse_assignments(args.set).get("env_options", {})
+    fastenv.make_engine(args.env, 1, backend="reference", **options)
+    if "env_only" in modes:
+        check_workload(args.env, args.workload)
+    run_id = args.run_id or artefact.new_run_id(machine.revision()["git_rev"])
+    folder = args.out / run_id
+    files.prepare("--out", args.out / f"{run_id}.json")
+    if folder.exists() and (not args.resume or (folder / "matrix.json").exists()):
+        raise ConfigError(f"{folder} is there already: choose another --run-id, or --resume it.")
+    kind, cells = design(args, modes, factors)
+    (folder / "cells").mkdir(parents=True, exist_ok=True)
+    console.print(f"{len(cells)} cells ({kind}), {args.repeats} repeats, in {folder}")
+    cells_found = run_all(args, cells, folder / "cells", console)
+    found = {
+        **artefact.head(run_id, {k: str(v) for k, v in vars(args).items()}),
+        "kind": "matrix",
+        "design": kind,
+        "default": default_of(factors),
+        **summarise(cells_found, modes, args),
+        "cells": cells_found,
+        "learning": learned(
+            args, cells_found, Cell("trainer", **default_of(factors)), folder, console
+        ),
+    }
+    files.write_text(folder / "matrix.csv", as_csv(cells_found, COLUMNS))
+    files.write_json(folder / "matrix.json", found)
+    return found
+
+
+def learned(
+    args: argparse.Namespace,
+    cells: Sequence[dict[str, Any]],
+    default: Cell,
+    folder: Path,
+    console: Console,
+) -> dict[str, Any] | None:
+    """Let the best three trainer cells and the default learn; None if there is nothing to check."""
+    best = ranked(cells, "trainer")[:3]
+    if not best or not args.check_steps:
+        return None
+    options = dict(parse_assignments(args.set).get("env_options", {}))
+    if gap_of(default, args.env, options) is not None:
+        return {"default": default.id, "recommended": None, "why": "the default cannot be trained"}
+    trainings = Trainings(
+        folder / "learning",
+        {"env": args.env, "total_steps": args.check_steps, "torch_threads": args.torch_threads},
+        args.set,
+        range(args.seed, args.seed + args.check_seeds),
+    )
+    found = compare(trainings, best, {"id": default.id, **default.knobs()})
+    for name, verdict in found["cells"].items():
+        said = "learns as well as the default" if verdict["pass"] else "does not learn as well"
+        console.print(f"{name}: {said}")
+    return {"steps": args.check_steps, **found}
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Run a matrix, or hold one to its floors, by the options of a command line; return the status.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if args.gate is not None:
+        return gate(args, console)
+    found = measure(args, console)
+    show(found, console)
+    console.print(f"written to {args.out / found['run_id']}")
+    if args.record:
+        kept = records.keep("matrix.json", found, found, rows_of(found["cells"]))
+        console.print(f"it is the record {kept}, and in the history")
+    return 0 if found["summary"]["pass"] else 1
+
+
+def gate(args: argparse.Namespace, console: Console) -> int:
+    """Measure the best cells of a matrix again; return 1 if one is below its recommended floor.
+
+    Raises
+    ------
+    ConfigError
+        If the file is no matrix, or has no best cell for one of the modes.
+    """
+    try:
+        found = json.loads(args.gate.read_text(encoding="utf-8"))
+        summaries, cells = found["mode_summaries"], {c["id"]: c for c in found["cells"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"--gate {args.gate}: is no matrix that was measured.") from error
+    status = 0
+    for mode in chosen_modes(args.modes):
+        best = cells.get(summaries.get(mode, {}).get("best_candidate_id"))
+        if best is None:
+            raise ConfigError(f"--gate {args.gate}: has no best cell for {mode}.")
+        cell = Cell(mode, **{name: best[name] for name in FACTORS})
+        floor = summaries[mode]["recommended_floor_steps_per_sec"]
+        words = command(args, cell, args.seed)
+        words[words.index("--repeats") + 1] = str(args.repeats)
+        words += ["--target-steps-per-sec", str(floor), "--target-mode", mode, "--enforce-target"]
+        run_id = f"{artefact.new_run_id(machine.revision()['git_rev'])}-gate-{mode}"
+        words += ["--run-id", run_id, "--out", str(args.out.resolve())]
+        done = subprocess.run(words, cwd=machine.ROOT, timeout=RUN_LIMIT_S, check=False)
+        console.print(f"{cell.id}: {'holds' if done.returncode == 0 else 'FAILS'}")
+        status = max(status, done.returncode)
+    return status

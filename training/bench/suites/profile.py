@@ -1,0 +1,362 @@
+"""What ``training benchmark profile`` measures: modes of a run, their ratios, and their floors.
+
+``args`` are the options of that command throughout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from fastenv.errors import ConfigError
+from fastenv.registry import short_id
+from training.bench import floors, games, records, tables
+from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
+from training.bench.play import check_workload
+from training.bench.suites import artefact
+from training.ppo.options import PPOConfig
+from training.run import files, machine
+from training.run.config import RunConfig
+from training.run.config_files import merge, parse_assignments
+
+MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
+# What is timed is the machinery of an evaluation, not a verdict on the agent.
+SMALL_EVALUATION = {"games": 16, "episodes": 32, "opponents": ["rule_medium"], "bootstrap": 100}
+MINIBATCHES = 16
+
+
+def chosen_modes(text: str) -> list[str]:
+    """Return the modes of a list in their order, each once.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown one.
+    """
+    names = list(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in MODES:
+            raise ConfigError(f"--modes {name!r}: must be among {', '.join(MODES)}.")
+    return names
+
+
+def numbers(flag: str, text: str) -> list[int]:
+    """Return the integers of a comma-separated list, each once and at least 1.
+
+    Raises
+    ------
+    ConfigError
+    """
+    parts = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    if not all(part.isdecimal() and int(part) >= 1 for part in parts):
+        raise ConfigError(f"{flag} {text!r}: must be integers of at least 1, such as 1,2.")
+    return [int(part) for part in parts]
+
+
+def run_config(args: argparse.Namespace) -> RunConfig:
+    """Return the run that the modes of a command line measure.
+
+    Raises
+    ------
+    ConfigError
+    """
+    values = merge({"evaluation": SMALL_EVALUATION}, parse_assignments(args.set))
+    names = ("env", "num_envs", "env_threads", "torch_threads", "seed")
+    flags = {name: getattr(args, name) for name in names}
+    values = merge(values, {name: value for name, value in flags.items() if value is not None})
+    if args.force_resets:
+        env = values.get("env", RunConfig.get_default("env"))
+        values = merge(values, {"env_options": dict(games.of(short_id(env)).forced_resets)})
+    values["backend"] = args.backend
+    ppo = dict(values.get("ppo", {}))
+    if args.rollout_steps is not None:
+        ppo["n_steps"] = args.rollout_steps
+    if args.minibatches is not None or "batch_size" not in ppo:
+        lanes = values.get("num_envs", RunConfig.get_default("num_envs"))
+        steps = ppo.get("n_steps", PPOConfig.get_default("n_steps"))
+        ppo["batch_size"] = batch_size(lanes * steps, args.minibatches or MINIBATCHES)
+    return RunConfig.from_mapping({**values, "ppo": ppo})
+
+
+def batch_size(rollout: int, minibatches: int) -> int:
+    """Return the samples of a minibatch.
+
+    Raises
+    ------
+    ConfigError
+        If a rollout cannot be divided evenly.
+    """
+    if rollout < 1:
+        return int(PPOConfig.get_default("batch_size"))  # what is wrong is refused by its own name
+    if minibatches < 1 or rollout % minibatches:
+        raise ConfigError(
+            f"--minibatches {minibatches}: must divide the rollout of {rollout:,} decisions."
+        )
+    return rollout // minibatches
+
+
+def env_plans(args: argparse.Namespace, config: RunConfig) -> dict[str, EnvPlan]:
+    """Return what ``env_only`` measures, the main thing first.
+
+    Raises
+    ------
+    ConfigError
+    """
+    columns = args.info_columns
+    if columns is not None:
+        columns = () if columns == "none" else tuple(columns.split(","))
+    main = EnvPlan(
+        env=config.env,
+        options=config.env_options,
+        num_envs=config.num_envs,
+        num_threads=config.env_threads,
+        backend=args.backend,
+        workload=args.workload,
+        info_columns=columns,
+        single=args.single,
+        seed=config.seed,
+    )
+    plans = {"main": main}
+    if args.threads_scaling is not None:
+        threads = numbers("--threads-scaling", args.threads_scaling)
+        if args.single or len(threads) < 2:
+            raise ConfigError("--threads-scaling needs a batch and two numbers, such as 1,2.")
+        plans = {threads_name(n): replace(main, num_threads=n) for n in threads}
+    if args.against is not None:
+        lanes = REFERENCE_LANES if args.against == "reference" else config.num_envs
+        plans[args.against] = replace(
+            main, backend=args.against, num_threads=1, num_envs=min(lanes, config.num_envs)
+        )
+    return plans
+
+
+def threads_name(n: int) -> str:
+    """Return a number of threads in words."""
+    return "1 thread" if n == 1 else f"{n} threads"
+
+
+def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> None:
+    """Refuse what cannot be measured, before anything is.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if args.repeats < 1:
+        raise ConfigError(f"--repeats {args.repeats}: must be at least 1.")
+    if not args.seconds > 0:
+        raise ConfigError(f"--seconds {args.seconds}: must be above 0.")
+    if args.enforce_target and args.target_steps_per_sec is None:
+        raise ConfigError("--enforce-target needs --target-steps-per-sec.")
+    if args.target_mode is not None and args.target_mode not in modes:
+        raise ConfigError(f"--target-mode {args.target_mode}: is not among --modes.")
+    floors.check_share(args.floor_share)
+    if args.record:
+        records.check_clean()
+    if args.force_resets and not games.of(short_id(config.env)).forced_resets:
+        which = ", ".join(game.title for game in games.GAMES.values() if game.forced_resets)
+        raise ConfigError(f"--force-resets: is for the {which}, not for {config.env}.")
+    if "env_only" in modes:
+        check_workload(config.env, args.workload, config.env_options)
+
+
+def pin(cores: str) -> None:
+    """Keep this process on the given cores.
+
+    Raises
+    ------
+    ConfigError
+    """
+    wanted = [part.strip() for part in cores.split(",")]
+    try:
+        os.sched_setaffinity(0, {int(part) for part in wanted})
+    except (AttributeError, ValueError, OSError) as error:
+        raise ConfigError(
+            f"--pin {cores!r}: must be cores of this machine, such as 0,1."
+        ) from error
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def measure(
+    args: argparse.Namespace, modes: Sequence[str], config: RunConfig
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the entries of ``modes`` and the ratios between some of them.
+
+    Raises
+    ------
+    ConfigError, BackendUnavailableError
+    """
+    entries: list[dict[str, Any]] = []
+    ratios: list[dict[str, Any]] = []
+    for mode in modes:
+        if mode == "env_only":
+            more = games.of(short_id(config.env)).more
+            found = env_only(env_plans(args, config), args.repeats, args.seconds, more=more)
+            entries += found.values()
+            ratios += env_ratios(found)
+            continue
+        from training.bench import trainer_modes  # torch
+
+        if mode == "breakdown":
+            entries.append(trainer_modes.breakdown(config, args.repeats, args.seconds))
+        else:
+            evaluation = mode == "trainer_eval"
+            entries.append(trainer_modes.trainer(config, args.repeats, args.seconds, evaluation))
+    return entries, ratios
+
+
+def env_ratios(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return how many times as fast things timed in turns are: threads by wall, others by CPU."""
+    (first, base), *others = found.items()
+    ratios = []
+    for name, entry in others:
+        threads = " thread" in name
+        figure = "steps_per_s" if threads else "steps_per_cpu_s"
+        over, under = (entry, base) if threads else (base, entry)
+        pairs = zip(over["repeats"], under["repeats"], strict=True)
+        what = f"{name} over {first}" if threads else f"{base['backend_selected']} over {name}"
+        value = over["stats"][figure]["median"] / under["stats"][figure]["median"]
+        each = [a[figure] / b[figure] for a, b in pairs]
+        ratios.append({"what": what, "figure": figure, "value": value, "all": each})
+    return ratios
+
+
+def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
+    """Measure what a command line asks for; return the artefact and where it lies.
+
+    Raises
+    ------
+    ConfigError, BackendUnavailableError, FastEnvError
+        With nothing written.
+    """
+    modes = chosen_modes(args.modes)
+    config = run_config(args)
+    check(args, modes, config)
+    run_id = args.run_id or artefact.new_run_id(machine.revision()["git_rev"])
+    files.prepare("--out", args.out / f"{run_id}.json")
+    path = artefact.new_path(args.out, run_id)
+    if args.pin is not None:
+        pin(args.pin)
+    entries, ratios = measure(args, modes, config)
+    asked = {k: v for k, v in vars(args).items() if k != "out"}  # a path of somebody's machine
+    found = artefact.head(run_id, {"run": config.to_dict(), "profile": asked})
+    target_mode = args.target_mode or ("env_only" if "env_only" in modes else modes[0])
+    target = artefact.judge_target(
+        entries, args.target_steps_per_sec, target_mode, args.enforce_target
+    )
+    rows = map(artefact.row_of, entries)
+    found |= {
+        "modes": entries,
+        "ratios": ratios,
+        "target": target,
+        "floors": floors.judge(rows, args.floor_share) if args.enforce_floor else [],
+        "notes": notes(entries),
+    }
+    records.write(path, found)
+    return found, path
+
+
+def notes(entries: Sequence[dict[str, Any]]) -> list[str]:
+    """Return what a reader of the figures should know."""
+    found = artefact.not_as_requested(entries)
+    if any(entry["noisy"] for entry in entries):
+        found.append("noisy: something else ran on the machine; compare ratios only")
+    if any(len(entry["repeats"]) < 3 for entry in entries):
+        found.append("fewer than 3 repeats: no spread to speak of")
+    return found
+
+
+def failures(args: argparse.Namespace, found: dict[str, Any]) -> list[str]:
+    """Return a sentence for everything that was enforced and missed."""
+    said = []
+    if found["target"]["enforced"] and not found["target"]["pass"]:
+        said.append(artefact.target_sentence(found["target"]))
+    said += [floors.sentence(verdict) for verdict in found["floors"] if not verdict["pass"]]
+    limit = args.max_mem_delta
+    for entry in found["modes"] if limit is not None else ():
+        grown = entry["alloc"].get("rss_growth_mb", 0.0)
+        if grown > limit:
+            said.append(
+                f"{entry['mode']}: memory grew by {grown:.1f} MB after warm-up, "
+                f"{limit:g} MB are allowed"
+            )
+    return said
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def show(found: dict[str, Any], console: Console) -> None:
+    """Print an artefact."""
+    console.print(tables.mode_table(found))
+    for entry in found["modes"]:
+        if entry["phases_us_per_step"]:
+            console.print(tables.phase_table(entry))
+        if "frames" in entry:
+            console.print(frames_sentence(entry["frames"]))
+    for ratio in found["ratios"]:
+        each = ratio["all"]
+        console.print(
+            f"{ratio['what']}, in turns: {ratio['value']:,.2f} times "
+            f"({min(each):,.2f}..{max(each):,.2f})"
+        )
+    if found["target"]["steps_per_s"] is not None:
+        console.print(artefact.target_sentence(found["target"]))
+    for floor in found["floors"]:
+        elsewhere = "" if floor["same_machine"] else "; it was taken on another processor"
+        share = floor["floor_steps_per_cpu_s"] / floor["recorded"]
+        console.print(
+            f"{floor['what']}: floor {floor['floor_steps_per_cpu_s']:,.0f} steps per CPU second "
+            f"({share:g} of {floor['source']}{elsewhere})"
+        )
+
+
+def frames_sentence(frames: dict[str, Any]) -> str:
+    """Return what an entry says of frames, where its game has such, as a line."""
+    return (
+        f"{frames['frames_per_s']['median']:,.0f} frames/s "
+        f"({frames['realtime_factor']:,.0f} times the console), "
+        f"{frames['frames_per_cpu_s']['median']:,.0f} per CPU-s; "
+        f"{frames['instructions_per_frame']:,} instructions a frame; "
+        f"{frames['resets_per_step']:.1%} of steps end an episode"
+    )
+
+
+def show_trend(folder: Path, console: Console) -> None:
+    """Print the speeds of the history, and of the artefacts in a folder, by commit."""
+    artefacts, skipped = artefact.artefacts(folder)
+    rows = records.trend([*records.history(), *artefacts])
+    title = f"{len(rows)} figures in {records.HISTORY.name} and {folder}"
+    caption = f"no artefacts: {', '.join(skipped)}" if skipped else None
+    console.print(tables.trend_table(rows, title, caption))
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Do what the options of a command line ask for; return the exit status.
+
+    Raises
+    ------
+    ConfigError, BackendUnavailableError, FastEnvError
+    """
+    if args.trend:
+        show_trend(args.out, console)
+        return 0
+    found, path = report(args)
+    show(found, console)
+    console.print(f"written to {path}")
+    if args.record:
+        console.print(f"it is the record {artefact.keep(found)}, and in the history")
+    wrong = artefact.not_as_requested(found["modes"])
+    missed = failures(args, found)
+    for sentence in (*wrong, *missed):
+        print(f"error: {sentence}", file=sys.stderr)
+    return 2 if wrong else 1 if missed else 0

@@ -1,0 +1,200 @@
+"""What each step is worth from one environment and lists to all lanes and tensors.
+
+A step has everything that the ones before it have, and one thing more; all of them train in turns,
+on as many lanes, with the same network, batches and updates a decision, and as many decisions
+stored. A row says what ran as it is found in the trainer, not as it was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from training.bench import ran
+from training.bench.games import GAMES
+from training.bench.suite import Suite
+from training.bench.suites.list_replay import ListReplay
+from training.bench.tables import step_table
+from training.bench.targets import Row
+from training.bench.timing import Work, interleaved, summary
+from training.dqn.replay import ReplayLanes, TensorReplay
+from training.dqn.run import make_lanes
+from training.dqn.trainer import DQNTrainer
+from training.nets.compiled import Compiled
+from training.run.config import RunConfig
+from training.run.config_files import merge
+from training.run.envs import stream_seed
+from training.run.learner import get_shared_arguments
+
+STORED = 16_384  # decisions
+# What is trained, by the name of the game.
+SETTINGS = {name: given for game in GAMES.values() for name, given in game.replay_settings.items()}
+COMMON: dict[str, Any] = {"trainer": "dqn", "torch_threads": 1, "device": "cpu"}
+METHOD = "whole iterations behind the first, in turns; one process; nothing is logged or saved"
+STORES: dict[type[TensorReplay], str] = {ListReplay: "lists", TensorReplay: "tensors"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step has.
+
+    Parameters
+    ----------
+    runner, compile : str
+        Options of the section ``dqn``.
+    store : type or None
+        Replay in the place of the trainer's own.
+    """
+
+    runner: str = "vector"
+    compile: str = "off"
+    store: type[ListReplay] | None = None
+
+
+STEPS = {
+    "legacy runner": Step("legacy", "off", ListReplay),
+    "vector runner": Step("vector", "off", ListReplay),
+    "compiled network": Step("vector", "default", ListReplay),
+    "tensor replay": Step("vector", "default", None),
+}
+
+
+def setting(game: str, step: Step, changes: Mapping[str, Any] | None = None) -> Any:
+    """Return what is trained: a game by the options of a step, with other ones over those here."""
+    given = merge({**COMMON, "total_steps": 10**9}, merge(SETTINGS[game], changes or {}))
+    stored = given["dqn"].get("capacity", STORED)
+    # Learning begins with as much as a full ring has ready; behind that come the unfinished rows.
+    ready = stored - given["num_envs"] * given["dqn"]["n_step"]
+    own = {"capacity": stored, "learning_starts": ready, "runner": step.runner}
+    return RunConfig.from_mapping(merge(given, {"dqn": {**own, "compile": step.compile}}))
+
+
+class Trainer(DQNTrainer):
+    """The trainer with the replay of a step.
+
+    Parameters
+    ----------
+    config : RunConfig
+    store : type or None
+        See :class:`Step`.
+    """
+
+    def __init__(self, config: Any, store: type[ListReplay] | None) -> None:
+        self._store = store
+        super().__init__(
+            make_lanes(config).engines, config.dqn, seed=config.seed, **get_shared_arguments(config)
+        )
+
+    def _make_replay(self) -> None:
+        super()._make_replay()
+        if self._store is not None:
+            dqn, seed = self.dqn, stream_seed(self.seed, "minibatch")
+            given = self.num_envs, dqn.capacity, dqn.n_step, dqn.gamma, seed
+            self.replay = self._store(self.engines[0], *given)
+            parts = self._lanes
+            self._lanes = [ReplayLanes(self.replay, p.slice.start, p.engine) for p in parts]
+
+    def fill(self) -> None:
+        """Take decisions until there is as much to learn from as will ever be."""
+        while self.replay.available < self.dqn.learning_starts:
+            self.iterate()
+
+    def names(self) -> dict[str, str]:
+        """Return how it steps, computes and stores, by what it is made of."""
+        single = len(self.engines) > 1
+        parts = (self.net._features, self.net.head.forward)
+        built = all(isinstance(part, Compiled) and part.is_compiled for part in parts)
+        return {
+            "runner": f"{self.num_envs} lanes {'one at a time' if single else 'at once'}",
+            "network": "compiled" if built else "plain",
+            "store": STORES[type(self.replay)],
+        }
+
+
+def rows(
+    repeats: int,
+    seconds: float,
+    games: Sequence[str] = tuple(SETTINGS),
+    changes: Mapping[str, Any] | None = None,
+) -> list[Row]:
+    """Time whole iterations of all steps of each game.
+
+    Parameters
+    ----------
+    repeats : int
+    seconds : float
+        Of a repeat, at least.
+    games : sequence of str
+    changes : mapping, optional
+        Options over those of :data:`SETTINGS`.
+    """
+    torch.set_num_threads(1)
+    return [row for game in games for row in _game_rows(game, repeats, seconds, changes)]
+
+
+def _game_rows(
+    game: str, repeats: int, seconds: float, changes: Mapping[str, Any] | None
+) -> list[Row]:
+    configs = {name: setting(game, step, changes) for name, step in STEPS.items()}
+    trainers = {name: Trainer(config, STEPS[name].store) for name, config in configs.items()}
+    phases: dict[str, list[dict[str, float]]] = {name: [] for name in STEPS}
+
+    def iterate(name: str) -> None:
+        phases[name].append(trainers[name].iterate()["phases"])
+
+    works = {}
+    for name, trainer in trainers.items():
+        trainer.fill()
+        decisions = trainer.dqn.iteration_steps * trainer.num_envs
+        works[name] = Work(partial(iterate, name), decisions)
+    samples = interleaved(works, repeats, seconds)
+    found: list[Row] = []
+    for name, trainer in trainers.items():
+        row = _row(game, name, configs[name], trainer) | summary(samples[name])
+        row["us_per_step"] = _split(phases[name][1:], row["steps_per_cpu_s"])
+        if found:
+            speeds = row["steps_per_cpu_s_all"], found[-1]["steps_per_cpu_s_all"]
+            row["over_step_before_all"] = [a / b for a, b in zip(*speeds, strict=True)]
+        found.append(row)
+    return found
+
+
+def _row(game: str, name: str, config: Any, trainer: Trainer) -> Row:
+    names = trainer.names()
+    return {
+        "kind": "trainer",
+        "ran": ran.describe_run(
+            config, trainer.engines[0], f"replay step {name}", trainer.chosen_precision, **names
+        ),
+        "trainer": "dqn",
+        "mode": f"replay step {name}",
+        "step": name,
+        "game": game,
+        "name": ", ".join(names.values()),
+        **names,
+        "env": config.env,
+        "options": dict(config.env_options),
+        "dqn": config.dqn.to_dict(),
+        "backend": trainer.engines[0].backend,
+        "num_envs": trainer.num_envs,
+        "num_threads": config.env_threads,
+        "torch_threads": 1,
+        "minibatch": config.dqn.batch_size,
+        "precision": trainer.chosen_precision,
+        "stored": trainer.replay.available,
+        "method": METHOD,
+    }
+
+
+def _split(phases: Sequence[Mapping[str, float]], per_cpu_s: float) -> dict[str, float]:
+    """Return the microseconds of a decision by phase: shares of wall time of those of the CPU."""
+    sums = {name: sum(each[name] for each in phases) for name in phases[0]}
+    whole = sum(sums.values())
+    return {name: 1e6 / per_cpu_s * value / whole for name, value in sums.items()}
+
+
+SUITE = Suite(name="replay_steps", rows=rows, tables=(step_table,), seconds=2.0, short_seconds=0.5)

@@ -1,0 +1,317 @@
+"""Trainings spread over processes: RLlib and torchrun beside one process of the native trainer.
+
+Each is a whole short run (``training.train``) in processes of its own; they take turns. What a row
+says of a run is read from the folder of that run.
+"""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError
+from training.bench.learners import trainer_row
+from training.bench.suite import Options, Suite
+from training.bench.suites.meter import Meter, train
+from training.bench.tables import scale_table
+from training.bench.targets import Row, ratio, unmeasured
+from training.bench.timing import Sample
+from training.rllib.options import RLlibConfig, RLlibRun
+from training.run import envs, files, machine
+from training.run.config import RunConfig
+from training.run.config_files import merge
+from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
+
+MODE = "scale"
+RUNNERS, OVER_REFERENCE, RANKS = 1.6, 2.5, 1.6
+WARMUP = 2  # iterations
+OTHERS = 0.2  # cores that something else may use
+LIMIT_S = 900.0
+RLLIB = ".venv-rllib/bin/python"
+RLLIB_PYTHON = machine.ROOT / RLLIB
+NO_RLLIB = "there is no .venv-rllib (make rllib)"
+METHOD = (
+    f"whole runs in processes of their own, in turns, behind {WARMUP} iterations; logs included; "
+    "CPU time of all processes of a run"
+)
+COMMON: dict[str, Any] = {
+    "env": RunConfig.get_default("env"),
+    "num_envs": 64,
+    "torch_threads": 1,
+    "env_options": {"opponents": "rule_medium"},
+    "ppo": {"n_steps": 128, "batch_size": 4096, "n_epochs": 4, "precision": "fp32"},
+    "checkpoints": {"every": 1 << 40},
+}
+ROLLOUT = RunConfig.from_mapping(COMMON).rollout
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to spread a training.
+
+    Parameters
+    ----------
+    iterations : int
+        That are timed.
+    options : mapping
+        Over those that all have.
+    ranks : int
+        Processes of torchrun; 1 for none.
+    """
+
+    iterations: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    ranks: int = 1
+
+    @property
+    def rllib(self) -> bool:
+        """Whether it needs Ray."""
+        return self.options.get("trainer") == "rllib"
+
+    def command(self) -> list[str]:
+        """Return what starts ``training.train`` in its processes."""
+        if self.rllib:
+            return [str(RLLIB_PYTHON), "-m", "training.train"]
+        if self.ranks == 1:
+            return [sys.executable, "-m", "training.train"]
+        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.ranks}"]
+        return [sys.executable, *torchrun, "-m", "training.train"]
+
+
+def _rllib(iterations: int, runners: int, **options: Any) -> Way:
+    return Way(iterations, {"trainer": "rllib", "rllib": {"env_runners": runners}, **options})
+
+
+# As many as in the native trainer's other bars; and as a cluster grows, with 64 an env runner. The
+# decisions of an iteration are the same.
+MORE_LANES: dict[str, Any] = {"num_envs": 512, "ppo": {"n_steps": 16}}
+TWICE_LANES: dict[str, Any] = {"num_envs": 128, "ppo": {"n_steps": 64}}
+WAYS = {
+    "native": Way(32),
+    "native, 2 threads": Way(32, {"torch_threads": 2}),
+    "torchrun": Way(32, ranks=2),
+    "native, more lanes": Way(32, MORE_LANES),
+    "torchrun, more lanes": Way(32, MORE_LANES, ranks=2),
+    "rllib": _rllib(10, 1),
+    "rllib, 2 runners": _rllib(10, 2, **TWICE_LANES),
+    "rllib, reference": _rllib(8, 1, backend="reference"),
+}
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A run that was timed: its folder, how fast it was, and where its time went.
+
+    Parameters
+    ----------
+    config : RunConfig
+    summary : dict
+        ``summary.json``.
+    sample : Sample
+        Of all processes together.
+    phases : dict of str to float
+        Seconds.
+    others : float
+        Cores that other processes of the machine used meanwhile.
+    """
+
+    config: Any
+    summary: dict[str, Any]
+    sample: Sample
+    phases: dict[str, float]
+    others: float
+
+
+def there(ways: Mapping[str, Way] = WAYS) -> dict[str, Way]:
+    """Return the ways that can be measured here: without Ray, those that do without it."""
+    return {k: way for k, way in ways.items() if not way.rllib or RLLIB_PYTHON.is_file()}
+
+
+def all_rows(
+    repeats: int,
+    iterations: int | None = None,
+    common: Mapping[str, Any] = COMMON,
+    ways: Mapping[str, Way] = WAYS,
+) -> list[Row]:
+    """Run everything, in turns; return a row for each way.
+
+    Parameters
+    ----------
+    repeats : int
+    iterations : int, optional
+        That are timed of each run; default those of its way.
+    common : mapping
+        Options of all runs.
+    ways : mapping of str to Way
+
+    Raises
+    ------
+    ConfigError
+        If a run fails.
+    """
+    here = there(ways)
+    turns: dict[str, list[Turn]] = {key: [] for key in here}
+    for _ in range(repeats):
+        for key, way in here.items():
+            turns[key].append(take_turn(way, common, iterations or way.iterations))
+    return [row(key, here[key], found) for key, found in turns.items()]
+
+
+def take_turn(way: Way, common: Mapping[str, Any], iterations: int) -> Turn:
+    """Run a training and time it.
+
+    Raises
+    ------
+    ConfigError
+        If it fails; with its last line.
+    """
+    options = merge(dict(common), dict(way.options))
+    rollout = RunConfig.from_mapping(options).rollout
+    options["total_steps"] = (WARMUP + iterations) * rollout
+    with tempfile.TemporaryDirectory() as folder:
+        load = machine.load()
+        return turn_of(*train(way.command(), options, Path(folder), "run", LIMIT_S), load)
+
+
+def turn_of(run: RunFolder, meter: Meter, load: float) -> Turn:
+    """Return what a run came to, behind its first iterations."""
+    records = read_lines(run.metrics)
+    before, timed = records[WARMUP - 1], records[WARMUP:]
+    if not timed:
+        raise ConfigError(f"{run.path} has {len(records)} iterations: none is left to be timed.")
+    wall = timed[-1]["wall_s"] - before["wall_s"]
+    cpu, busy = meter.between(before["time"], timed[-1]["time"])
+    phases: dict[str, float] = {}
+    for record in timed:
+        for name, seconds in record["phases"].items():
+            phases[name] = phases.get(name, 0.0) + seconds
+    steps = timed[-1]["step"] - before["step"]
+    sample = Sample(steps, wall, max(cpu, 1e-9), load, machine.load())
+    summary = files.read_json(run.path / "summary.json")
+    return Turn(run.config, summary, sample, phases, max(0.0, (busy - cpu) / wall))
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
+    """Return the row of a way.
+
+    Parameters
+    ----------
+    key : str
+        Of the way.
+    way : Way
+    turns : sequence of Turn
+    """
+    config, summary = turns[0].config, turns[0].summary
+    engine = envs.make_trial_lane(config).engines[0]
+    rllib = config.rllib if way.rllib else RLlibConfig()
+    spread = {
+        "backend": summary["backend"],
+        "ranks": summary.get("ranks", 1),
+        "env_runners": rllib.env_runners if way.rllib else None,
+        "learners": rllib.learners if way.rllib else None,
+    }
+    samples = [turn.sample for turn in turns]
+    made = trainer_row(config, engine, summary["precision"], samples, MODE, **spread)
+    split = [
+        {name: 1e6 * s / turn.sample.steps for name, s in turn.phases.items()} for turn in turns
+    ]
+    found = {
+        **made,
+        "backend": summary["backend"],
+        "name": name_of(config, summary),
+        "way": key,
+        "ranks": spread["ranks"],
+        "env_runners": rllib.env_runners,
+        "learners": rllib.learners,
+        "ray": summary["versions"].get("ray"),
+        "command": shlex.join([RLLIB if way.rllib else "python", *way.command()[1:]]),
+        "method": METHOD,
+        "us_per_step": {n: statistics.median(each[n] for each in split) for n in split[0]},
+        "us_per_step_all": {n: [each[n] for each in split] for n in split[0]},
+        "others_cores": [round(turn.others, 3) for turn in turns],
+        "noisy": any(turn.others > OTHERS for turn in turns),
+    }
+    if way.rllib:
+        found["sampled_per_s_all"] = every = [1e6 / us for us in found["us_per_step_all"]["sample"]]
+        found["sampled_per_s"] = statistics.median(every)
+    return found
+
+
+def name_of(config: Any, summary: Mapping[str, Any]) -> str:
+    """Return over what a run was spread, by what its folder says."""
+    if isinstance(config, RLlibRun):
+        runners, learners = config.rllib.env_runners, config.rllib.learners
+        several = f"{learners} learner{'s' * (learners != 1)}"
+        learning = several if learners else "learns in its driver"
+        spread = f"{runners} env runner{'s' * (runners != 1)}"
+        return f"RLlib {summary['versions']['ray']}, {spread}, {learning}"
+    ranks, threads = summary["ranks"], config.torch_threads
+    spread = "1 process" if ranks == 1 else f"{ranks} ranks of torchrun"
+    each = " each" * (ranks > 1)
+    return f"{config.trainer}, {spread}, {threads} torch thread{'s' * (threads != 1)}{each}"
+
+
+def setting_of(row: Mapping[str, Any]) -> str:
+    """Return what was trained, as the targets name it."""
+    widths = "x".join(map(str, row["net_arch"]))
+    return (
+        f"{row['env']}, {row['num_envs']} lanes, {row['rollout_steps']} steps, minibatches of "
+        f"{row['minibatch']:,}, {row['epochs']} epochs, {widths} {row['activation']}, "
+        f"{row['precision']}"
+    )
+
+
+def judge(found: Sequence[Row]) -> list[Row]:
+    """Return the targets of the rows of :func:`all_rows`."""
+    by = {row["way"]: row for row in found if row.get("mode") == MODE}
+    cores = f"{machine.physical_cores()} cores"
+    return [
+        _over(by, "rllib, 2 runners", "rllib", RUNNERS, f"sampling, {cores}", "sampled_per_s"),
+        _over(by, "rllib", "rllib, reference", OVER_REFERENCE, f"end to end, {cores}"),
+        _over(by, "torchrun", "native", RANKS, f"end to end, {cores}"),
+        _over(by, "torchrun, more lanes", "native, more lanes", RANKS, f"end to end, {cores}"),
+    ]
+
+
+def _over(
+    by: Mapping[str, dict[str, Any]],
+    over: str,
+    under: str,
+    asked: float,
+    how: str,
+    figure: str = "steps_per_s",
+) -> Row:
+    if over not in by or under not in by:
+        return unmeasured(f"{over} over {under}, {how}", asked, NO_RLLIB)
+    a, b = by[over], by[under]
+    what = f"{a['name']}, {a['backend']} over {b['name']}, {b['backend']}"
+    return ratio(f"{what}; {how}; {setting_of(a)}", asked, a, b, figure)
+
+
+class Scale(Suite):
+    """The suite, whose runs have lengths of their own."""
+
+    def measure(self, options: Options) -> list[Row]:
+        """Return the rows that a command line asks for; ``--steps`` are those of each run."""
+        if not RLLIB_PYTHON.is_file():
+            options.console.print(f"{NO_RLLIB}, and the runs of RLlib are left out")
+        steps = options.args.steps
+        return all_rows(options.repeats, None if steps is None else max(1, steps // ROLLOUT))
+
+
+SUITE = Scale(
+    name="scale",
+    judge=judge,
+    tables=(scale_table,),
+    title=lambda _: "Bars of several processes; wall, paired turns",
+)

@@ -1,0 +1,252 @@
+"""Ways to play many environments side by side: the batch engine and Gymnasium's vector classes.
+
+Every cell, a way with a number of environments, is created, reset, warmed up and timed in repeats;
+what grows meanwhile is looked at behind the timing. A decision may last several frames (``tau``),
+which need not be simulated one by one: decisions a second are the figure to compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+import psutil
+from rich.console import Console
+
+import fastenv
+from fastenv.errors import ConfigError
+from fastenv.registry import short_id
+from training.bench import ran, records
+from training.bench.tables import as_csv, vectorised_table
+from training.bench.targets import Row
+from training.bench.timing import rss_mb, spread
+from training.run import files
+from training.run.config_files import parse_assignments
+
+WAYS = ("engine", "sync", "async")
+ACTIONS = ("first", "random")  # of those that are feasible
+WARMUP = 8  # batch steps
+REPEATED = (
+    *("fps_total", "fps_per_env", "dps_total", "dps_per_env", "avg_tau"),
+    *("env_step_ms_mean", "env_step_ms_p50", "env_step_ms_p95"),
+    *("batch_wall_ms_mean", "batch_wall_ms_p50", "batch_wall_ms_p95"),
+    *("action_selection_ms", "info_extraction_ms", "harness_share", "dps_per_cpu_s"),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all cells have in common.
+
+    Parameters
+    ----------
+    env : str
+    options : dict
+    actions : {"first", "random"}
+    steps : int
+        Batch steps of a repeat.
+    repeats : int
+    seed : int
+    """
+
+    env: str
+    options: dict[str, Any]
+    actions: str = "random"
+    steps: int = 64
+    repeats: int = 3
+    seed: int = 0
+
+
+def rows(plan: Plan, ways: Sequence[str], sizes: Sequence[int]) -> list[Row]:
+    """Return a row for each way and number of environments.
+
+    Speed-ups are those over one environment of the same way, NaN-free: None where 1 is not among
+    the sizes.
+    """
+    found = [cell(plan, way, n) for way in ways for n in sizes]
+    alone = {row["vectorisation"]: row["fps_total"] for row in found if row["num_envs"] == 1}
+    for row in found:
+        base = alone.get(row["vectorisation"])
+        row["speedup"] = None if base is None else row["fps_total"] / base
+        row["efficiency"] = None if base is None else row["speedup"] / row["num_envs"]
+    return found
+
+
+def make(plan: Plan, way: str, n: int) -> Any:
+    """Return ``n`` environments of a way, as a vector environment."""
+    if way == "engine":
+        return fastenv.make_vec(plan.env, n, num_threads=1, **plan.options)
+
+    def one() -> gymnasium.Env[Any, Any]:
+        return fastenv.make(plan.env, **plan.options)
+
+    kind = {"sync": gymnasium.vector.SyncVectorEnv, "async": gymnasium.vector.AsyncVectorEnv}[way]
+    return kind([one] * n)
+
+
+def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
+    """Measure one way with ``n`` environments."""
+    before = len(psutil.Process().children())
+    vec, create_s = _timed(lambda: make(plan, way, n))
+    try:
+        player = Player(vec, plan)
+        described = ran_of(vec, plan, way)
+        _, reset_s = _timed(player.reset)
+        _, warmup_s = _timed(lambda: player.play(WARMUP))
+        blocks, memory = _held()
+        repeats = [player.play(plan.steps) for _ in range(plan.repeats)]
+        after_blocks, after_memory = _held()
+    finally:
+        vec.close()
+    row: Row = {
+        "kind": "vectorised",
+        "ran": described,
+        "vectorisation": way,
+        "env": short_id(plan.env),
+        "options": plan.options,
+        "actions": plan.actions,
+        "num_envs": n,
+        "steps": plan.steps,
+        "repeats": plan.repeats,
+        "env_create_s": create_s,
+        "reset_s": reset_s,
+        "warmup_s": warmup_s,
+    }
+    for name in REPEATED:
+        values = [each[name] for each in repeats]
+        row[name] = statistics.fmean(values)
+        row[f"{name}_std"] = statistics.pstdev(values)
+    row |= {"steps_per_s": row["dps_total"], "steps_per_cpu_s": row["dps_per_cpu_s"]}
+    return row | {
+        "leaked_blocks": after_blocks - blocks,
+        "rss_growth_mb": round(after_memory - memory, 3),
+        "left_processes": len(psutil.Process().children()) - before,
+    }
+
+
+def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
+    """Return what runs in a cell; the environments of ``async`` are in processes of their own."""
+    engine = vec.engine if way == "engine" else fastenv.make(plan.env, **plan.options).engine
+    adapter = {"engine": "make_vec", "sync": "SyncVectorEnv", "async": "AsyncVectorEnv"}[way]
+    how: dict[str, Any] = {"workload": f"{plan.actions} feasible", "batch_steps": plan.steps}
+    return ran.describe_engine(engine, "step and infos", adapter=adapter, **how) | {
+        "num_envs": vec.num_envs
+    }
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    begin = time.perf_counter()
+    return call(), time.perf_counter() - begin
+
+
+def _held() -> tuple[int, float]:
+    """Return the memory that Python and the process hold: blocks, and MiB."""
+    gc.collect()
+    return sys.getallocatedblocks(), rss_mb()
+
+
+class Player:
+    """Plays a vector environment by its masks, with a clock around each part of a step.
+
+    Parameters
+    ----------
+    vec : gymnasium.vector.VectorEnv
+    plan : Plan
+    """
+
+    def __init__(self, vec: Any, plan: Plan) -> None:
+        self._vec, self._plan = vec, plan
+        self._rng = np.random.default_rng(plan.seed)
+        self._mask = np.zeros(0, np.uint8)
+
+    def reset(self) -> None:
+        """Start an episode everywhere."""
+        _, infos = self._vec.reset(seed=self._plan.seed)
+        self._mask = np.asarray(infos["action_mask"])
+
+    def play(self, steps: int) -> dict[str, float]:
+        """Take batch steps and return what they took; see ``REPEATED``."""
+        clocks = np.zeros((steps, 4))
+        frames, cpu = 0, time.process_time()
+        for i in range(steps):
+            clocks[i, 0] = time.perf_counter()
+            actions = self._choose()
+            clocks[i, 1] = time.perf_counter()
+            *_, infos = self._vec.step(actions)
+            clocks[i, 2] = time.perf_counter()
+            self._mask = np.asarray(infos["action_mask"])
+            frames += int(np.asarray(infos["tau"]).sum())
+            clocks[i, 3] = time.perf_counter()
+        cpu = max(time.process_time() - cpu, 1e-9)
+        return self._figures(clocks, frames, cpu)
+
+    def _choose(self) -> np.ndarray:
+        if self._plan.actions == "first":
+            return self._mask.argmax(axis=1)
+        return fastenv.sample_legal(self._mask, self._rng).astype(np.int64)
+
+    def _figures(self, clocks: np.ndarray, frames: int, cpu: float) -> dict[str, float]:
+        n, steps = self._vec.num_envs, len(clocks)
+        select, step, extract = np.diff(clocks, axis=1).T * 1e3
+        batch = (clocks[:, 3] - clocks[:, 0]) * 1e3
+        wall, decisions = batch.sum() / 1e3, steps * n
+        found = {
+            "fps_total": frames / wall,
+            "fps_per_env": frames / wall / n,
+            "dps_total": decisions / wall,
+            "dps_per_env": decisions / wall / n,
+            "avg_tau": frames / decisions,
+            "action_selection_ms": float(select.mean()),
+            "info_extraction_ms": float(extract.mean()),
+            "harness_share": float(1 - step.sum() / batch.sum()),
+            "dps_per_cpu_s": decisions / cpu,
+        }
+        for name, values in (("env_step_ms", step), ("batch_wall_ms", batch)):
+            shown = spread(values.tolist())
+            found |= {f"{name}_{key}": shown[of] for key, of in _SHOWN}
+        return found
+
+
+_SHOWN = (("mean", "mean"), ("p50", "median"), ("p95", "p95"))
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Compare the ways by the options of a command line; return the exit status.
+
+    Raises
+    ------
+    ConfigError
+    """
+    for name in ("steps", "repeats"):
+        if getattr(args, name) < 1:
+            raise ConfigError(f"--{name} {getattr(args, name)}: must be at least 1.")
+    if min(args.num_envs) < 1:
+        raise ConfigError(f"--num-envs {min(args.num_envs)}: must be at least 1.")
+    if args.out is not None:
+        files.prepare("--out", args.out)
+    if args.record:
+        records.check_clean()
+    options = parse_assignments(args.set)
+    plan = Plan(args.env, options, args.actions, args.steps, args.repeats, args.seed)
+    begin = records.head()
+    found = rows(plan, args.ways, args.num_envs)
+    console.print(vectorised_table(found))
+    best = max(found, key=lambda row: float(row["dps_total"]))
+    kept = ("vectorisation", "num_envs", "dps_total")
+    summary = {"best": {name: best[name] for name in kept}}
+    arguments = {**vars(args), "out": None if args.out is None else str(args.out)}
+    record = {**begin, "arguments": arguments, "summary": summary, "rows": found}
+    if args.record:
+        records.keep(f"vectorised-{found[0]['env']}.json", record, begin, found)
+    if args.out is not None:
+        files.write_json(args.out, record)
+        files.write_text(args.out.with_suffix(".csv"), as_csv(found, [*found[0]]))
+    return 0

@@ -1,0 +1,157 @@
+"""What views cost: torch tensors beside the engine alone, and a loop on them beside one by hand.
+
+The loop is that of docs/examples/ppo.py, unchanged: once over ``TorchVecEnv``, and once over an
+environment that does by hand what a user does with Gymnasium's vector interface in NumPy. Both are
+timed in turns.
+"""
+
+from __future__ import annotations
+
+import runpy
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import fastenv
+from fastenv.adapters.torch import TorchVecEnv
+from training.bench import timing
+from training.bench.play import Playback
+from training.bench.ran import describe_engine
+from training.bench.suite import Suite
+from training.bench.targets import Row, ratio
+from training.bench.timing import Work
+from training.bench.trainer import Flags
+from training.run.config import RunConfig
+
+ENV = RunConfig.get_default("env")
+LANES, STEPS = 4096, 64
+PPO = Path(__file__).resolve().parents[3] / "docs" / "examples" / "ppo.py"
+PPO_LANES = 256
+FOUR_ROUNDS: dict[str, Any] = {"schedule": (1, 2, 3, 4), "reward": "points"}
+COST = 0.02  # of the engine's step, at most
+TURNS = 30  # so short that a slow moment of the machine meets both
+
+
+class ByHand:
+    """``FastVectorEnv`` with what a loop in NumPy does around it; shows what ``TorchVecEnv`` does.
+
+    Parameters
+    ----------
+    vec : FastVectorEnv
+    """
+
+    def __init__(self, vec: fastenv.FastVectorEnv) -> None:
+        self.vec = vec
+        self.episode_return = torch.zeros(vec.num_envs)
+
+    def reset(self, seed: int) -> None:
+        """Start an episode in all lanes."""
+        obs, infos = self.vec.reset(seed=seed)
+        self._show(obs, infos["action_mask"])
+
+    def step(self, actions: torch.Tensor) -> tuple[Any, ...]:
+        """Take one decision in every lane."""
+        obs, reward, terminated, truncated, infos = self.vec.step(actions.numpy())
+        self._show(obs, infos["action_mask"])
+        if "final_info" in infos:
+            self.episode_return = torch.from_numpy(infos["final_info"]["episode_return"])
+        flags = torch.from_numpy(terminated), torch.from_numpy(truncated)
+        return self.obs, torch.from_numpy(reward.astype(np.float32)), *flags, infos
+
+    def _show(self, obs: np.ndarray, mask: np.ndarray) -> None:
+        self.obs, self.mask = torch.from_numpy(obs), torch.from_numpy(mask.astype(np.bool_))
+
+
+def rows(repeats: int, seconds: float) -> list[Row]:
+    """Return a row for the engine's step and the same as tensors, and for each of the two loops.
+
+    Parameters
+    ----------
+    repeats : int
+        Of the loops; steps are timed in more and shorter turns.
+    seconds : float
+        Timed work of a repeat of a loop.
+    """
+    turns = max(repeats, TURNS)
+    steps = timing.rows(_steps(), turns, seconds * repeats / turns)
+    return [*steps, *timing.rows(_loops(), repeats, seconds)]
+
+
+def _steps() -> dict[str, Work]:
+    play = Playback(ENV, LANES, STEPS)
+    env = TorchVecEnv(fastenv.make_vec(ENV, LANES, autoreset_mode="same_step", num_threads=1))
+    env.reset(seed=0)
+    start, actions = play.rows, [torch.from_numpy(batch) for batch in play.actions]
+    engine = env.engine  # one for both: memory of another engine would lie otherwise in the caches
+
+    def alone() -> None:
+        for batch in play.actions:
+            engine.step_many(batch)
+
+    def tensors() -> None:
+        for batch in actions:
+            env.step(batch)
+
+    def rewind() -> None:
+        engine.set_states(start, trusted=True)
+
+    runs = {"engine's step": (alone, "engine"), "step as tensors": (tensors, "TorchVecEnv")}
+    how: dict[str, Any] = {"workload": "masked_uniform", "batch_steps": STEPS, "beside": "tensors"}
+    return {
+        name: Work(
+            *(run, LANES * STEPS, rewind),
+            partial(_row, name, engine, "step", adapter=adapter, **how),
+        )
+        for name, (run, adapter) in runs.items()
+    }
+
+
+def _row(name: str, engine: fastenv.BatchEngine, timed: str, **how: Any) -> Row:
+    described = describe_engine(engine, timed, **how)
+    row = {"kind": "view", "name": name, "num_envs": engine.num_envs, "num_threads": 1}
+    return row | {"ran": described}
+
+
+def _loops() -> dict[str, Work]:
+    """Return an iteration of PPO, rollout and update, over both environments."""
+    ppo, works = runpy.run_path(str(PPO)), {}
+    settings = ppo["Settings"]()
+    for name, view in (("PPO by hand", ByHand), ("PPO on tensors", TorchVecEnv)):
+        vec = fastenv.make_vec(
+            Flags.env,
+            PPO_LANES,
+            autoreset_mode="same_step",
+            num_threads=1,
+            info_columns=(),
+            **FOUR_ROUNDS,
+        )
+        iterations = ppo["train"](view(vec), 10**12, settings)
+        how = {"adapter": view.__name__, "trainer": PPO.name, "config": vars(settings)}
+        about = partial(_row, name, vec.engine, "iterations", **how)
+        works[name] = Work(iterations.__next__, settings.steps * PPO_LANES, row=about)
+    return works
+
+
+def judge(found: list[Row]) -> list[Row]:
+    """Return what tensors leave of the engine's speed, and the loop over that by hand."""
+    named = {row["name"]: row for row in found}
+    engine, tensors = named["engine's step"], named["step as tensors"]
+    by_hand, loop = named["PPO by hand"], named["PPO on tensors"]
+    what = f"TorchVecEnv over the engine alone, Worker, {LANES:,} lanes"
+    return [
+        ratio(what, 1 / (1 + COST), tensors, engine),
+        ratio("docs/examples/ppo.py over the same by hand on NumPy", 1.0, loop, by_hand),
+    ]
+
+
+SUITE = Suite(
+    name="views",
+    rows=rows,
+    judge=judge,
+    title=lambda _: "Bars of the views; CPU time, medians of paired turns",
+    seconds=4.0,
+    short_seconds=1.0,
+)

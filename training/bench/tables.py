@@ -1,0 +1,312 @@
+"""What was measured, as tables for a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from statistics import median
+
+from rich.console import Group
+from rich.table import Table
+
+from training.bench.targets import Row
+
+
+def machine_line(record: Row) -> str:
+    """Return the machine, its load and the commit, in a line."""
+    host, rev = record["host"], record["git_rev"] or "no commit"
+    dirty = ", uncommitted changes" if record["dirty"] else ""
+    return (
+        f"{host['cpu_model']}, {host['physical_cores']} cores, load {record['load']}, {rev}{dirty}"
+    )
+
+
+def table_of(title: str, columns: str, left: int = 1, caption: str | None = None) -> Table:
+    """Return a table without rows.
+
+    Parameters
+    ----------
+    title : str
+    columns : str
+        Headings, between commas.
+    left : int
+        How many columns, from the left, are words.
+    caption : str, optional
+    """
+    table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
+    for k, heading in enumerate(columns.split(", ")):
+        table.add_column(heading, justify="left" if k < left else "right")
+    return table
+
+
+def env_table(rows: list[Row]) -> Table | None:
+    """Return the environment alone: speed of each row, and of only writing as many bytes."""
+    rows = [row for row in rows if row["kind"] == "env"]
+    if not rows:
+        return None
+    heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, write ns"
+    table = table_of("Environment alone, random legal play unless said; medians", heads, left=3)
+    for r in rows:
+        every = r["steps_per_cpu_s_all"]
+        fill = r.get("fill_steps_per_cpu_s")
+        figures = (r["steps_per_s"], r["steps_per_cpu_s"], min(every), max(every))
+        table.add_row(
+            *(r["what"], f"{r['tier']} {r.get('workload', '')}", r["backend"]),
+            *(f"{r['num_envs']:,}", str(r["num_threads"])),
+            *(f"{x:,.0f}" for x in figures),
+            f"{1e9 / r['steps_per_cpu_s']:,.0f}",
+            "" if fill is None else f"{1e9 / fill:,.1f}",
+        )
+    return table
+
+
+def flag_table(rows: list[Row]) -> Table:
+    """Return what each flag alone is worth, a row for each."""
+    heads = (
+        "env, flag, lanes, reference us, limit us, measured us, part of the limit, "
+        "over reference, min..max"
+    )
+    table = table_of(
+        "One flag alone, random legal play, same-step reset; CPU a step", heads, left=2
+    )
+    for r in rows:
+        every, limit = r["over_reference_all"], r.get("limit_us")
+        table.add_row(
+            *(r["env"], r["flag"] + (", noisy" if r["noisy"] else ""), f"{r['num_envs']:,}"),
+            *(f"{r['reference_us']:,.1f}", "-" if limit is None else f"{limit:,.1f}"),
+            *(f"{r['us']:,.1f}", "-" if limit is None else f"{r['share_of_limit']:.2f}"),
+            *(f"{r['over_reference']:.3f}", f"{min(every):.3f}..{max(every):.3f}"),
+        )
+    return table
+
+
+def target_table(judged: list[Row], title: str) -> Table:
+    """Return the targets and what was measured of them."""
+    table = table_of(title, "target, asked, measured, min..max, wall steps/s, pass")
+    for bar in judged:
+        if bar["measured"] is None:
+            table.add_row(bar["what"], bar["asked"], bar["reason"], "-", "-", "not measured here")
+            continue
+        every, wall, share = bar["all"], bar["wall"], "env share" in bar["what"]
+        table.add_row(
+            *(bar["what"], bar["asked"], _shown(bar["measured"], share)),
+            f"{_shown(min(every), share)}..{_shown(max(every), share)}" if every else "-",
+            "-" if wall is None else f"{wall:,.0f}",
+            ("yes" if bar["pass"] else "NO") + (", noisy" if bar["noisy"] else ""),
+        )
+    return table
+
+
+def _shown(value: float, share: bool) -> str:
+    if share:
+        return f"{value:.1%}"
+    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+
+
+def trainer_table(rows: list[Row]) -> Table:
+    """Return the trainers that were timed in turns."""
+    r = rows[0]
+    title = (
+        f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
+        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['minibatch']:,}, "
+        f"{r['torch_threads']} thread; medians of {r['repeats']}"
+    )
+    table = table_of(title, "trainer, precision, steps/s, per CPU-s, times sb3, min..max", left=2)
+    for r in rows:
+        every = r["ratio_per_cpu_s_all"]
+        table.add_row(
+            *(r["name"], r["precision"] + (", noisy" if r["noisy"] else "")),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
+        )
+    return table
+
+
+def timed_table(rows: list[Row]) -> Table:
+    """Return the trainers by what was timed of them."""
+    heads = (
+        "what, trainer, env, precision, lanes, T, minibatch, epochs, threads, steps/s, per CPU-s, "
+        "env %"
+    )
+    table = table_of(
+        "Trainers, by what is timed; rows of one kind in turns; medians", heads, left=4
+    )
+    for r in rows:
+        sizes = ("num_envs", "rollout_steps", "minibatch", "epochs", "torch_threads")
+        table.add_row(
+            ", ".join([r["mode"], *([r["waiting"]] if "waiting" in r else [])])
+            + (", noisy" if r["noisy"] else ""),
+            *(r.get("name", r["trainer"]), r["env"], r["precision"]),
+            *(f"{r[key]:,}" for key in sizes),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            f"{r['share_env']:.1%}" if "share_env" in r else "",
+        )
+    return table
+
+
+def step_table(rows: list[Row]) -> Table:
+    """Return the steps from lists to tensors, each beside the one before it."""
+    heads = "game, step, what ran, precision, per CPU-s, times the step before, env us, act, learn"
+    table = table_of(
+        f"Steps of the replay, in turns; medians of {rows[0]['repeats']}", heads, left=4
+    )
+    for r in rows:
+        over = r.get("over_step_before_all")
+        table.add_row(
+            *(r["game"], r["step"] + (", noisy" if r["noisy"] else ""), r["name"], r["precision"]),
+            f"{r['steps_per_cpu_s']:,.0f}",
+            f"{median(over):.2f} ({min(over):.2f}..{max(over):.2f})" if over else "",
+            *(f"{r['us_per_step'][phase]:,.1f}" for phase in ("env", "collect", "update")),
+        )
+    return table
+
+
+def scale_table(rows: list[Row]) -> Table:
+    """Return whole runs by what they were spread over."""
+    heads = "what ran, backend, steps/s, min..max, per CPU-s, cores, us a step by phase"
+    table = table_of("Whole runs, in turns; end to end; medians", heads, left=2)
+    for r in rows:
+        every = r["steps_per_s_all"]
+        table.add_row(
+            *(r["name"] + (", noisy" if r["noisy"] else ""), r["backend"]),
+            *(f"{r['steps_per_s']:,.0f}", f"{min(every):,.0f}..{max(every):,.0f}"),
+            *(f"{r['steps_per_cpu_s']:,.0f}", f"{r['cores_used']:.2f}"),
+            ", ".join(f"{name} {us:.1f}" for name, us in r["us_per_step"].items()),
+        )
+    return table
+
+
+def split_lines(rows: list[Row]) -> Group | None:
+    """Return where the time of a step went, in a line for each row that knows it."""
+    lines = []
+    for row in rows:
+        if "us_per_step" in row:
+            parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
+            lines.append(f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}")
+    return Group(*lines) if lines else None
+
+
+def config_table(rows: list[Row]) -> Table:
+    """Return the configurations of an environment: speed, shares of the time, reward and points."""
+    first = rows[0]
+    title = (
+        f"{first['flags']['env']}, stock MaskablePPO (hierarchical: our trainer), medians of "
+        f"{first['repeats']}; reward/h: change of the mean reward of a decision, an hour"
+    )
+    if any(row["points_after"] is not None for row in rows):
+        title += f"; points: {first['games']} whole games"
+    heads = (
+        "config, backend, steps/s, env/s, env %, net %, update %, CPU us, RSS MB, reward/h, points"
+    )
+    table = table_of(title, heads, left=2)
+    for r in rows:
+        if r["status"] != "measured":
+            table.add_row(r["config"], r["backend"], *["-"] * 9)
+            table.caption = f"{r['config']}: {r['status']}"
+            continue
+        shares = ("share_env", "share_forward", "share_update")
+        alone, change, after = (
+            r[name] for name in ("env_only_steps_per_s", "reward_per_hour", "points_after")
+        )
+        table.add_row(
+            *(r["config"], r["ran"]["backend"], f"{r['steps_per_s']:,.0f}"),
+            "-" if alone is None else f"{alone:,.0f}",
+            *(f"{r[key] * 100:.1f}" for key in shares),
+            f"{r['cpu_seconds_per_step'] * 1e6:,.0f}",
+            f"{r['peak_rss_mb']:,.0f}",
+            "-" if change is None else f"{change:+,.3g}",
+            "-" if after is None else f"{after:.0f}",
+        )
+    return table
+
+
+def mode_table(found: Row) -> Table:
+    """Return the figures of an artefact as a table."""
+    dirty = ", uncommitted changes" if found["dirty"] else ""
+    title = f"{found['host']['cpu_model']}, {found['git_rev'] or 'no commit'}{dirty}"
+    heads = "mode, workload, backend, lanes, threads, steps/s (min..max), per CPU-s, ticks/s, env %"
+    table = table_of(title, heads, 3, "; ".join(found["notes"]) or None)
+    for entry in found["modes"]:
+        stats = entry["stats"]
+        speed, ticks = stats["steps_per_s"], stats.get("ticks_per_s")
+        table.add_row(
+            entry["mode"] + (" (noisy)" if entry["noisy"] else ""),
+            ("gymnasium step, " if entry.get("single") else "") + entry.get("workload", "policy"),
+            entry["backend_selected"],
+            *(f"{entry['num_envs']:,}", str(entry["num_threads"])),
+            f"{speed['median']:,.0f} ({speed['min']:,.0f}..{speed['max']:,.0f})",
+            f"{stats['steps_per_cpu_s']['median']:,.0f}",
+            "-" if ticks is None else f"{ticks['median']:,.0f}",
+            f"{entry['share_env']['median']:.1%}" if "share_env" in entry else "-",
+        )
+    return table
+
+
+def phase_table(entry: Row) -> Table:
+    """Return where the time of an entry goes."""
+    phases = entry["phases_us_per_step"]
+    whole = sum(phases.values())
+    table = table_of(f"{entry['mode']}: microseconds a step", ", ".join(phases), left=0)
+    table.add_row(*(f"{us:.2f}" for us in phases.values()))
+    table.add_row(*(f"{us / whole:.1%}" for us in phases.values()))
+    return table
+
+
+def trend_table(rows: list[Row], title: str, caption: str | None) -> Table:
+    """Return speeds by what ran and by commit; see :func:`training.bench.records.trend`."""
+    table = table_of(title, "what, date, commit, steps/s, per CPU-s, vs before", 3, caption)
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    last = None
+    for row in rows:
+        table.add_row(
+            "" if row["what"] == last else row["what"],
+            row["created"][:16],
+            (row["git_rev"] or "none")[:7] + ("+" if row["dirty"] else ""),
+            f"{row.get('steps_per_s', 0):,.0f}" + (" noisy" if row["noisy"] else ""),
+            f"{row['steps_per_cpu_s']:,.0f}",
+            "-" if row["ratio"] is None else f"{row['ratio']:.2f}",
+        )
+        last = row["what"]
+    return table
+
+
+def matrix_table(title: str, cells: list[list[Row]]) -> Table:
+    """Return the cells of a matrix, those of each mode together."""
+    head = table_of(title, "cell, steps/s, 95 % of the mean, min..max, stable")
+    for mode in cells:
+        for cell in mode:
+            low, high = cell["interval"] or (None, None)
+            head.add_row(
+                cell["id"],
+                f"{cell['mean']:,.0f}",
+                "-" if low is None else f"{max(0.0, low):,.0f}..{high:,.0f}",
+                f"{cell['min']:,.0f}..{cell['max']:,.0f}",
+                ("yes" if cell["stable"] else "NO") + (", noisy" if cell["noisy"] else ""),
+            )
+        head.add_section()
+    return head
+
+
+SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share", "speedup")
+
+
+def vectorised_table(rows: list[Row]) -> Table:
+    """Return ways to play many environments, with the columns that say most."""
+    first = rows[0]
+    title = f"{first['env']} {first['options'] or ''}, {first['actions']} feasible, wall time"
+    shown = table_of(title, ", ".join(("way", "envs", *SHOWN)))
+    for row in rows:
+        figures = ("-" if row[name] is None else f"{row[name]:,.4g}" for name in SHOWN)
+        shown.add_row(row["vectorisation"], str(row["num_envs"]), *figures)
+    return shown
+
+
+def as_csv(rows: list[Row], names: Sequence[str]) -> str:
+    """Return columns of rows as CSV, a line each."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,51 @@
+"""Check a GPU: ``python -m training benchmark gpu-check``, or ``make gpu-check``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastenv.errors import FastEnvError
+from training.run.command_line import new_parser
+
+if TYPE_CHECKING:
+    pass
+
+ABOUT = """\
+Run the tests that need a CUDA device, time the bars of training on it, captured graphs and the
+device replay, and write a record that says where the time of a step goes. Without a device it says
+so. As long as no record of it is in benchmarks/, what concerns CUDA is untested. Exit status 1 if a
+test failed, else 0; bars are reported, not enforced.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("benchmark gpu-check", ABOUT, "--seconds 5")
+    parse.add_argument("--repeats", type=int, default=3)
+    parse.add_argument("--seconds", type=float, default=10.0, help="of a repeat, at least")
+    parse.add_argument("--lanes", type=int, default=8192)
+    parse.add_argument("--out", type=Path, help="JSON file for the record")
+    parse.add_argument("--no-tests", action="store_true", help="only measure")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+
+    import torch
+
+    from training.bench.suites import gpu_check
+    from training.evaluation import tables
+
+    if not torch.cuda.is_available():
+        print("no CUDA device here: nothing was checked")
+        return 0
+    try:
+        return gpu_check.run(args, tables.console())
+    except (FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2

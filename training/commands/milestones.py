@@ -1,0 +1,95 @@
+"""Steps and time to the milestones of a game: ``python -m training compare milestones RUN...``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError, FastEnvError
+from training.run import files, machine
+from training.run.command_line import new_parser
+from training.run.folder import RunFolder
+
+ABOUT = """\
+Steps and time to the milestones of a game. Every checkpoint in the run's folder plays, as in
+"evaluate", on seeds no training ever sees. milestones.json in the run folder keeps what was played:
+asked again with the same options, only new checkpoints play. Several runs that differ in their seed
+alone are put together too: medians with ranges to each milestone, a mean with its interval over
+trainings of what they came to.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("compare milestones", ABOUT, "first --games 400", "RUN... [options]")
+    parse.add_argument(
+        "run",
+        nargs="+",
+        help="a run folder, or the name of one; several differ in seed",
+    )
+    parse.add_argument("--out", type=Path, metavar="FILE", help="JSON file for what several say")
+    parse.add_argument("--games", type=int, default=1000, help="whole games for each opponent set")
+    parse.add_argument("--seed", type=int, help="evaluation seed")
+    parse.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
+    parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
+    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    return parse
+
+
+def check(runs: Sequence[RunFolder], out: Path | None) -> None:
+    """Refuse runs that cannot be put together, and a file that is for several.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if len(runs) == 1 and out is not None:
+        raise ConfigError("--out: is for several runs; one writes milestones.json in its folder.")
+    from training.evaluation.comparison import settings
+
+    for run in runs[1:]:
+        if settings(run.config) != settings(runs[0].config):
+            raise ConfigError(f"{run.path} and {runs[0].path} differ in more than their seed.")
+    if out is not None:
+        files.prepare("--out", out)
+
+
+def _head() -> dict[str, Any]:
+    return {
+        "created": machine.now(),
+        "command": machine.command(),
+        **machine.revision(),
+        "host": machine.host(),
+        "versions": machine.versions(),
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        from training.evaluation import tables
+        from training.evaluation.protocol import get_protocol
+
+        runs = [RunFolder.find(name, Path(args.runs)) for name in args.run]
+        check(runs, args.out)
+        names = ("games", "seed", "bids")
+        given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+        console = tables.console()
+        protocol = get_protocol(runs[0].config.env)
+        records = []
+        for run in runs:
+            options = run.config.evaluation.replace(**given)
+            records.append(protocol.milestones(console, run, options, args.member))
+        if len(runs) > 1:
+            found = protocol.milestones_over_seeds(console, records)
+            if args.out is not None:
+                files.write_json(args.out, {**_head(), **found, "runs": records})
+                console.print(f"written to {args.out}")
+    except (ConfigError, FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0

@@ -1,0 +1,96 @@
+"""Measure speed: ``python -m training benchmark profile --modes env_only,trainer``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fastenv.errors import FastEnvError
+from training.run.command_line import new_parser
+from training.run.config import BACKENDS, RunConfig
+
+ABOUT = """\
+Measure speed. "env_only" steps the environment alone, the other modes train: "trainer" without
+evaluation and checkpoints, "trainer_eval" with both, "breakdown" with a clock around each phase.
+"""
+
+# As training.bench has them, which takes a while to import.
+MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
+WORKLOADS = ("masked_uniform", "uniform", "hold", "cash_out")
+MINIBATCHES = 16
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("benchmark profile", ABOUT, "--modes env_only,trainer")
+    add = parse.add_argument
+    add("--modes", default="env_only", help=f"of {', '.join(MODES)}")
+    add("--env", help=f"environment id; default {RunConfig.get_default('env')}")
+    about = f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}"
+    add("--backend", choices=BACKENDS, metavar="NAME", default="auto", help=about)
+    about = f"lanes; default {RunConfig.get_default('num_envs')}"
+    add("--num-envs", type=int, metavar="N", help=about)
+    add("--env-threads", type=int, metavar="N", help="threads of the engine; default 1")
+    add("--repeats", type=int, default=3)
+    add("--seconds", type=float, default=2.0, help="timed work of a repeat")
+    add("--seed", type=int)
+    about = "any option of a run, such as ppo.n_epochs=2"
+    add("--set", action="append", default=[], metavar="OPTION=VALUE", help=about)
+    add("--pin", metavar="CORES", help="run on these cores only, such as 0,1")
+    _add_parts(parse)
+    _add_verdicts(parse)
+    return parse
+
+
+def _add_parts(parse: argparse.ArgumentParser) -> None:
+    """Add what only some modes have a use for."""
+    add = parse.add_argument
+    about = f"env_only: {', '.join(WORKLOADS)}"
+    add("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform", help=about)
+    add("--info-columns", metavar="NAMES", help="env_only: info columns to write, or none")
+    add("--single", action="store_true", help="env_only: one env through Gymnasium's step")
+    about = "env_only: this backend in turns with the other"
+    add("--against", choices=BACKENDS[1:], metavar="NAME", help=about)
+    add("--force-resets", action="store_true", help="env_only: episodes of one step")
+    add("--threads-scaling", metavar="N,N", help="env_only: these threads in turns")
+
+    add("--rollout-steps", type=int, metavar="N", help="decisions of a lane and iteration")
+    about = f"of a rollout; default {MINIBATCHES}"
+    add("--minibatches", type=int, metavar="N", help=about)
+    add("--torch-threads", type=int, metavar="N", help="threads of the network")
+
+
+def _add_verdicts(parse: argparse.ArgumentParser) -> None:
+    """Add what is held against the figures, and where they go."""
+    add = parse.add_argument
+    about = "to be reached, which --enforce-target decides by"
+    add("--target-steps-per-sec", type=float, metavar="X", help=about)
+    about = "default env_only, else the first mode"
+    add("--target-mode", choices=MODES, metavar="MODE", help=about)
+    add("--enforce-target", action="store_true", help="exit 1 if it is missed")
+    about = "exit 1 if slower than the newest record allows"
+    add("--enforce-floor", action="store_true", help=about)
+    add("--floor-share", type=float, default=0.7, metavar="X", help="default 0.7")
+    add("--max-mem-delta", type=float, metavar="MB", help="growth after warm-up")
+    add("--run-id", metavar="NAME", help="default: commit and UTC time")
+    add("--out", type=Path, default=Path("artifacts/throughput"), help="folder of artefacts")
+    add("--record", action="store_true", help="make it the record in benchmarks/")
+    add("--trend", action="store_true", help="only show all speeds by commit")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+
+    from training.bench.suites import profile
+    from training.evaluation import tables
+
+    try:
+        return profile.run(args, tables.console())
+    except (FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        return 130

@@ -1,0 +1,110 @@
+"""The benchmark of a game over training seeds: ``python -m training compare protocol``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastenv.errors import ConfigError, FastEnvError
+from training.run import files, machine
+from training.run.command_line import new_parser
+from training.run.registry import DEFAULT_ENVS
+
+if TYPE_CHECKING:
+    from training.run.config import RunConfig
+
+ABOUT = """\
+Train one policy a seed, play its last checkpoint and all scripted players on the same episodes (a
+block of evaluation seeds for each training seed, which no training ever saw), compare them and
+write a JSON report. With few seeds the interval over them is the honest one: it says how much
+another training could differ.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("compare protocol", ABOUT, "--seeds 7,19,31")
+    parse.add_argument("--seeds", "--seed-matrix", default="7,19,31", help="training seeds")
+    about = "YAML or JSON file of training options; default that of the game with a protocol"
+    parse.add_argument("--config", help=about)
+    parse.add_argument("--total-steps", help="decisions of each training, such as 2e6 or 2M")
+    parse.add_argument(
+        "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
+    )
+    parse.add_argument("--episodes-per-seed", type=int, default=100)
+    parse.add_argument("--base-seed", type=int, help="seed of the first episode")
+    parse.add_argument("--time-max", type=float, help="ticks of an evaluation episode")
+    parse.add_argument("--max-steps", type=int, default=30_000)
+    parse.add_argument("--enforce-protocol-expectations", action="store_true")
+    parse.add_argument("--run-id", help="default: protocol and the time")
+    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    parse.add_argument("--output-path", type=Path, help="default: <runs>/<run id>.json")
+    return parse
+
+
+def default_config() -> str:
+    """Return the file of the game whose protocol is run where none is named."""
+    from training.run import games
+
+    env = DEFAULT_ENVS["protocol"]
+    return f"training/configs/{games.get_game(env).config(env, 'native')}"
+
+
+def config_of(args: argparse.Namespace) -> RunConfig:
+    """Return what is trained, but for the seed."""
+    from training.run.layers import merge_layers
+    from training.run.layers import parser as train_parser
+
+    flags = ["--config", args.config or default_config(), *(f"--set={text}" for text in args.set)]
+    flags += [] if args.total_steps is None else [f"--total-steps={args.total_steps}"]
+    return merge_layers(train_parser().parse_args(flags), {})
+
+
+def run(args: argparse.Namespace) -> bool:
+    """Train, compare, write and print; return whether the report passes."""
+    from training.callbacks.run_callbacks import check_config
+    from training.evaluation import tables
+    from training.evaluation.over_seeds import parse_seeds
+    from training.evaluation.protocol import get_protocol
+
+    seeds, config = parse_seeds(args.seeds), config_of(args)
+    protocol = get_protocol(config.env)
+    if not protocol.has_benchmark:
+        raise ConfigError(f"env={config.env!r}: this game has no protocol over training seeds.")
+    asked = {"episodes": args.episodes_per_seed, "max_steps": args.max_steps}
+    more = {"seed": args.base_seed, "time_max": args.time_max}
+    asked |= {name: value for name, value in more.items() if value is not None}
+    run_id = args.run_id or "protocol-" + machine.now().replace(":", "")
+    target = args.output_path or args.runs / f"{run_id}.json"
+    if target.exists():
+        raise ConfigError(f"{target} is there already: choose another --output-path.")
+    files.prepare("--output-path", target)
+    enforce = args.enforce_protocol_expectations
+    check_config(config)
+    report = protocol.benchmark(config, seeds, asked, args.runs, run_id, enforce)
+    report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
+    files.write_json(target, report)
+    console = tables.console()
+    protocol.show_benchmark(console, report)
+    passed = bool(report["summary"]["pass"])
+    verdict = "pass" if passed else "FAIL"
+    if passed and not report["summary"]["expectations_pass"]:
+        verdict = "pass: expectations decide only with --enforce-protocol-expectations"
+    console.print(f"{verdict}; written to {target}")
+    return passed
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return 0 if the report passes, else 2."""
+    args = parser().parse_args(argv)
+    try:
+        passed = run(args)
+    except (FastEnvError, ImportError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted: the runs so far are whole", file=sys.stderr)
+        return 130
+    return 0 if passed else 2

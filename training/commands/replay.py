@@ -1,0 +1,75 @@
+"""Look at recorded episodes: ``python -m training watch replay FILE [--out episode.gif]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fastenv.errors import ConfigError, FastEnvError
+from training.evaluation import replays
+from training.logs import film
+from training.run import files
+from training.run.command_line import new_parser
+from training.run.options import require
+
+ABOUT = """\
+Draw every frame of recorded episodes, in the terminal or, with --out, as a film; --check draws
+nothing. That the episode plays as it was recorded is proved in each case.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("watch replay", ABOUT, "runs/first/replays/FILE", "FILE... [options]")
+    parse.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parse.add_argument("--out", type=Path, metavar="FILM", help="write a .gif or .mp4 instead")
+    parse.add_argument("--fps", type=float, default=2.0, help="frames a second; default 2")
+    parse.add_argument("--check", action="store_true", help="draw nothing")
+    parse.add_argument("--backend", default="auto", help="what to play them on")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return 0 if all files play as recorded, 1 if not, 2 if one cannot."""
+    args = parser().parse_args(argv)
+    try:
+        _check(args)
+        verdicts = [_replay(path, args) for path in args.files]
+    except (FastEnvError, TypeError, OverflowError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0 if all(verdicts) else 1
+
+
+def _check(args: argparse.Namespace) -> None:
+    require(0 < args.fps <= 100, "--fps", args.fps, "above 0 and at most 100")
+    if args.out is None:
+        return
+    if len(args.files) > 1 or args.check:
+        raise ConfigError(f"--out {args.out}: must be given with one FILE and without --check.")
+    film.check(args.out)
+    files.prepare("--out", args.out)
+
+
+def _replay(path: Path, args: argparse.Namespace) -> bool:
+    """Draw an episode and print whether it plays as recorded."""
+    replay = replays.load(path)
+    found = replays.first_difference(replay, replays.play_again(replay, args.backend))
+    if args.out is not None:
+        pictures = (
+            picture for _, picture in replays.render_frames(replay, "rgb_array", args.backend)
+        )
+        film.write(args.out, pictures, args.fps)
+    elif not args.check:
+        frames = replays.render_frames(replay, "ansi", args.backend)
+        film.show((f"{caption}\n\n{text}" for caption, text in frames), sys.stdout, args.fps)
+    result = "plays as recorded" if found is None else f"DIFFERS: {found}"
+    where = "" if args.out is None else f"; film in {args.out}"
+    print(
+        f"{path}: {replay.head['env']}, seed {replay.head['seed']}, {len(replay.frames)} steps, "
+        f"return {replay.return_total:.6g}, backend {args.backend}: {result}{where}"
+    )
+    return found is None

@@ -1,0 +1,156 @@
+"""Dr. Mario: what networks may know of a board, and how it is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fastenv.drmario.layout import PLANES, STABLE
+from fastenv.drmario.tables import Reason, from_bcd
+from training.apps.drmario.placements import cells_of_placements
+from training.run.engine import Engine
+from training.run.games import (
+    Budget,
+    Colours,
+    GameTraining,
+    ObservationParts,
+    Placements,
+    Records,
+)
+
+COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
+
+OPTIONS = {
+    "speed": "medium",
+    "obs": "bitplane_bottle_conn_mask",
+    "obs_dtype": "uint8",
+    "extras": ["pill", "aux", "costs"],
+}
+
+
+def fewer_viruses(rows: np.ndarray) -> np.ndarray:
+    """Return minus the viruses that the first player of each row has left."""
+    packed: Any = rows["players"]["virus_bcd"][:, 0].astype(np.int64)
+    found: np.ndarray = np.negative(from_bcd(packed))
+    return found
+
+
+class DrMario(GameTraining):
+    """What training must know of Dr. Mario; see :class:`training.run.games.GameTraining`."""
+
+    title = "Dr. Mario"
+    env_options = OPTIONS
+    episode_columns: ClassVar = {
+        "reason": "kept",
+        "level": "kept",
+        "game_seed": "kept",
+        "success": "share",
+        "spawns": "measure",
+        "viruses": "measure",
+    }
+    goal_met: ClassVar = {"info": "reason", "equals": int(Reason.CLEAR)}
+    budgets: ClassVar = {
+        "frames": Budget("task_max_frames"),
+        "spawns": Budget("task_max_spawns", "spawns", step=1),
+    }
+    potentials: ClassVar = {"viruses": fewer_viruses}
+    bots: tuple[str, ...] = ("greedy", "first", "random")
+
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return the file with the options that learn."""
+        return {"native": "drmario.yaml"}.get(trainer)
+
+    def protocol(self) -> Any:
+        """Return episodes judged by clears."""
+        from training.apps.drmario.evaluation import DrMarioProtocol
+
+        return DrMarioProtocol(self)
+
+    def records(self, path: Path, config: Any, run: str = "") -> Records:
+        """Return the store of best times."""
+        from training.apps.drmario.records import StoreOfRun
+
+        return StoreOfRun(path, config, run)
+
+    def potential(self, name: str) -> Callable[[np.ndarray], np.ndarray]:
+        """Return a potential by name; ``evaluator:FILE`` is minus the frames it expects."""
+        if not name.startswith("evaluator:"):
+            return super().potential(name)
+        from training.apps.drmario.evaluator.potential import frames_left
+
+        return frames_left(Path(name.removeprefix("evaluator:")))
+
+    def player(self, name: str) -> Any:
+        """Return the look-ahead by an evaluator, ``lookahead:FILE``."""
+        from training.apps.drmario.evaluator import players
+
+        return players.lookahead(name) if players.is_lookahead(name) else None
+
+    def observation_parts(self, engine: Engine) -> ObservationParts:
+        """Return what fields of planes and costs are, and where placements lie."""
+        game: Any = engine.game
+        config, dtype = game.config, engine.obs_dtype
+        names = dtype.names or ("",)
+        planes = names[0]
+        fields: dict[str, dict[str, Any]] = {} if config.stack > 1 else {planes: {"kind": "planes"}}
+        if "costs" in names:
+            fields["costs"] = {"kind": "numbers", "unit": COST_UNIT}
+        for name in ("candidates", "candidate_costs"):
+            if name in names:
+                fields[name] = {"kind": "numbers"}
+        colours = None
+        if planes in fields and "pill" in names and PLANES[config.obs][:3] == STABLE:
+            colours = Colours(planes, (0, 1, 2), "pill")
+        placements = None
+        if config.placement:
+            costs = "costs" if "costs" in names else None
+            placements = Placements(planes, cells_of_placements(), costs)
+        return ObservationParts(fields=fields, placements=placements, colours=colours)
+
+
+class DrMarioFrames(DrMario):
+    """The game where every frame is a decision, with an observation of its own."""
+
+    env_options: ClassVar[dict[str, Any]] = {}
+    bots = ("random",)  # the others choose placements
+
+    budgets: ClassVar = {}
+    records = GameTraining.records
+    potential, player = GameTraining.potential, GameTraining.player
+
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return nothing: what learns where a decision is a frame was not looked for."""
+        return None
+
+
+class DrMarioMatches(DrMario):
+    """Matches of placements, judged by return: what ends one does not say who has won it."""
+
+    env_options: ClassVar[dict[str, Any]] = {"opponent": "random"}
+    episode_columns: ClassVar = {"reason": "kept"}
+    protocol = GameTraining.protocol
+
+    budgets: ClassVar = {}
+    records = GameTraining.records
+    potential, player = GameTraining.potential, GameTraining.player
+
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return nothing: what learns to win matches was not looked for."""
+        return None
+
+
+class DrMarioFrameMatches(DrMarioMatches):
+    """Matches where every frame is a decision."""
+
+    bots = ("random",)  # the others choose placements
+
+
+GAMES = {
+    "DrMarioPlacement-v0": DrMario(),
+    "DrMarioFrame-v0": DrMarioFrames(),
+    "DrMarioVersus-v0": DrMarioMatches(),
+    "DrMarioVersusFrame-v0": DrMarioFrameMatches(),
+}

@@ -1,0 +1,74 @@
+"""The Game Boy: the options that learn, and how its episodes are evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from fastenv.gameboy.config import GameBoyConfig
+from fastenv.registry import short_id
+from training.run.engine import Engine
+from training.run.games import GameTraining, ObservationParts
+
+# Files with the options that learn, on states of ours.
+LEARNS = {"GameBoyGoal-v0": "gameboy.yaml", "LanternWalk-v0": "lantern_walk.yaml"}
+
+
+class GameBoy(GameTraining):
+    """What training must know of the Game Boy; see :class:`training.run.games.GameTraining`."""
+
+    title = "Game Boy"
+    draws = True
+
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return the file with the options that learn."""
+        return {"native": LEARNS.get(short_id(env))}.get(trainer)
+
+    def protocol(self) -> Any:
+        """Return episodes from start states that no training saw."""
+        from training.apps.gameboy.evaluation import GameBoyProtocol
+
+        return GameBoyProtocol(self)
+
+    def observation_parts(self, engine: Engine) -> ObservationParts:
+        """Say whether frames are packed, four pixels a byte."""
+        plain = engine.obs_dtype.names is None
+        config = getattr(engine.game, "config", None)
+        if not isinstance(config, GameBoyConfig) or not config.format.packed:
+            return ObservationParts()
+        return ObservationParts(fields={"" if plain else "pixels": {"kind": "packed"}})
+
+
+class Goal(GameBoy):
+    """The Game Boy where a picture is to be reached."""
+
+    title = "Game Boy's goal"
+    episode_columns: ClassVar = {"dist": "measure"}  # the distance at its end
+
+
+class Overworld(GameBoy):
+    """The Game Boy where the memory of the program is known, so what an episode has found is."""
+
+    title = "Game Boy's overworld"
+    episode_columns: ClassVar = {
+        "items": "measure",
+        "events": "measure",
+        "cells": "measure",
+    }
+
+    def observation_parts(self, engine: Engine) -> ObservationParts:
+        """See :class:`GameBoy`; senses have a bin for each row and column of a map."""
+        parts, game = super().observation_parts(engine), engine.game
+        if not hasattr(game, "common"):
+            return parts
+        world: Any = game.common.ram_map
+        return replace(parts, fields={**parts.fields, "senses": {"bins": max(world.size)}})
+
+
+OVERWORLD = Overworld()
+GAMES = {
+    "GameBoyPixels-v0": GameBoy(),
+    "GameBoyGoal-v0": Goal(),
+    "GameBoyOverworld-v0": OVERWORLD,
+    "LanternWalk-v0": OVERWORLD,
+}

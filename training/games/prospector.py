@@ -1,0 +1,95 @@
+"""Asteroid Prospector: presets, clock and windows of ticks, and how it is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fastenv.prospector.layout import METRICS
+from fastenv.prospector.tables import Action
+from training.apps.prospector.bots import BOTS
+from training.run.engine import Engine
+from training.run.games import GameTraining
+
+# docs/prospector.md, 22. 6,144 decisions; the published figure of 6,000 counts ticks.
+PRESETS = {
+    "prospector": {
+        "env": "Prospector-v0",
+        "num_envs": 8,
+        "total_steps": 6 * 8 * 128,
+        "window_ticks": 2000,
+        "ppo": {
+            "n_steps": 128,
+            "batch_size": 256,
+            "n_epochs": 4,
+            "learning_rate": 3e-4,
+            "gamma": 0.99,
+            "gae_lambda": 0.95,
+            "clip_range": 0.2,
+            "ent_coef": 0.01,
+            "vf_coef": 0.5,
+            "max_grad_norm": 0.5,
+            "net_arch": [256, 256],
+            "activation": "tanh",
+        },
+        "evaluation": {"seed": 7},
+    },
+    "prospector_dqn": {
+        "env": "Prospector-v0",
+        "trainer": "dqn",
+        "num_envs": 8,
+        "total_steps": 200_000,
+        "window_ticks": 2000,
+        "dqn": {
+            "capacity": 200_000,
+            "learning_starts": 5_000,
+            "activation": "tanh",
+            "replay_ratio": 4.0,
+            "target_sync": 200,  # of 3,000 updates
+        },
+        "evaluation": {"seed": 7},
+    },
+}
+
+
+class Prospector(GameTraining):
+    """What training must know of Prospector; see :class:`training.run.games.GameTraining`."""
+
+    title = "Prospector"
+    presets = PRESETS
+    window_metrics = METRICS
+    episode_columns: ClassVar = {
+        "credits": "kept",
+        "net_profit": "measure",
+        "profit_per_tick": "mean",
+        "survival": "share",
+        "overheat_ticks": "mean",
+        "pirate_encounters": "mean",
+        "value_lost_to_pirates": "mean",
+        "scan_count": "mean",
+        "mining_ticks": "mean",
+        "time_remaining": "kept",
+    }
+    bots = BOTS
+    draws = True
+    fixed_actions: ClassVar = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
+
+    def config(self, env: str, trainer: str) -> str | None:
+        """Return the file that pays for profit; see docs/prospector.md."""
+        return {"native": "prospector.yaml"}.get(trainer)
+
+    def protocol(self) -> Any:
+        """Return episodes beside the reference lines and all bots."""
+        from training.apps.prospector.evaluation import ProspectorProtocol
+
+        return ProspectorProtocol(self)
+
+    def elapsed(self, engine: Engine) -> np.ndarray:
+        """Return the ticks since the episode of each lane began, shape (n,)."""
+        game: Any = engine.game
+        elapsed: np.ndarray = game.config.time_max - engine.info["time_remaining"]
+        return elapsed
+
+
+GAMES = {"Prospector-v0": Prospector()}

@@ -1,0 +1,152 @@
+"""Options that shape networks; the trainers' sections have them among their own."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
+
+from training.run import games
+from training.run.options import Number, Options, Truth, Whole, option, require
+
+Encoder = Literal["auto", "flat", "conv", "pixels"]
+Memory = Literal["none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"]
+Activation = Literal["relu", "tanh", "gelu"]
+Convolutions = tuple[tuple[Whole, ...], ...]
+# Channels, side of the kernel and stride of the convolutions of Mnih et al., Human-level control
+# through deep reinforcement learning, 2015.
+NATURE = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
+_ENCODER = (
+    "``auto``: images and boards in an observation go through convolutions, the rest is flattened; "
+    "``flat``: everything is; ``conv``: as ``auto``, and there must be an image; ``pixels``: a "
+    "larger network for images"
+)
+_CONVS = "convolutions over an image: channels, side of the kernel and stride of each"
+_RECURRENT = (
+    "a cell of ``recurrent_size`` behind the hidden layers; the last two have a GRU and an LSTM of "
+    "half of it each, side by side, behind an ``ssm`` or without one"
+)
+
+
+class HiddenConfig(Options):
+    """Hidden layers."""
+
+    net_arch: tuple[Whole, ...] = option(
+        (256, 256), "hidden layers of the policy network and, separately, of the value network"
+    )
+    activation: Activation = option("relu", "between the layers")
+
+
+class EncoderConfig(Options):
+    """What turns an observation into numbers, and the memory behind it."""
+
+    encoder: Encoder = option("auto", _ENCODER)
+    convs: Convolutions = option(NATURE, _CONVS)
+    recurrent: Memory = option("none", _RECURRENT)
+    recurrent_size: Whole = option(128, "output of the cell", ge=1)
+
+    @model_validator(mode="after")
+    def _check_encoder(self) -> EncoderConfig:
+        triples = bool(self.convs) and all(len(c) == 3 and min(c) >= 1 for c in self.convs)
+        allowed = "one or more of [channels, side, stride], each at least 1"
+        require(triples, f"{self.SECTION}convs", self.convs, allowed)
+        if self.recurrent != "none":
+            even = self.recurrent in ("gru", "lstm") or self.recurrent_size % 2 == 0
+            allowed = f"even, as {self.recurrent} has two halves"
+            require(even, f"{self.SECTION}recurrent_size", self.recurrent_size, allowed)
+        return self
+
+    @property
+    def state_numbers(self) -> int:
+        """How many numbers the state of a lane has; see :mod:`training.nets.recurrent`."""
+        size = self.recurrent_size
+        both = size // 2 + size // 2 * 2
+        sizes = {"none": 0, "gru": size, "lstm": 2 * size, "ssm": 64}
+        return {**sizes, "gru_lstm": both, "ssm_gru_lstm": 64 + both}[self.recurrent]
+
+
+class ActorCriticConfig(EncoderConfig):
+    """What shapes the network of policy and value, beside its hidden layers."""
+
+    SECTION: ClassVar[str] = "native."
+
+    trunk: Literal["separate", "shared"] = option(
+        "separate", "whether policy and value have hidden layers of their own"
+    )
+    heads: Literal[
+        "single", "phase", "placements", "map", "shift_and_score", "factorised", "cell_attention"
+    ] = option(
+        "single",
+        "``phase``: a policy head for each decision phase, for tiers that show the phase; "
+        "``placements``: each action is scored by what convolutions find where it fills the board, "
+        "and only those that are possible; ``map``: a plane of scores for each orientation, as the "
+        "others. For games that tell where actions lie",
+    )
+    attention: Whole = option(
+        0, "width of the attention over card slots, for tiers that show cards; 0 for none", ge=0
+    )
+    intrinsic_coef: Number | None = option(
+        None,
+        "weight of the advantages of intrinsic rewards, which then have a value head and a "
+        "discount of their own; null adds what trackers pay to the rewards of the game",
+        "at least 0, or null for one value of both",
+        ge=0,
+    )
+    hindsight: str = option("off", "a further loss that the game offers, ``off`` for none")
+
+    @model_validator(mode="after")
+    def _check_hindsight(self) -> ActorCriticConfig:
+        known = ("off", *games.auxiliaries())
+        allowed = "one of " + ", ".join(map(repr, known))
+        require(self.hindsight in known, "native.hindsight", self.hindsight, allowed)
+        alone = self.intrinsic_coef is None or self.hindsight == "off"
+        off = "'off' with native.intrinsic_coef, whose values it knows nothing of"
+        require(alone, "native.hindsight", self.hindsight, off)
+        return self
+
+    @property
+    def aux_head(self) -> int:
+        """Outputs of a further head on the policy's hidden layers, for hindsight; 0 for none."""
+        return 0 if self.hindsight == "off" else games.auxiliaries()[self.hindsight]
+
+
+class QNetworkConfig(HiddenConfig, EncoderConfig):
+    """What shapes the network of DQN."""
+
+    SECTION: ClassVar[str] = "dqn."
+
+    net_arch: tuple[Whole, ...] = option((256, 256), "hidden layers; there may be none")
+    dueling: Truth = option(
+        True,
+        "a value of the state and advantages of the actions, rather than a value for each action",
+    )
+    num_quantiles: Whole = option(
+        51,
+        "of the distribution of returns that is learnt by quantile regression; 1 learns a number",
+        ge=1,
+    )
+    noisy: Truth = option(
+        False,
+        "explore with noise in the last layers; ``epsilon_start`` and ``epsilon_end`` hold as well",
+    )
+    stack_k: Whole = option(
+        1,
+        "frames that the network sees; the replay keeps them one by one and puts them together "
+        "when they are drawn. For environments that show a single one, ``env_options.stack_k: 1``",
+        ge=1,
+    )
+    head_width: Whole = option(
+        0,
+        "hidden layer of each stream of the head, with the noise if there is any; 0 for none",
+        ge=0,
+    )
+    bonus_head: Truth = option(
+        False, "a further number for each action, which is added to all of its quantiles"
+    )
+    side_weight: Number = option(
+        0.0,
+        "weight of a further loss, with ``encoder: pixels``: side features are to be read off what "
+        "the head sees",
+        ge=0,
+    )
+    goal_weight: Number = option(0.0, "likewise, the goal", ge=0)

@@ -1,0 +1,310 @@
+"""Options of PPO: the section ``ppo``, of all trainers that learn so, and ``native``, of ours."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from training.nets.options import ActorCriticConfig, HiddenConfig
+from training.run import sizes
+from training.run.config import Only, RunConfig
+from training.run.decay import Decay
+from training.run.options import Number, Truth, Whole, option, require
+from training.run.rollout import Rollout
+
+# They follow lanes step by step, and would see those of the first rank of several alone.
+_ONE_RANK = ("trackers", "mask_schedule", "shaping", "best_times", "window_ticks", "selfplay")
+
+
+class PPOConfig(HiddenConfig):
+    """Hyper-parameters of PPO, named as in Stable-Baselines3 where it has them."""
+
+    SECTION: ClassVar[str] = "ppo."
+
+    n_steps: Whole = option(
+        128,
+        "decisions per lane and iteration; ``n_steps * num_envs`` is the rollout",
+        ge=1,
+    )
+    batch_size: Whole = option(4096, "samples of a minibatch; divides the rollout", ge=1)
+    n_epochs: Whole = option(4, "passes over a rollout", ge=1)
+    learning_rate: Number = option(3e-4, "at the start; ``lr_schedule`` says how it falls", gt=0)
+    lr_schedule: Decay = option(
+        "constant", "``linear`` or, not with ``sb3``, ``cosine``: to zero at ``total_steps``"
+    )
+    gamma: Number = option(
+        0.99,
+        "discount of one primitive step; not with ``sb3``, a decision that takes ``tau`` of them "
+        "has ``gamma**tau``",
+        ge=0,
+        le=1,
+    )
+    gae_lambda: Number = option(
+        0.95, "of the advantages; per decision, not per primitive step", ge=0, le=1
+    )
+    clip_range: Number = option(0.2, "of the ratio", gt=0)
+    ent_coef: Number = option(0.0, "weight of the entropy", ge=0)
+    vf_coef: Number = option(0.5, "weight of the value loss", ge=0)
+    max_grad_norm: Number = option(0.5, "gradients are clipped to it", gt=0)
+    target_kl: Number | None = option(
+        None,
+        "ends an update early, before the step, once a minibatch is beyond 1.5 times this",
+        "above 0, or null for none",
+        gt=0,
+    )
+    precision: Literal["fp32", "bf16", "fp16", "auto"] | None = option(
+        None,
+        "of matrix products; everything else stays float32. ``auto`` compares the CPU time of a "
+        "minibatch in both, ``fp16`` is not with ``sb3``; null is ``auto`` with ``native`` and "
+        "``hier``, ``fp32`` else and in deterministic runs",
+    )
+
+    @model_validator(mode="after")
+    def _check_layers(self) -> Self:
+        wide = bool(self.net_arch) and min(self.net_arch) >= 1
+        require(wide, "ppo.net_arch", self.net_arch, "one or more layer widths of at least 1")
+        return self
+
+    def check_rollout(self, num_envs: int) -> None:
+        """Refuse a minibatch that does not divide the rollout of ``num_envs`` lanes."""
+        rollout = self.n_steps * num_envs
+        allowed = f"a divisor of the rollout, num_envs * ppo.n_steps = {rollout}"
+        require(rollout % self.batch_size == 0, "ppo.batch_size", self.batch_size, allowed)
+
+    def precision_asked(self, *, chooses: bool) -> str:
+        """Return the precision; where none is given, ``auto`` of who may choose, else ``fp32``."""
+        return self.precision or ("auto" if chooses else "fp32")
+
+
+class NativeConfig(ActorCriticConfig):
+    """What our PPO has beside the section ``ppo``."""
+
+    seq_len: Whole = option(
+        16, "decisions of a chunk that is unrolled; divides ``n_steps`` and ``batch_size``", ge=1
+    )
+    burn_in: Whole = option(
+        0,
+        "first decisions of a chunk that only bring the state up to date and are not learnt from",
+        ge=0,
+    )
+    refresh_states: Truth = option(
+        False, "compute states at chunk starts anew for every epoch after the first"
+    )
+    clip_range_vf: Number | None = option(
+        None,
+        "values may move this far in an update; null lets them",
+        "above 0, or null for none",
+        gt=0,
+    )
+    value_clip: Literal["sb3", "max"] = option(
+        "sb3",
+        "with ``clip_range_vf``: the error of the clipped value, or half the larger of both errors",
+    )
+    value_loss: Literal["mse", "huber"] = option("mse", "of the values")
+    norm_adv: Literal["minibatch", "batch", "off"] = option(
+        "minibatch", "over what advantages are brought to mean 0 and deviation 1"
+    )
+    clip_schedule: Decay = option("constant", "as ``lr_schedule``, of the clip ranges")
+    ent_schedule: Decay = option("constant", "as ``lr_schedule``, of the entropy weight")
+    adam_eps: Number = option(1e-5, "of the optimizer", gt=0)
+    env_groups: Whole = option(
+        1,
+        "2: one half of the lanes steps while the network handles the other",
+        "one of 1, 2",
+        ge=1,
+        le=2,
+    )
+    compile: Literal["off", "default", "reduce-overhead"] = option(
+        "off", "whether ``torch.compile`` builds the two hot functions"
+    )
+    micro_batch: Whole = option(
+        0,
+        "samples of one forward and backward pass; the gradients of a minibatch are sums over "
+        "them. 0 chooses: on a CPU as many as stay in the cache (about a megabyte of a layer in "
+        "fp32, 4,096 in bf16), on a device the whole minibatch",
+        ge=0,
+    )
+    obs_device: Literal["auto", "cpu"] = option(
+        "auto", "``cpu`` keeps observations in host memory and brings each minibatch to the device"
+    )
+    timers: Truth = option(
+        False,
+        "split the time of an iteration by phase; on CUDA (untested) each boundary waits for it",
+    )
+    diagnostics: Whole = option(
+        10, "iterations from one look at the layers to the next; 0 for none", ge=0
+    )
+    intrinsic_gamma: Number = option(0.99, "discount of intrinsic rewards", ge=0, le=1)
+    intrinsic_episodic: Truth = option(
+        True, "intrinsic returns end with an episode; false: they go on in the next one"
+    )
+
+    @model_validator(mode="after")
+    def _check_chunks(self) -> Self:
+        if self.recurrent != "none":
+            below = self.burn_in < self.seq_len
+            require(below, "native.burn_in", self.burn_in, f"below native.seq_len={self.seq_len}")
+        return self
+
+    def check_with(self, ppo: PPOConfig) -> None:
+        """Refuse what the section ``ppo`` contradicts."""
+        learnt = ppo.batch_size
+        if self.recurrent != "none":
+            for name in ("n_steps", "batch_size"):
+                size = getattr(ppo, name)
+                allowed = f"a divisor of ppo.{name}={size}"
+                require(size % self.seq_len == 0, "native.seq_len", self.seq_len, allowed)
+            learnt -= learnt // self.seq_len * self.burn_in
+        one = self.norm_adv == "minibatch" and learnt == 1
+        allowed = "enough to learn from two samples or more, to have a deviation (native.norm_adv)"
+        require(not one, "ppo.batch_size", ppo.batch_size, allowed)
+
+
+class OnPolicyConfig(RunConfig):
+    """A run that learns from one rollout after the other by PPO."""
+
+    ppo: PPOConfig = option(PPOConfig, "hyper-parameters of PPO")
+
+    @model_validator(mode="after")
+    def _check_rollout(self) -> Self:
+        self.ppo.check_rollout(self.num_envs)
+        return self
+
+    @property
+    def asked_precision(self) -> str | None:
+        """Precision that is asked for; None leaves it to the trainer."""
+        return self.ppo.precision
+
+    @property
+    def gamma(self) -> float:
+        """Discount of a primitive step."""
+        return self.ppo.gamma
+
+    @property
+    def iteration_steps(self) -> int:
+        """Decisions of a lane in an iteration."""
+        return self.ppo.n_steps
+
+    @property
+    def net(self) -> HiddenConfig:
+        """The section that has the hidden layers."""
+        return self.ppo
+
+    def units(self, ranks: int) -> dict[str, int]:
+        """Return what lanes, steps and minibatches of a rollout must be multiples of."""
+        return {"lane_unit": ranks, "batch_unit": ranks}
+
+    def shortened(self, ranks: int = 1) -> Self:
+        """Return options whose rollout is no longer than the run, as far as lanes divide."""
+        ppo = self.ppo
+        given = Rollout(self.num_envs, ppo.n_steps, ppo.batch_size, **self.units(ranks))
+        found = given.fitted(self.total_steps)
+        if found == given:
+            return self
+        fewer = ppo.replace(n_steps=found.steps, batch_size=found.batch)
+        return self.replace(num_envs=found.lanes, ppo=fewer)
+
+    def buffer_bytes(self, obs_bytes: int, num_actions: int) -> int:
+        """Return the bytes of a rollout buffer; parameters as of :meth:`check_memory`."""
+        # Masks and flags are bytes, actions 8.
+        return self.rollout * (obs_bytes + num_actions + 36)
+
+    def check_memory(self, obs_bytes: int, num_actions: int) -> None:
+        """Refuse a network or a rollout that this machine cannot hold."""
+        sizes.check_network(self.ppo.net_arch, num_actions, "ppo.net_arch", len(self.members))
+        asked, there = self.buffer_bytes(obs_bytes, num_actions), sizes.memory()
+        allowed = (
+            f"less with num_envs={self.num_envs:,}: a rollout would take {asked / 2**30:,.0f} GiB, "
+            f"and this machine has {there / 2**30:,.0f}"
+        )
+        require(asked < there, "ppo.n_steps", self.ppo.n_steps, allowed)
+
+    def sizes(self, obs_bytes: int, num_actions: int) -> str:
+        """Return one line on what the options amount to."""
+        members = max(1, len(self.members))
+        minibatches = self.rollout // (members * self.ppo.batch_size)
+        each = f" for each of {members} networks" if members > 1 else ""
+        megabytes = self.buffer_bytes(obs_bytes, num_actions) / 2**20
+        rollouts = -(-self.total_steps // self.rollout)
+        return (
+            f"rollout {self.num_envs} x {self.ppo.n_steps} = {self.rollout:,} decisions, "
+            f"{minibatches} minibatch{'es' * (minibatches != 1)} of {self.ppo.batch_size:,}, "
+            f"{minibatches * self.ppo.n_epochs} updates a rollout{each}, "
+            f"{rollouts} rollout{'s' * (rollouts != 1)}, "
+            f"{megabytes:,.0f} MiB of rollout buffer"
+        )
+
+
+class ActorCriticRun(OnPolicyConfig):
+    """A run of PPO with the network of the native trainer."""
+
+    native: NativeConfig = option(NativeConfig, "network and loss of our PPO")
+
+    @model_validator(mode="after")
+    def _check_native(self) -> Self:
+        self.native.check_with(self.ppo)
+        groups = self.native.env_groups
+        even = self.num_envs % groups == 0
+        require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
+        coef = self.native.intrinsic_coef
+        allowed = "null without trackers, which pay for what is new"
+        require(coef is None or bool(self.trackers), "native.intrinsic_coef", coef, allowed)
+        for name in ("window_ticks", "trackers"):
+            one = groups == 1 or not getattr(self, name)
+            require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
+        return self
+
+    @property
+    def intrinsic_coef(self) -> float | None:
+        """Weight of intrinsic rewards that have a value of their own; None for none."""
+        return self.native.intrinsic_coef
+
+    def units(self, ranks: int) -> dict[str, int]:
+        """Return what lanes, steps and minibatches of a rollout must be multiples of."""
+        native = self.native
+        chunk = native.seq_len if native.recurrent != "none" else 1
+        lanes = math.lcm(native.env_groups, ranks)
+        return {"lane_unit": lanes, "step_unit": chunk, "batch_unit": chunk * ranks}
+
+
+class NativeRun(ActorCriticRun):
+    """A run of the native trainer (:mod:`training.ppo`)."""
+
+    CHOOSES_PRECISION: ClassVar[bool] = True
+    MEETS_AGENTS: ClassVar[bool] = True
+    EQUAL_ITERATIONS: ClassVar[bool] = True
+
+    trainer: Literal["native"] = option("native", "our PPO")
+
+    @model_validator(mode="after")
+    def _check_selfplay(self) -> Self:
+        if self.selfplay is not None:
+            for name, alone in {"env_groups": 1, "recurrent": "none"}.items():
+                value = getattr(self.native, name)
+                require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
+        return self
+
+    def share_of(self, ranks: int) -> Self:
+        """Return the options of one of several ranks, with its share of lanes and minibatches."""
+        if ranks == 1:
+            return self
+        among = f"with {ranks} ranks of torchrun"
+        for name in _ONE_RANK:
+            value: Any = getattr(self, name)
+            require(not value, name, value, f"left out {among}")
+        hindsight, lanes, samples = self.native.hindsight, self.num_envs, self.ppo.batch_size
+        require(hindsight == "off", "native.hindsight", hindsight, f"'off' {among}")
+        require(lanes % ranks == 0, "num_envs", lanes, f"a multiple of {ranks} {among}")
+        require(samples % ranks == 0, "ppo.batch_size", samples, f"a multiple of {ranks} {among}")
+        ppo = self.ppo.replace(batch_size=samples // ranks)
+        return self.replace(num_envs=lanes // ranks, ppo=ppo)
+
+
+# What trainers of several networks, or over several processes, do not do.
+ONE_NETWORK = (
+    Only("selfplay", (None,)),
+    Only("shaping", (None,), ": it is for one policy"),
+    Only("best_times", (None,), ": it is for one policy"),
+)

@@ -1,0 +1,35 @@
+"""What other packages may use of the native trainer, whose other modules are its own."""
+
+from training.ppo.buffer import Rollout
+from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
+from training.ppo.gae import gae_many
+from training.ppo.lanes import Lanes, TruncatedEpisodes
+from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalise
+from training.ppo.minibatch import Minibatches, Piece
+from training.ppo.optimizer import adam, get_sum_dtype
+from training.ppo.run import NativeLearner
+from training.ppo.trainer import PPOTrainer
+
+__all__ = [
+    "KL",
+    "TERMS",
+    "Lanes",
+    "Layers",
+    "Minibatches",
+    "NativeLearner",
+    "Objective",
+    "PPOTrainer",
+    "Piece",
+    "Rollout",
+    "Samples",
+    "StepWatch",
+    "TruncatedEpisodes",
+    "adam",
+    "dead_units",
+    "explained_variance",
+    "gae_many",
+    "get_sum_dtype",
+    "merged",
+    "normalise",
+    "sample",
+]

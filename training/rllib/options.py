@@ -1,0 +1,84 @@
+"""Options of trainer ``rllib``: PPO, and the section ``rllib``."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal, Self
+
+from pydantic import model_validator
+
+from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig
+from training.run.config import Only
+from training.run.options import Number, Options, Text, Whole, option, require
+
+# What RLlib computes otherwise than our trainer, and cannot be told.
+_OURS = (
+    *("recurrent", "norm_adv", "value_clip", "value_loss", "clip_schedule", "ent_schedule"),
+    *("env_groups", "compile", "hindsight", "clip_range_vf"),
+)
+
+
+class RLlibConfig(Options):
+    """Over which processes and machines Ray spreads a run; what is learnt, ``ppo`` says."""
+
+    SECTION: ClassVar[str] = "rllib."
+
+    address: Text | None = option(
+        None,
+        "of a Ray cluster, such as ``auto``; null starts one on this machine, for this run alone",
+    )
+    env_runners: Whole = option(
+        0,
+        "processes that step lanes, an equal share of ``num_envs`` each; 0 for the trainer's own",
+        ge=0,
+    )
+    learners: Whole = option(
+        0,
+        "processes that update, an equal share of each minibatch each; 0 for the trainer's own",
+        ge=0,
+    )
+    gpus_per_learner: Number = option(0.0, "GPUs of each (untested)", ge=0)
+    object_store_mb: Whole = option(
+        512, "shared memory of a cluster that is started here, in MiB", ge=128
+    )
+
+
+class RLlibRun(ActorCriticRun):
+    """A run of PPO of Ray RLlib (:mod:`training.rllib`)."""
+
+    ONLY: ClassVar[tuple[Only, ...]] = (
+        *ONE_NETWORK,
+        Only("deterministic", (False,)),
+        Only("mask_schedule", ((),)),
+        Only("episode_events", (False,)),
+        Only("window_ticks", (0,)),
+        Only("trackers", ({},)),
+        Only("gate", ({},)),
+        Only("ppo.precision", (None, "fp32")),
+        Only("ppo.target_kl", (None,)),
+        Only("ppo.lr_schedule", ("constant", "linear")),
+        *(Only(f"native.{name}", (NativeConfig.model_fields[name].default,)) for name in _OURS),
+    )
+
+    trainer: Literal["rllib"] = option("rllib", "PPO of Ray RLlib")
+    rllib: RLlibConfig = option(RLlibConfig, "over which processes Ray spreads a run")
+
+    @model_validator(mode="after")
+    def _check_processes(self) -> Self:
+        """Refuse what does not divide over the processes."""
+        given = self.rllib
+        runners, learners = max(1, given.env_runners), max(1, given.learners)
+        allowed = f"a divisor of num_envs={self.num_envs}"
+        require(self.num_envs % runners == 0, "rllib.env_runners", given.env_runners, allowed)
+        for name, size in (
+            ("num_envs * ppo.n_steps", self.rollout),
+            ("ppo.batch_size", self.ppo.batch_size),
+        ):
+            allowed = f"a divisor of {name}={size}"
+            require(size % learners == 0, "rllib.learners", given.learners, allowed)
+        return self
+
+    def units(self, ranks: int) -> dict[str, int]:
+        """Return what lanes, steps and minibatches of a rollout must be multiples of."""
+        runners, learners = max(1, self.rllib.env_runners), max(1, self.rllib.learners)
+        return {**super().units(learners), "lane_unit": math.lcm(runners, learners)}

@@ -1,0 +1,64 @@
+"""How every command of ``python -m training`` begins: a parser whose help fits a screen."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from training.run.registry import parts_of
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Keeps most options on one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30)
+
+
+def described(
+    command: str,
+    about: str,
+    example: str,
+    usage: str = "[options]",
+    parts: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return what a parser is made with; parameters as of :func:`new_parser`."""
+    whole = f"python -m training {command}"
+    every = {**(parts or {}), **{word: part.about for word, part in parts_of(command).items()}}
+    lines = [f"  {command} {word}".ljust(24) + what for word, what in every.items()]
+    further = ["further parts, each with --help:", *lines, ""] if lines else []
+    return {
+        "prog": whole,
+        "usage": f"{whole} {usage}",
+        "description": textwrap.fill(" ".join(about.split()), 79),
+        "epilog": "\n".join([*further, f"example: {whole} {example}"]),
+        "formatter_class": _Help,
+    }
+
+
+def new_parser(
+    command: str,
+    about: str,
+    example: str,
+    usage: str = "[options]",
+    parts: Mapping[str, str] | None = None,
+) -> argparse.ArgumentParser:
+    """Return a parser without options.
+
+    Parameters
+    ----------
+    command : str
+        What stands behind ``python -m training``.
+    about : str
+        What it does.
+    example : str
+        What to try it with.
+    usage : str
+        What may stand behind the command, in short; options are listed below anyway.
+    parts : mapping of str to str, optional
+        Words that may stand behind the command, and what each makes of it, but for programs over
+        one game, which are registered.
+    """
+    return argparse.ArgumentParser(**described(command, about, example, usage, parts))

@@ -1,0 +1,80 @@
+"""Options of other trainers in the options of a run.
+
+A config that was written for several trainers, or by an older version, has sections of them all.
+Those that the trainer of a run does not use must have their usual values, and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from training.run import trainers
+from training.run.options import Options, format_values, require
+
+
+def drop_other_trainers(model: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a run without those of other trainers.
+
+    Parameters
+    ----------
+    model : type of RunConfig
+        Options of the run's trainer.
+    values : mapping
+        Plain values.
+
+    Raises
+    ------
+    ConfigError
+        If one of another trainer is not as usual, or not an option at all.
+    """
+    trainer = str(values.get("trainer", "native"))
+    own = {}
+    for name, value in values.items():
+        section = _find_section(model, name)
+        if section is not None and isinstance(value, Mapping):
+            own[name] = _drop_from_section(section, name, value, trainer)
+        elif name in model.model_fields or _find_owner(name) is None:
+            own[name] = value  # what is no option at all is refused with the rest
+        elif value is not None:
+            owner, theirs = _find_owner(name)
+            _require_defaults(theirs, theirs.from_mapping(value), owner, trainer)
+    return own
+
+
+def _drop_from_section(
+    section: type[Options], name: str, values: Mapping[str, Any], trainer: str
+) -> dict[str, Any]:
+    """Return the values of a section without options that it has with another trainer alone."""
+    own = {option: value for option, value in values.items() if option in section.model_fields}
+    for option in values.keys() - own.keys():
+        found = _find_owner(name, option)
+        if found is None:
+            return dict(values)
+        owner, theirs = found
+        _require_defaults(theirs, theirs.from_mapping({option: values[option]}), owner, trainer)
+    return own
+
+
+def _require_defaults(section: type[Options], given: Options, owner: str, trainer: str) -> None:
+    usual = section()
+    for option in section.names():
+        value = getattr(usual, option)
+        only = f"{format_values(value)} with trainer={trainer!r}: it belongs to trainer={owner!r}"
+        same = getattr(given, option) == value
+        require(same, f"{section.SECTION}{option}", getattr(given, option), only)
+
+
+def _find_owner(name: str, option: str | None = None) -> Any:
+    """Return the first trainer with that section, or with that option in it, and the section."""
+    for trainer in trainers.names():
+        section = _find_section(trainers.get_options(trainer), name)
+        if section is not None and (option is None or option in section.model_fields):
+            return trainer, section
+    return None
+
+
+def _find_section(model: type[Options], name: str) -> type[Options] | None:
+    field = model.model_fields.get(name)
+    kind = None if field is None else field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Options) else None

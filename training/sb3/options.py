@@ -1,0 +1,44 @@
+"""Options of the stock trainer."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from training.ppo.options import OnPolicyConfig, PPOConfig
+from training.run.config import Only
+from training.run.options import option
+
+
+class SB3Config(PPOConfig):
+    """Hyper-parameters of PPO, and which parts of Stable-Baselines3 are replaced."""
+
+    rollout_buffer: Literal["stock", "fast"] = option(
+        "stock",
+        "who stores the rollout: SB3 or, without copies, :mod:`training.sb3.buffer`, whose "
+        "minibatches draw the same samples in another order",
+    )
+    algorithm: Literal["stock", "batch"] = option(
+        "stock",
+        "who collects the rollout: SB3 or, without a loop over lanes, :mod:`training.sb3.algo`",
+    )
+
+
+class SB3Run(OnPolicyConfig):
+    """A run of stock ``sb3_contrib.MaskablePPO`` (:mod:`training.sb3`)."""
+
+    COUNTS_TICKS: ClassVar[bool] = False
+    EQUAL_ITERATIONS: ClassVar[bool] = True
+    ONLY: ClassVar[tuple[Only, ...]] = (
+        Only("selfplay", (None,)),
+        Only("ppo.precision", (None, "fp32", "bf16", "auto")),
+        Only("ppo.activation", ("relu", "tanh")),
+        Only("ppo.lr_schedule", ("constant", "linear")),
+    )
+
+    trainer: Literal["sb3"] = option("sb3", "stock PPO")
+    ppo: SB3Config = option(SB3Config, "hyper-parameters of PPO")
+
+    def buffer_bytes(self, obs_bytes: int, num_actions: int) -> int:
+        """Return the bytes of a rollout buffer; parameters as of :meth:`check_memory`."""
+        # Mask, action, reward, flag, value, log-probability, advantage, return: 4-byte numbers.
+        return self.rollout * (obs_bytes + 4 * (num_actions + 7))
