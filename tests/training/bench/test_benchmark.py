@@ -29,7 +29,6 @@ from training.commands import milestones
 from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.ppo.parts import PPOTrainer
 from training.run import machine
-from training.run.config import RunConfig
 
 TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]
 TINY += ["--set", "n_envs=4", "--set", "n_steps=16", "--set", "batch=32", "--set", "net_arch=[16]"]
