@@ -26,6 +26,8 @@ _CATEGORY = np.stack(  # the categories of `counts`, one row each
     ]
 )
 
+MOST_POINTS = 1500  # of a round, won or lost, whatever the row says of bids and bonuses
+
 Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
 Range = tuple[str, int, int]  # field, least and largest value
 
@@ -113,7 +115,6 @@ def _ranges_of_play(rule: np.void) -> tuple[Range, ...]:
 def _ranges_of_events(rule: np.void) -> tuple[Range, ...]:
     """Return field, least and largest value of sums and of what the last step did."""
     return (
-        ("total", -12000, 12000),
         ("bonus", 0, 1000),
         ("ep_length", 0, 2**30),
         ("ev_phase", -1, t.Phase.END),
@@ -149,6 +150,10 @@ def _ranges(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     # rows of a full game may be shown to a tier of single rounds: a Worker plays in matches
     too_many = rows["rounds_done"] > rows["round_idx"] + (rows["phase"] == t.Phase.END)
     yield "rounds_done", too_many, "not more rounds can have been completed"
+    # as far as rounds can bring it, so that play never leaves what is let in here
+    most = MOST_POINTS * (rows["round_idx"].astype(np.int64) + (rows["phase"] == t.Phase.END))
+    far = (np.abs(rows["total"].astype(np.int64)) > most[:, None]).any(axis=1)
+    yield "total", far, f"it must be at most {MOST_POINTS:,} points for each round that is over"
     cards = rule["schedule"][rows["round_idx"]]
     yield "cards", rows["cards"] != cards, "it must be what the schedule deals in this round"
     yield "tricks", rows["tricks"] > cards, "a round has as many tricks as cards"
