@@ -73,13 +73,12 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
 
-    from training.bench import runner
-    from training.bench.games import GAMES
+    from training.bench import games, runner
     from training.evaluation import tables
 
     try:
-        known = args.game is None or args.game in GAMES
-        require(known, "--game", args.game, f"one of {', '.join(GAMES)}")
+        known = args.game is None or args.game in games.names()
+        require(known, "--game", args.game, f"one of {', '.join(games.names())}")
         return runner.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

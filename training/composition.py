@@ -66,6 +66,39 @@ def _game(env: str) -> Any:
     return GAMES[env]()[env]
 
 
+def _skullking_benchmark() -> Any:
+    from training.apps.skullking import benchmark_rows
+
+    return benchmark_rows.GAME
+
+
+def _prospector_benchmark() -> Any:
+    from training.apps.prospector import benchmark_rows
+
+    return benchmark_rows.GAME
+
+
+def _drmario_benchmark() -> Any:
+    from training.apps.drmario import benchmark_rows
+
+    return benchmark_rows.GAME
+
+
+def _gameboy_benchmark() -> Any:
+    from training.apps.gameboy import benchmark_rows
+
+    return benchmark_rows.GAME
+
+
+# By name, what imports how a game is measured; the first one is where none is named.
+BENCHMARKS: dict[str, Callable[[], Any]] = {
+    "skullking": _skullking_benchmark,
+    "prospector": _prospector_benchmark,
+    "drmario": _drmario_benchmark,
+    "gameboy": _gameboy_benchmark,
+}
+
+
 # -- trainers --------------------------------------------------------------------------------------
 
 
@@ -223,5 +256,7 @@ def compose() -> None:
         registry.OPTIONS.register(trainer, options)
         registry.TRAINERS.register(trainer, module)
     registry.PROGRAMS.update(PROGRAMS)
+    for game, measured in BENCHMARKS.items():
+        registry.BENCHMARKS.register(game, measured)
     registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.register("seating", _seating)

@@ -135,9 +135,10 @@ def test_a_record_has_the_command_as_it_is_typed(monkeypatch):
 
 def test_numbers_of_parsers_are_those_of_what_they_start():
     from training.apps.drmario.reader import fitting, play
+    from training.apps.gameboy import benchmark_rows as gameboy
+    from training.apps.skullking import benchmark_rows as skullking
     from training.bench import floors, runner
     from training.bench import play as workloads
-    from training.bench.games import gameboy, skullking
     from training.bench.suites import artefact, cells, configs
     from training.bench.suites import gpu_check as suite
     from training.bench.suites import profile as profiler

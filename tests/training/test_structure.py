@@ -23,10 +23,10 @@ LAYERS = (
     ("ppo", "dqn"),
     ("sb3", "ensemble", "rllib"),
     ("policies",),
+    ("bench",),
     ("apps",),
     ("games",),
     ("composition", "moved"),
-    ("bench",),
     ("commands",),
 )
 RANKS = {package: rank for rank, packages in enumerate(LAYERS) for package in packages}

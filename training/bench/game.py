@@ -75,6 +75,8 @@ class GameBenchmark:
         Returns what an entry of the profiler has beside; see :func:`env_modes.env_only`.
     forced_resets : mapping
         Options with which each step ends an episode, empty if there are none.
+    pixels : mapping
+        Options of a run that learns from pixels, where learning from them is measured.
     replay_settings : mapping
         What DQN trains where steps of its replay are compared, by a name to show.
     whole_games : callable, optional
@@ -101,5 +103,6 @@ class GameBenchmark:
     more: Callable[[Ready, Sequence[Sample]], Row] = lambda *_: {}
     forced_resets: Mapping[str, Any] = field(default_factory=dict)
     replay_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pixels: Mapping[str, Any] = field(default_factory=dict)
     whole_games: Callable[[Any, str, int], dict[str, float]] | None = None
     two_tiers: Callable[[Any, int, int], Row] | None = None

@@ -134,10 +134,10 @@ def record_path(args: argparse.Namespace) -> str:
     ConfigError
         If only a part of a kind is measured, or something else than usual.
     """
-    from training.bench.games import GAMES
+    from training.bench import games
 
     whole = args.only is not None and not (args.config or args.set or args.milestones)
-    alone = [game for game in GAMES.values() if game.throughput and game.throughput.alone]
+    alone = [game for game in games.registered() if game.throughput and game.throughput.alone]
     possible = [None, *(game.name for game in alone if args.only == "bars")]
     if not whole or args.game not in possible:
         named = " or ".join(f"--only bars --game {game.name}" for game in alone)

@@ -61,7 +61,7 @@ class Flags:
     use_cython: bool = False
     net_arch: tuple[int, ...] = (256, 256)
     use_hierarchical: bool = False
-    env: str = games.FIRST.config_env
+    env: str = games.registered()[0].config_env
     n_envs: int = 8
     vec: str = "native"
     n_steps: int = 256
@@ -87,7 +87,7 @@ class Flags:
                 raise ConfigError(f"{name}={getattr(self, name)!r}: must be at least 1")
 
         if self.use_hierarchical and not (self.game.two_tiers and self.vec == "native"):
-            which = ", ".join(game.title for game in games.GAMES.values() if game.two_tiers)
+            which = ", ".join(game.title for game in games.registered() if game.two_tiers)
             raise ConfigError(
                 f"use_hierarchical=True is for {which} on vec='native', not for {self.env} on "
                 f"vec={self.vec!r}."

@@ -62,6 +62,7 @@ class Command(NamedTuple):
 GAMES = Registry()  # by environment id: training.run.games.GameTraining
 OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
+BENCHMARKS = Registry()  # by game: training.bench.game.GameBenchmark
 FUNCTIONS = Registry()  # of higher packages, which lower ones call
 # Programs over one game: applications by their name, parts as in "evaluate seeds".
 PROGRAMS: dict[str, Command] = {}

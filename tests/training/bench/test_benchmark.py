@@ -18,9 +18,11 @@ from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
-from training.bench import floors, play, records, tables, targets, timing
+from training.apps.prospector import benchmark_rows as prospector
+from training.apps.skullking import benchmark_rows as skullking
+from training.apps.skullking import pair_benchmark
+from training.bench import floors, games, play, records, tables, targets, timing
 from training.bench.env_modes import EnvPlan, env_only
-from training.bench.games import GAMES, prospector, skullking, skullking_tiers
 from training.bench.suites import configs, cuda, flags, throughput, trainers, training, views
 from training.bench.suites.configs import CONFIGS, MEASURED
 from training.bench.timing import Sample, Work, interleaved, summary
@@ -113,7 +115,7 @@ def test_configurations_of_other_games_run_what_they_say(env, tmp_path, monkeypa
 def test_every_game_has_its_configurations():
     args = benchmark_v9.parser().parse_args(["--only", "configs"])
     found = [(flags.env, name) for name, flags in configs.chosen(args)]
-    for env in [game.config_env for game in GAMES.values()]:
+    for env in [game.config_env for game in games.registered()]:
         names = [name for each, name in found if each == env]
         whole = env.startswith("SkullKing")
         assert names == [n for n in CONFIGS if whole or n != "hierarchical"]
@@ -122,7 +124,7 @@ def test_every_game_has_its_configurations():
 
 def test_hierarchical_that_cannot_run_is_null_and_says_why(tmp_path, monkeypatch):
     out, nowhere = tmp_path / "rows.jsonl", tmp_path / "nowhere.yaml"
-    monkeypatch.setattr(skullking_tiers, "CONFIG", nowhere)
+    monkeypatch.setattr(pair_benchmark, "CONFIG", nowhere)
     assert benchmark_v9.main(["--config", "hierarchical", *TINY, "--out", str(out)]) == 0
     _, row = read(out)
     assert str(nowhere) in row["status"]
@@ -133,21 +135,21 @@ def test_a_run_is_measured_like_a_configuration():
     """With the native trainer: what is measured of a run does not depend on who trains."""
     ppo = PPOConfig(n_steps=16, batch_size=32, n_epochs=1, net_arch=(8,))
     config = NativeRun(env="SkullKingFlat-v0", num_envs=4, torch_threads=1, ppo=ppo)
-    found = skullking_tiers.measure(config, steps=100, games=4)
+    found = pair_benchmark.measure(config, steps=100, games=4)
     assert set(found) - {"ran"} <= set(MEASURED)
     shares = sum(found[f"share_{name}"] for name in ("env", "forward", "update", "other"))
     assert shares == pytest.approx(1)
     collect, update = (1 / found[f"{part}_steps_per_s"] for part in ("collect", "update"))
     assert collect + update <= 1 / found["steps_per_s"]
     assert found["points_after"] is not None
-    without = skullking_tiers.measure(config, steps=1, games=0)
+    without = pair_benchmark.measure(config, steps=1, games=0)
     assert without["points_after"] is None
 
 
 @pytest.mark.parametrize("flag", ["use_numba", "use_cython"])
 def test_manager_and_worker_run_on_the_backend_of_each_flag(flag):
     flags = Flags(use_hierarchical=True, **{flag: True})
-    assert skullking_tiers.settings(flags).backend == flags.backend == flag.removeprefix("use_")
+    assert pair_benchmark.settings(flags).backend == flags.backend == flag.removeprefix("use_")
     assert CONFIGS["hierarchical"].backend == "fast"
 
 

@@ -9,8 +9,8 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
+from training.apps.drmario import benchmark_rows as drmario
 from training.bench import tables, timing
-from training.bench.games import drmario
 from training.bench.suites import vectorised
 from training.commands import vectorised as command
 

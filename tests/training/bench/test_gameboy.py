@@ -10,8 +10,8 @@ from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.tables import FRAME
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
+from training.apps.gameboy import benchmark_rows as gameboy
 from training.bench import runner
-from training.bench.games import gameboy
 
 BRIEF = {"repeats": 1, "seconds": 1e-6}
 

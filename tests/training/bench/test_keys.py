@@ -12,8 +12,11 @@ from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.training.bench.test_scale import turn
 from training import benchmark_v9
+from training.apps.drmario import benchmark_rows as drmario
+from training.apps.gameboy import benchmark_rows as gameboy
+from training.apps.prospector import benchmark_rows as prospector
+from training.apps.skullking import benchmark_rows as skullking
 from training.bench import env_modes, timing, trainer
-from training.bench.games import drmario, gameboy, prospector, skullking
 from training.bench.learners import Timed
 from training.bench.suite import Options
 from training.bench.suites import (

@@ -12,8 +12,10 @@ from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
-from training.bench import floors, ran, records, runner, timing
-from training.bench.games import GAMES, drmario, gameboy, prospector
+from training.apps.drmario import benchmark_rows as drmario
+from training.apps.gameboy import benchmark_rows as gameboy
+from training.apps.prospector import benchmark_rows as prospector
+from training.bench import floors, games, ran, records, runner, timing
 from training.bench.suite import Suite
 from training.bench.suites import artefact, flags, throughput, trainers, views
 from training.commands import profile
@@ -329,7 +331,7 @@ def test_history_holds_every_committed_record():
                     assert newest.recorded == one["steps_per_cpu_s"], name
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", games.names())
 def test_every_game_has_a_baseline_of_the_profiler(game):
     """What it measures by default, and in training, each found again by what ran."""
     prefix = {"skullking": "SkullKing", "prospector": "Prospector", "drmario": "DrMario"}

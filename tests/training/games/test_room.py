@@ -11,9 +11,6 @@ import training
 ROOT = Path(training.__file__).parent
 GAMES = re.compile(r"skull.?king|prospector|dr\W{0,2}mario|game.?boy|lantern.?walk", re.IGNORECASE)
 ROOMS = ("games/", "apps/", "composition.py")
-# What is measured is the shipped games.
-MAY_NAME_GAMES = ("bench/", "benchmark_v9.py")
-MAY_IMPORT_GAMES = ("bench/",)
 MODULES = [
     module
     for module in sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
@@ -64,10 +61,8 @@ def imports(source: str) -> set[str]:
 def test_no_module_outside_knows_a_game(module):
     source = (ROOT / module).read_text(encoding="utf-8")
     assert tiers(source) == []
-    if not module.startswith(MAY_NAME_GAMES):
-        assert knowledge(source) == []
-    if not module.startswith(MAY_IMPORT_GAMES):
-        assert imports(source) == set()
+    assert knowledge(source) == []
+    assert imports(source) == set()
 
 
 @pytest.mark.parametrize(

@@ -153,9 +153,9 @@ def chosen(args: argparse.Namespace) -> list[tuple[str, Flags]]:
     for name in args.config or ():
         if name not in CONFIGS:
             raise ConfigError(f"--config {name!r}: must be among {', '.join(CONFIGS)}.")
-    every = [game.config_env for game in games.GAMES.values()]
+    every = [game.config_env for game in games.registered()]
     envs = every if args.only == "configs" else [Flags.env]
-    envs = [games.GAMES[args.game].config_env] if args.game else envs
+    envs = [games.get(args.game).config_env] if args.game else envs
     named = [text.partition("=")[2] for text in args.set if text.startswith("env=")]
     envs = named[-1:] or envs
     found = []

@@ -161,7 +161,7 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
     if args.record:
         records.check_clean()
     if args.force_resets and not games.of(short_id(config.env)).forced_resets:
-        which = ", ".join(game.title for game in games.GAMES.values() if game.forced_resets)
+        which = ", ".join(game.title for game in games.registered() if game.forced_resets)
         raise ConfigError(f"--force-resets: is for the {which}, not for {config.env}.")
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)

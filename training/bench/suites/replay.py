@@ -179,7 +179,7 @@ def share_rows(repeats: int, seconds: float) -> list[Row]:
     ppo = {"n_steps": 16, "batch_size": 256, "n_epochs": 4, "net_arch": [512]}
     native = {"trunk": "shared", "encoder": "conv"}
     dqn = {"capacity": 4096, "learning_starts": 1024, "iteration_steps": 16, "net_arch": [512]}
-    sizes = {"num_envs": 64, "total_steps": 10**9, "torch_threads": 1, **games.PIXELS}
+    sizes = {"num_envs": 64, "total_steps": 10**9, "torch_threads": 1, **games.pixels()}
     learners = {
         "PPO": Timed(RunConfig.from_mapping({**sizes, "ppo": ppo, "native": native})),
         "DQN": Timed(RunConfig.from_mapping({**sizes, "trainer": "dqn", "dqn": dqn})),

@@ -14,8 +14,7 @@ from typing import Any
 
 import torch
 
-from training.bench import ran
-from training.bench.games import GAMES
+from training.bench import games, ran
 from training.bench.suite import Suite
 from training.bench.suites.list_replay import ListReplay
 from training.bench.tables import step_table
@@ -32,7 +31,9 @@ from training.run.learner import get_shared_arguments
 
 STORED = 16_384  # decisions
 # What is trained, by the name of the game.
-SETTINGS = {name: given for game in GAMES.values() for name, given in game.replay_settings.items()}
+SETTINGS = {
+    name: given for game in games.registered() for name, given in game.replay_settings.items()
+}
 COMMON: dict[str, Any] = {"trainer": "dqn", "torch_threads": 1, "device": "cpu"}
 METHOD = "whole iterations behind the first, in turns; one process; nothing is logged or saved"
 STORES: dict[type[TensorReplay], str] = {ListReplay: "lists", TensorReplay: "tensors"}

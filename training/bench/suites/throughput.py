@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
+from training.bench import games
 from training.bench.game import Throughput
-from training.bench.games import GAMES
 from training.bench.suite import Options, Suite
 from training.bench.tables import env_table
 from training.bench.targets import Row
@@ -21,7 +21,7 @@ def chosen(options: Options) -> dict[str, Throughput]:
     named = options.args.game
     return {
         game.title: game.throughput
-        for game in GAMES.values()
+        for game in games.registered()
         if game.throughput is not None
         and (game.name == named or (named is None and not game.throughput.alone))
     }

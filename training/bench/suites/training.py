@@ -122,7 +122,7 @@ def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
 def share_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
     """Return the native trainer on every tier, with the environment's share of its wall time."""
     learners = {}
-    for game in games.GAMES.values():
+    for game in games.registered():
         options = dict(config.env_options) if game.opponents else {}
         for tier, env in game.learned.items():
             learners[tier] = Timed(config.replace(env=env, env_options=options))

@@ -517,4 +517,5 @@ GAME = GameBenchmark(
     more=frames_of,
     forced_resets={"max_steps": 1},
     replay_settings=REPLAY,
+    pixels=PIXELS,
 )

@@ -156,16 +156,16 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
 
 def whole_games(logits: Any, env: str, played: int) -> dict[str, float]:
     """Return the means of whole games that a network plays."""
-    from training.bench.games import skullking_tiers  # torch
+    from training.apps.skullking import pair_benchmark  # torch
 
-    return skullking_tiers.play_games(logits, env, played)
+    return pair_benchmark.play_games(logits, env, played)
 
 
 def two_tiers(flags: Any, steps: int, played: int) -> Row:
     """Return the measured fields of Manager and Worker."""
-    from training.bench.games import skullking_tiers  # torch
+    from training.apps.skullking import pair_benchmark  # torch
 
-    return skullking_tiers.measure_flags(flags, steps, played)
+    return pair_benchmark.measure_flags(flags, steps, played)
 
 
 GAME = GameBenchmark(
