@@ -20,7 +20,7 @@ from training.run.config_files import load_file, merge
 from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
 
-CONFIG = Path(__file__).resolve().parents[3] / "configs" / "hierarchical.yaml"
+CONFIG = Path(__file__).resolve().parents[2] / "configs" / "hierarchical.yaml"
 # Five stages of the Worker to one of the Manager: timed iterations are whole rounds of them.
 ROUND = 6
 
