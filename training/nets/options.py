@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from training.run import games
-from training.run.options import Number, Options, Truth, Whole, option, require
+from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
 Encoder = Literal["auto", "flat", "conv", "pixels"]
 Memory = Literal["none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"]
@@ -92,7 +92,7 @@ class ActorCriticConfig(EncoderConfig):
         "at least 0, or null for one value of both",
         ge=0,
     )
-    hindsight: str = option("off", "a further loss that the game offers, ``off`` for none")
+    hindsight: Text = option("off", "a further loss that the game offers, ``off`` for none")
 
     @model_validator(mode="after")
     def _check_hindsight(self) -> ActorCriticConfig:

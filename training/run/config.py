@@ -91,7 +91,7 @@ class RunConfig(Options):
     env: Text = option(
         lambda: DEFAULT_ENVS["train"], "environment id, with or without the namespace"
     )
-    trainer: str = option("native", "who trains")
+    trainer: Text = option("native", "who trains")
     name: Text | None = option(
         None, "folder under ``runs/``; null makes one up from the id and the time"
     )

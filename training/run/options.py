@@ -349,7 +349,7 @@ def allowed_of(model: type[Options], name: str) -> str:
         return str(extra["allowed"])
     words = [each for part in (field.annotation, *parts) if (each := _words(part))]
     if words:
-        return f"one of {', '.join(map(repr, words[0]))}{', None' if null else ''}"
+        return f"one of {', '.join(map(repr, words[0]))}{', or null' if null else ''}"
     bounds = {
         word: getattr(each, word)
         for each in field.metadata

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from training.run.options import Number, Options, Text, Whole, option, require
+from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
 BOT_SETS = (
     "random",
@@ -72,7 +72,7 @@ class EvaluationConfig(Options):
         ("rule_hard",), "their opponent sets; the first one decides which policy is best"
     )
     curve_episodes: Whole = option(100, "other games: episodes of each evaluation", ge=1)
-    after_training: bool = option(True, "evaluate as soon as the training is done")
+    after_training: Truth = option(True, "evaluate as soon as the training is done")
     games: Whole = option(
         1000, "matches: whole games for each opponent set; four share their deals", ge=1
     )

@@ -13,7 +13,16 @@ from training.callbacks.gate import GateConfig
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
 from training.run.config import Only
 from training.run.envs import stream_seed
-from training.run.options import Number, Options, Plain, Whole, option, require, unknown_option
+from training.run.options import (
+    Number,
+    Options,
+    Plain,
+    Truth,
+    Whole,
+    option,
+    require,
+    unknown_option,
+)
 from training.run.rollout import Rollout
 
 POLICIES = ("worker", "manager")
@@ -106,7 +115,7 @@ class HierConfig(Options):
         "``steps`` samples a Worker's rounds by 1 / N, so that every round has as many decisions; "
         "``episodes`` by ``env_options.round_weights``",
     )
-    adaptive_epochs: bool = option(
+    adaptive_epochs: Truth = option(
         False,
         "``clip(10 + 20 * min(1, Var(R) / Var_ref), 8, 30)`` epochs instead of ``n_epochs``, once "
         "ten rollouts have shown the reference",
