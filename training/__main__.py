@@ -123,7 +123,7 @@ COMMANDS = {
     "watch": Command("watch who plays", _watch),
     "play": Command("play against trained agents and bots", _play),
     "export": Command("give a trained agent away as a small folder", _export),
-    "benchmark": Command("measure speed and learning", _benchmark),
+    "benchmark": Command("measure speed", _benchmark),
 }
 # Their further parts, beside those that are programs over one game.
 PARTS: dict[str, dict[str, Callable[[], Main]]] = {

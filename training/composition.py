@@ -5,7 +5,7 @@ has, such as the game or the trainer that a run names, it asks a registry, which
 :mod:`training` does that when it is imported, so that commands, spawned workers, those of Ray and
 tests find the same. A loader imports what it names when that is asked for, not before.
 
-A new game or trainer is entered here and in no other module that is there already.
+A new game or trainer is entered here and in no other module of :mod:`training`.
 """
 
 from __future__ import annotations

@@ -72,7 +72,8 @@ class GameBenchmark:
     flag_options : callable
         Takes an id and a folder for files; returns the options that flags are measured with.
     more : callable
-        Returns what an entry of the profiler has beside; see :func:`env_modes.env_only`.
+        Returns what an entry of the profiler has beside; see
+        :func:`training.bench.env_modes.env_only`.
     forced_resets : mapping
         Options with which each step ends an episode, empty if there are none.
     pixels : mapping

@@ -172,7 +172,7 @@ class Direct:
     net, target : QNetwork
         Such that :func:`is_supported`.
     double : bool
-        See :class:`training.run.options.dqn.DQNConfig`.
+        See :class:`training.dqn.options.DQNConfig`.
     kappa : float
     """
 

@@ -1,8 +1,8 @@
 """How a game is evaluated: what every game answers, and what one does that says nothing of itself.
 
-A game names a module with a function ``of``, which returns its :class:`Protocol`
-(:attr:`training.run.games.GameTraining.protocol`). The one here is for any game: the agent and the
-game's bots play the same episodes and are compared by return.
+:meth:`training.run.games.GameTraining.protocol` returns the :class:`Protocol` of a game, or None
+for the one here, which is for any game: the agent and the game's bots play the same episodes and
+are compared by return.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The options of a run: what all trainers share. Each trainer's package adds its own to them.
 
 A trainer derives its options from :class:`RunConfig` and registers them
-(:mod:`training.run.trainers`); ``trainer`` tells which of them a mapping of options is of.
+(:mod:`training.composition`); ``trainer`` tells which of them a mapping of options is of.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from functools import partial, reduce
 from typing import Any
 
 from fastenv.errors import show
-from training.run import games
+from training.run import games, trainers
 from training.run.command_line import new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.config_files import load_file, merge, parse_assignments
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     usual = DEFAULT_ENVS["train"]
     parse = new_parser("train", DESCRIPTION, f"--env {usual} --name first")
     parse.add_argument("--env", help=f"environment id, such as {usual}")
-    parse.add_argument("--trainer", help="native, sb3, hier, ensemble, dqn or rllib")
+    parse.add_argument("--trainer", help=f"one of {', '.join(trainers.names())}")
     parse.add_argument("--config", help="YAML or JSON file of options")
     about = "named starting point, such as benchmark; docs/training.md lists them"
     parse.add_argument("--preset", type=_preset, metavar="NAME", help=about)

@@ -1,11 +1,13 @@
 """The trainers a run can name: the options of each, and a module with the same functions.
 
-``train(run, resume) -> Outcome``; ``check(config, engine)`` refuses what cannot be trained here;
+``make_lanes(config)`` returns what a run trains on; ``train(run, lanes, resume) -> Outcome``;
+``check(config, engine)`` refuses what cannot be trained here;
 ``identity(run, engine)`` is what a checkpoint must share with a run to be played;
 ``load_logits(config, engine, parameters)`` is the network as a function, to play with, of
 observations and, if it has one, of its state (:class:`training.nets.actor_critic.RecurrentLogits`).
 ``load_nets``, with the same arguments, is each network by its name, as a module with
 ``logits(obs)`` or, with a state, ``step(obs, state=...)``, and an engine that shows what it sees.
+A trainer of two policies also has ``load_pair(config, logits, parameters)``.
 """
 
 from __future__ import annotations

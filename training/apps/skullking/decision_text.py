@@ -17,7 +17,7 @@ YOU = "You"
 def describe_decision(
     engine: Any, before: np.void, action: int, after: np.void, names: Sequence[str]
 ) -> list[str]:
-    """Return lines; see :meth:`training.run.games.GameTraining.told`.
+    """Return lines; see :meth:`training.run.games.GameTraining.describe_decision`.
 
     Bids appear once all are made. Where bots move inside a step, only the person's card appears.
     """
