@@ -59,11 +59,6 @@ def read_actions(path: str | Path, config: GameBoyConfig) -> list[int]:
     return found
 
 
-def write_actions(path: str | Path, actions: Sequence[int]) -> None:
-    """Write actions to a file."""
-    Path(path).write_text("".join(f"[{action}]\n" for action in actions), encoding="utf-8")
-
-
 def capture(
     game: GameBoyGame, actions: Sequence[int], planes: int, tau: float, k_consecutive: int
 ) -> GoalTemplate:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -107,8 +107,6 @@ class StageSchedule(ABC):
         The last stage that is open.
     rates : Rates
     """
-
-    goes_back: ClassVar[bool] = True
 
     def __init__(self, stages: int, target: float, rehearsal: float, seed: int) -> None:
         self.stages, self.target, self.rehearsal = stages, target, rehearsal
