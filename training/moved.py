@@ -8,7 +8,6 @@ from itertools import pairwise
 
 # Module that was a command, and where to find what it did.
 MOVED = {
-    "bench.gameboy": "now python -m tools.gameboy_steps",
     "compare": "now python -m training compare",
     "evaluate_seeds": "now python -m training evaluate seeds",
     "evaluator": "now python -m training evaluator",

@@ -116,6 +116,39 @@ def test_impossible_value_is_refused_by_name(values, named):
     assert named in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"ppo": {"self": 1}}, "'ppo.self' is not an option"),
+        ({"mask_schedule": [{"self": 1}]}, "'mask_schedule.self' is not an option"),
+        ({"mask_schedule": [{"acton": 1, "ticks": 5}]}, "did you mean 'mask_schedule.action'"),
+        ({"shaping": {"fi": "x"}}, "'shaping.fi' is not an option"),
+        ({"ppo": {"\ud800": 1}}, "is not an option"),
+        ({"ppo": {1: 1}}, "'ppo.1' is not an option"),
+        ({"ppo": {"[key]": 1}}, "'ppo.[key]' is not an option"),
+        ({"ppo": {"algorithm": "stock", "zzz": 1}}, "'ppo.zzz' is not an option"),
+        ({"trainer": "dqn", "ppo": {"zzz": 1}}, "'ppo.zzz' is not an option"),
+        ({"schedules": {"[key]": 5}}, "schedules.[key]=5"),
+        ({"dqn": None}, "dqn=None is not possible: dqn must be a mapping of options to values"),
+        ({"checkpoints": False}, "checkpoints=False"),
+        ({"ppo": {"gamma": 1e308}}, "from 0 to 1"),
+        ({"ppo": {"net_arch": {1, 2}}}, "ppo.net_arch must be a list"),
+        ({"schedules": None}, "a mapping of knobs to [step, value] pairs"),
+        ({"env_options": {1: 2}}, "env_options must be a mapping of texts"),
+    ],
+)
+def test_odd_names_and_values_are_refused_in_one_sentence(values, said):
+    with pytest.raises(ConfigError) as refused:
+        RunConfig.from_mapping(values)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("values", [{"env_options": {"a": 1e20}}, {"ppo": {"clip_range": 1e308}}])
+def test_any_finite_number_is_taken(values):
+    RunConfig.from_mapping(values)
+
+
 def test_yaml_reads_numbers_as_people_write_them(tmp_path):
     path = tmp_path / "c.yaml"
     path.write_text("ppo: {learning_rate: 3e-4, gamma: 1, net_arch: [8, 8]}\n")

@@ -1,11 +1,14 @@
 """Options that older versions have written are read: of agents, of records, and of old keys."""
 
 import json
+from functools import reduce
 from pathlib import Path
 
 import pytest
 
+from training.run import trainers
 from training.run.config import RunConfig
+from training.run.config_files import merge
 from training.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +27,8 @@ def configs(value):
             yield from configs(each)
 
 
+ALL = trainers.names()
+NEEDED = {"ensemble": {"ensemble": {"seeds": [1, 2], "learning_rates": []}, "num_envs": 512}}
 RECORDED = [
     pytest.param(found, id=f"{path.stem}-{k}")
     for path in sorted(ROOT.glob("benchmarks/*.json"))
@@ -47,6 +52,16 @@ def test_config_of_a_record_is_read_as_it_was(values):
         assert config[name] == values[name], name
     section = "dqn" if values["trainer"] == "dqn" else "ppo"
     assert {k: v for k, v in values[section].items() if k in config[section]} == config[section]
+
+
+@pytest.mark.parametrize("trainer", trainers.names())
+def test_config_of_any_trainer_with_the_sections_of_all_is_read(trainer):
+    """As every ``config.json`` was while all trainers shared one class of options."""
+    every = [trainers.get_options(name)(**NEEDED.get(name, {})).to_dict() for name in ALL]
+    whole = {**reduce(merge, every), "trainer": trainer, "ensemble": {"seeds": []}}
+    whole |= NEEDED.get(trainer, {})
+    config = RunConfig.from_mapping(json.loads(json.dumps(whole)))
+    assert config.trainer == trainer
 
 
 def test_sections_of_all_trainers_are_read_if_they_are_as_usual():

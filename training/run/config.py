@@ -127,6 +127,7 @@ class RunConfig(Options):
         dict,
         "knobs of the environment that change during training, as ``[step, value]`` pairs: from "
         "each step on its value holds",
+        "a mapping of knobs to [step, value] pairs",
     )
     mask_schedule: tuple[DelayedAction, ...] = option(
         (),

@@ -134,9 +134,9 @@ def whole_number(value: Any) -> Any:
 
 def _whole(value: Any) -> int:
     number = whole_number(value)
-    if type(number) is not int or abs(number) >= 2**63:
+    if not isinstance(number, int) or isinstance(number, bool) or abs(number) >= 2**63:
         raise refused("an integer of 64 bits")
-    return number
+    return int(number)
 
 
 def _number(value: Any) -> float:
@@ -147,7 +147,8 @@ def _number(value: Any) -> float:
             raise refused("a number") from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise refused("a finite number")
-    if abs(value) >= 2**1023 or not math.isfinite(value):
+    large = isinstance(value, int) and abs(value) >= 2**1023
+    if large or not math.isfinite(value):
         raise refused("a finite number")
     return float(value)
 
@@ -175,7 +176,8 @@ def check_plain(value: Any, depth: int = 0) -> Any:
         _text(value)
     else:
         known = value is None or isinstance(value, bool | int | float)
-        known = known and (value is None or (abs(value) < 2**63 and value == value))
+        known = known and (not isinstance(value, int) or abs(value) < 2**63)
+        known = known and (not isinstance(value, float) or math.isfinite(value))
         if not known:
             allowed = "finite numbers of 64 bits, true, false, null, lists and mappings of them"
             raise refused(f"texts, {allowed}", value=value)
@@ -233,7 +235,7 @@ class Options(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     SECTION: ClassVar[str] = ""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, /, **values: Any) -> None:
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -245,11 +247,7 @@ class Options(BaseModel):
         """Take for the word ``off`` what YAML reads as false."""
         if not isinstance(values, dict):
             return values
-        words = {
-            name
-            for name, value in values.items()
-            if value is False and name in cls.model_fields and not _is_truth(cls, name)
-        }
+        words = {name for name, value in values.items() if value is False and _has_words(cls, name)}
         return {**values, **dict.fromkeys(words, "off")} if words else values
 
     @classmethod
@@ -261,12 +259,7 @@ class Options(BaseModel):
         ConfigError
             For an unknown option, or a value of the wrong type or out of range; names it.
         """
-        require(
-            isinstance(values, Mapping), cls.SECTION.rstrip(".") or "config", values, "a mapping"
-        )
-        for name in values:
-            if name not in cls.model_fields:
-                raise unknown_option(f"{cls.SECTION}{name}", cls.model_fields)
+        check_names(cls, values)
         return cls(**values)
 
     def replace(self, **changes: Any) -> Self:
@@ -294,9 +287,41 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def _is_truth(model: type[BaseModel], name: str) -> bool:
-    kind = model.model_fields[name].annotation
-    return bool in (kind, *get_args(kind))
+def check_names(model: type[Options], values: Any) -> None:
+    """Refuse what is no option, in sections and lists of them too, before any value is looked at.
+
+    Parameters
+    ----------
+    model : type of Options
+    values : mapping
+
+    Raises
+    ------
+    ConfigError
+    """
+    section = model.SECTION.rstrip(".")
+    allowed = "a mapping of options to values" if section else "a mapping"
+    require(isinstance(values, Mapping), section or "config", values, allowed)
+    for name, value in values.items():
+        if name not in model.model_fields:
+            raise unknown_option(f"{model.SECTION}{name}", model.model_fields)
+        kind = model.model_fields[name].annotation
+        if get_origin(kind) is tuple:
+            listed = not isinstance(value, set | frozenset)  # which have no order
+            require(listed, f"{model.SECTION}{name}", value, "a list")
+        items = value if isinstance(value, list | tuple) else [value]
+        for inner in (kind, *get_args(kind)):
+            if isinstance(inner, type) and issubclass(inner, Options):
+                for item in items:
+                    if isinstance(item, Mapping):
+                        check_names(inner, item)
+
+
+def _has_words(model: type[BaseModel], name: str) -> bool:
+    """Tell whether an option is a text, or one of some words."""
+    field = model.model_fields.get(name)
+    parts = () if field is None else (field.annotation, *get_args(field.annotation))
+    return any(part is str or _words(part) for part in parts)
 
 
 def _config_error(model: type[Options], error: ValidationError) -> ConfigError:
@@ -306,10 +331,12 @@ def _config_error(model: type[Options], error: ValidationError) -> ConfigError:
     if isinstance(inner, ConfigError):  # of a section, or of several options together
         return inner
     parts = [part for part in first["loc"] if isinstance(part, str)]
-    if "[key]" in parts:  # of a mapping of any values
+    if first["type"].startswith("string") and parts[-1:] == ["[key]"]:  # a key that is no text
         name = f"{model.SECTION}{'.'.join(parts[: max(1, parts.index('[key]') - 1)])}"
         return _refusal(name, first["input"], "a mapping of texts")
     name = f"{model.SECTION}{'.'.join(parts)}"
+    if not parts:  # a name that is no text
+        return unknown_option(f"{model.SECTION}{show(first['input'])}", model.model_fields)
     if first["type"] == "extra_forbidden":
         return unknown_option(name, model.model_fields)
     value = None if first["type"] == "missing" else first["input"]
@@ -334,9 +361,10 @@ def _allowed(model: type[Options], error: ErrorDetails) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "refused":
         return str(context["allowed"])
-    if kind in _ALLOWED:
-        return _ALLOWED[kind]
-    return allowed_of(model, str(error["loc"][0])) or error["msg"]
+    said = allowed_of(model, str(error["loc"][0])) if error["loc"] else ""
+    if kind == "dict_type" and said:
+        return said
+    return _ALLOWED.get(kind) or said or str(error["msg"])
 
 
 def allowed_of(model: type[Options], name: str) -> str:

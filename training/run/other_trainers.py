@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from training.run import trainers
-from training.run.options import Options, format_values, require
+from training.run.options import Options, format_values, require, unknown_option
 
 
 def drop_other_trainers(model: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,29 +31,45 @@ def drop_other_trainers(model: type[Options], values: Mapping[str, Any]) -> dict
     trainer = str(values.get("trainer", "native"))
     own = {}
     for name, value in values.items():
-        section = _find_section(model, name)
-        if section is not None and isinstance(value, Mapping):
-            own[name] = _drop_from_section(section, name, value, trainer)
-        elif name in model.model_fields or _find_owner(name) is None:
-            own[name] = value  # what is no option at all is refused with the rest
-        elif value is not None:
-            owner, theirs = _find_owner(name)
-            _require_defaults(theirs, theirs.from_mapping(value), owner, trainer)
+        if name in model.model_fields:
+            section = _find_section(model, name)
+            whole = section is None or not isinstance(value, Mapping)
+            own[name] = value if whole else _drop_from_section(section, name, value, trainer)
+        elif (found := _find_owner(name)) is None:
+            own[name] = value  # no option at all: it is refused with the rest
+        else:
+            require(isinstance(value, Mapping), name, value, "a mapping of options to values")
+            for option in _drop_from_section(None, name, value, trainer):
+                raise unknown_option(f"{name}.{option}", found[1].model_fields)
     return own
 
 
 def _drop_from_section(
-    section: type[Options], name: str, values: Mapping[str, Any], trainer: str
+    section: type[Options] | None, name: str, values: Mapping[str, Any], trainer: str
 ) -> dict[str, Any]:
-    """Return the values of a section without options that it has with another trainer alone."""
-    own = {option: value for option, value in values.items() if option in section.model_fields}
-    for option in values.keys() - own.keys():
-        found = _find_owner(name, option)
+    """Return the values of a section without options that it has with another trainer alone.
+
+    Parameters
+    ----------
+    section : type of Options or None
+        As the run's trainer has it, if it has it.
+    name : str
+    values : mapping
+    trainer : str
+    """
+    known = () if section is None else section.model_fields
+    left, theirs = {}, dict[str, dict[str, Any]]()
+    for option, value in values.items():
+        found = None if option in known else _find_owner(name, option)
         if found is None:
-            return dict(values)
-        owner, theirs = found
-        _require_defaults(theirs, theirs.from_mapping({option: values[option]}), owner, trainer)
-    return own
+            left[option] = value
+        else:
+            theirs.setdefault(found[0], {})[option] = value
+    for owner, given in theirs.items():
+        model = _find_section(trainers.get_options(owner), name)
+        assert model is not None
+        _require_defaults(model, model.from_mapping(given), owner, trainer)
+    return left
 
 
 def _require_defaults(section: type[Options], given: Options, owner: str, trainer: str) -> None:
