@@ -179,10 +179,6 @@ def test_no_modules_of_training_import_each_other():
     assert cycle_of("training") == []
 
 
-def test_no_modules_of_fastenv_import_each_other():
-    assert cycle_of("fastenv") == []
-
-
 @pytest.mark.parametrize(
     ("source", "found"),
     [
@@ -267,7 +263,7 @@ def test_questions_after_a_trainer_are_found(source):
     assert list(asks_which_trainer(source)) == [1]
 
 
-@pytest.mark.parametrize("path", [*modules(), *modules("fastenv")], ids=name_of)
+@pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_modules_are_short(path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert path.name == "kernels.py" or lines <= LONGEST_MODULE

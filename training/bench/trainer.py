@@ -61,7 +61,7 @@ class Flags:
     use_cython: bool = False
     net_arch: tuple[int, ...] = (256, 256)
     use_hierarchical: bool = False
-    env: str = games.registered()[0].config_env
+    env: str = games.get(games.names()[0]).config_env
     n_envs: int = 8
     vec: str = "native"
     n_steps: int = 256

@@ -96,10 +96,12 @@ class ActorCriticConfig(EncoderConfig):
 
     @model_validator(mode="after")
     def _check_hindsight(self) -> ActorCriticConfig:
+        if self.hindsight == "off":
+            return self  # no game need be imported to know that
         known = ("off", *games.auxiliaries())
         allowed = "one of " + ", ".join(map(repr, known))
         require(self.hindsight in known, "native.hindsight", self.hindsight, allowed)
-        alone = self.intrinsic_coef is None or self.hindsight == "off"
+        alone = self.intrinsic_coef is None
         off = "'off' with native.intrinsic_coef, whose values it knows nothing of"
         require(alone, "native.hindsight", self.hindsight, off)
         return self

@@ -22,8 +22,6 @@ from training.run import registry
 from training.run.engine import Engine
 from training.run.options import require
 
-_REGISTERED: dict[str, GameTraining] = {}
-
 
 @dataclass(frozen=True)
 class Placements:
@@ -408,8 +406,6 @@ def get_game(env: str) -> GameTraining:
         Its id, with or without the namespace; need not be known.
     """
     env = _short(env)
-    if env in _REGISTERED:
-        return _REGISTERED[env]
     if env not in registry.GAMES:
         return GameTraining()
     game: GameTraining = registry.GAMES.load(env)
@@ -440,12 +436,12 @@ def register(env: str, game: GameTraining) -> None:
         Its id, with or without the namespace.
     game : GameTraining
     """
-    _REGISTERED[_short(env)] = game
+    registry.GAMES.register(_short(env), lambda: game)
 
 
 def unregister(env: str) -> None:
     """Forget what :func:`register` was told of an environment."""
-    _REGISTERED.pop(_short(env), None)
+    registry.GAMES.unregister(_short(env))
 
 
 def _short(env: str) -> str:
@@ -454,4 +450,4 @@ def _short(env: str) -> str:
 
 def _all() -> list[GameTraining]:
     """Return what training knows of every game, each once."""
-    return list(dict.fromkeys(map(get_game, (*registry.GAMES, *_REGISTERED))))
+    return list(dict.fromkeys(map(get_game, registry.GAMES)))
