@@ -54,3 +54,11 @@ def test_killed_at_any_moment_and_resumed_is_the_same(whole, tmp_path, name):
         moment = rng.choice(lasting) if k % 2 else rng.randrange(len(moments))
         print("killed at", moment, moments[moment])
         is_the_same_after_a_kill(whole, name, tmp_path / "killed", moment, late=k % 4 >= 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["schedule", "self-play"])
+def test_killed_while_the_last_checkpoint_replaces_an_older_one(whole, tmp_path, name):
+    moments = json.loads((whole(name)[0] / "moments.json").read_text())
+    last = max(k for k, moment in enumerate(moments) if moment.startswith("os.rename ckpt_"))
+    is_the_same_after_a_kill(whole, name, tmp_path / "killed", last, late=False)

@@ -121,6 +121,17 @@ def test_only_the_newest_checkpoints_stay(train, tmp_path):
     assert kept == ["ckpt_000000000384", "ckpt_000000000512"]
 
 
+def test_checkpoints_that_a_kill_left_are_removed_on_resume(train, tmp_path, monkeypatch):
+    flags = ("--set", "checkpoints={every: 128, keep: 2}")
+    with monkeypatch.context() as killed:  # before it removed one, and before it said its end
+        killed.setattr(checkpoint, "prune", lambda *_: None)
+        assert train(tmp_path, "few", *flags) == 0
+    monkeypatch.setattr(RunFolder, "is_finished", lambda _self: False)
+    assert train(tmp_path, "few", "--resume", config=None) == 0
+    kept = sorted(p.name for p in (tmp_path / "few/checkpoints").glob("ckpt_*"))
+    assert kept == ["ckpt_000000000384", "ckpt_000000000512"]
+
+
 def test_some_checkpoints_stay_for_ever(train, tmp_path):
     flags = ("--set", "checkpoints={every: 128, keep: 1, keep_every: 200}", "--total-steps", 640)
     assert train(tmp_path, "few", *flags) == 0

@@ -145,8 +145,7 @@ def save(
         np.savez(unfinished / REPLAY, **replay)  # type: ignore[arg-type]
     _write_manifest(unfinished, steps, identity)
     _put_in_place(unfinished, final)
-    for old in _superfluous(folder, final, keep, keep_every):
-        _remove(old)
+    prune(folder, final, keep, keep_every)
     return final
 
 
@@ -191,6 +190,15 @@ def _put_in_place(unfinished: Path, final: Path) -> None:
     os.replace(unfinished, final)
     files.sync_folder(final.parent)
     files.write_text(final.parent / "latest", final.name + "\n")
+
+
+def prune(folder: Path, newest: Path, keep: int, keep_every: int | None) -> None:
+    """Remove the checkpoints of a run that need not stay, see :func:`save`.
+
+    A run that is killed while it does so does it again when it is resumed.
+    """
+    for old in _superfluous(folder, newest, keep, keep_every):
+        _remove(old)
 
 
 def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) -> list[Path]:

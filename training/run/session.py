@@ -234,6 +234,9 @@ class Session:
                 drop_after(file, self.steps)
             best = {line["step"] for line in read_lines(run.evaluations) if line.get("best")}
             checkpoint.keep_only(run.checkpoints / checkpoint.BEST, best)
+            if saved is not None:
+                kept = run.config.checkpoints
+                checkpoint.prune(run.checkpoints, saved.path, kept.keep, kept.keep_every)
 
     @property
     def done(self) -> bool:
