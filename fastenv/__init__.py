@@ -37,7 +37,7 @@ from fastenv.errors import (
 )
 from fastenv.game import Compiled, Game, GameSpec
 from fastenv.games import register_envs
-from fastenv.registry import NAMESPACE, list_envs, make_game, short_id
+from fastenv.registry import NAMESPACE, list_envs, make_game, make_seated, short_id
 from fastenv.vector import AutoresetName, FastVectorEnv, StepBuffers, sample_legal
 
 __all__ = [
@@ -169,15 +169,17 @@ def make_engine(
     backend: str | Backend = "auto",
     num_threads: int | None = None,
     info_columns: Sequence[str] | None = None,
-    opponent: str | None = None,
+    opponent: str | Sequence[str] | None = None,
     **config: Any,
 ) -> BatchEngine:
     """Return a batch engine, the interface our own trainers use; see :class:`BatchEngine`.
 
-    It shows all agents of a game, unless an ``opponent`` plays the others.
+    It shows all agents of a game, unless an ``opponent`` plays the others. With ``seats="all"``
+    every seat of any game of several players is played from outside, and the one that must act is
+    shown.
     """
-    game = make_game(env_id, **config)
-    return BatchEngine(game, num_envs, backend, num_threads, info_columns, opponent)
+    game, seating = make_seated(env_id, opponent, config)
+    return BatchEngine(game, num_envs, backend, num_threads, info_columns, **seating)
 
 
 def _spec(env_id: str, kwargs: dict[str, Any]) -> gymnasium.envs.registration.EnvSpec:

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from fastenv import checks
 from fastenv.backend import Backend, resolve
-from fastenv.errors import ConfigError, StateError, show
+from fastenv.errors import ConfigError, StateError
 from fastenv.game import Game
 from fastenv.memory import Batch, Buffers, aligned
+from fastenv.one_seat import OneSeatPath, Opponent, Opponents
 from fastenv.paths import Composed, Fused, make_path
-from fastenv.single_agent import SingleAgentPath
+from fastenv.seats import SeatFields, Seats
 
 Array = npt.NDArray[Any]
 
@@ -35,7 +36,8 @@ class BatchState:
         backend: str | Backend = "auto",
         num_threads: int | None = None,
         info_columns: Sequence[str] | None = None,
-        opponent: str | None = None,
+        opponent: Opponent | None = None,
+        agent_seat: int | str = 0,
     ) -> None:
         self.game, self.spec = game, game.spec
         spec = game.spec
@@ -44,11 +46,8 @@ class BatchState:
         self.info_columns, self.term_columns = checks.split_columns(game, info_columns)
         self.num_envs = n = checks.as_count("num_envs", num_envs)
         self.num_threads = checks.as_threads(num_threads, n)
-        if opponent is not None:
-            checks.check_name("opponent", opponent)
-        if opponent is not None and spec.num_agents == 1:
-            raise ConfigError(f"opponent={show(opponent)}: this game has one agent")
-        self.opponent = opponent
+        checks.check_seating(spec, opponent, agent_seat)
+        self.opponent, self.agent_seat = opponent, agent_seat
         self._backend = resolve(
             backend, kernel_module=spec.kernel_module, core_module=spec.core_module
         )
@@ -101,9 +100,10 @@ class BatchState:
         batch = Batch(self._states, self._knobs, self._derived, self._shared)
         seats = self._out if self.opponent is None else self._allocate(spec.num_agents)
         inner = make_path(game, self._backend, batch, self.num_threads, seats)
-        path: Composed | Fused | SingleAgentPath = inner
+        path: Composed | Fused | OneSeatPath = inner
         if self.opponent is not None:
-            path = SingleAgentPath(spec, inner, seats, self._out, game.bot(self.opponent))
+            others = Opponents(game, self.num_envs, self.opponent)
+            path = OneSeatPath(game, inner, seats, self._out, others, self.agent_seat)
         self._path = path
         out = self._out
         self._step_lane = partial(path.step, self._actions, self._all, False, out.obs, out.mask)
@@ -236,6 +236,9 @@ class BatchState:
         lanes = self.lanes(idx)
         if isinstance(value, np.ndarray):  # games take numbers, names and sequences of them
             value = checks.as_array("value", value, ConfigError).tolist()
+        if name == "opponent" and isinstance(self._path, OneSeatPath):
+            self._path.configure(value, lanes)
+            return
         rows = self._knobs[lanes]
         self.game.set_knob(rows, name, value)
         self._knobs[lanes] = rows
@@ -243,6 +246,8 @@ class BatchState:
     def get_knob(self, name: str, idx: npt.ArrayLike | None = None) -> list[Any]:
         """Return what :meth:`configure` would have to be given, one value a lane."""
         checks.check_name("knob", name)
+        if name == "opponent" and isinstance(self._path, OneSeatPath):
+            return [self._path.opponents.names(i) for i in self.lanes(idx).tolist()]
         return [self.game.get_knob(self._knobs[i], name) for i in self.lanes(idx)]
 
     def set_shared(self, shared: Array, *, trusted: bool = False) -> None:
@@ -279,31 +284,116 @@ class BatchState:
         rows = self.get_states(self._seeded)
         if rows.size and not trusted:
             game.validate(rows)
-        decisions = self.get_decisions()
+        seating = self.get_seating()
         game.shared.flags.writeable = False
         self.game = game
         self._take_path()
         if rows.size:
             self.set_states(rows, self._seeded, trusted=True)
-        self.set_decisions(decisions)
+        self.set_seating(seating)
 
-    def get_decisions(self) -> Array | None:
-        """Return what no row says with an ``opponent``: decisions of the running episodes.
+    # -- seats -----------------------------------------------------------------------------------
+
+    @property
+    def seats(self) -> Seats | None:
+        """How the players of the game meet; None in a game for one."""
+        return self.game.seats
+
+    @property
+    def asks_outside(self) -> bool:
+        """Whether every seat can be played from outside, and the one that must act is shown."""
+        seats = self.seats
+        return seats is not None and (seats.fields is not None or self.opponent is not None)
+
+    def _seat_fields(self) -> SeatFields | OneSeatPath:
+        """Return where it is written who sits where."""
+        if isinstance(self._path, OneSeatPath):
+            return self._path
+        if self.seats is None or self.seats.fields is None:
+            raise ConfigError(
+                "seats: this engine does not show one seat at a time; make it with seats='all' or "
+                "an opponent"
+            )
+        return self.seats.fields
+
+    def get_actors(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
+        """Return the seats whose decisions are due, which are those that are shown, shape (k,).
+
+        Parameters
+        ----------
+        idx : int, sequence of int or bool mask, optional
+            Which lanes; default all.
+
+        Raises
+        ------
+        ConfigError
+            If the engine does not show one seat at a time.
+        """
+        found = self._seat_fields()
+        if isinstance(found, OneSeatPath):
+            return found.actor[self.lanes(idx)]
+        if found.actor in self.info:
+            return self.info[found.actor][self.lanes(idx)].astype(np.int32)
+        return self.get_states(idx)[found.actor].astype(np.int32)
+
+    def get_agents(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
+        """Return the learners' seats, shape (k,); see :meth:`get_actors`."""
+        found = self._seat_fields()
+        if isinstance(found, OneSeatPath):
+            return found.agent[self.lanes(idx)]
+        return self.get_states(idx)[found.agent].astype(np.int32)
+
+    def get_places(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
+        """Return how many seats after the learner's the one is that is shown, shape (k,)."""
+        found, seats = self._seat_fields(), self.seats
+        assert seats is not None
+        if isinstance(found, OneSeatPath):
+            lanes = self.lanes(idx)
+            return (found.actor[lanes] - found.agent[lanes]) % seats.count
+        rows = self.get_states(idx)
+        places: Array = (rows[found.actor] - rows[found.agent]) % seats.count
+        return places
+
+    def has_outside(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
+        """Return in which lanes another seat than the learner's is played from outside."""
+        found, seats = self._seat_fields(), self.seats
+        assert seats is not None
+        if isinstance(found, OneSeatPath):
+            several: Array = (found.players[self.lanes(idx)] < 0).sum(1) > 1
+            return several
+        outside: Array = (self.get_states(idx)[found.players] == found.external).any(axis=1)
+        return outside
+
+    def get_outcomes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
+        """Return what each seat has reached, more is better, float64, shape (k, P)."""
+        return self.game.outcomes(self.get_states(idx))
+
+    def get_seating(self) -> dict[str, Array]:
+        """Return copies of what no row says with an ``opponent``: decisions and who sits where.
 
         Returns
         -------
-        ndarray of int32, shape (n,), or None
-            A copy; None without an ``opponent``.
+        dict of str to ndarray, shape (n, ...)
+            Empty without an ``opponent``.
         """
-        return self._path.decisions.copy() if isinstance(self._path, SingleAgentPath) else None
+        return self._path.state() if isinstance(self._path, OneSeatPath) else {}
 
-    def set_decisions(self, decisions: Array | None) -> None:
-        """Put back what :meth:`get_decisions` returned, behind :meth:`set_states`."""
-        if decisions is not None:
-            shape, dtype = (self.num_envs,), np.dtype(np.int32)
-            decisions = checks.check_array("decisions", decisions, shape, dtype)
-        if isinstance(self._path, SingleAgentPath) and decisions is not None:
-            self._path.decisions[:] = decisions
+    def set_seating(self, seating: Mapping[str, Array]) -> None:
+        """Put back what :meth:`get_seating` returned, behind :meth:`set_states`.
+
+        Raises
+        ------
+        ValueError
+            An array of another shape or type. Nothing has changed.
+        """
+        n, agents = self.num_envs, self.spec.num_agents
+        shapes = {"opponents": (n, agents - 1), "decisions": (n,), "agent": (n,)}
+        checked = {}
+        for name, array in seating.items():
+            shape, kind = shapes.get(name, (n, agents)), bool if name == "answered" else np.int32
+            checked[name] = checks.check_array(name, array, shape, np.dtype(kind))
+        if isinstance(self._path, OneSeatPath):
+            self._path.load_state(checked)
 
     def lanes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.intp]:
         """Return the numbers of lanes that are named by numbers or by a bool mask; default all."""
@@ -330,11 +420,12 @@ class BatchState:
             "num_threads": self.num_threads,
             "info_columns": (*self.info_columns, *self.term_columns),
             "opponent": self.opponent,
+            "agent_seat": self.agent_seat,
             "rows": self.get_states(),
             "knobs": self._knobs.copy(),
             "seeded": self._seeded.copy(),
             "ended": self.ended.copy(),
-            "decisions": self.get_decisions(),
+            "seating": self.get_seating(),
             "shown": {name: array.copy() for name, array in vars(self._out).items()},
             "behind": self._behind,
         }
@@ -342,7 +433,8 @@ class BatchState:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Rebuild the engine; its lanes go on as those of the original would."""
         init: Callable[..., None] = self.__init__  # type: ignore[misc]
-        names = ("game", "num_envs", "backend", "num_threads", "info_columns", "opponent")
+        names = ["game", "num_envs", "backend", "num_threads", "info_columns", "opponent"]
+        names.append("agent_seat")
         init(*(state[name] for name in names))
         self._knobs[:] = state["knobs"]
         if state["seeded"].any():
@@ -351,7 +443,7 @@ class BatchState:
             self.set_states(state["rows"][lanes], lanes, trusted=True)
         self.ended[:] = state["ended"]
         self._some_ended = bool(self.ended.any())
-        self.set_decisions(state["decisions"])
+        self.set_seating(state["seating"])
         for name, array in state["shown"].items():
             getattr(self._out, name)[...] = array
         self._behind = state["behind"]

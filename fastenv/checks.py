@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError, StateError, show, show_reason
 from fastenv.game import Game
+from fastenv.seats import ROTATE
 from fastenv.spec import NOTHING, GameSpec
 
 Array = npt.NDArray[Any]
@@ -124,6 +125,25 @@ def check_name(what: str, value: object) -> None:
     """Refuse what is no name, before it is looked up among those that are there."""
     if not isinstance(value, str):
         raise ConfigError(f"{what} must be a name, got {type(value).__name__}")
+
+
+def check_seating(spec: GameSpec, opponent: object, agent_seat: object) -> None:
+    """Refuse opponents, or a seat of the learner, that a game does not have."""
+    if opponent is None:
+        if isinstance(agent_seat, bool) or agent_seat != 0:
+            raise ConfigError(f"agent_seat={show(agent_seat)}: must be 0 without an opponent")
+        return
+    if not isinstance(opponent, (list, tuple)):
+        check_name("opponent", opponent)
+    if spec.num_agents == 1:
+        raise ConfigError(f"opponent={show(opponent)}: this game has one agent")
+    whole = isinstance(agent_seat, (int, np.integer)) and not isinstance(agent_seat, bool)
+    if not (isinstance(agent_seat, str) and agent_seat == ROTATE) and not (
+        whole and 0 <= agent_seat < spec.num_agents  # type: ignore[operator]
+    ):
+        raise ConfigError(
+            f"agent_seat={show(agent_seat)}: must be 'rotate' or a seat 0..{spec.num_agents - 1}"
+        )
 
 
 def as_array(name: str, value: object, error: type[ValueError] = ValueError) -> Array:

@@ -22,6 +22,7 @@ from fastenv.batch_state import BatchState
 from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, show
 from fastenv.game import Game
 from fastenv.memory import aligned
+from fastenv.one_seat import OneSeatPath
 from fastenv.rng import GOLDEN_GAMMA, splitmix64
 
 __all__ = ["BatchEngine", "Game", "aligned", "rng_streams"]
@@ -72,9 +73,13 @@ class BatchEngine(BatchState):
     info_columns : sequence of str, optional
         Columns to write, in this order: fields of the game's ``info_dtype`` and ``terms_dtype``;
         default its ``default_info``. Fewer are faster.
-    opponent : str, optional
-        In a game of several agents: the scripted player that plays all but the first, which the
-        engine then shows as the only one.
+    opponent : str or sequence of str, optional
+        In a game of several agents: who plays the other seats, one name for all or one for each
+        from the seat after the learner's on. A scripted player, or ``external``: its decisions come
+        from outside too. The engine then shows one seat at a time, the one that must act.
+    agent_seat : int or "rotate"
+        The learner's seat with an ``opponent``. With ``rotate`` it is lane ``i % K`` after a reset
+        with a seed, and the next one with every further episode.
 
     Attributes
     ----------
@@ -249,16 +254,22 @@ class BatchEngine(BatchState):
     # -- views of given rows ---------------------------------------------------------------------
 
     def encode_obs_many(
-        self, rows: Array | None = None, out: Array | None = None, *, trusted: bool = False
+        self,
+        rows: Array | None = None,
+        out: Array | None = None,
+        *,
+        trusted: bool = False,
+        seat: int | Array = 0,
     ) -> Array:
         """Return observations of ``rows`` (default: the lanes' own), shape (k, *obs_shape).
 
         ``trusted`` leaves the check of the rows out, as in :meth:`set_states`; they may then be of
-        another tier or mode of the game, whose decisions this one does not have.
+        another tier or mode of the game, whose decisions this one does not have. ``seat``, one for
+        all rows or one for each, says whose observation an engine with an ``opponent`` returns.
         """
         if rows is None:
             return self._own(self.obs, out)
-        return self._encode(rows, out, None, trusted)[0]
+        return self._encode(rows, out, None, trusted, seat)[0]
 
     def action_masks_many(self, rows: Array | None = None, out: Array | None = None) -> Array:
         """Return the masks of ``rows`` (default: the lanes' own), uint8, shape (k, A)."""
@@ -272,7 +283,7 @@ class BatchEngine(BatchState):
         rng_states: Array | None = None,
         out: Array | None = None,
         *,
-        agent: int = 0,
+        agent: int | None = None,
     ) -> Array:
         """Return the action a scripted player would take in each lane.
 
@@ -285,8 +296,8 @@ class BatchEngine(BatchState):
             Default, in games of several agents, the rows' own. Four zeros are none.
         out : ndarray of int32, shape (n,), optional
             Destination.
-        agent : int
-            In whose place.
+        agent : int, optional
+            In whose place; default the seat that is shown, or the first agent.
 
         Returns
         -------
@@ -295,7 +306,7 @@ class BatchEngine(BatchState):
         """
         params = self.game.bot(kind)
         whole = isinstance(agent, (int, np.integer)) and not isinstance(agent, bool)
-        if not (whole and 0 <= agent < self.spec.num_agents):
+        if agent is not None and not (whole and 0 <= agent < self.spec.num_agents):
             raise ValueError(f"agent={show(agent)}: must be 0..{self.spec.num_agents - 1}")
         if rng_states is not None:
             shape = self.num_envs, 4
@@ -311,7 +322,11 @@ class BatchEngine(BatchState):
         out.fill(0)
         self.refresh()
         running = (~self.ended).view(np.uint8)
-        self._path.bot_actions(params, agent, self.obs, self.mask, running, rng_states, out)
+        if isinstance(self._path, OneSeatPath):
+            self._path.bot_actions(params, agent, running, rng_states, out)
+        else:
+            seen = self.obs, self.mask
+            self._path.bot_actions(params, agent or 0, *seen, running, rng_states, out)
         return out
 
     def _own(self, shown: Array, out: Array | None) -> Array:
@@ -322,7 +337,12 @@ class BatchEngine(BatchState):
         return out
 
     def _encode(
-        self, rows: Array, obs: Array | None, mask: Array | None, trusted: bool = False
+        self,
+        rows: Array,
+        obs: Array | None,
+        mask: Array | None,
+        trusted: bool = False,
+        seat: int | Array = 0,
     ) -> tuple[Array, Array]:
         rows = checks.as_rows(rows, self.spec.state_dtype)
         if not checks.as_bool("trusted", trusted):
@@ -332,7 +352,10 @@ class BatchEngine(BatchState):
         mask = np.zeros(shapes[1], np.uint8) if mask is None else mask
         obs = checks.check_out("out", obs, shapes[0], self.obs_dtype)
         mask = checks.check_out("out", mask, shapes[1], np.dtype(np.uint8))
-        self._path.encode_rows(rows, obs, mask)
+        if isinstance(self._path, OneSeatPath):
+            self._path.encode_rows(rows, obs, mask, seat)
+        else:
+            self._path.encode_rows(rows, obs, mask)
         mask[rows["done"] != 0] = 1
         return obs, mask
 

@@ -12,7 +12,6 @@ import copy
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError, show
 from fastenv.rng import Rng
+from fastenv.seats import Seats
 from fastenv.spec import NO_KNOBS, Compiled, GameSpec
 
 __all__ = [
@@ -36,28 +36,6 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seats:
-    """Whose turn it is and how each seat scores, in a game whose seats are all played from outside.
-
-    Parameters
-    ----------
-    outside : tuple of int
-        The seats that take decisions.
-    actor : str
-        The info column with the seat whose decision is due.
-    scores : str
-        The info column with a number for each seat: the sum of its rewards in this episode.
-    unit : float
-        What one of them is worth as a reward.
-    """
-
-    outside: tuple[int, ...]
-    actor: str = "actor"
-    scores: str = "scores"
-    unit: float = 1.0
 
 
 class Reference(ABC):
@@ -194,9 +172,6 @@ class Game(Reference):
     spec : GameSpec
     shared : ndarray, shape (1,)
         One read-only record for the whole engine: rules, tables, whatever all lanes read.
-    seats : Seats or None
-        Of a game whose seats take turns and are all played from outside: the option ``seats="all"``
-        of a game that has it.
     env_id : str or None
         The id it was made by, without the namespace; None if it was made by hand.
     bot_names : tuple of str
@@ -208,7 +183,6 @@ class Game(Reference):
     """
 
     spec: GameSpec
-    seats: Seats | None = None
     env_id: str | None = None
     bot_names: tuple[str, ...] = ()
     goal: str = ""
@@ -274,6 +248,22 @@ class Game(Reference):
         """Return the ``TABLE`` of ``core_module``, or a :class:`Compiled`."""
         assert self.spec.core_module is not None
         return importlib.import_module(self.spec.core_module).TABLE
+
+    # -- players ---------------------------------------------------------------------------------
+
+    @property
+    def seats(self) -> Seats | None:
+        """How the players meet; None in a game for one."""
+        agents = self.spec.num_agents
+        return Seats(agents, self.spec.order) if agents > 1 else None
+
+    def outcomes(self, rows: Array) -> npt.NDArray[np.float64]:
+        """Return what each seat has reached, float64, shape (k, P); default the returns.
+
+        The highest of a row that is over has won, and equal ones share it.
+        """
+        found: npt.NDArray[np.float64] = rows["ep_return"].astype(np.float64)
+        return found.reshape(len(rows), -1)
 
     # -- the rest --------------------------------------------------------------------------------
 

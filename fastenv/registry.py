@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from fastenv.errors import ConfigError, show, unknown_keyword
 from fastenv.game import Game
+from fastenv.seats import EXTERNAL
 
 NAMESPACE = "fastenv"
 
@@ -104,3 +105,39 @@ def make_game(env_id: str, /, **options: Any) -> Game:
     game: Game = make(**fixed, **options)
     game.env_id = short_id(env_id)
     return game
+
+
+def make_seated(
+    env_id: str, opponent: Any, options: Mapping[str, Any]
+) -> tuple[Game, dict[str, Any]]:
+    """Return the configured game of an id, and what an engine is told of who sits where.
+
+    Games of several agents leave the options ``seats="all"`` and ``agent_seat`` to the engine; one
+    whose row shows a seat at a time has them itself.
+
+    Parameters
+    ----------
+    env_id : str
+    opponent : str or sequence of str, optional
+        See :class:`fastenv.engine.BatchEngine`.
+    options : mapping
+        Of the game, and those two.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`make_game`; or ``seats`` is another word or goes with an ``opponent``.
+    """
+    rest = {name: value for name, value in options.items() if name not in ("seats", "agent_seat")}
+    seating = {"opponent": opponent}
+    if len(rest) < len(options):
+        game = make_game(env_id, **rest)
+        if game.spec.num_agents > 1:
+            if "seats" in options:
+                seats = options["seats"]
+                if not (isinstance(seats, str) and seats == "all") or opponent is not None:
+                    allowed = "'all', and without an opponent"
+                    raise ConfigError(f"seats={show(seats)}: must be {allowed}")
+                seating["opponent"] = EXTERNAL
+            return game, seating | {"agent_seat": options.get("agent_seat", 0)}
+    return make_game(env_id, **options), seating

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError, show
+from fastenv.seats import ORDERS, Order
 
 Array = npt.NDArray[Any]
 Bounds = tuple[float, float]
@@ -59,6 +60,8 @@ class GameSpec:
     num_agents : int
         Agents of a row, K. With more than one, everything an agent sees or does has an axis of K
         behind that of the lanes.
+    order : {"together", "turns", "mixed"}
+        Whether all agents act in every step, exactly one does, or any number of them.
     opponent : str, optional
         Scripted player of the other agents where views show one, unless another is named.
     obs_dtype, obs_shape : dtype, tuple of int
@@ -96,6 +99,7 @@ class GameSpec:
     state_dtype: np.dtype[Any]
     tail: tuple[str, ...] = ()
     num_agents: int = 1
+    order: Order = "mixed"
     opponent: str | None = None
     obs_dtype: np.dtype[Any] = FLOAT
     obs_shape: tuple[int, ...] = ()
@@ -152,21 +156,13 @@ class GameSpec:
         _check_state(self)
         _check_records(self)
         _check_observation(self)
-        names = (*self.info_columns, *self.term_columns)
-        for part, used in (("default_info", self.default_info), ("info_labels", self.info_labels)):
-            for name in used or ():
-                if name not in names:
-                    known = ", ".join(names)
-                    raise ConfigError(f"{part}: {show(name)} is not a column: there are {known}")
-        for name in names:
-            if name in RESERVED:
-                raise ConfigError(f"info_dtype, terms_dtype: {show(name)} is a name of the views")
+        _check_columns(self)
         if self.reward_dtype not in (np.float32, np.float64):
             raise ConfigError(f"reward_dtype={self.reward_dtype}: must be float32 or float64")
-        if self.illegal_actions not in ("play", "raise"):
-            raise ConfigError(
-                f"illegal_actions={show(self.illegal_actions)}: must be play or raise"
-            )
+        for name, words in (("order", ORDERS), ("illegal_actions", ("play", "raise"))):
+            if getattr(self, name) not in words:
+                value, allowed = show(getattr(self, name)), " or ".join(words)
+                raise ConfigError(f"{name}={value}: must be {allowed}")
 
 
 def _check_state(spec: GameSpec) -> None:
@@ -189,6 +185,18 @@ def _check_state(spec: GameSpec) -> None:
     for name in spec.tail:
         if fields[name][0].base != np.uint8:
             raise ConfigError(f"tail: {show(name)} is {fields[name][0]}, must be of uint8")
+
+
+def _check_columns(spec: GameSpec) -> None:
+    names = (*spec.info_columns, *spec.term_columns)
+    for part, used in (("default_info", spec.default_info), ("info_labels", spec.info_labels)):
+        for name in used or ():
+            if name not in names:
+                known = ", ".join(names)
+                raise ConfigError(f"{part}: {show(name)} is not a column: there are {known}")
+    for name in names:
+        if name in RESERVED:
+            raise ConfigError(f"info_dtype, terms_dtype: {show(name)} is a name of the views")
 
 
 def _check_records(spec: GameSpec) -> None:

@@ -133,7 +133,10 @@ DOORS = {
         lambda e, array: e.encode_obs_many(e.get_states(), out=array),
     ),
     "shared": (lambda e: e.game.shared.copy(), lambda e, array: e.set_shared(array)),
-    "decisions": (lambda e: np.arange(N, dtype=np.int32), lambda e, array: e.set_decisions(array)),
+    "decisions": (
+        lambda e: np.arange(N, dtype=np.int32),
+        lambda e, array: e.set_seating({"decisions": array}),
+    ),
     "rng_states": (lambda e: rng_streams(3, N), bot("rng_states")),
     "bot's out": (lambda e: np.zeros(N, np.int32), bot("out")),
 }

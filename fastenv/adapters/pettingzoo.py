@@ -17,8 +17,9 @@ from fastenv.backend import Backend
 from fastenv.engine import BatchEngine
 from fastenv.env import as_game, as_int, check_render_mode, engine_for, observation_space, shown_obs
 from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, show
-from fastenv.game import Game, Seats
+from fastenv.game import Game
 from fastenv.registry import make_game
+from fastenv.seats import SeatFields, Seats
 
 try:
     from pettingzoo import AECEnv, ParallelEnv
@@ -139,9 +140,10 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         use_cython: bool | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if game.seats is None:
+        if game.seats is None or game.seats.fields is None:
             raise ConfigError("game: its seats must all be played from outside, by seats='all'")
         self.seats: Seats = game.seats
+        self._fields: SeatFields = game.seats.fields
         flags = (backend, use_numba, use_cython)
         super().__init__(game, self.seats.outside, *flags, render_mode)
         self.metadata["is_parallelizable"] = False
@@ -166,13 +168,13 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {name: {} for name in self.agents}
         self._skip_agent_selection = None
-        self._scores = self.engine.info[self.seats.scores][0].tolist()
+        self._scores = self.engine.info[self._fields.scores][0].tolist()
         self._seen = {}
         self._give_turn()
 
     def _give_turn(self) -> None:
         """Select who decides; it keeps what it sees."""
-        self.agent_selection = f"player_{self.engine.info[self.seats.actor][0]}"
+        self.agent_selection = f"player_{self.engine.info[self._fields.actor][0]}"
         self._seen[self.agent_selection] = shown_obs(self.engine.obs[0])
 
     def observe(self, agent: str) -> Observation:
@@ -213,12 +215,12 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
 
     def _add_rewards(self) -> None:
         """Pay what the scores have changed by."""
-        scores = self.engine.info[self.seats.scores][0].tolist()
+        scores = self.engine.info[self._fields.scores][0].tolist()
         if scores == self._scores:
             self._clear_rewards()
             return
         for seat, agent in zip(self.seats.outside, self.possible_agents, strict=True):
-            self.rewards[agent] = (scores[seat] - self._scores[seat]) * self.seats.unit
+            self.rewards[agent] = (scores[seat] - self._scores[seat]) * self._fields.unit
         self._scores = scores
         self._accumulate_rewards()
 
@@ -403,7 +405,8 @@ def aec_env(
 def _has_seats(env_id: str) -> bool:
     make_game(env_id)  # an unknown id is another error
     try:
-        return make_game(env_id, seats="all").seats is not None
+        seats = make_game(env_id, seats="all").seats
+        return seats is not None and seats.fields is not None
     except ConfigError:
         return False
 

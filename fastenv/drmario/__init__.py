@@ -79,6 +79,7 @@ class DrMarioGame(ConfiguredGame):
             num_actions=config.num_actions,
             num_agents=agents,
             opponent="random" if agents == 2 else None,
+            order="mixed" if config.placement else "together",
             state_dtype=state_dtype(agents, config.stack),
             tail=("stack",) if config.stack > 1 else (),
             terms_dtype=TERMS_DTYPE,
@@ -159,6 +160,19 @@ class DrMarioGame(ConfiguredGame):
 
         tables = _core.PLACEMENTS if self.config.placement else _core.FRAMES
         return tables[self.config.agents]
+
+    # -- players ---------------------------------------------------------------------------------
+
+    def outcomes(self, rows: Array) -> npt.NDArray[np.float64]:
+        """Return 1 for a match won, -1 for one lost, 0 for both, none or one that goes on."""
+        if self.config.agents == 1:
+            return super().outcomes(rows)
+        players: Any = rows["players"]
+        clear, fail = (players[name].astype(np.float64) for name in ("stage_clear", "level_fail"))
+        by_clear = (rows["reason"] == t.Reason.CLEAR)[:, None]
+        ahead = np.where(by_clear, clear - clear[:, ::-1], fail[:, ::-1] - fail)
+        found: npt.NDArray[np.float64] = np.where((rows["done"] == 1)[:, None], ahead, 0.0)
+        return found
 
     # -- the rest --------------------------------------------------------------------------------
 

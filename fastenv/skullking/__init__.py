@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from fastenv.configured import ConfiguredGame
 from fastenv.errors import ConfigError, show
-from fastenv.game import Compiled, GameSpec, Seats
+from fastenv.game import Compiled, GameSpec
 from fastenv.rng import Rng
+from fastenv.seats import SeatFields, Seats
 from fastenv.skullking import bots, encoding, position, reference, render, view
 from fastenv.skullking import tables as t
 from fastenv.skullking.config import (
@@ -36,6 +37,7 @@ from fastenv.skullking.validate import validate_rows
 __all__ = ["SkullKingConfig", "SkullKingGame", "make_game", "random_options"]
 
 Array = npt.NDArray[Any]
+FIELDS = SeatFields("actor", "agent", "bots", int(t.Bot.EXTERNAL), unit=0.1)
 _KNOB_ALIASES = {"opponent": "opponents", "phases": "allowed_phases", "pirate": "pirates"}
 
 
@@ -67,8 +69,6 @@ class SkullKingGame(ConfiguredGame):
         self.shared = np.zeros(1, SHARED_DTYPE)
         self.shared["rules"], self.shared["tables"] = self.rules, TABLES
         self.shared.flags.writeable = False
-        if config.seats == "all":
-            self.seats = Seats(outside=config.seats_outside(), unit=0.1)
         self.spec = GameSpec(
             num_actions=t.NUM_ACTIONS,
             state_dtype=STATE_DTYPE,
@@ -129,6 +129,22 @@ class SkullKingGame(ConfiguredGame):
 
         rules = self.rules[0]
         return kernels.functions(int(rules["tier"]), bool(rules["all_seats"]))
+
+    # -- players ---------------------------------------------------------------------------------
+
+    @property
+    def seats(self) -> Seats | None:
+        """How the players meet: in turns. In rounds alone they do not, but by ``seats="all"``."""
+        config = self.config
+        if config.tier != "flat" and config.seats != "all":
+            return None
+        outside = config.seats_outside() if config.seats == "all" else ()
+        return Seats(config.num_players, "turns", "opponents", outside, FIELDS)
+
+    def outcomes(self, rows: Array) -> npt.NDArray[np.float64]:
+        """Return the official points of all seats."""
+        points: npt.NDArray[np.float64] = rows["total"].astype(np.float64)
+        return points[:, : self.config.num_players]
 
     # -- the rest --------------------------------------------------------------------------------
 

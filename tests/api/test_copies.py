@@ -85,7 +85,7 @@ class Engine(Driver):
 
     def look(self):
         view = self.view
-        columns = (view.info, view.final_info, view.get_decisions(), view.never_reset())
+        columns = (view.info, view.final_info, view.get_seating(), view.never_reset())
         shown = [getattr(view, name) for name in (*BUFFERS, *SUMS)]
         return shown, columns, view.get_states(), view.encode_obs_many()
 

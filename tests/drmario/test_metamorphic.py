@@ -63,8 +63,8 @@ def test_a_game_put_aside_goes_on_as_if_it_had_not_been(kind):
     for step in range(2 * length(kind)):
         if step == length(kind):
             other.set_states(engine.get_states()[::-1])
-            if engine.opponent is not None:  # what no row counts
-                other.set_decisions(engine.get_decisions()[::-1])
+            seating = engine.get_seating()  # what no row counts
+            other.set_seating({name: array[::-1] for name, array in seating.items()})
         actions = sample_legal(engine.mask, rng)
         engine.step_many(actions)
         if step >= length(kind):

@@ -81,7 +81,7 @@ def test_shaping_telescopes_to_the_first_potential_exactly():
     for _ in range(120):
         actions = random_legal(engine, rng)
         plain.set_states(engine.get_states())
-        plain.set_decisions(engine.get_decisions())
+        plain.set_seating(engine.get_seating())
         plain.step_many(actions, autoreset=False)
         last = place(plain.get_states())
         engine.step_many(actions)

@@ -53,13 +53,13 @@ class Potential:
         self.engine = engine
         self._phi, self._kappa, self._gamma = phi, kappa, gamma
         self._again = BatchEngine(
-            engine.game, 1, backend=engine.backend, info_columns=(), opponent=engine.opponent
+            *(engine.game, 1, engine.backend, 1, (), engine.opponent, engine.agent_seat)
         )
         self.values = np.zeros(engine.num_envs)
 
     def begin(self) -> None:
         """Take in that the lanes have been reset or loaded."""
-        self._rows, self._decisions = self.engine.get_states(), self.engine.get_decisions()
+        self._rows, self._seating = self.engine.get_states(), self.engine.get_seating()
         self.values = self._of(self._rows)
 
     def step(self, actions: Array) -> Array:
@@ -86,7 +86,7 @@ class Potential:
         A step is a function of the row: it is made once more, without the reset behind it.
         """
         self._again.set_states(self._rows[lane], trusted=True)
-        self._again.set_decisions(None if self._decisions is None else self._decisions[[lane]])
+        self._again.set_seating({name: array[[lane]] for name, array in self._seating.items()})
         self._again.step_many(np.array([action]), autoreset=False)
         return float(self._of(self._again.get_states())[0])
 

@@ -35,7 +35,7 @@ from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
 from training.run.checkpoint import copy_to_host
 from training.run.decay import decay
-from training.run.engine import Engine, OnStep, decisions_of, restore_lanes, rows_of
+from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
 
@@ -439,7 +439,7 @@ class DQNTrainer:
             "arrays": {
                 "obs": without_padding(self.replay.obs[self.replay.head], self.engines[0]),
                 "mask": np.concatenate([lanes.legal for lanes in self._lanes]),
-                **decisions_of(self.engines),
+                **seating_of(self.engines),
             },
             "replay": None if replay is None else replay["arrays"],
         }

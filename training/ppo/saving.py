@@ -15,7 +15,7 @@ from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
 from training.ppo.minibatch import Minibatches
 from training.run.checkpoint import copy_to_host
-from training.run.engine import Engine, decisions_of, restore_lanes, rows_of
+from training.run.engine import Engine, restore_lanes, rows_of, seating_of
 
 
 class SavesState:
@@ -78,7 +78,7 @@ class SavesState:
             "arrays": {
                 "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
                 "mask": self.rollout.mask[-1].cpu().numpy().copy(),
-                **decisions_of(self.engines),
+                **seating_of(self.engines),
             },
         }
 

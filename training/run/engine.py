@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fastenv import BatchEngine, Game, GameSpec
+from fastenv import Game, GameSpec
 
 Array = npt.NDArray[Any]
 
@@ -102,21 +102,38 @@ def rows_of(engines: Sequence[Engine]) -> Array:
     return np.concatenate([engine.get_state() for engine in engines])
 
 
-def decisions_of(engines: Sequence[Engine]) -> dict[str, Array]:
-    """Return what the rows of engines with an ``opponent`` do not say, shape (N,)."""
-    every = [e.get_decisions() for e in engines if isinstance(e, BatchEngine)]
-    counted = [counts for counts in every if counts is not None]
-    return {"decisions": np.concatenate(counted)} if counted else {}
+def seating_of(engines: Sequence[Engine]) -> dict[str, Array]:
+    """Return what the rows of engines with an ``opponent`` do not say, shape (N, ...).
+
+    The names are those of the arrays in a checkpoint.
+    """
+    every = [e.get_seating() for e in engines if hasattr(e, "get_seating")]
+    return {
+        _array_name(name): np.concatenate([seating[name] for seating in every])
+        for name in (every[0] if every else ())
+    }
+
+
+def _array_name(name: str) -> str:
+    return name if name == "decisions" else f"seating_{name}"  # the former is older
 
 
 def restore_lanes(engines: Sequence[Engine], rows: Array, arrays: Mapping[str, Array]) -> None:
-    """Put back what :func:`rows_of` and, among ``arrays``, :func:`decisions_of` returned."""
+    """Put back what :func:`rows_of` and, among ``arrays``, :func:`seating_of` returned."""
     first = 0
     for engine in engines:
         here = slice(first, first := first + engine.num_envs)
         engine.set_state(None, rows[here])
-        if "decisions" in arrays and isinstance(engine, BatchEngine):
-            engine.set_decisions(arrays["decisions"][here])
+        restore_seating(engine, {name: array[here] for name, array in arrays.items()})
+
+
+def restore_seating(engine: Any, arrays: Mapping[str, Array]) -> None:
+    """Put back what :func:`seating_of` returned for one engine."""
+    if hasattr(engine, "get_seating"):
+        names = engine.get_seating()
+        names |= dict.fromkeys(("agent", "players", "opponents", "given", "answered"))
+        kept = {name: arrays[key] for name in names if (key := _array_name(name)) in arrays}
+        engine.set_seating(kept)
 
 
 def discounts(engine: Engine, gamma: float, out: Array | None = None) -> Array:

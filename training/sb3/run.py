@@ -24,7 +24,7 @@ from fastenv.env import shown_obs
 from training.callbacks.run_callbacks import run_training
 from training.run import checkpoint, envs, sizes
 from training.run.checkpoint import Checkpoint
-from training.run.engine import Engine
+from training.run.engine import Engine, restore_seating, seating_of
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
 from training.run.folder import RunFolder
@@ -123,7 +123,7 @@ class SB3Learner:
         TrainingError
             If a parameter is not finite: a checkpoint of it would be of no use.
         """
-        model, decisions = self.model, self.engines[0].get_decisions()
+        model = self.model
         check_parameters(model.policy)
         return Snapshot(
             model=checkpoint.copy_to_host(
@@ -142,7 +142,7 @@ class SB3Learner:
             states=self.engines[0].get_states(),
             arrays={
                 "episode_starts": np.array(model._last_episode_starts),
-                **({} if decisions is None else {"decisions": decisions}),
+                **seating_of(self.engines),
             },
         )
 
@@ -160,7 +160,7 @@ class SB3Learner:
         model, engine = self.model, self.engines[0]
         rows = np.ascontiguousarray(saved.rows).view(engine.spec.state_dtype).reshape(-1)
         engine.set_states(rows)
-        engine.set_decisions(saved.arrays.get("decisions"))
+        restore_seating(engine, saved.arrays)
         model.policy.load_state_dict(saved.model["policy"])
         model.policy.optimizer.load_state_dict(saved.model["optimizer"])
         counters = saved.trainer["counters"]

@@ -1,0 +1,69 @@
+"""How the players of a game meet: who acts when, who plays the others, and how each scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+EXTERNAL = "external"  # the name of a player whose decisions come from outside
+ROTATE = "rotate"  # the learner's seat moves on by one with each episode
+Order = Literal["together", "turns", "mixed"]
+ORDERS: tuple[Order, ...] = ("together", "turns", "mixed")
+
+
+@dataclass(frozen=True)
+class SeatFields:
+    """Fields of the row that say who sits where, in a game whose row shows one seat at a time.
+
+    Parameters
+    ----------
+    actor : str
+        The seat whose decision is due.
+    agent : str
+        The learner's seat.
+    players : str
+        The number of the player in each seat.
+    external : int
+        That number where a seat is played from outside.
+    scores : str
+        The info column with the rewards of each seat until now, in ``seats="all"``.
+    unit : float
+        What one of them is worth as a reward.
+    """
+
+    actor: str
+    agent: str
+    players: str
+    external: int
+    scores: str = "scores"
+    unit: float = 1.0
+
+
+@dataclass(frozen=True)
+class Seats:
+    """How the players of a game meet.
+
+    Parameters
+    ----------
+    count : int
+        Players of a game, P.
+    order : {"together", "turns", "mixed"}
+        Whether all act in every step, exactly one does, or any number of them.
+    opponents : str
+        The option, and the knob, that says who plays the others.
+    outside : tuple of int
+        The seats that are ever played from outside; default all.
+    fields : SeatFields, optional
+        Where the row shows one seat at a time; without them it has an entry an agent.
+    """
+
+    count: int
+    order: Order = "mixed"
+    opponents: str = "opponent"
+    outside: tuple[int, ...] = ()
+    fields: SeatFields | None = None
+
+    def __post_init__(self) -> None:
+        """Take all seats where none are named."""
+        if not self.outside:
+            object.__setattr__(self, "outside", tuple(range(self.count)))
