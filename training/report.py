@@ -10,8 +10,9 @@ from fastenv.errors import FastEnvError
 from training.run.command_line import new_parser
 
 ABOUT = """\
-Compare runs on one page; folders of "evaluate seeds" are compared by level on the same page. It
-holds everything it shows, pictures included; it needs no network and runs no scripts.
+Compare runs on one page, those that differ in their seed alone as a group too; folders of "evaluate
+seeds" are compared by level on the same page. It holds everything it shows, pictures included; it
+needs no network and runs no scripts.
 """
 
 
@@ -32,6 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
+        from training.evaluation.group_comparison import compare_groups
         from training.logs import report
         from training.logs.run_data import read_runs
         from training.logs.seeds_data import is_seeds, read_seeds
@@ -42,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
         seeds = read_seeds([path for path in paths if is_seeds(path)])
         files.prepare("--out", args.out)
         title = args.title or ("Runs compared" if runs else "Players compared")
-        files.write_text(args.out, report.page(runs, title, seeds))
+        files.write_text(args.out, report.page(runs, title, seeds, compare_groups(runs)))
     except (FastEnvError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,13 +1,16 @@
 """Comparing settings over seeds: what is trained, what is resumed, what is said of it."""
 
+import io
 import json
 import math
 import shlex
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
 import yaml
+from rich.console import Console
 
 from tests.bits import equal
 from tests.training.conftest import TINY
@@ -21,10 +24,12 @@ from training.compare import main
 from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
 from training.evaluation.protocol import get_protocol
+from training.evaluation.statistics import improvement_interval, iqm_interval
 from training.evaluation.trained import AGENT, load
 from training.evaluation.variants import plan
 from training.run.folder import RunFolder
 
+RECORDS = Path(__file__).resolve().parents[2] / "benchmarks"
 VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
 
 
@@ -74,6 +79,24 @@ def test_figures_are_those_of_an_evaluation(compared):
     assert points["by_seed"] == by_variant[1::2]
     gaps = [by_variant[1] - by_variant[0], by_variant[3] - by_variant[2]]
     assert points["minus_baseline"][0] == pytest.approx(sum(gaps) / 2)
+
+
+def test_a_report_has_what_is_robust_over_seeds(compared):
+    _, report = compared
+    for opponents, rows in report["compared"].items():
+        base = rows["base"]["points"]
+        assert "probability_of_improvement" not in base
+        for row, measures in rows.items():
+            for measure, found in measures.items():
+                each = found["by_seed"]
+                assert found["iqm"] == iqm_interval(each, 100).to_list()
+                profile = report["profiles"][opponents][measure]
+                above = [sum(x > tau for x in each) / len(each) for tau in profile["above"]]
+                assert profile["share"][row] == above
+                assert set(each) <= set(profile["above"])
+        slow = rows["slow"]["points"]
+        better = improvement_interval(slow["by_seed"], base["by_seed"], 100)
+        assert slow["probability_of_improvement"] == better.to_list()
 
 
 def parameters(run):
@@ -254,6 +277,40 @@ def test_further_variants_stand_beside_a_report_whose_runs_are_gone(compare, com
     assert report["runs"][-1]["trained"]["seed"] == 5
 
 
+def test_an_older_report_gets_what_it_lacks(compare, compared, tmp_path):
+    """One from before there were interquartile means."""
+    before = json.loads((compared[0] / "t.json").read_text())
+    wanted = before["compared"]["rule_hard"]["slow"]["points"].copy()
+    del before["profiles"]
+    for rows in before["compared"].values():
+        for measures in rows.values():
+            for found in measures.values():
+                del found["iqm"]
+                found.pop("probability_of_improvement", None)
+    (tmp_path / "before.json").write_text(json.dumps(before))
+    onto = ("--onto", tmp_path / "before.json")
+    assert compare(tmp_path, *PLAYED, *onto, variants=FAST) == 0
+    report = json.loads((tmp_path / "t.json").read_text())
+    rows = report["compared"]["rule_hard"]
+    assert rows["slow"]["points"] == wanted
+    assert rows["fast"]["points"]["probability_of_improvement"][0] in (0.0, 0.25, 0.5, 0.75, 1.0)
+    assert set(report["profiles"]["rule_hard"]["points"]["share"]) == {"base", "slow", "fast"}
+
+
+@pytest.mark.parametrize("name", ["drmario-heads", "variants-3-seeds", "lantern-walk-parts"])
+def test_records_of_the_repository_can_be_compared_with(name):
+    earlier = comparison.EarlierComparison.read(RECORDS / f"{name}.json")
+    report, variants = earlier.report, list(earlier.configs)
+    shares = get_protocol(earlier.configs[variants[0]].env).shares
+    found = comparison._found(report["runs"], variants, shares, 100)
+    json.dumps(found, allow_nan=False)
+    for opponents, rows in report["compared"].items():
+        for row, measures in rows.items():
+            for measure, before in measures.items():
+                assert found["compared"][opponents][row][measure]["by_seed"] == before["by_seed"]
+        assert found["profiles"][opponents]
+
+
 @pytest.mark.parametrize(
     ("seeds", "flags", "variants", "says"),
     [
@@ -316,9 +373,55 @@ def test_games_that_all_have_played_are_in_the_intervals_of_means():
 def test_a_measure_that_a_run_lacks_has_no_mean():
     runs = [run("base", None), run("more", 2.0), run("base", 1.0), run("more", 5.0)]
     found = paired.statistics(runs, "base")["rule_hard"]
-    assert found["base"]["points"] == {"by_seed": [None, 1.0], "mean": [None, None, None]}
+    nothing = [None, None, None]
+    assert found["base"]["points"] == {"by_seed": [None, 1.0], "mean": nothing, "iqm": nothing}
     assert found["more"]["points"]["minus_baseline"] == [None, None, None]
     assert found["more"]["points"]["mean"][0] == 3.5
+    assert found["more"]["points"]["iqm"][0] == 3.5
+    assert found["more"]["points"]["probability_of_improvement"] == nothing
+    shown = paired.profiles({"rule_hard": found})["rule_hard"]["points"]
+    assert shown == {"above": [2.0, 5.0], "share": {"more": [0.5, 0.0]}}
+    assert paired.profiles({"rule_hard": {"base": found["base"]}}) == {"rule_hard": {}}
+
+
+def test_seeds_are_compared_with_all_seeds_of_the_baseline():
+    runs = [
+        *(run("base", 100.0), run("more", 103.0)),
+        *(run("base", 500.0), run("more", 505.0)),
+        *(run("base", 900.0), run("more", 904.0)),
+    ]
+    found = paired.statistics(runs, "base")["rule_hard"]["more"]["points"]
+    assert found["probability_of_improvement"][0] == pytest.approx(6 / 9)
+    assert found["iqm"] == pytest.approx([504.0, 103.0, 904.0])
+
+
+@pytest.fixture
+def five_seeds():
+    """The report of two variants with long names and figures, without the runs."""
+    runs = []
+    for seed in range(5):
+        for variant, more in (("a-base", 0.0), ("another-variant", 2.0)):
+            found = dict.fromkeys(PAIRED_MEASURES, [0.5 + 0.01 * seed + more / 1000] * 3)
+            found["points"] = [1234 + 100 * seed + more] * 3
+            runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
+    report = {"name": "t", "baseline": "a-base", "seeds": list(range(5)), "training_s": {}}
+    report |= {"decisions": {}, "evaluation": {"games": 8}}
+    return report | {"compared": paired.statistics(runs, "a-base")}
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_interquartile_means_stand_in_a_table_that_fits(five_seeds, width):
+    page = io.StringIO()
+    console = Console(file=page, width=width, highlight=False)
+    paired.show(console, five_seeds, get_protocol("SkullKingFlat-v0"))
+    table = page.getvalue().split("IQM and probability of improvement")[1]
+    lines = table.splitlines()
+    assert max(map(len, lines)) <= width
+    assert "…" not in table
+    points = next(line for line in lines if "another-variant" in line)
+    cells = [cell.strip() for cell in points.split("│")[2:-1]]
+    assert cells == ["another-variant", "1436 [1303, 1603]", "60 [24, 92]"]
+    assert "Bootstrap intervals of 5 seeds are too narrow" in " ".join(lines)
 
 
 def test_an_interval_of_a_share_ends_where_shares_do():

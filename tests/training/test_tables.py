@@ -40,6 +40,14 @@ def test_intervals_of_shares():
     assert format_interval_short(Interval(249 / 250, 249 / 250, 249 / 250), 100) == "99.6"
 
 
+def test_ends_that_are_not_known_are_not_shown():
+    nan = float("nan")
+    assert format_interval(Interval(3.25, nan, nan), 1) == "3.2"
+    assert format_interval_short(Interval(3.25, nan, nan)) == "3.25"
+    assert format_interval_short(Interval(0.5, nan, nan), 100) == "50.0"
+    assert format_interval_short(Interval(nan, nan, nan)) == "-"
+
+
 def test_the_title_says_how_many_games_are_played(train, tmp_path):
     """As many as are asked for, at least, with the agent in each of three seats equally often."""
     flags = ["env_options.num_players=3", "evaluation.games=4", "evaluation.opponents=[random]"]

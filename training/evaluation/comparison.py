@@ -179,7 +179,8 @@ def run_comparison(
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:
             known = [] if onto is None else onto.runs_of({run["seed"] for run in runs})
-            report = {**about, **_found([*known, *runs], list(configs), protocol.shares)}
+            found = _found([*known, *runs], list(configs), protocol.shares, options.bootstrap)
+            report = {**about, **found}
             files.write_json(target, report)
     return report
 
@@ -193,17 +194,22 @@ def _head(
         "baseline": next(iter(configs)),
         "policy": "highest legal logit",
         "intervals": "of means: 95 %, of seeds (Student's t) and games together; of differences: "
-        "95 %, Student's t over seeds; of runs: 95 %, "
-        f"percentile bootstrap over deals or episodes, {options.bootstrap} resamples",
+        "95 %, Student's t over seeds; of interquartile means and probabilities of improvement: "
+        "95 %, percentile bootstrap over seeds; of runs: 95 %, percentile bootstrap over deals or "
+        f"episodes; {options.bootstrap} resamples",
         "evaluation": options.to_dict(),
         "configs": {name: settings(config) for name, config in configs.items()},
     }
 
 
 def _found(
-    runs: Sequence[Mapping[str, Any]], variants: Sequence[str], shares: Collection[str]
+    runs: Sequence[Mapping[str, Any]],
+    variants: Sequence[str],
+    shares: Collection[str],
+    resamples: int,
 ) -> dict[str, Any]:
     """Return what the trainings so far came to, for the report."""
+    compared = paired.statistics(runs, variants[0], shares, resamples)
     of = {name: [run for run in runs if run["variant"] == name] for name in variants}
     return {
         "created": machine.now(),
@@ -215,7 +221,8 @@ def _found(
             for name in variants
             if all("core_s" in run for run in of[name])  # older reports are without
         },
-        "compared": paired.statistics(runs, variants[0], shares),
+        "compared": compared,
+        "profiles": paired.profiles(compared),
         "runs": list(runs),
         **machine.revision(),
         "host": machine.host(),

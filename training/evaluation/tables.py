@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -26,9 +27,11 @@ def console() -> Console:
 
 
 def format_interval(interval: Interval, decimals: int, factor: float = 1) -> str:
-    """Return an interval as ``value [low, high]``."""
-    if interval.value != interval.value:
+    """Return an interval as ``value [low, high]``, a value whose ends are not known alone."""
+    if math.isnan(interval.value):
         return "-"
+    if math.isnan(interval.low) or math.isnan(interval.high):
+        return rounded(interval.value, decimals, factor)
     value, low, high = (
         rounded(x, decimals, factor) for x in (interval.value, interval.low, interval.high)
     )
@@ -50,7 +53,8 @@ def episode_table(
 
 def format_interval_short(interval: Interval, factor: float = 1) -> str:
     """Return an interval with about three digits, for means of very different size."""
-    largest = max(abs(interval.low), abs(interval.high)) * factor
+    ends = [x for x in (interval.low, interval.high) if not math.isnan(x)] or [interval.value]
+    largest = max(map(abs, ends)) * factor
     decimals = next((d for d, limit in ((0, 0), (3, 1), (2, 10), (1, 50)) if largest <= limit), 0)
     if interval.low == interval.high:
         return rounded(interval.value, decimals, factor)

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
 from training.logs.run_data import Interval, RunData, compared, is_interval, mapping, run_of, smooth
+from training.logs.seed_groups import GroupComparison, GroupScores
 from training.logs.seeds_data import SeedsData
 
 # Told apart by people with any kind of colour vision (Okabe and Ito); black is for bots.
@@ -409,6 +410,54 @@ def by_level(seeds: Sequence[SeedsData]) -> Figure | None:
 
     count = len(levels) * len(columns)
     return _figure(count, len(columns), 0.75 + 0.22 * len(players), draw)
+
+
+# -- groups of seeds -------------------------------------------------------------------------------
+
+
+def profiles(comparison: GroupComparison) -> Figure | None:
+    """Draw the performance profiles of groups: the share of seeds above a score, over the score.
+
+    Of each thing played the measure that :func:`evaluations` draws; groups of one seed are left
+    out.
+    """
+    panels: list[tuple[str, str, list[GroupScores]]] = []
+    for what, measures in comparison.played.items():
+        main = next((name for name in _MAIN if name in measures), None)
+        rows = [row for row in measures.get(main or "", ()) if len(row.by_seed) > 1]
+        if main is not None and rows:
+            panels.append((what, main, rows))
+    if not panels:
+        return None
+    shades = dict(zip(comparison.groups, colours(len(comparison.groups)), strict=True))
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for axis, (what, main, rows) in zip(axes, panels, strict=True):
+            every = np.concatenate([row.by_seed for row in rows])
+            beyond = 0.08 * float(np.ptp(every)) or 1.0
+            ends = (float(every.min()) - beyond, float(every.max()) + beyond)
+            for row in rows:
+                _profile(axis, row.by_seed, ends, shades[row.group])
+            axis.set(xlim=ends, ylim=(-0.06, 1.06), xlabel=_MAIN[main].lower())
+            axis.set_ylabel("seeds above")
+            axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+            axis.xaxis.set_major_locator(MaxNLocator(5))
+            if main in _SHARES:
+                axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
+            axis.set_title(what, loc="left")
+
+    drawn = dict.fromkeys(row.group for _, _, rows in panels for row in rows)
+    legend = {_shortened(name): shades[name] for name in drawn}
+    return _figure(len(panels), min(3, len(panels)), 2.3, draw, legend=legend)
+
+
+def _profile(axis: Axes, scores: Sequence[float], ends: tuple[float, float], colour: str) -> None:
+    """Draw a line that falls at each score; scores are few, so each of them is a dot too."""
+    at = np.sort(np.asarray(scores))
+    share = 1 - np.arange(1, len(at) + 1) / len(at)
+    x, y = np.r_[ends[0], at, ends[1]], np.r_[1.0, share, 0.0]
+    axis.step(x, y, where="post", color=colour, linewidth=1.6)
+    axis.plot(at, share, "o", color=colour, markersize=3)
 
 
 # -- figures ---------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ except ImportError as error:
         "A report needs matplotlib and Jinja2: pip install '.[notebooks]'."
     ) from error
 from training.logs.run_data import SMOOTHED, SMOOTHED_LEAST, Interval, RunData, compared, mapping
+from training.logs.seed_groups import GroupComparison, GroupScores
 from training.logs.seeds_data import SeedsData
 from training.logs.status import duration
 from training.run.rounding import rounded
@@ -87,7 +88,10 @@ class Picture(NamedTuple):
 
 
 def page(
-    runs: Sequence[RunData], title: str = "Runs compared", seeds: Sequence[SeedsData] = ()
+    runs: Sequence[RunData],
+    title: str = "Runs compared",
+    seeds: Sequence[SeedsData] = (),
+    groups: GroupComparison | None = None,
 ) -> str:
     """Return the page.
 
@@ -98,6 +102,8 @@ def page(
         Of the page, unless there is only one run and nothing else, whose name it bears then.
     seeds : sequence of SeedsData
         Evaluations over seeds, compared by level.
+    groups : GroupComparison, optional
+        Of runs that differ in their seed alone.
     """
     heading = runs[0].name if len(runs) == 1 and not seeds else title
     environment = jinja2.Environment(
@@ -111,6 +117,7 @@ def page(
     return environment.get_template("report.html.jinja").render(
         heading=heading,
         runs=_of_runs(runs) if runs else None,
+        groups=_of_groups(groups) if groups else None,
         seeds=_over_seeds(seeds) if seeds else None,
     )
 
@@ -233,6 +240,53 @@ def _round_table(players: Players, names: Sequence[str]) -> Table:
         for name in names
     ]
     return _table(columns, rows, numbers=range(1, len(columns)))
+
+
+# Of groups of seeds: rates by round are too many there.
+_OF_GROUPS = {**_MEASURES, "overall": ("goals reached %", 1, 100)}
+
+
+def _of_groups(comparison: GroupComparison) -> dict[str, Any]:
+    """Return what the template shows of groups of seeds, by name."""
+    tables = []
+    for what, measures in comparison.played.items():
+        known = [name for name in _OF_GROUPS if name in measures]
+        if known:
+            table = _group_table(comparison, {name: measures[name] for name in known})
+            tables.append((what[0].upper() + what[1:], table))
+    return {
+        "first": comparison.groups[0] if len(comparison.groups) > 1 else None,
+        "notes": comparison.notes,
+        "profiles": _picture(plots.profiles(comparison), "Performance profiles"),
+        "tables": tables,
+    }
+
+
+def _group_table(
+    comparison: GroupComparison, measures: Mapping[str, Sequence[GroupScores]]
+) -> Table:
+    shades = dict(zip(comparison.groups, plots.colours(len(comparison.groups)), strict=True))
+    rows = []
+    for group in comparison.groups:
+        found = {k: row for k, rows in measures.items() for row in rows if row.group == group}
+        if found:
+            seeds = max(len(row.by_seed) for row in found.values())
+            cells = [_group_cell(found.get(name), name) for name in measures]
+            rows.append([Cell(group, colour=shades[group]), seeds, *cells])
+    columns = ["group", "seeds", *(_OF_GROUPS[name][0] for name in measures)]
+    return _table(columns, rows, numbers=range(1, len(columns)))
+
+
+def _group_cell(row: GroupScores | None, measure: str) -> Cell:
+    """Return an interquartile mean, and below it the probability of improvement if there is one."""
+    if row is None:
+        return Cell("-")
+    _, decimals, factor = _OF_GROUPS[measure]
+    shown, better = _interval(row.iqm, decimals, factor), row.probability_of_improvement
+    if better is None:
+        return shown
+    above = _interval(better, 0, 100)
+    return replace(shown, difference=replace(above, text=f"above in {above.text} %"))
 
 
 _BY_LEVEL = ("level", "speed", "who plays", "games", *(h for _, h, _, _ in plots.BY_LEVEL))

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from training import report as command
+from training.evaluation.group_comparison import compare_groups
 from training.logs import plots, report
 from training.logs.run_data import compared, read_run, read_runs, smooth
+from training.logs.seed_groups import find_groups
 from training.run.config import RunConfig
 
 PICTURES = (
@@ -205,6 +207,106 @@ def test_what_is_no_run_is_refused(make, tmp_path, capsys):
     assert command.main([str(path), "--runs", str(tmp_path), "--out", str(out)]) == 2
     assert "is no run" in capsys.readouterr().err
     assert not out.exists()
+
+
+# -- runs that differ in their seed alone ----------------------------------------------------------
+
+
+@pytest.fixture
+def seeds_of(evaluated, tmp_path):
+    """Return a function that writes the runs of a group, each with the points it came to."""
+
+    def write(stem, points, **options):
+        paths = []
+        for seed, each in points.items():
+            run = shutil.copytree(evaluated, tmp_path / f"{stem}-{seed}")
+            config = json.loads((run / "config.json").read_text())
+            config["config"] |= {"seed": seed, "name": run.name, **options}
+            (run / "config.json").write_text(json.dumps(config))
+            record = json.loads((run / "evaluation.json").read_text())
+            players = record["matches"]["results"]["rule_hard"]
+            players["trained"]["points"] = [each, each - 5, each + 5]
+            (run / "evaluation.json").write_text(json.dumps(record))
+            paths.append(run)
+        return paths
+
+    return write
+
+
+def test_seeds_of_one_training_are_a_group(seeds_of, tmp_path):
+    first = seeds_of("base", {1: 10.0, 2: 20.0, 3: 30.0, 4: 90.0})
+    other = seeds_of("other", {1: 40.0, 2: 50.0}, total_steps=7)
+    out = tmp_path / "report.html"
+    paths = map(str, (*first, *other))
+    assert command.main([*paths, "--out", str(out)]) == 0
+    page = Page(out.read_text())
+    text = page.text[page.text.index("Over training seeds") :]
+    assert "seed comes to more than one of base." in text
+    assert "base 4 25 [" in text  # of four, one at either end is left out
+    assert "other 2 45 [40, 50] above in 75 %" in text
+    assert "Of 2 seeds none is left out" in text
+    assert "Bootstrap intervals of 4 seeds are too narrow" in text
+    assert "nan" not in text.lower()
+    (found,) = (x for x in compare_groups(read_runs(first)).played.values() if "points" in x)
+    assert found["points"][0].probability_of_improvement is None
+
+
+def test_a_seed_alone_stands_beside_a_group_without_interval(seeds_of):
+    paths = [*seeds_of("base", {1: 10.0, 2: 20.0}), *seeds_of("other", {9: 15.0}, total_steps=7)]
+    runs = read_runs(paths)
+    text = Page(report.page(runs, groups=compare_groups(runs))).text
+    assert "other-9 1 15 above in 50 %" in text
+    assert "One seed has no interval" in text
+    assert "nan" not in text[text.index("Over training seeds") :].lower()
+
+
+@pytest.mark.parametrize("kind", ["alone", "the same seed", "other options", "not evaluated"])
+def test_without_seeds_beside_each_other_there_are_no_groups(seeds_of, evaluated, kind):
+    paths = seeds_of("base", {1: 10.0})
+    if kind == "the same seed":
+        paths.append(shutil.copytree(paths[0], paths[0].parent / "again"))
+    if kind == "other options":
+        paths += seeds_of("other", {2: 10.0}, total_steps=7)
+    if kind == "not evaluated":
+        paths += seeds_of("base", {2: 10.0})
+        for path in paths:
+            (path / "evaluation.json").unlink()
+    runs = read_runs(paths)
+    assert compare_groups(runs) is None
+    assert "Over training seeds" not in report.page(runs, groups=compare_groups(runs))
+
+
+def test_runs_without_config_are_in_no_group(native, only_evaluated):
+    assert find_groups(read_runs([native, only_evaluated])) == []
+
+
+def test_groups_have_names_of_their_own(seeds_of, tmp_path):
+    """What stands before the seed, or else the name of the first run."""
+    same = [*seeds_of("a", {1: 0.0, 2: 0.0}), *seeds_of("b", {3: 0.0}, total_steps=7)]
+    assert [group.name for group in find_groups(read_runs(same))] == ["a", "b-3"]
+    mixed = [*seeds_of("c", {5: 0.0}, num_envs=9), *seeds_of("d", {6: 0.0}, num_envs=9)]
+    assert [group.name for group in find_groups(read_runs(mixed))] == ["c-5"]
+    twice = seeds_of("e", {1: 0.0, 2: 0.0}, num_envs=10)
+    twice += seeds_of("e", {3: 0.0, 4: 0.0}, num_envs=11)
+    assert [group.name for group in find_groups(read_runs(twice))] == ["e-1", "e-3"]
+
+
+def test_a_performance_profile_falls_at_each_seed(seeds_of):
+    paths = [*seeds_of("base", {1: 10.0, 2: 30.0}), *seeds_of("other", {9: 15.0}, total_steps=7)]
+    figure = plots.profiles(compare_groups(read_runs(paths)))
+    (axis,) = figure.axes
+    assert axis.get_title(loc="left") == "against 3 x rule_hard"
+    line, dots = axis.lines  # a seed alone has no profile
+    assert line.get_ydata().tolist() == [1.0, 0.5, 0.0, 0.0]
+    assert dots.get_xdata().tolist() == [10.0, 30.0]
+    low, high = axis.get_xlim()
+    assert low < 10.0 < 30.0 < high
+
+
+def test_seeds_that_came_to_the_same_are_drawn(seeds_of):
+    runs = read_runs(seeds_of("base", {1: 10.0, 2: 10.0}))
+    axis = plots.profiles(compare_groups(runs)).axes[0]
+    assert axis.get_xlim() == (9.0, 11.0)
 
 
 # -- what is drawn ---------------------------------------------------------------------------------
