@@ -163,10 +163,11 @@ class OneSeatPath:
         others = (self.players >= 0).sum(1) == self._count - 1
         self._alone = bool(others.all())  # nobody but the learner is played from outside
         self._first_only = self._alone and not self.agent.any()
-        self._bots = [  # (seat, player) of all lanes
-            (seat, number)
-            for seat in range(self._count)
-            for number in np.unique(self.players[:, seat]).tolist()
+        numbers = [np.unique(self.players[:, seat]).tolist() for seat in range(self._count)]
+        self._bots = [  # seat, player, and whether it is that one in every lane
+            (seat, number, len(here) == 1)
+            for seat, here in enumerate(numbers)
+            for number in here
             if number >= 0
         ]
 
@@ -259,15 +260,19 @@ class OneSeatPath:
     def _advance(self, select: Select) -> None:
         """Step lanes with the answers from outside and those of the scripted players."""
         seats, given = self.seats, self._given
-        given[~self._answered] = 0
-        for seat, number in self._bots:
-            own = select & (self.players[:, seat] == number)
+        for seat, number, everywhere in self._bots:
+            own = select if everywhere else select & (self.players[:, seat] == number)
             self._choice.fill(0)
             params = self.opponents.params(number)
             self.inner.bot_actions(params, seat, seats.obs, seats.mask, own, None, self._choice)
-            np.copyto(given[:, seat], self._choice, where=own != 0)
+            if everywhere:
+                given[:, seat] = self._choice
+            else:
+                np.copyto(given[:, seat], self._choice, where=own != 0)
         self.inner.step(given, select, False, seats.obs, seats.mask)
-        self._answered[select != 0] = False
+        given[select != 0] = 0
+        if not self._first_only:
+            self._answered[select != 0] = False
 
     def step(
         self, actions: Array, select: Select, autoreset: bool, obs: Array, mask: Array
@@ -277,11 +282,7 @@ class OneSeatPath:
         for column in (out.reward, out.terminated, out.truncated):
             column.fill(0)
         clear(out.terms)
-        chosen = select != 0
-        self.decisions += chosen & (self.actor == self.agent)
-        acting = self._lanes[chosen], self.actor[chosen]
-        self._given[acting], self._answered[acting] = actions[chosen], True
-        moving: Select = self._ready(select)
+        moving = self._take(actions, select)
         while moving.any():
             self._advance(moving)
             moved = moving != 0
@@ -296,12 +297,25 @@ class OneSeatPath:
                 self._end(done)
             moving = self._ready((moved & ~done).view(np.uint8))
         ended = np.bitwise_or(out.terminated, out.truncated, dtype=np.uint8)
-        over = ended != 0
-        self._give_turn(chosen & ~over)
-        self.actor[over] = self.agent[over]
-        if autoreset and over.any():
+        if not self._first_only:
+            over = ended != 0
+            self._give_turn((select != 0) & ~over)
+            self.actor[over] = self.agent[over]
+        if autoreset and ended.any():
             self.reset(ended, None)
         self._show(select, obs, mask)
+
+    def _take(self, actions: Array, select: Select) -> Select:
+        """Note the answers of the seats that are shown; return the lanes that can move."""
+        if self._first_only:
+            np.multiply(actions, select, out=self._given[:, 0])
+            self.decisions += select
+            return select
+        chosen = select != 0
+        self.decisions += chosen & (self.actor == self.agent)
+        acting = self._lanes[chosen], self.actor[chosen]
+        self._given[acting], self._answered[acting] = actions[chosen], True
+        return self._ready(select)
 
     def _of_agent(self, column: Array) -> Array:
         """Return the learner's entries of a column of all seats."""
