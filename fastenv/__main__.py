@@ -132,7 +132,7 @@ def bench(args: argparse.Namespace) -> int:
             rows.append((name, "-", "-", reason))
             continue
         n = args.num_envs if name == "fast" else min(args.num_envs, 64)
-        engine = BatchEngine(game, n, name, args.threads)
+        engine = BatchEngine(game, n, name, args.threads, opponent=args.opponent)
         engine.reset_many(seeds=args.seed)
         rng, steps, spent = np.random.default_rng(args.seed), 0, 0.0
         engine.step_many(sample_legal(engine.mask, rng))
@@ -231,6 +231,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", default="all", choices=("all", *BACKENDS))
     parser.add_argument("--num-envs", type=int, default=4096, help="default 4096")
     parser.add_argument("--threads", type=int, default=1, help="default 1")
+    parser.add_argument("--opponent", help="of several agents: the bot that plays the others")
     parser.add_argument("--seconds", type=float, default=1, help="of each backend; default 1")
     parser.add_argument("--seed", type=int, default=0)
 
