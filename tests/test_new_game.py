@@ -231,3 +231,4 @@ def test_the_page_followed_to_the_letter(game: str, tmp_path: Path) -> None:
     assert "every bit" in printed["fastenv"]
     assert "trained" in printed["training evaluate"]
     assert "random_legal" in printed["training evaluate"]
+    assert (root / "liar.gif").exists() == (game == "liars_dice")
