@@ -132,7 +132,7 @@ def bench(args: argparse.Namespace) -> int:
             rows.append((name, "-", "-", reason))
             continue
         n = args.num_envs if name == "fast" else min(args.num_envs, 64)
-        engine = BatchEngine(game, n, name, args.threads)
+        engine = BatchEngine(game, n, name, args.threads, opponent=args.opponent)
         engine.reset_many(seeds=args.seed)
         rng, steps, spent = np.random.default_rng(args.seed), 0, 0.0
         engine.step_many(sample_legal(engine.mask, rng))
@@ -168,7 +168,7 @@ def _print_bots_and_presets() -> None:
 
 def new_game_command(args: argparse.Namespace) -> int:
     """Write the folder of a new game, and say what comes next."""
-    for path in new_game(args.name, args.root):
+    for path in new_game(args.name, args.root, args.players, args.hidden):
         print(path)
     print(f"next: python -m tools.structs {args.name}, then make build; see docs/new_game.md")
     return 0
@@ -231,6 +231,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--backend", default="all", choices=("all", *BACKENDS))
     parser.add_argument("--num-envs", type=int, default=4096, help="default 4096")
     parser.add_argument("--threads", type=int, default=1, help="default 1")
+    parser.add_argument("--opponent", help="of several agents: the bot that plays the others")
     parser.add_argument("--seconds", type=float, default=1, help="of each backend; default 1")
     parser.add_argument("--seed", type=int, default=0)
 
@@ -250,7 +251,9 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_new_game(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="of its package, such as connect_four")
+    parser.add_argument("name", help="of its package, such as liars_dice")
+    parser.add_argument("--players", type=int, default=1, help="1, or 2 who act in turn; default 1")
+    parser.add_argument("--hidden", action="store_true", help="of 2: each hides something")
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout; default: here")
 
 
@@ -265,7 +268,7 @@ COMMANDS: dict[str, tuple[Any, str, Callable[[argparse.ArgumentParser], None], s
     ),
     "new-game": (
         *(new_game_command, "write the folder of a new game: docs/new_game.md"),
-        *(_add_new_game, " connect_four"),
+        *(_add_new_game, " liars_dice --players 2 --hidden"),
     ),
 }
 GAMEBOY_COMMANDS = {

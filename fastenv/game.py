@@ -11,7 +11,8 @@ from __future__ import annotations
 import copy
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.errors import ConfigError, show
+from fastenv.pillow import needs_pillow
 from fastenv.rng import Rng
 from fastenv.seats import Seats
 from fastenv.spec import NO_KNOBS, Compiled, GameSpec
@@ -190,6 +192,12 @@ class Game(Reference):
     shared: Array = np.zeros(1, NO_KNOBS)
     keeps_shared = False  # whether ``shared`` is another than the game is made with
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let ``render`` of a game that draws in text alone return pictures of it too."""
+        super().__init_subclass__(**options)
+        if "render" in vars(cls):
+            cls.render = _with_pictures(cls.render)  # type: ignore[method-assign]
+
     # -- the shared record -----------------------------------------------------------------------
 
     def with_shared(self, shared: Array, trusted: bool = False) -> Game:
@@ -295,7 +303,10 @@ class Game(Reference):
         return str(action)
 
     def render(self, row: np.void, mode: str) -> Any:
-        """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3)."""
+        """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3).
+
+        A game whose spec names ``ansi`` alone need not draw pictures: they show its text.
+        """
         raise NotImplementedError
 
     def steering(self, row: np.void) -> Steering | None:
@@ -314,6 +325,21 @@ class Game(Reference):
     def bot(self, name: str) -> Array:
         """Return the parameters of a scripted player, shape (1,), or raise :class:`ConfigError`."""
         raise ConfigError(f"bot {show(name)}: this game has no scripted players")
+
+
+def _with_pictures(render: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a ``render`` that draws the text where a game has no pictures of its own."""
+
+    @wraps(render)
+    def render_or_draw(self: Game, row: np.void, mode: str) -> Any:
+        if mode != "rgb_array" or not self.spec.draws_text:
+            return render(self, row, mode)
+        text = render(self, row, "ansi")
+        with needs_pillow("the text"):
+            from fastenv import text_picture
+        return text_picture.draw(text)
+
+    return render_or_draw
 
 
 def _part(record: Array, path: str) -> Any:

@@ -7,31 +7,15 @@ that.
 
 from __future__ import annotations
 
-import multiprocessing
-import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from textwrap import fill
 from typing import Any
 
 from fastenv.errors import show_reason
+from fastenv.notices import print_notice
 
 _reported_no_cache = False
-
-
-def _print_notice(text: str) -> None:
-    """Print a message on stderr, wrapped to the width of a terminal.
-
-    Processes started by ``multiprocessing`` print nothing: the process that started them does.
-    """
-    if multiprocessing.parent_process() is not None:
-        return
-    text = f"fastenv: {text}"
-    if sys.stderr.isatty():
-        text = fill(text, shutil.get_terminal_size().columns)
-    print(text, file=sys.stderr, flush=True)
 
 
 def _report_no_cache(error: Exception) -> None:
@@ -39,7 +23,7 @@ def _report_no_cache(error: Exception) -> None:
     global _reported_no_cache
     if not _reported_no_cache:
         _reported_no_cache = True
-        _print_notice(
+        print_notice(
             "compiling kernels with Numba, some seconds, in every process, because its cache "
             f"cannot be used ({type(error).__name__}: {show_reason(error)}); NUMBA_CACHE_DIR may "
             "name a folder that can be written"
@@ -151,7 +135,7 @@ def compile_notice(name: str) -> Iterator[None]:
 
         def on_start(self, event: Any) -> None:
             if not (self.has_reported or _reported_no_cache):
-                _print_notice(
+                print_notice(
                     f"compiling the kernels of {name} with Numba, some seconds, once: they are "
                     "cached"
                 )

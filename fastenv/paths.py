@@ -21,6 +21,7 @@ from fastenv.backend import Backend
 from fastenv.errors import ConfigError
 from fastenv.game import Compiled, Game
 from fastenv.memory import Batch, Buffers, clear
+from fastenv.notices import TimedBots
 from fastenv.numba_cache import compile_notice
 from fastenv.rng import Rng
 
@@ -565,6 +566,7 @@ def make_path(
     if kernels is None:
         return Composed(core_lanes, PythonEncoder(game, core_lanes, out), out)
     loop.bind(game.spec, out)
-    compiled = core.bot or kernels.bot  # a game may have scripted players in Python alone
-    bots = loop.bot_actions if compiled else PythonEncoder(game, core_lanes, out).bot_actions
-    return Fused(core_lanes, loop, bots)
+    if core.bot or kernels.bot:
+        return Fused(core_lanes, loop, loop.bot_actions)
+    python = PythonEncoder(game, core_lanes, out)  # a game may have bots in Python alone
+    return Fused(core_lanes, loop, TimedBots(game, python.bot_actions))

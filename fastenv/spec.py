@@ -93,6 +93,10 @@ class GameSpec:
     kernel_module, core_module : str, optional
         Modules that must be importable for ``use_numba`` and ``use_cython``.
     render_modes : tuple of str
+        ``ansi``, ``rgb_array`` or both. With ``ansi`` alone the game has ``rgb_array`` too: a
+        picture of its text.
+    draws_text : bool
+        Whether ``rgb_array`` is that; follows from ``render_modes``.
     """
 
     num_actions: int
@@ -117,6 +121,13 @@ class GameSpec:
     kernel_module: str | None = None
     core_module: str | None = None
     render_modes: tuple[str, ...] = ()
+    draws_text: bool = False
+
+    def __post_init__(self) -> None:
+        """Add pictures of the text where there are no others."""
+        if "ansi" in self.render_modes and "rgb_array" not in self.render_modes:
+            object.__setattr__(self, "render_modes", (*self.render_modes, "rgb_array"))
+            object.__setattr__(self, "draws_text", True)
 
     @property
     def info_columns(self) -> tuple[str, ...]:

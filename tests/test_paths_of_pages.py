@@ -28,7 +28,7 @@ SOURCE = r"[\w.*-]+\.(?:py|pyx|pxd|pyi|h|yaml|md|ipynb|asm)"
 PATH = re.compile(rf"(?:(?:{'|'.join(TOP)})/[\w.*/-]*|(?:[\w.*-]+/)*{SOURCE})")
 SHOWN = re.compile(rf"`(?:{PATH.pattern})`")
 # Files of the two games that docs/new_game.md writes, and what tests write.
-MADE_UP = re.compile(r"(fastenv|tests)/(pig|connect_four)/.*")
+MADE_UP = re.compile(r"(fastenv|tests)/(pig|liars_dice)/.*")
 ENVIRONMENT = re.compile(r"fastenv/\w+-v\d+")
 
 

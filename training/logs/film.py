@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -74,7 +75,7 @@ def write(path: Path, pictures: Iterable[np.ndarray], fps: float = 2.0) -> None:
     path : Path
         Ends in ``.gif`` or ``.mp4``.
     pictures : iterable of ndarray of uint8, shape (H, W, 3)
-        At least one, all of one size.
+        At least one. Smaller ones get a black edge right and below.
     fps : float
         Pictures a second.
 
@@ -83,12 +84,26 @@ def write(path: Path, pictures: Iterable[np.ndarray], fps: float = 2.0) -> None:
     FilmError
     """
     check(path)
-    pictures = iter(pictures)
+    pictures = _to_one_size(pictures)
     first = next(pictures, None)
     if first is None:
         raise FilmError(f"{path}: a film needs at least one picture.")
     write_one = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
     write_one(path, first, pictures, fps)
+
+
+def _to_one_size(pictures: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield pictures, each as large as the largest; that is known when the last is there.
+
+    Until then they are kept compressed: an episode may have thousands, of megabytes each.
+    """
+    kept = [(p.shape, zlib.compress(p.tobytes(), level=1)) for p in pictures]
+    height, width = (max((shape[axis] for shape, _ in kept), default=0) for axis in (0, 1))
+    for shape, content in kept:
+        whole = np.zeros((height, width, 3), np.uint8)
+        part = np.frombuffer(zlib.decompress(content), np.uint8).reshape(shape)
+        whole[: shape[0], : shape[1]] = part
+        yield whole
 
 
 def _write_gif(path: Path, first: np.ndarray, others: Iterator[np.ndarray], fps: float) -> None:

@@ -34,6 +34,20 @@ def test_gif_has_every_picture(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a.gif"]
 
 
+def test_smaller_pictures_get_an_edge(tmp_path):
+    wide, high = np.full((4, 9, 3), 90, np.uint8), np.full((6, 5, 3), 180, np.uint8)
+    film.write(tmp_path / "a.gif", iter([wide, high]))
+    with Image.open(tmp_path / "a.gif") as found:
+        shown = []
+        for k in range(found.n_frames):
+            found.seek(k)
+            shown.append(np.array(found.convert("RGB")))
+    for picture, shade, (height, width) in zip(shown, (90, 180), ((4, 9), (6, 5)), strict=True):
+        assert picture.shape == (6, 9, 3)
+        assert (picture[:height, :width] == shade).all()
+        assert picture.sum() == 3 * shade * height * width  # the rest is black
+
+
 def test_mp4_is_made_of_the_same_pictures(tmp_path, monkeypatch):
     """A program in the place of ffmpeg keeps what it was told and given."""
     program = tmp_path / "ffmpeg"
