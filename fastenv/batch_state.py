@@ -71,8 +71,10 @@ class BatchState:
         self.info = {name: out.info[name] for name in self.info_columns} | terms
         self.final_info = {name: out.final_info[name] for name in self.info_columns} | terms
 
+        each = (n, spec.num_agents) if opponent is not None else (n, 0)
+        self._seat_reward = aligned(each, spec.reward_dtype)
         # what belongs to the last step, as bytes, one row a lane
-        steps = [self.reward, self.terminated, self.truncated]
+        steps = [self.reward, self._seat_reward, self.terminated, self.truncated]
         steps += [self.terms] if self.term_columns else []
         steps += [self.tau] if spec.has_tau else []
         self._step_bytes = [column.view(np.uint8).reshape(n, -1) for column in steps]
@@ -98,14 +100,15 @@ class BatchState:
         self._shared[:] = game.shared
         self._shared.flags.writeable = False
         batch = Batch(self._states, self._knobs, self._derived, self._shared)
-        seats = self._out if self.opponent is None else self._allocate(spec.num_agents)
+        out = self._out
+        seats = out if self.opponent is None else self._allocate(spec.num_agents)
         inner = make_path(game, self._backend, batch, self.num_threads, seats)
         path: Composed | Fused | OneSeatPath = inner
         if self.opponent is not None:
             others = Opponents(game, self.num_envs, self.opponent)
-            path = OneSeatPath(game, inner, seats, self._out, others, self.agent_seat)
+            paid, seat = self._seat_reward, self.agent_seat
+            path = OneSeatPath(game, inner, self._states, seats, out, paid, others, seat)
         self._path = path
-        out = self._out
         self._step_lane = partial(path.step, self._actions, self._all, False, out.obs, out.mask)
 
     def refresh(self) -> None:
@@ -247,7 +250,7 @@ class BatchState:
         """Return what :meth:`configure` would have to be given, one value a lane."""
         checks.check_name("knob", name)
         if name == "opponent" and isinstance(self._path, OneSeatPath):
-            return [self._path.opponents.names(i) for i in self.lanes(idx).tolist()]
+            return [self._path.opponents.chosen_in(i) for i in self.lanes(idx).tolist()]
         return [self.game.get_knob(self._knobs[i], name) for i in self.lanes(idx)]
 
     def set_shared(self, shared: Array, *, trusted: bool = False) -> None:
@@ -364,6 +367,22 @@ class BatchState:
         outside: Array = (self.get_states(idx)[found.players] == found.external).any(axis=1)
         return outside
 
+    @property
+    def seat_obs(self) -> Array:
+        """Observations of all seats, shape (n, K, *obs_shape), in a game of K agents."""
+        self._check_agents("seat_obs")
+        return self._path.seats.obs if isinstance(self._path, OneSeatPath) else self.obs
+
+    @property
+    def seat_reward(self) -> Array:
+        """Rewards of all seats in the last step, shape (n, K), in a game of K agents."""
+        self._check_agents("seat_reward")
+        return self._seat_reward if self.opponent is not None else self.reward
+
+    def _check_agents(self, name: str) -> None:
+        if self.spec.num_agents == 1:
+            raise ConfigError(f"{name}: rows of this game have no entry an agent")
+
     def get_outcomes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
         """Return what each seat has reached, more is better, float64, shape (k, P)."""
         return self.game.outcomes(self.get_states(idx))
@@ -374,26 +393,27 @@ class BatchState:
         Returns
         -------
         dict of str to ndarray, shape (n, ...)
-            Empty without an ``opponent``.
+            Empty without an ``opponent``. Players have the numbers of ``game.bot_names``, -1 stands
+            for those from outside.
         """
         return self._path.state() if isinstance(self._path, OneSeatPath) else {}
 
     def set_seating(self, seating: Mapping[str, Array]) -> None:
         """Put back what :meth:`get_seating` returned, behind :meth:`set_states`.
 
+        What is shown follows.
+
         Raises
         ------
         ValueError
-            An array of another shape or type. Nothing has changed.
+            An array of another name, shape or type, or one that is not possible. Nothing has
+            changed.
         """
-        n, agents = self.num_envs, self.spec.num_agents
-        shapes = {"opponents": (n, agents - 1), "decisions": (n,), "agent": (n,)}
-        checked = {}
-        for name, array in seating.items():
-            shape, kind = shapes.get(name, (n, agents)), bool if name == "answered" else np.int32
-            checked[name] = checks.check_array(name, array, shape, np.dtype(kind))
+        checked = checks.check_seating_arrays(seating, self.num_envs, self.spec.num_agents)
         if isinstance(self._path, OneSeatPath):
             self._path.load_state(checked)
+            self._behind = True
+            self.refresh()
 
     def lanes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.intp]:
         """Return the numbers of lanes that are named by numbers or by a bool mask; default all."""
@@ -427,6 +447,7 @@ class BatchState:
             "ended": self.ended.copy(),
             "seating": self.get_seating(),
             "shown": {name: array.copy() for name, array in vars(self._out).items()},
+            "seat_reward": self._seat_reward.copy(),
             "behind": self._behind,
         }
 
@@ -446,4 +467,5 @@ class BatchState:
         self.set_seating(state["seating"])
         for name, array in state["shown"].items():
             getattr(self._out, name)[...] = array
+        self._seat_reward[:] = state["seat_reward"]
         self._behind = state["behind"]

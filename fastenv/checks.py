@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -129,21 +129,45 @@ def check_name(what: str, value: object) -> None:
 
 def check_seating(spec: GameSpec, opponent: object, agent_seat: object) -> None:
     """Refuse opponents, or a seat of the learner, that a game does not have."""
+    whole = isinstance(agent_seat, (int, np.integer)) and not isinstance(agent_seat, bool)
     if opponent is None:
-        if isinstance(agent_seat, bool) or agent_seat != 0:
+        if not whole or agent_seat != 0:
             raise ConfigError(f"agent_seat={show(agent_seat)}: must be 0 without an opponent")
         return
     if not isinstance(opponent, (list, tuple)):
         check_name("opponent", opponent)
     if spec.num_agents == 1:
         raise ConfigError(f"opponent={show(opponent)}: this game has one agent")
-    whole = isinstance(agent_seat, (int, np.integer)) and not isinstance(agent_seat, bool)
     if not (isinstance(agent_seat, str) and agent_seat == ROTATE) and not (
         whole and 0 <= agent_seat < spec.num_agents  # type: ignore[operator]
     ):
         raise ConfigError(
             f"agent_seat={show(agent_seat)}: must be 'rotate' or a seat 0..{spec.num_agents - 1}"
         )
+
+
+def check_seating_arrays(seating: object, n: int, agents: int) -> dict[str, Array]:
+    """Return arrays of who sits where, by name, or raise ValueError."""
+    if not isinstance(seating, Mapping):
+        raise ValueError(f"seating must map names to arrays, got {type(seating).__name__}")
+    shapes: dict[str, tuple[int, ...]] = {"decisions": (n,), "agent": (n,), "players": (n, agents)}
+    shapes |= {"opponents": (n, agents - 1), "given": (n, agents), "answered": (n, agents)}
+    checked = {}
+    for name, array in seating.items():
+        if name not in shapes:
+            raise ValueError(f"seating: {show(name)} must be one of {', '.join(shapes)}")
+        kind = np.dtype(np.bool_ if name == "answered" else np.int32)
+        checked[name] = check_array(name, array, shapes[name], kind)
+    return checked
+
+
+def as_seats(seat: object, n: int, agents: int) -> Array:
+    """Return a seat, or one for each of ``n`` rows, or raise ValueError."""
+    seats = as_array("seat", seat)
+    whole = seats.dtype.kind in "iu" and seats.shape in ((), (n,))
+    if not whole or (seats.size and not (seats.min() >= 0 and seats.max() < agents)):
+        raise ValueError(f"seat={show(seat)}: must be 0..{agents - 1}, or {n} such numbers")
+    return seats
 
 
 def as_array(name: str, value: object, error: type[ValueError] = ValueError) -> Array:

@@ -259,16 +259,18 @@ class BatchEngine(BatchState):
         out: Array | None = None,
         *,
         trusted: bool = False,
-        seat: int | Array = 0,
+        seat: int | Array | None = None,
     ) -> Array:
         """Return observations of ``rows`` (default: the lanes' own), shape (k, *obs_shape).
 
         ``trusted`` leaves the check of the rows out, as in :meth:`set_states`; they may then be of
         another tier or mode of the game, whose decisions this one does not have. ``seat``, one for
-        all rows or one for each, says whose observation an engine with an ``opponent`` returns.
+        all rows or one for each, says whose observations an engine with an ``opponent`` returns:
+        by default those of the first one, and of the lanes' own rows what is shown.
         """
-        if rows is None:
+        if rows is None and seat is None:
             return self._own(self.obs, out)
+        rows = self.get_states() if rows is None else rows
         return self._encode(rows, out, None, trusted, seat)[0]
 
     def action_masks_many(self, rows: Array | None = None, out: Array | None = None) -> Array:
@@ -342,7 +344,7 @@ class BatchEngine(BatchState):
         obs: Array | None,
         mask: Array | None,
         trusted: bool = False,
-        seat: int | Array = 0,
+        seat: int | Array | None = None,
     ) -> tuple[Array, Array]:
         rows = checks.as_rows(rows, self.spec.state_dtype)
         if not checks.as_bool("trusted", trusted):
@@ -353,7 +355,10 @@ class BatchEngine(BatchState):
         obs = checks.check_out("out", obs, shapes[0], self.obs_dtype)
         mask = checks.check_out("out", mask, shapes[1], np.dtype(np.uint8))
         if isinstance(self._path, OneSeatPath):
-            self._path.encode_rows(rows, obs, mask, seat)
+            seats = 0 if seat is None else checks.as_seats(seat, len(rows), self.spec.num_agents)
+            self._path.encode_rows(rows, obs, mask, seats)
+        elif seat is not None:
+            raise ValueError(f"seat={show(seat)}: this engine has no opponent")
         else:
             self._path.encode_rows(rows, obs, mask)
         mask[rows["done"] != 0] = 1
@@ -424,7 +429,7 @@ class BatchEngine(BatchState):
             if wrong.any():
                 place = np.unravel_index(int(wrong.argmax()), shape)
                 raise InvalidActionError(
-                    f"{checks.lane_label(*place)}: action {given[place]} is out of range, "
+                    f"{self._label(*place)}: action {given[place]} is out of range, "
                     f"allowed are 0..{self.num_actions - 1}"
                 )
             given = np.where(taken, given, 0)
@@ -463,6 +468,12 @@ class BatchEngine(BatchState):
         self.refresh()
         row, legal = self.get_states(where[0]), np.flatnonzero(self.mask[where]).tolist()
         return InvalidActionError(
-            f"{who or checks.lane_label(*where)}: action {action} is illegal in phase "
+            f"{who or self._label(*where)}: action {action} is illegal in phase "
             f"{self.game.describe(row[0])}, legal are {legal}"
         )
+
+    def _label(self, lane: Any, agent: Any = None) -> str:
+        """Say of whom an error speaks: of the seat that is shown, where it can be several."""
+        if isinstance(self._path, OneSeatPath) and self.has_outside([lane])[0]:
+            agent = self._path.actor[lane]
+        return checks.lane_label(lane, agent)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.checks import check_name
 from fastenv.errors import ConfigError, show
 from fastenv.game import Game
 from fastenv.memory import Buffers, clear
@@ -43,10 +44,15 @@ class Opponents:
 
     def __init__(self, game: Game, num_envs: int, opponent: Opponent) -> None:
         self._game, self._others = game, game.spec.num_agents - 1
-        self._names = [*game.bot_names]
+        self._names = game.bot_names
         self._params: dict[int, Array] = {}
         self.chosen = np.zeros((num_envs, self._others), np.int32)
         self.chosen[:] = self.numbers(opponent)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the scripted players, by number."""
+        return self._names
 
     def numbers(self, opponent: Opponent) -> list[int]:
         """Return the players that a name, or a name for each other seat, stands for.
@@ -56,23 +62,26 @@ class Opponents:
         ConfigError
             If there is no such player, or another number of them.
         """
-        names = [opponent] * self._others if isinstance(opponent, str) else [*opponent]
-        if len(names) != self._others:
+        names = [opponent] * self._others if isinstance(opponent, str) else opponent
+        if not isinstance(names, (list, tuple)) or len(names) != self._others:
             raise ConfigError(
                 f"opponent={show(opponent)}: must be one name or {self._others}, one for each "
                 "other seat"
             )
+        for name in names:
+            check_name("opponent", name)
         return [self._number(name) for name in names]
 
     def _number(self, name: str) -> int:
-        if isinstance(name, str) and name == EXTERNAL:
+        if name == EXTERNAL:
             return OUTSIDE
-        params = self._game.bot(name)
-        if name not in self._names:
-            self._names.append(name)
-        number = self._names.index(name)
-        self._params[number] = params
-        return number
+        if name in self._names:
+            return self._names.index(name)
+        try:
+            self._game.bot(name)
+        except ConfigError as error:  # a game says best what it has
+            raise ConfigError(f"opponent: {error}, or {EXTERNAL!r}") from None
+        raise ConfigError(f"opponent: bot {show(name)}: must be among the game's bot_names")
 
     def params(self, number: int) -> Array:
         """Return the parameters of a scripted player."""
@@ -80,7 +89,7 @@ class Opponents:
             self._params[number] = self._game.bot(self._names[number])
         return self._params[number]
 
-    def names(self, lane: int) -> str | tuple[str, ...]:
+    def chosen_in(self, lane: int) -> str | tuple[str, ...]:
         """Return what :meth:`numbers` was given for a lane."""
         each = [EXTERNAL if k < 0 else self._names[k] for k in self.chosen[lane].tolist()]
         return each[0] if len(set(each)) == 1 else tuple(each)
@@ -95,8 +104,12 @@ class OneSeatPath:
         Of several agents.
     inner : Composed or Fused
         Steps all agents.
+    states : ndarray, shape (n,)
+        The rows that it steps.
     seats, out : Buffers
         What ``inner`` writes, of all agents, and what is shown, of one.
+    paid : ndarray, shape (n, K)
+        Where to write what each seat has been paid in a step.
     opponents : Opponents
         Scripted players draw from the rows' own generators (``bot_rng``).
     agent_seat : int or "rotate"
@@ -108,7 +121,7 @@ class OneSeatPath:
     decisions : ndarray of int32, shape (n,)
         Of the learner, since the episode began or the row was loaded.
     agent, actor : ndarray of int32, shape (n,)
-        The learner's seat, and the seat that is shown.
+        The learner's seat, and the seat that is shown: the learner's where no decision is due.
     players : ndarray of int32, shape (n, K)
         Who plays each seat of the episode; -1 from outside, as the learner.
 
@@ -122,12 +135,16 @@ class OneSeatPath:
         self,
         game: Game,
         inner: Composed | Fused,
+        states: Array,
         seats: Buffers,
         out: Buffers,
+        paid: Array,
         opponents: Opponents,
         agent_seat: int | str,
     ) -> None:
         self.inner, self.seats, self.out = inner, seats, out
+        self._done, self._paid = states["done"], paid
+        self._strict = game.spec.illegal_actions == "raise"
         self.pack, self.completes = inner.pack, inner.completes
         self.opponents, self._rotates = opponents, agent_seat == ROTATE
         n, k = seats.reward.shape
@@ -139,6 +156,7 @@ class OneSeatPath:
         self.actor = self.agent.copy()
         self.players = np.full((n, k), OUTSIDE, np.int32)
         self._answered = np.zeros((n, k), np.bool_)
+        self._over = np.ones(n, np.bool_)  # no episode is running
         columns = out.info.dtype
         self._by_agent = [c for c in columns.names or () if columns[c].shape[:1] == (k,)]
         self._moves = self._rotates  # players change from one episode to the next
@@ -152,23 +170,27 @@ class OneSeatPath:
 
     def _seat_players(self, lanes: Array) -> None:
         """Seat the chosen players of lanes whose episode begins."""
-        agent = self.agent[lanes]
-        self.players[lanes, agent] = OUTSIDE
-        for j in range(1, self._count):
-            self.players[lanes, (agent + j) % self._count] = self.opponents.chosen[lanes, j - 1]
+        self.players[lanes] = self._seated(self.agent[lanes], self.opponents.chosen[lanes])
         self._note_players()
+
+    def _seated(self, agent: Array, chosen: Array) -> Array:
+        """Return who plays each seat where these players follow the learner, shape (m, K)."""
+        outside = np.full_like(agent[:, None], OUTSIDE)
+        places = (np.arange(self._count) - agent[:, None]) % self._count
+        seated: Array = np.take_along_axis(np.hstack([outside, chosen]), places, axis=1)
+        return seated
 
     def _note_players(self) -> None:
         """Keep what follows from who plays where."""
         others = (self.players >= 0).sum(1) == self._count - 1
         self._alone = bool(others.all())  # nobody but the learner is played from outside
         self._first_only = self._alone and not self.agent.any()
-        numbers = [np.unique(self.players[:, seat]).tolist() for seat in range(self._count)]
+        numbers = [np.flatnonzero(np.bincount(seat + 1)).tolist() for seat in self.players.T]
         self._bots = [  # seat, player, and whether it is that one in every lane
-            (seat, number, len(here) == 1)
+            (seat, number - 1, len(here) == 1)
             for seat, here in enumerate(numbers)
             for number in here
-            if number >= 0
+            if number > 0
         ]
 
     def configure(self, opponent: Opponent, lanes: Array) -> None:
@@ -176,27 +198,57 @@ class OneSeatPath:
         self.opponents.chosen[lanes] = self.opponents.numbers(opponent)
         self._moves = True
 
-    def arrays(self) -> dict[str, Array]:
+    def _arrays(self) -> dict[str, Array]:
         """Return what no row says, by name, as it is."""
         found = {"decisions": self.decisions, "agent": self.agent, "players": self.players}
         found |= {"opponents": self.opponents.chosen}
         return found | {"given": self._given, "answered": self._answered}
 
     def state(self) -> dict[str, Array]:
-        """Return copies of what no row says and construction does not, by name."""
-        plain = self._first_only and not self._moves
-        names = ["decisions"] if plain else [*self.arrays()]
-        return {name: self.arrays()[name].copy() for name in names}
+        """Return copies of what no row says, by name."""
+        found = {name: array.copy() for name, array in self._arrays().items()}
+        found["given"][~found["answered"]] = 0  # what is left there of earlier steps means nothing
+        return found
 
     def load_state(self, saved: Mapping[str, Array]) -> None:
-        """Put back what :meth:`state` returned, behind the rows."""
-        for name, array in self.arrays().items():
+        """Put back what :meth:`state` returned, or some of it, behind the rows.
+
+        Raises
+        ------
+        ValueError
+            Nobody can sit like this, or answer so. Nothing has changed.
+        """
+        self._check({**self._arrays(), **saved})
+        for name, array in self._arrays().items():
             if name in saved:
                 array[:] = saved[name]
-        if "players" in saved:
-            self._moves = True
-            self._note_players()
-            self._give_turn(np.ones(len(self._lanes), np.bool_))
+        again = self._seated(self.agent, self.opponents.chosen)
+        self._moves = self._rotates or bool((again != self.players).any())
+        self._note_players()
+        self._give_turn(np.ones(len(self._lanes), np.bool_))
+
+    def _check(self, arrays: Mapping[str, Array]) -> None:
+        """Refuse numbers that name no seat, player or action, and answers that nobody can give."""
+        last_player = len(self.opponents.names) - 1
+        limits = {"decisions": (0, np.iinfo(np.int32).max), "agent": (0, self._count - 1)}
+        limits |= dict.fromkeys(("players", "opponents"), (OUTSIDE, last_player))
+        limits["given"] = 0, self.seats.mask.shape[-1] - 1
+        for name, (low, high) in limits.items():
+            wrong = (arrays[name] < low) | (arrays[name] > high)
+            if wrong.any():
+                raise ValueError(f"{name}={arrays[name][wrong][0]}: must be {low}..{high}")
+        players, given = arrays["players"], arrays["given"]
+        if (players[self._lanes, arrays["agent"]] != OUTSIDE).any():
+            raise ValueError("players: that of the learner's seat must be -1")
+        possible = (players == OUTSIDE) & ~self._over[:, None]
+        possible &= self.inner.needs_action(np.ones(len(players), np.uint8))
+        if self._strict:
+            possible &= np.take_along_axis(self.seats.mask, given[..., None], 2)[..., 0] != 0
+        wrong = arrays["answered"] & ~possible
+        if wrong.any():
+            lane, seat = np.argwhere(wrong)[0]
+            answer = given[lane, seat]
+            raise ValueError(f"answered: seat {seat} of lane {lane} cannot have answered {answer}")
 
     # -- moving ----------------------------------------------------------------------------------
 
@@ -210,6 +262,7 @@ class OneSeatPath:
         elif self._rotates:
             self.agent[lanes] = (self.agent[lanes] + 1) % self._count
         self._answered[lanes] = False
+        self._over[lanes] = False
         if self._moves:
             self._seat_players(lanes)
         inner.reset(select, seeds)
@@ -226,10 +279,12 @@ class OneSeatPath:
 
     def load(self, select: Select) -> None:
         """Take over the selected rows; decisions are counted from here on."""
+        rows = select != 0
         self.inner.load(select)
-        self.decisions[select != 0] = 0
-        self._answered[select != 0] = False
-        self._give_turn(select != 0)
+        self.decisions[rows] = 0
+        self._answered[rows] = False
+        np.copyto(self._over, self._done != 0, where=rows)
+        self._give_turn(rows)
 
     def _asked(self, select: Select) -> Array:
         """Return which seats from outside have not answered yet, bool (n, K)."""
@@ -255,7 +310,8 @@ class OneSeatPath:
         asked = self._asked(rows.view(np.uint8))
         place = (self.agent[:, None] + np.arange(self._count)) % self._count
         first = np.take_along_axis(asked, place, axis=1).argmax(1)
-        np.copyto(self.actor, (self.agent + first) % self._count, where=rows)
+        np.copyto(self.actor, (self.agent + first) % self._count, where=rows & ~self._over)
+        np.copyto(self.actor, self.agent, where=rows & self._over)
 
     def _advance(self, select: Select) -> None:
         """Step lanes with the answers from outside and those of the scripted players."""
@@ -279,14 +335,14 @@ class OneSeatPath:
     ) -> None:
         """Step to the next decision from outside; see ``BatchLoop.step_fused``."""
         seats, out = self.seats, self.out
-        for column in (out.reward, out.terminated, out.truncated):
+        for column in (self._paid, out.terminated, out.truncated):
             column.fill(0)
         clear(out.terms)
         moving = self._take(actions, select)
         while moving.any():
             self._advance(moving)
             moved = moving != 0
-            out.reward += self._of_agent(seats.reward)
+            self._paid += seats.reward
             for name in out.terms.dtype.names or ():
                 out.terms[name] += self._of_agent(seats.terms[name])
             out.terminated |= seats.terminated
@@ -296,11 +352,11 @@ class OneSeatPath:
             if done.any():
                 self._end(done)
             moving = self._ready((moved & ~done).view(np.uint8))
+        out.reward[:] = self._of_agent(self._paid)
         ended = np.bitwise_or(out.terminated, out.truncated, dtype=np.uint8)
+        self._over |= ended != 0
         if not self._first_only:
-            over = ended != 0
-            self._give_turn((select != 0) & ~over)
-            self.actor[over] = self.agent[over]
+            self._give_turn(select != 0)
         if autoreset and ended.any():
             self.reset(ended, None)
         self._show(select, obs, mask)

@@ -618,6 +618,8 @@ class RaceGame(Game):
     raise_illegal : bool
     """
 
+    bot_names = ("random", "slow", "fast")
+
     def __init__(self, size: int = 24, goal: int = 20, raise_illegal: bool = False) -> None:
         board = ("board", "u1", (-(-size // 8) * 8,))
         dtype = np.dtype([*FIXED, board], align=True)

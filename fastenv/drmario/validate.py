@@ -77,6 +77,8 @@ def validate_rows(rows: Array, config: DrMarioConfig) -> None:
         Of the dtype of the configuration.
     config : DrMarioConfig
     """
+    if not len(rows):
+        return
     for field, bad, allowed in _checks(rows, config):
         wrong = np.argwhere(bad.reshape(len(rows), -1))
         if wrong.size:

@@ -214,6 +214,12 @@ def test_rows_that_no_game_can_be_in_are_refused(name):
     assert engine.get_state().tobytes() == before
 
 
+@pytest.mark.parametrize(("agents", "placement"), [(1, False), (1, True), (2, False), (2, True)])
+def test_no_rows_are_loaded_into_no_lanes(agents, placement):
+    game = make_game(agents=agents, placement=placement)
+    game.validate(np.zeros(0, game.spec.state_dtype))
+
+
 def test_a_generator_of_zeros_is_refused():
     engine = engine_of()
     rows = engine.get_states()
