@@ -1,4 +1,4 @@
-"""Games of several players as PettingZoo environments: in turns (AEC), or all at once (parallel).
+"""Games of several players as PettingZoo environments: one after the other (AEC), or parallel.
 
 Observations are ``{"observation": ..., "action_mask": int8}``, as PettingZoo's own card and board
 games have them.
@@ -6,7 +6,9 @@ games have them.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,16 @@ from gymnasium import spaces
 from fastenv.backend import Backend
 from fastenv.engine import BatchEngine
 from fastenv.env import as_game, as_int, check_render_mode, engine_for, observation_space, shown_obs
-from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, show
+from fastenv.errors import (
+    ConfigError,
+    InvalidActionError,
+    ResetNeededError,
+    UnknownOptionError,
+    show,
+)
 from fastenv.game import Game
 from fastenv.registry import make_game
-from fastenv.seats import SeatFields, Seats
+from fastenv.seats import EXTERNAL, SeatFields, Seats
 
 try:
     from pettingzoo import AECEnv, ParallelEnv
@@ -35,26 +43,37 @@ Observation = dict[str, Any]
 
 
 class _View:
-    """What both kinds of environment have: an engine of one lane, spaces, pictures."""
+    """What both kinds of environment have: an engine of one lane, spaces, pictures.
+
+    Rows with an entry an agent say what all see and are paid. Of a row that shows one seat at a
+    time (``_fields``) each seat keeps what it saw when it was on turn, and is paid what its score
+    has changed by.
+    """
 
     def __init__(
         self,
         game: Game,
-        numbers: tuple[int, ...],
+        opponent: str | None,
         backend: str | Backend,
         use_numba: bool | None,
         use_cython: bool | None,
         render_mode: str | None,
     ) -> None:
+        self.seats = check_seats(game)
+        self._fields = self.seats.fields
+        if self._fields is not None:
+            opponent = None  # its rows show one seat by themselves
         spec = game.spec
         self.render_mode = check_render_mode(game, render_mode)
-        self.engine: BatchEngine = engine_for(game, 1, backend, use_numba, use_cython, 1)
+        flags = (backend, use_numba, use_cython)
+        self.engine: BatchEngine = engine_for(game, 1, *flags, 1, opponent=opponent)
         self.metadata: dict[str, Any] = {
             "name": game.env_id or type(game).__name__,
             "render_modes": list(spec.render_modes),
             "render_fps": 2,
         }
-        self.possible_agents = [f"player_{number}" for number in numbers]
+        self._names = [f"player_{seat}" for seat in range(self.seats.count)]
+        self.possible_agents = [self._names[seat] for seat in self.seats.outside]
         self.agents: list[str] = []
         mask = spaces.Box(0, 1, (spec.num_actions,), np.int8)
         shown = {"observation": observation_space(game), "action_mask": mask}
@@ -62,6 +81,10 @@ class _View:
         self.action_spaces = {
             name: spaces.Discrete(spec.num_actions) for name in self.possible_agents
         }
+        self._strict = spec.illegal_actions == "raise"
+        self._nothing = shown_obs(np.zeros(spec.obs_shape, spec.obs_dtype))
+        self._seen: dict[str, Any] = {}
+        self._scores: list[int] = []
 
     @property
     def game(self) -> Game:
@@ -91,6 +114,22 @@ class _View:
     def _restart(self, seed: int | None) -> None:
         self.engine.reset_many(seeds=None if seed is None else [seed])
         self.agents = [*self.possible_agents]
+        if self._fields is not None:
+            self._seen, self._scores = {}, self.engine.info[self._fields.scores][0].tolist()
+
+    def _see(self, fields: SeatFields) -> str:
+        """Return the agent on turn, which keeps what it sees."""
+        agent = self._names[self.engine.info[fields.actor][0]]
+        self._seen[agent] = shown_obs(self.engine.obs[0])
+        return agent
+
+    def _paid(self, fields: SeatFields) -> list[float] | None:
+        """Return what the score of each agent has changed by, None where no score has."""
+        scores = self.engine.info[fields.scores][0].tolist()
+        if scores == self._scores:
+            return None
+        before, self._scores = self._scores, scores
+        return [(scores[seat] - before[seat]) * fields.unit for seat in self.seats.outside]
 
     def _check_running(self) -> None:
         if not self.agents:
@@ -108,8 +147,24 @@ class _View:
         return number
 
 
+def check_seats(game: Game, what: str = "game") -> Seats:
+    """Return how the players of a game meet.
+
+    Raises
+    ------
+    ConfigError
+        A game for one player, or one whose seats are not all played from outside.
+    """
+    seats = game.seats
+    if seats is None:
+        raise ConfigError(f"{what}: it is for one player, PettingZoo shows games of several")
+    if seats.fields is not None and seats.fields.scores not in game.spec.info_columns:
+        raise ConfigError(f"{what}: it must be made with seats='all', which lets all seats decide")
+    return seats
+
+
 class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
-    """A game in turns, every seat of it played from outside.
+    """A game of several players, one decision after the other.
 
     Parameters
     ----------
@@ -122,13 +177,15 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
     Attributes
     ----------
     engine : BatchEngine
-        Of one lane.
+        Of one lane; it shows the agent on turn.
 
     Notes
     -----
-    Agents are ``player_0``, ``player_1``, ... by their seats. :meth:`observe` of the agent on turn
-    is what its seat may see, and its legal actions; that of the others what they saw at their own
-    last decision (zeros before their first), and no legal action. The episode ends for all at once.
+    Agents are ``player_0``, ``player_1``, ... by their seats. Those that act together are asked in
+    this order, and the game moves when all of them have answered. :meth:`observe` of the agent on
+    turn is what its seat may see, and its legal actions. That of another one has no legal action;
+    it is what that agent would see now or, in a game whose row shows one seat at a time, what it
+    saw at its own last decision (zeros before its first). The episode ends for all at once.
     """
 
     def __init__(
@@ -140,16 +197,9 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         use_cython: bool | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if game.seats is None or game.seats.fields is None:
-            raise ConfigError("game: its seats must all be played from outside, by seats='all'")
-        self.seats: Seats = game.seats
-        self._fields: SeatFields = game.seats.fields
-        flags = (backend, use_numba, use_cython)
-        super().__init__(game, self.seats.outside, *flags, render_mode)
-        self.metadata["is_parallelizable"] = False
-        self._nothing = shown_obs(np.zeros_like(self.engine.obs[0]))
+        super().__init__(game, EXTERNAL, backend, use_numba, use_cython, render_mode)
+        self.metadata["is_parallelizable"] = self.seats.order == "together"
         self._no_actions = np.zeros(game.spec.num_actions, np.int8)
-        self._seen: dict[str, Any] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode.
@@ -168,20 +218,23 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {name: {} for name in self.agents}
         self._skip_agent_selection = None
-        self._scores = self.engine.info[self._fields.scores][0].tolist()
-        self._seen = {}
         self._give_turn()
 
     def _give_turn(self) -> None:
-        """Select who decides; it keeps what it sees."""
-        self.agent_selection = f"player_{self.engine.info[self._fields.actor][0]}"
-        self._seen[self.agent_selection] = shown_obs(self.engine.obs[0])
+        """Select who decides."""
+        if self._fields is not None:
+            self.agent_selection = self._see(self._fields)
+        else:
+            self.agent_selection = self._names[self.engine.get_actors()[0]]
 
     def observe(self, agent: str) -> Observation:
         """Return what a seat sees; see the class."""
         on_turn = agent == self.agent_selection and not self.engine.ended[0]
         mask = self.engine.mask[0].astype(np.int8) if on_turn else self._no_actions.copy()
-        return {"observation": self._seen.get(agent, self._nothing), "action_mask": mask}
+        if self._fields is not None:
+            return {"observation": self._seen.get(agent, self._nothing), "action_mask": mask}
+        seen = self.engine.seat_obs[0, self.possible_agents.index(agent)]
+        return {"observation": shown_obs(seen), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Take the decision of ``agent_selection``; None, and only None, if its episode is over.
@@ -189,7 +242,8 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         Raises
         ------
         InvalidActionError
-            Not an integer, out of range or illegal now (a ``ValueError``). Nothing has moved.
+            Not an integer, out of range or, if the game raises on them, illegal now (a
+            ``ValueError``). Nothing has moved.
         ValueError
             An action of an agent whose episode is over.
         ResetNeededError
@@ -201,7 +255,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         number, engine = self._as_action(action, agent), self.engine
-        if not engine.mask[0, number]:
+        if self._strict and not engine.mask[0, number]:
             raise engine.illegal_action((0,), number, agent)
         ended = engine.step_lane(number)
         self._cumulative_rewards[agent] = 0.0
@@ -214,24 +268,25 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
             self._give_turn()
 
     def _add_rewards(self) -> None:
-        """Pay what the scores have changed by."""
-        scores = self.engine.info[self._fields.scores][0].tolist()
-        if scores == self._scores:
+        """Pay all agents for the last step; nothing where it was an answer that is pending."""
+        if self._fields is not None:
+            paid = self._paid(self._fields)
+        else:
+            paid = self.engine.seat_reward[0].tolist()
+        if paid is None:
             self._clear_rewards()
             return
-        for seat, agent in zip(self.seats.outside, self.possible_agents, strict=True):
-            self.rewards[agent] = (scores[seat] - self._scores[seat]) * self._fields.unit
-        self._scores = scores
+        self.rewards.update(zip(self.possible_agents, paid, strict=True))
         self._accumulate_rewards()
 
 
 class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
-    """A game whose K agents act at the same time.
+    """A game of several players, one action of each in every step.
 
     Parameters
     ----------
     game : Game
-        A game of several agents.
+        A game that has ``seats``.
     backend, use_numba, use_cython
         See :func:`fastenv.backend.resolve`.
     render_mode : {None, "ansi", "rgb_array"}
@@ -243,11 +298,12 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
 
     Notes
     -----
-    Agents are ``player_0`` to ``player_{K-1}``. For one that does not act in a step the mask allows
-    action 0 only; it may send any action, which is ignored, or none. ``infos`` have
-    ``needs_action``, which is False for all once the episode is over, ``tau``, the frames since the
-    agent's last decision, in games whose decisions last, and the columns of the game: of those with
-    an entry an agent
+    Agents are ``player_0``, ``player_1``, ... by their seats. For one that does not act in a step
+    the mask allows action 0 only; it may send any action, which is ignored, or none. In a game
+    whose row shows one seat at a time it sees what it saw at its own last decision, zeros before
+    its first. ``infos`` have ``needs_action``, which is False for all once the episode is over, and
+    where rows have an entry an agent ``tau``, the frames since the agent's last decision, in games
+    whose decisions last, and the columns of the game: of those with an entry an agent
     (:class:`fastenv.game.GameSpec`) the agent's own. All of it is numbers, as TorchRL needs them:
     ``env.game.shown(name, number)`` returns what another view shows where a column has labels.
     """
@@ -261,11 +317,8 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
         use_cython: bool | None = None,
         render_mode: str | None = None,
     ) -> None:
-        agents = game.spec.num_agents
-        if agents == 1:
-            raise ConfigError("game: its num_agents is 1, parallel_env needs several")
-        flags = (backend, use_numba, use_cython)
-        super().__init__(game, tuple(range(agents)), *flags, render_mode)
+        super().__init__(game, None, backend, use_numba, use_cython, render_mode)
+        self._turn = -1  # the agent on turn, in a game whose row shows one seat at a time
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -278,7 +331,12 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
             One entry an agent.
         """
         self._restart(seed)
+        self._give_turn()
         return self._observations(), self._infos()
+
+    def _give_turn(self) -> None:
+        if self._fields is not None:
+            self._turn = self.possible_agents.index(self._see(self._fields))
 
     def step(
         self, actions: Mapping[str, int]
@@ -311,51 +369,75 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
         """
         self._check_running()
         engine, agents = self.engine, self.agents
-        engine.step_many(self._as_array(actions), autoreset=False)
+        chosen = self._take_actions(actions)
+        if self._fields is None:
+            engine.step_many(np.array([chosen]), autoreset=False)
+            paid = engine.reward[0].tolist()
+        else:
+            engine.step_lane(chosen[self._turn])
+            paid = self._paid(self._fields) or [0.0] * len(agents)
         terminated, truncated = bool(engine.terminated[0]), bool(engine.truncated[0])
-        rewards = dict(zip(agents, engine.reward[0].tolist(), strict=True))
         if terminated or truncated:
             self.agents = []
+        else:
+            self._give_turn()
         return (
             self._observations(),
-            rewards,
+            dict(zip(agents, paid, strict=True)),
             dict.fromkeys(agents, terminated),
             dict.fromkeys(agents, truncated),
             self._infos(),
         )
 
-    def _as_array(self, actions: Mapping[str, int]) -> Array:
+    def _waits(self) -> list[bool]:
+        """Return for which agents the game waits."""
+        if self.engine.ended[0]:
+            return [False] * len(self.possible_agents)
+        if self._fields is None:
+            waits: list[bool] = self.engine.needs_action()[0].tolist()
+            return waits
+        return [k == self._turn for k in range(len(self.possible_agents))]
+
+    def _take_actions(self, actions: Mapping[str, int]) -> list[int]:
+        """Return an action of each agent, 0 of one that does not act, after checking them."""
         if not isinstance(actions, Mapping):
             raise InvalidActionError(f"actions must map agents to integers, got {show(actions)}")
         for name in actions:
             if name not in self.possible_agents:
                 allowed = ", ".join(self.possible_agents)
                 raise InvalidActionError(f"actions: {show(name)} must be one of {allowed}")
-        engine, chosen = self.engine, np.zeros((1, len(self.agents)), np.int64)
-        strict = engine.spec.illegal_actions == "raise"
-        for k, (name, must) in enumerate(zip(self.agents, engine.needs_action()[0], strict=True)):
+        engine, chosen = self.engine, [0] * len(self.agents)
+        for k, (name, must) in enumerate(zip(self.agents, self._waits(), strict=True)):
             if not must:  # what it sends is ignored
                 continue
             if name not in actions:
                 raise InvalidActionError(f"actions: that of {show(name)} is missing, it must act")
             number = self._as_action(actions[name], name)
-            if strict and not engine.mask[0, k, number]:
-                raise engine.illegal_action((0, k), number, name)
-            chosen[0, k] = number
+            where = (0, k) if self._fields is None else (0,)
+            if self._strict and not engine.mask[where][number]:
+                raise engine.illegal_action(where, number, name)
+            chosen[k] = number
         return chosen
 
     def _observations(self) -> dict[str, Observation]:
-        engine = self.engine
-        masks = engine.mask[0].astype(np.int8)
+        engine, agents = self.engine, self.possible_agents
+        if self._fields is None:
+            masks = engine.mask[0].astype(np.int8)
+            seen = [shown_obs(obs) for obs in engine.obs[0]]
+        else:
+            masks = np.zeros((len(agents), engine.num_actions), np.int8)
+            masks[:, 0] = 1
+            masks[slice(None) if engine.ended[0] else self._turn] = engine.mask[0]
+            seen = [copy.deepcopy(self._seen.get(name, self._nothing)) for name in agents]
         return {
-            name: {"observation": shown_obs(engine.obs[0, k]), "action_mask": masks[k]}
-            for k, name in enumerate(self.possible_agents)
+            name: {"observation": seen[k], "action_mask": masks[k]} for k, name in enumerate(agents)
         }
 
     def _infos(self) -> dict[str, dict[str, Any]]:
         engine, agents = self.engine, self.possible_agents
-        waits = engine.needs_action()[0] & ~engine.ended[0]
-        infos = [{"needs_action": must} for must in waits.tolist()]
+        infos: list[dict[str, Any]] = [{"needs_action": must} for must in self._waits()]
+        if self._fields is not None:  # the columns of its row are those of one seat
+            return dict(zip(agents, infos, strict=True))
         if engine.spec.has_tau:
             for info, tau in zip(infos, engine.tau[0].tolist(), strict=True):
                 info["tau"] = tau
@@ -375,13 +457,13 @@ def aec_env(
     render_mode: str | None = None,
     **config: Any,
 ) -> GameAECEnv:
-    """Return a game in turns with every seat played from outside.
+    """Return a game of several players in which one decision follows the other.
 
     Parameters
     ----------
     game : str or Game
-        An id of :func:`fastenv.list_envs` whose game takes the option ``seats="all"`` (Skull King:
-        docs/skullking.md, 9.5), or such a game.
+        An id of :func:`fastenv.list_envs` whose game is for several players, or such a game. Skull
+        King is made with ``seats="all"`` (docs/skullking.md, 9.5).
     backend, use_numba, use_cython, render_mode
         See :func:`fastenv.make`.
     **config
@@ -390,25 +472,10 @@ def aec_env(
     Raises
     ------
     ConfigError
-        A game without seats, an unknown option or a value that is not allowed.
+        A game for one player, an unknown option or a value that is not allowed.
     """
-    if isinstance(game, str):
-        if not _has_seats(game):
-            raise ConfigError(
-                f"id {show(game)}: its game has no option seats='all', by which players take turns"
-            )
-        config = {"seats": "all", **config}
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
-    return GameAECEnv(as_game(game, config), render_mode=render_mode, **flags)
-
-
-def _has_seats(env_id: str) -> bool:
-    make_game(env_id)  # an unknown id is another error
-    try:
-        seats = make_game(env_id, seats="all").seats
-        return seats is not None and seats.fields is not None
-    except ConfigError:
-        return False
+    return GameAECEnv(_made(game, config), render_mode=render_mode, **flags)
 
 
 def parallel_env(
@@ -420,21 +487,28 @@ def parallel_env(
     render_mode: str | None = None,
     **config: Any,
 ) -> GameParallelEnv:
-    """Return a game whose K agents act at the same time.
+    """Return a game of several players that takes an action of each in every step.
 
     Parameters
     ----------
-    game : str or Game
-        An id of :func:`fastenv.list_envs` whose game has several agents, or such a game.
-    backend, use_numba, use_cython, render_mode
-        See :func:`fastenv.make`.
-    **config
-        Options of the game.
+    game, backend, use_numba, use_cython, render_mode, **config
+        See :func:`aec_env`.
 
     Raises
     ------
     ConfigError
-        A game of one agent, an unknown option or a value that is not allowed.
+        See :func:`aec_env`.
     """
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
-    return GameParallelEnv(as_game(game, config), render_mode=render_mode, **flags)
+    return GameParallelEnv(_made(game, config), render_mode=render_mode, **flags)
+
+
+def _made(game: str | Game, config: dict[str, Any]) -> Game:
+    """Return the game of an id, with all seats played from outside, or one as it is."""
+    made = None
+    if isinstance(game, str):
+        with suppress(UnknownOptionError):  # most games do not take the option
+            made = make_game(game, **{"seats": "all", **config})
+    made = as_game(game, config) if made is None else made
+    check_seats(made, f"id {show(game)}" if isinstance(game, str) else "game")
+    return made

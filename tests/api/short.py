@@ -4,6 +4,7 @@ Suites wait for the ends of episodes.
 """
 
 import fastenv
+from fastenv.registry import make_seated
 
 PLANES = {"obs": "bitplane_bottle", "stack": 1}  # in plain Python the default takes milliseconds
 FULL = {"level": 24, "speed": "high"}  # viruses up to the row below the neck
@@ -21,6 +22,16 @@ def short(env_id):
     return OPTIONS.get(env_id.rpartition("/")[2], {})
 
 
+def is_for_several(env_id):
+    """Return whether several players meet in the game of an id."""
+    try:
+        game, _ = make_seated(env_id, None, {"seats": "all"})
+    except fastenv.ConfigError:
+        return False
+    return game.seats is not None
+
+
 # All but those of the Game Boy, whose reference takes a second a step: test_gameboy.py.
 OTHERS = ("fastenv/GameBoy", "fastenv/LanternWalk")
 IDS = [name for name in fastenv.list_envs() if not name.startswith(OTHERS)]
+SEVERAL = [name for name in fastenv.list_envs() if is_for_several(name)]

@@ -8,7 +8,7 @@ import pytest
 
 import fastenv
 from fastenv.vector import allocate
-from tests.api.short import short
+from tests.api.short import SEVERAL, short
 
 N, BEFORE, STEPS = 3, 15, 60  # episodes end within them
 COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda view: pickle.loads(pickle.dumps(view))}
@@ -200,7 +200,8 @@ class Parallel(Driver):
     def step(self, rng):
         if not self.view.agents:
             return self.reset()
-        actions = fastenv.sample_legal(self.masks(), rng)[0]
+        masks = [seen["action_mask"] for seen in self.view._observations().values()]
+        actions = fastenv.sample_legal(np.stack(masks), rng)
         return self.view.step(dict(zip(self.view.agents, actions, strict=True)))
 
     def look(self):
@@ -259,11 +260,11 @@ MORE = {
     "sb3, other options": (ForSB3, {"vec_env_kwargs": BLOCK}),
     "torch, next_step": (Tensors, {"autoreset_mode": "next_step"}),
 }
-OF_SEVERAL = {
+OF_AGENTS = {
     "vector, all agents": (Vector, {"agents": "all"}),
     "torch, all agents": (Tensors, {"agents": "all"}),
-    "parallel": (Parallel, {}),
 }
+OF_PLAYERS = {"parallel": (Parallel, {}), "aec": (Turns, {})}
 NEEDS = {ForSB3: "stable_baselines3", Tensors: "torch", Parallel: "pettingzoo", Turns: "pettingzoo"}
 NEEDS |= {ForRLlib: "ray"}
 IDS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
@@ -276,8 +277,8 @@ def cases():
     """Yield id, name, kind of view and its options; those that take longer are marked."""
     for env_id in IDS:
         several = fastenv.make_game(env_id).spec.num_agents > 1
-        views = QUICK | (OF_SEVERAL if several else {})
-        views |= {"aec": (Turns, {})} if env_id.startswith("SkullKing") else {}
+        views = QUICK | (OF_AGENTS if several else {})
+        views |= OF_PLAYERS if f"fastenv/{env_id}" in SEVERAL else {}
         for name, (kind, options) in (views | MORE).items():
             late = (name in MORE and env_id not in WITH_ALL) or (env_id, name) in DEAR
             marks = [pytest.mark.slow] if late else []
@@ -333,9 +334,12 @@ def test_copies_go_on_on_every_backend(backend, kind):
     assert_copies_go_on(driver, 30)
 
 
-@pytest.mark.parametrize("kind", [Single, Vector, Parallel, Turns])
-def test_a_copy_made_between_episodes_begins_the_one_that_follows(kind):
-    game = "DrMarioVersus-v0" if kind is Parallel else "SkullKingWorker-v0"
+@pytest.mark.parametrize(
+    ("kind", "game"),
+    [(kind, "SkullKingWorker-v0") for kind in (Single, Vector, Parallel, Turns)]
+    + [(kind, "DrMarioVersus-v0") for kind in (Parallel, Turns)],
+)
+def test_a_copy_made_between_episodes_begins_the_one_that_follows(kind, game):
     driver, rng = driver_of(kind, game, N, **options_of(game)), rng_of(0)
     driver.reset(seed=5)
     while not driver.view.engine.ended.any():

@@ -11,11 +11,17 @@ import numpy as np
 import pytest
 
 import fastenv
+from fastenv.env import shown_obs
 from fastenv.errors import show
+from fastenv.seats import ORDERS
+from tests.api.short import SEVERAL, short
+from tests.ring import RingGame
 from tests.toy import RaceGame, WalkGame
 
 pettingzoo = pytest.importorskip("pettingzoo")
 suites = pytest.importorskip("pettingzoo.test")
+
+from pettingzoo.utils.conversions import aec_to_parallel  # noqa: E402
 
 from fastenv.adapters.pettingzoo import aec_env, parallel_env  # noqa: E402
 
@@ -31,17 +37,30 @@ TABLES = {
         {"schedule": (2,), "agent_seat": 1, "opponents": ["rule_hard", "external", "random"]},
     ),
 }
-# Of several agents at once: the race of the tests, and every id of the registry that is one.
-SEVERAL = {"race": RaceGame(raise_illegal=True), "race that plays on": RaceGame()} | {
-    name: name for name in fastenv.list_envs() if fastenv.make_game(name).spec.num_agents > 1
+TOYS = {  # whose rows have an entry an agent
+    "race": lambda: RaceGame(raise_illegal=True),
+    "race that plays on": RaceGame,
+    "ring in turns": RingGame,
+    "ring together": lambda: RingGame("together"),
+    "ring mixed": lambda: RingGame("mixed", raise_illegal=False),
 }
+AGENTS = [name for name in SEVERAL if fastenv.make_game(name).spec.num_agents > 1]
 each_table = pytest.mark.parametrize("table", TABLES)
-each_game = pytest.mark.parametrize("game", SEVERAL.values(), ids=SEVERAL)
+# Every id of the registry that several players meet in; pytest's --env chooses one of them.
+each_game = pytest.mark.parametrize("env_id", [*SEVERAL, *TABLES, *TOYS])
+each_of_agents = pytest.mark.parametrize("env_id", [*AGENTS, *TOYS])
+
+
+def made(make, name, **options):
+    """Return what an adapter makes of an id, of a table or of a toy."""
+    if name in TOYS:
+        return make(TOYS[name](), **options)
+    env_id, fixed = TABLES.get(name, (name, short(name)))
+    return make(env_id, **(fixed | options))
 
 
 def table_of(name, **options):
-    env_id, fixed = TABLES[name]
-    return aec_env(env_id, **(fixed | options))
+    return made(aec_env, name, **options)
 
 
 @contextlib.contextmanager
@@ -66,35 +85,156 @@ def play(env, rng, steps=10_000):
         env.step(int(rng.choice(np.flatnonzero(seen["action_mask"]))))
 
 
-@each_table
-def test_api(table, capsys):
-    with only_dict_observations():
-        suites.api_test(table_of(table), num_cycles=100)
-    assert "Passed" in capsys.readouterr().out
-
-
-@each_table
-def test_seeds(table):
-    suites.seed_test(lambda: table_of(table), num_cycles=30)
-
-
 @each_game
-def test_parallel_api(game, capsys):
+def test_api(env_id, capsys):
     with only_dict_observations():
-        suites.parallel_api_test(parallel_env(game), num_cycles=100)
+        suites.api_test(made(aec_env, env_id), num_cycles=100)
     assert "Passed" in capsys.readouterr().out
 
 
 @each_game
-def test_parallel_seeds(game):
-    suites.parallel_seed_test(lambda: parallel_env(game), num_cycles=30)
+def test_seeds(env_id):
+    suites.seed_test(lambda: made(aec_env, env_id), num_cycles=30)
+
+
+@each_game
+def test_parallel_api(env_id, capsys):
+    with only_dict_observations():
+        suites.parallel_api_test(made(parallel_env, env_id), num_cycles=100)
+    assert "Passed" in capsys.readouterr().out
+
+
+@each_game
+def test_parallel_seeds(env_id):
+    suites.parallel_seed_test(lambda: made(parallel_env, env_id), num_cycles=30)
+
+
+def test_games_of_all_orders_are_among_them():
+    orders = {made(aec_env, name).seats.order for name in [*SEVERAL, *TOYS]}
+    assert orders == set(ORDERS)
+
+
+# -- one after the other, and all at once ----------------------------------------------------------
+
+
+def alike(one, other):
+    """Return whether observations have the same bits."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[name], other[name]) for name in one)
+    return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+
+
+def answers_to(seen, infos, rng, wild):
+    """Return a random action of each agent that must act; now and then one that is illegal."""
+    found = {}
+    for name, info in infos.items():
+        if info["needs_action"]:
+            mask = seen[name]["action_mask"]
+            any_action = rng.random() < wild
+            found[name] = int(rng.choice(len(mask) if any_action else np.flatnonzero(mask)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@each_game
+def test_an_episode_of_either_kind_is_that_of_the_other(env_id, seed):
+    """With the same actions: turns, observations, masks, rewards and the end are the same."""
+    turns, both = (made(make, env_id) for make in (aec_env, parallel_env))
+    rng = np.random.default_rng(seed)
+    wild = 0.2 if both.engine.spec.illegal_actions == "play" else 0
+    turns.reset(seed=seed)
+    seen, infos = both.reset(seed=seed)
+    agents = both.possible_agents
+    assert turns.possible_agents == agents
+    for _ in range(300):
+        given = answers_to(seen, infos, rng, wild)
+        for k, (name, action) in enumerate(given.items()):
+            assert turns.agent_selection == name
+            shown = turns.observe(name)
+            assert alike(shown, seen[name])
+            if both.engine.num_agents > 1:
+                others = {each: turns.observe(each) for each in agents if each != name}
+                assert all(
+                    alike(x["observation"], seen[n]["observation"]) for n, x in others.items()
+                )
+                assert not any(x["action_mask"].any() for x in others.values())
+            if k:  # the answers before are pending
+                assert turns.rewards == dict.fromkeys(agents, 0.0)
+            turns.step(action)
+        seen, rewards, terminated, truncated, infos = both.step(given)
+        assert turns.rewards == rewards
+        assert (turns.terminations, turns.truncations) == (terminated, truncated)
+        assert both.agents == (
+            [] if any(terminated.values()) or any(truncated.values()) else agents
+        )
+        if not both.agents:
+            break
+    assert not (both.agents and env_id in TOYS)
+    while turns.agents and not both.agents:
+        turns.step(None)
+
+
+@each_of_agents
+def test_rewards_of_an_agent_add_up_to_those_of_its_row(env_id):
+    env = made(aec_env, env_id)
+    rng, paid = np.random.default_rng(1), dict.fromkeys(env.possible_agents, 0.0)
+    env.reset(seed=1)
+    for agent in env.agent_iter(3000):
+        seen, reward, terminated, truncated, _ = env.last()
+        paid[agent] += reward
+        over = terminated or truncated
+        env.step(None if over else int(rng.choice(np.flatnonzero(seen["action_mask"]))))
+    for agent in env.agents:  # an episode of frames goes on
+        paid[agent] += env._cumulative_rewards[agent]
+    kept = env.engine.get_states()["ep_return"][0].tolist()
+    assert [*paid.values()] == pytest.approx(kept, rel=1e-12, abs=1e-12)
+    assert any(kept) or env_id not in TOYS
+
+
+@each_of_agents
+def test_games_whose_agents_act_together_can_be_made_parallel_by_petting_zoo(env_id):
+    env = made(aec_env, env_id)
+    assert env.metadata["is_parallelizable"] == (env.seats.order == "together")
+    if env.seats.order != "together":
+        with pytest.raises(AssertionError, match="not generally safe"):
+            aec_to_parallel(env)
+        return
+    theirs, ours = aec_to_parallel(env), made(parallel_env, env_id)
+    theirs.reset(seed=2)
+    seen, infos = ours.reset(seed=2)
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        given = answers_to(seen, infos, rng, 0)
+        seen, *results, infos = ours.step(given)
+        shown, *others = theirs.step(given)
+        assert all(alike(shown[n]["observation"], seen[n]["observation"]) for n in shown)
+        assert [dict(part) for part in others[:3]] == results
+        if not ours.agents:
+            break
+
+
+@each_of_agents
+def test_bots_play_the_seat_that_is_shown(env_id):
+    """The engine of one after the other shows the agent on turn, as policies and bots take it."""
+    env = made(aec_env, env_id)
+    engine, asked, bots = env.engine, set(), env.game.bot_names
+    env.reset(seed=3)
+    for _ in range(60 if bots else 0):
+        seat = int(engine.get_actors()[0])
+        assert env.agent_selection == env.possible_agents[seat]
+        assert alike(env.observe(env.agent_selection)["observation"], shown_obs(engine.obs[0]))
+        asked.add(seat)
+        env.step(int(engine.bot_actions(bots[0])[0]))
+        if engine.ended[0]:
+            env.reset()
+    assert len(asked) == (len(env.possible_agents) if bots else 0)
 
 
 # -- in turns ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", ["reference", "numba", "cython", "fast"])
-@each_table
+@pytest.mark.parametrize("table", [*TABLES, *TOYS])
 def test_all_backends_show_the_same_table(table, backend):
     envs = [table_of(table), table_of(table, backend=backend)]
     for env in envs:
@@ -103,9 +243,7 @@ def test_all_backends_show_the_same_table(table, backend):
     decisions = 0
     for (a, x), (b, y) in zip(*map(play, envs, rngs), strict=True):
         assert a == b
-        for part in ("observation", "action_mask"):
-            assert x[part].tobytes() == y[part].tobytes()
-            assert x[part].dtype == y[part].dtype
+        assert alike(x, y)
         assert envs[0]._cumulative_rewards == envs[1]._cumulative_rewards
         decisions += 1
     assert decisions >= 4
@@ -247,22 +385,38 @@ def test_pictures_are_those_of_the_game():
     assert table_of("flat").render() is None
 
 
+@pytest.mark.parametrize("make", [aec_env, parallel_env])
 @pytest.mark.parametrize(
-    ("make", "game", "says"),
+    ("game", "says"),
     [
-        (aec_env, "Prospector-v0", "id 'Prospector-v0': its game has no option seats='all'"),
-        (aec_env, "Nothing-v0", "id 'Nothing-v0': must be one of"),
-        (aec_env, RaceGame(), "seats='all'"),
-        (parallel_env, "SkullKingFlat-v0", "num_agents is 1"),
-        (parallel_env, WalkGame(), "num_agents is 1"),
-        (aec_env, [], r"game=\[\]: must be an id or a Game"),
-        (parallel_env, [], r"game=\[\]: must be an id or a Game"),
-        (parallel_env, None, "game=None: must be an id or a Game"),
+        ("Prospector-v0", "^id 'Prospector-v0': it is for one player, PettingZoo shows games of"),
+        ("DrMarioFrame-v0", "^id 'DrMarioFrame-v0': it is for one player"),
+        (WalkGame(), "^game: it is for one player, PettingZoo shows games of several$"),
+        ("Nothing-v0", "^id 'Nothing-v0': must be one of"),
+        (fastenv.make_game("SkullKingFlat-v0"), "^game: it must be made with seats='all', which"),
+        ([], r"^game=\[\]: must be an id or a Game"),
+        (None, "^game=None: must be an id or a Game"),
     ],
 )
 def test_games_that_cannot_be_shown_are_refused(make, game, says):
     with pytest.raises(fastenv.ConfigError, match=says):
         make(game)
+
+
+@pytest.mark.parametrize("make", [aec_env, parallel_env])
+@pytest.mark.parametrize(
+    ("env_id", "options", "says"),
+    [
+        ("SkullKingFlat-v0", {"seats": "agent"}, "^id 'SkullKingFlat-v0': it must be made with"),
+        ("SkullKingFlat-v0", {"cards": 3}, "^unexpected keyword argument 'cards'"),
+        ("DrMarioVersus-v0", {"seats": "all"}, "^unexpected keyword argument 'seats'"),
+        ("DrMarioVersus-v0", {"agent_seat": 1}, "^unexpected keyword argument 'agent_seat'"),
+        ("Prospector-v0", {"cards": 3}, "^unexpected keyword argument 'cards'"),
+    ],
+)
+def test_options_that_a_game_does_not_take_are_refused(make, env_id, options, says):
+    with pytest.raises(fastenv.ConfigError, match=says):
+        make(env_id, **options)
 
 
 def test_unknown_options_and_values_are_refused():
@@ -272,7 +426,7 @@ def test_unknown_options_and_values_are_refused():
         aec_env("SkullKingFlat-v0", render_mode="movie")
 
 
-# -- all at once ---------------------------------------------------------------------------------
+# -- in parallel ---------------------------------------------------------------------------------
 
 
 def race():
@@ -357,6 +511,40 @@ def _blocked(env, seed):
         env.reset(seed=seed)
     needs, masks = env.engine.needs_action()[0], env.engine.mask[0]
     return next((f"player_{k}" for k in range(2) if needs[k] and not masks[k, 3]), None)
+
+
+def test_seats_that_are_not_on_turn_wait_with_what_they_saw_last():
+    """In parallel too; what they send is ignored."""
+    env, rng = made(parallel_env, "flat"), np.random.default_rng(0)
+    seen, infos = env.reset(seed=1)
+    last, asked = dict.fromkeys(env.possible_agents), []
+    idle = np.eye(1, env.engine.num_actions, dtype=np.int8)[0]
+    while env.agents:
+        on_turn = [name for name, info in infos.items() if info["needs_action"]]
+        assert on_turn == [f"player_{env.engine.get_actors()[0]}"]
+        for name, part in seen.items():
+            assert list(infos[name]) == ["needs_action"]
+            if name in on_turn:
+                assert part["observation"].tobytes() == env.engine.obs[0].tobytes()
+                last[name] = part["observation"].copy()
+                continue
+            assert part["action_mask"].tobytes() == idle.tobytes()
+            expected = np.zeros_like(part["observation"]) if last[name] is None else last[name]
+            assert part["observation"].tobytes() == expected.tobytes()
+            part["observation"][...] = 7  # theirs to write
+        action = int(rng.choice(np.flatnonzero(seen[on_turn[0]]["action_mask"])))
+        with pytest.raises(fastenv.InvalidActionError, match=f"that of '{on_turn[0]}' is missing"):
+            env.step({})
+        with pytest.raises(
+            fastenv.InvalidActionError, match=f"^{on_turn[0]}: action 10 is illegal"
+        ):
+            env.step({on_turn[0]: 10})
+        asked += on_turn
+        seen, _, _, _, infos = env.step(dict.fromkeys(env.agents, -5) | {on_turn[0]: action})
+    assert {*asked} == {*env.possible_agents}
+    assert not any(info["needs_action"] for info in infos.values())
+    with pytest.raises(fastenv.ResetNeededError):
+        env.step({on_turn[0]: 0})
 
 
 def test_what_maps_no_agents_is_refused():
