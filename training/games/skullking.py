@@ -12,7 +12,7 @@ from fastenv.registry import short_id
 from training.apps.skullking.hindsight.modes import MODES
 from training.run.engine import Engine
 from training.run.envs import has_guests
-from training.run.games import GameTraining, Guest, ObservationParts, Seats
+from training.run.games import GameTraining, Guest, ObservationParts
 from training.run.options import require
 
 ON_POLICY = ("native", "sb3", "ensemble", "rllib")  # they learn by the same options
@@ -188,14 +188,6 @@ class SkullKing(GameTraining):
             from training.policies.opponents import check
 
             check(config)
-
-    def seats(self, engine: Engine) -> Seats | None:
-        """Return who sits where in whole games; None in tiers that play rounds."""
-        from training.apps.skullking.rules import rules_of
-        from training.apps.skullking.seats import TableSeats
-
-        rules = rules_of(engine.game)
-        return TableSeats(rules.num_players) if rules.tier == "flat" else None
 
     def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
         """Return an engine of whole games whose seats are all played from outside."""

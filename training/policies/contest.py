@@ -174,8 +174,6 @@ def play_table(
     ndarray of int, shape (n, P)
         Points of all seats.
     """
-    seats = games.get_engine_game(engine).seats(engine)
-    assert seats is not None
     n = engine.num_envs
     engine.reset_many(seeds=seeds)
     for guest in guests:
@@ -183,8 +181,7 @@ def play_table(
     running, points = np.ones(n, np.bool_), np.zeros(seating.shape, np.int64)
     while running.any():
         lanes = np.flatnonzero(running)
-        rows = engine.get_states(lanes)
-        seat = (seats.learner(rows) + seats.deciding(rows)) % seats.count
+        seat = engine.get_actors(lanes)
         asked, actions = seating[lanes, seat], np.zeros(n, np.int32)
         for k, guest in enumerate(guests):
             own = lanes[asked == k]
@@ -193,7 +190,7 @@ def play_table(
         engine.step_many(actions, select=running, autoreset=False)
         over = np.flatnonzero(running & engine.ended)
         if over.size:
-            points[over] = seats.points(engine.get_states(over))
+            points[over] = engine.get_outcomes(over)
             running[over] = False
     return points
 

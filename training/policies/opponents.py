@@ -101,7 +101,7 @@ def prepare_seats(
     """
     given = options["opponents"]
     trial = fastenv.make_engine(env, 1, **{k: v for k, v in options.items() if k != "opponents"})
-    seats = games.get_engine_game(trial).seats(trial)
+    seats = trial.seats
     allowed = "bots: trained agents play whole games alone, which this environment has not"
     require(seats is not None, "opponents", given, allowed)
     assert seats is not None

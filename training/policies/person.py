@@ -41,7 +41,7 @@ class Session:
         self._console, self._engine = console, engine
         self._names, self._guests = list(names), list(guests)
         self._game = games.get_engine_game(engine)
-        self._seats = self._game.seats(engine) if len(names) > 1 else None
+        self._seats = engine.seats if len(names) > 1 else None
         self._news: list[str] = []
 
     @property
@@ -74,9 +74,7 @@ class Session:
     def _deciding(self, row: np.void) -> int:
         if self._seats is None:
             return 0
-        rows = np.asarray(row).reshape(1)
-        seat = self._seats.learner(rows) + self._seats.deciding(rows)
-        return int(seat[0] % self._seats.count)
+        return int(self._engine.get_actors()[0])
 
     # -- talking ---------------------------------------------------------------------------------
 
@@ -128,7 +126,7 @@ class Session:
             )
             self._console.print(f"The game is over: return {engine.ep_return[0]:.2f}.")
             return
-        points = self._seats.points(engine.get_states([0]))[0].tolist()
+        points = engine.get_outcomes([0])[0].astype(int).tolist()
         table = Table(title="The game is over", title_justify="left")
         table.add_column("player")
         table.add_column("points", justify="right")

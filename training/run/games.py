@@ -141,26 +141,6 @@ class Records(Protocol):
         """Close the file."""
 
 
-class Seats(Protocol):
-    """Reads in the rows of a game who sits where; all arrays have shape (k,) unless said."""
-
-    @property
-    def count(self) -> int:
-        """Seats of a game."""
-
-    def from_outside(self, rows: np.ndarray) -> np.ndarray:
-        """Tell in which rows any seat is played from outside the engine, bool."""
-
-    def deciding(self, rows: np.ndarray) -> np.ndarray:
-        """Return who decides: seats from the learner's on, 0 for the learner."""
-
-    def learner(self, rows: np.ndarray) -> np.ndarray:
-        """Return the number of the learner's seat."""
-
-    def points(self, rows: np.ndarray) -> np.ndarray:
-        """Return the points of all seats, shape (k, count)."""
-
-
 class Guest(Protocol):
     """Plays a seat at many tables."""
 
@@ -312,10 +292,6 @@ class GameTraining:
         raise ConfigError(
             f"best_times={show(str(path))} is not possible: {config.env} keeps no best times."
         )
-
-    def seats(self, engine: Engine) -> Seats | None:
-        """Return how policies sit in all seats of an engine's games; None where they cannot."""
-        return None
 
     def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
         """Return an engine of whole games whose seats are all played from outside.

@@ -11,7 +11,9 @@ import numpy.typing as npt
 import torch
 
 from fastenv import BatchEngine
+from fastenv.seats import EXTERNAL
 from training.nets.distribution import Sampler, masked_log_probs
+from training.nets.layout import as_tensor
 from training.selfplay.pool import Pool
 from training.selfplay.seated import Array, SeatedEngine
 
@@ -67,7 +69,7 @@ class PoolEngine(SeatedEngine):
 
     def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
         """Set a knob; the opponents of lanes that play against the pool are the pool's."""
-        if name == "opponents" and self._begun:
+        if name == self._opponents and self._begun:
             chosen = np.zeros(self._engine.num_envs, np.bool_)
             chosen[... if idx is None else np.asarray(idx)] = True
             idx = np.flatnonzero(chosen & self._of_bots)
@@ -82,7 +84,7 @@ class PoolEngine(SeatedEngine):
             for first, last in pairwise(bounds):
                 group = order[first:last]
                 net = self._pool.members[int(players[group[0]])].net
-                logits[group] = net.logits(torch.from_numpy(obs[lanes[group]]))
+                logits[group] = net.logits(as_tensor(obs[lanes[group]]))
             legal = torch.from_numpy(mask[lanes] != 0)
             chosen = self._sampler(masked_log_probs(logits, legal), legal)
         actions = np.zeros(self._engine.num_envs, np.int32)
@@ -93,12 +95,11 @@ class PoolEngine(SeatedEngine):
         """Tell who has played, by seat, and with what result."""
         if self._on_matches is None:
             return
-        rows, size = self._engine.get_states(lanes), self._num_players
-        learner = self._seats.learner(rows)
+        size, learner = self._num_players, self._engine.get_agents(lanes)
         players = np.full((len(lanes), size), -1, np.int32)
         for k in range(1, size):
             players[np.arange(len(lanes)), (learner + k) % size] = self.players[lanes, k - 1]
-        self._on_matches(players, self._seats.points(rows))
+        self._on_matches(players, self._engine.get_outcomes(lanes))
 
     # -- who plays -------------------------------------------------------------------------------
 
@@ -106,7 +107,8 @@ class PoolEngine(SeatedEngine):
         """Let the lanes that are not the bots' play against the pool, from their next reset on."""
         if not self._begun:
             self._begun = True
-            self._engine.configure("opponents", "external", np.flatnonzero(~self._of_bots))
+            lanes = np.flatnonzero(~self._of_bots)
+            self._engine.configure(self._opponents, EXTERNAL, lanes)
 
     def _seat_players(self, fresh: Array) -> None:
         """Draw the players of the episodes that have just begun."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
+from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import ActorCritic
-from training.run import envs, games
+from training.run import envs
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import require
@@ -143,11 +144,12 @@ def check(config: RunConfig, engine: Engine) -> None:
     ConfigError
         For an environment, or rules, under which seats cannot be played from outside.
     """
-    possible = games.get_engine_game(engine).seats(engine) is not None
+    seats = getattr(engine, "seats", None)
     allowed = "one of whole games with selfplay, in which one policy can play every seat"
-    require(possible, "env", config.env, allowed)
+    require(seats is not None, "env", config.env, allowed)
+    assert seats is not None
     kinds = [given.get("kind", name) for name, given in config.trackers.items()]
     allowed = "without an archive with selfplay: nobody would sit in its rows"
     require("archive" not in kinds, "trackers", kinds, allowed)
     (trial,) = envs.make_trial_lane(config).engines  # the run itself begins with the bots
-    trial.configure("opponents", "external")
+    trial.configure(seats.opponents, EXTERNAL)

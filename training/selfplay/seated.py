@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv import BatchEngine
-from training.run import games
 
 Array = npt.NDArray[Any]
 
@@ -40,9 +39,9 @@ class SeatedEngine(ABC):
     def __init__(self, engine: BatchEngine) -> None:
         self._engine = engine
         n = engine.num_envs
-        seats = games.get_engine_game(engine).seats(engine)
+        seats = engine.seats
         assert seats is not None  # who makes it has asked
-        self._seats, self._num_players = seats, seats.count
+        self._opponents, self._num_players = seats.opponents, seats.count  # name of a knob
         self._external = np.zeros(n, np.bool_)  # lanes whose episode has external seats
         self.reward = np.zeros_like(engine.reward)
         self.terminated, self.truncated = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
@@ -75,11 +74,23 @@ class SeatedEngine(ABC):
 
     # -- the engine protocol ---------------------------------------------------------------------
 
-    def reset_many(self, mask: npt.ArrayLike | None = None, *args: Any, **kwargs: Any) -> None:
-        """Start episodes; see :meth:`fastenv.BatchEngine.reset_many`."""
-        self._engine.reset_many(mask, *args, **kwargs)
-        fresh = np.ones(self._engine.num_envs, np.bool_)
+    def reset_many(
+        self,
+        mask: npt.ArrayLike | None = None,
+        seeds: Any = None,
+        obs_out: Array | None = None,
+        mask_out: Array | None = None,
+    ) -> None:
+        """Start episodes up to the learner's first decision.
+
+        See :meth:`fastenv.BatchEngine.reset_many`.
+        """
+        engine = self._engine
+        engine.reset_many(mask, seeds, obs_out, mask_out)
+        fresh = np.ones(engine.num_envs, np.bool_)
         self._seat_players(fresh if mask is None else np.asarray(mask).astype(np.bool_))
+        obs = engine.obs if obs_out is None else obs_out
+        self._play_to_the_learner(obs, engine.mask if mask_out is None else mask_out)
 
     def step_many(
         self,
@@ -96,13 +107,8 @@ class SeatedEngine(ABC):
         for total in (self.reward, self.terminated, self.truncated, *self._terms.values()):
             total.fill(0)
         self._step(actions, obs, mask, select)
-        while True:
-            lanes, places = self._waiting()
-            if not lanes.size:
-                break
-            waiting = np.zeros(engine.num_envs, np.bool_)
-            waiting[lanes] = True
-            self._step(self._decide(lanes, places, obs, mask), obs, mask, waiting)
+        while (found := self._decisions(obs, mask)) is not None:
+            self._step(found[0], obs, mask, found[1])
         if autoreset and engine.ended.any():
             self._start_again(obs, mask)
 
@@ -122,12 +128,21 @@ class SeatedEngine(ABC):
         self.terminated |= engine.terminated
         self.truncated |= engine.truncated
 
+    def _decisions(self, obs: Array, mask: Array) -> tuple[Array, Array] | None:
+        """Return actions (n,) of those who decide before the learner, and in which lanes."""
+        lanes, places = self._waiting()
+        if not lanes.size:
+            return None
+        waiting = np.zeros(self._engine.num_envs, np.bool_)
+        waiting[lanes] = True
+        return self._decide(lanes, places, obs, mask), waiting
+
     def _waiting(self) -> tuple[Array, Array]:
         """Return the lanes in which another seat than the learner's decides, and which."""
         lanes = np.flatnonzero(self._external & ~self._engine.ended)
         if not lanes.size:
             return lanes, lanes
-        places = self._seats.deciding(self._engine.get_states(lanes))
+        places = self._engine.get_places(lanes)
         return lanes[places > 0], places[places > 0]
 
     def _start_again(self, obs: Array, mask: Array) -> None:
@@ -138,6 +153,27 @@ class SeatedEngine(ABC):
             self._matches_over(matches)
         self._engine.reset_many(ended, obs_out=obs, mask_out=mask)
         self._seat_players(ended)
+        self._play_to_the_learner(obs, mask)
+
+    def _play_to_the_learner(self, obs: Array, mask: Array) -> None:
+        """Let others decide who begin; what happens before the learner's decision is not counted.
+
+        An episode that ends before it is not one of the learner's: another begins.
+        """
+        engine = self._engine
+        kept: list[tuple[Array, Array]] = []
+        while (found := self._decisions(obs, mask)) is not None:
+            if not kept:  # what trainers read of the episodes that have just ended
+                shown = [engine.final_obs, engine.ep_return, engine.ep_length, engine.ep_frames]
+                shown += [engine.tau, *engine.final_info.values()]
+                kept = [(array, array.copy()) for array in shown]
+            engine.step_many(found[0], obs_out=obs, mask_out=mask, select=found[1], autoreset=False)
+            over = engine.ended & found[1]
+            if over.any():
+                engine.reset_many(over, obs_out=obs, mask_out=mask)
+                self._seat_players(over)
+        for array, before in kept:
+            array[...] = before
 
     def _has_external(self) -> Array:
-        return self._seats.from_outside(self._engine.get_states())
+        return self._engine.has_outside()
