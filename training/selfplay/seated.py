@@ -9,6 +9,7 @@ their rows, so they never enter the loss.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,11 @@ class SeatedEngine(ABC):
     def set_state(self, idx: npt.ArrayLike | None, blob: Array) -> None:
         """Load rows; see :meth:`fastenv.BatchEngine.set_state`. The players stay as they are."""
         self._engine.set_state(idx, blob)
+        self._external = self._has_external()
+
+    def set_seating(self, seating: Mapping[str, Array]) -> None:
+        """Put back who sits where; see :meth:`fastenv.BatchEngine.set_seating`."""
+        self._engine.set_seating(seating)
         self._external = self._has_external()
 
     # -- playing on ------------------------------------------------------------------------------
