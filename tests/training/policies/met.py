@@ -32,6 +32,8 @@ KINDS = {
     "lstm": {"env": RACE, "env_options": {"opponent": "random", "goal": 8}, **LSTM},
     "nim2": nim_for(2),
     "nim3": nim_for(3),
+    "nim4": nim_for(4),
+    "again4": {**nim_for(4), "seed": 2},
     "nim8": nim_for(8),
 }
 

@@ -18,27 +18,11 @@ from training.policies.guests import BotGuest, Table, find_table, make_guest
 from training.run.envs import make_engine
 from training.selfplay.ratings import ANCHOR
 
-from . import met
 from .met import NIM, RACE
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking"
 VERSUS = "DrMarioVersus-v0"
-
-
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory):
-    """Return the folder of a tiny agent of a kind of :mod:`met`, as text."""
-    runs, made = tmp_path_factory.mktemp("agents"), {}
-    met.register()
-
-    def folder(kind):
-        if kind not in made:
-            made[kind] = str(met.train(runs, kind))
-        return made[kind]
-
-    yield folder
-    met.unregister()
 
 
 class Same:
