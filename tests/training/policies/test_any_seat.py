@@ -1,6 +1,7 @@
 """A person, films and training among the players of any game."""
 
 import io
+import json
 import sys
 
 import numpy as np
@@ -14,9 +15,12 @@ from training.play import main as play
 from training.policies.contest import play_table
 from training.policies.guests import find_table, make_guest
 from training.policies.opponents import GuestEngine
+from training.run import checkpoint
 from training.run.envs import has_guests, make_engine, without_guests
+from training.train import main as train
 from training.watch import main as watch
 
+from . import met
 from .met import NIM, RACE
 
 FLAT = "SkullKingFlat-v0"
@@ -252,3 +256,55 @@ def test_paths_are_found_in_both_options():
     assert not has_guests({"opponent": "random", "preset": "a/b"})
     assert without_guests({"opponent": ["a/b", "random"], "goal": 8}) == {"goal": 8}
     assert without_guests({"opponent": "fast", "goal": 8}) == {"opponent": "fast", "goal": 8}
+
+
+# -- a whole training ------------------------------------------------------------------------------
+
+
+def options(agent, **changes):
+    env_options = {"goal": 8, "opponent": agent("race"), "agent_seat": "rotate"}
+    config = {"env": RACE, "env_options": env_options, "deterministic": True, **changes}
+    return met.TINY | config
+
+
+def run(tmp_path, name, config, *flags):
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(config))
+    given = ["--config", str(path), "--runs", str(tmp_path), "--name", name]
+    return train([*given, *flags])
+
+
+def parameters(folder):
+    return checkpoint.load(checkpoint.newest(folder / "checkpoints"), {}).model["policy"]
+
+
+def test_training_goes_on_to_the_bit(agent, tmp_path):
+    flags = ["--no-evaluation"]
+    assert run(tmp_path, "whole", options(agent, total_steps=512), *flags) == 0
+    assert run(tmp_path, "halves", options(agent, total_steps=256), *flags) == 0
+    resumed = ["--runs", str(tmp_path), "--name", "halves", "--resume", *flags]
+    assert train([*resumed, "--total-steps", "512"]) == 0
+    whole, halves = (parameters(tmp_path / name) for name in ("whole", "halves"))
+    assert all((whole[name] == halves[name]).all() for name in whole)
+    policy = training.load_policy(tmp_path / "whole")
+    assert "opponent" not in policy.env_spec.options or policy.env_spec.options["opponent"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({"trainer": "sb3"}, "bots with trainer='sb3'"),
+        ({"selfplay": {"every": 100}}, "selfplay"),
+        ({"schedules": {"opponent": [[0, "fast"]]}}, "opponent"),
+        ({"env_options": {"opponent": "lstm", "goal": 8}}, "no memory"),
+        ({"env_options": {"opponent": "nim2", "goal": 8}}, "must be of the game of Race-v0"),
+        ({"env_options": {"opponent": "no/where"}}, "must be a run folder"),
+    ],
+)
+def test_opponents_of_a_training_that_are_refused(agent, tmp_path, capsys, changes, refused):
+    if changes.get("env_options", {}).get("opponent") in met.KINDS:
+        kind = changes["env_options"]["opponent"]
+        changes = {"env_options": {"goal": 8, "opponent": agent(kind)}}
+    assert run(tmp_path, "x", options(agent, **changes)) == 2
+    assert refused in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
