@@ -20,8 +20,8 @@ from training.run.command_line import new_parser
 from training.run.registry import DEFAULT_ENVS
 
 ABOUT = """\
-Evaluate a run, or with --bots scripted players alone; with --against trained agents and bots play
-at one table, and are rated: RUN may be a bot then, of the game of --env.
+Evaluate a run, or with --bots scripted players alone; with --against trained agents and bots, of
+which RUN is one, play at one table.
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -53,9 +53,9 @@ def parser() -> argparse.ArgumentParser:
     cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
-    who = "agents and bots that play at one table with it, in any game of several players"
+    who = "agents and bots at one table with it"
     cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
-    about = "with --against: option of the environment, such as num_players=6"
+    about = "with --against: option of the environment"
     cards.add_argument("--set", action="append", type=option, metavar="X=Y", help=about)
     alone = parse.add_argument_group("games that are played in episodes")
     alone.add_argument("--time-max", type=float, help="ticks of an episode")
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     alone.add_argument("--best-times", type=Path, metavar="FILE", help=about)
     alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
     alone.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
-    about = f"with --bots, default {DEFAULT_ENVS['bots']}; with --against that of the agents"
+    about = f"with --bots, default {DEFAULT_ENVS['bots']}, or --against"
     alone.add_argument("--env", metavar="ID", help=about)
     alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
     alone.add_argument("--run-id", help="with --bots: name in the report")

@@ -335,29 +335,41 @@ def _elo(points: np.ndarray, member: np.ndarray, resamples: int, seed: int) -> l
 
 # -- in a terminal ---------------------------------------------------------------------------------
 
-_NAME = 24  # columns that a table wants for names
+_NAME = 24  # letters of a name that a table has room for, where it is asked
 _DIGITS = ((1, 3), (10, 2), (50, 1))  # of points up to a size; beyond it none
 
 
 def show(console: Console, found: Contest) -> None:
-    """Print the standings: one table, or two where the terminal is narrow."""
+    """Print the standings, in as many tables as the terminal is too narrow for one."""
+    seats = [f" ({one.seats} seats)" if one.seats > 1 else "" for one in found.standings]
+    names = [escape(one.name) + more for one, more in zip(found.standings, seats, strict=True)]
     columns = _columns(found.standings)
-    width = _NAME + sum(3 + max(map(len, (name, *cells))) for name, cells in columns.items())
-    names, results = list(columns), 2 + ("drawn %" in columns)
-    parts = [names] if width <= console.width else [names[:results], names[results:]]
     count = found.deals * found.num_players
     title = f"{count:,} games of {found.num_players} on duplicate deals, every rotation"
-    for part in parts:
-        table = Printed(title=title if part is parts[0] else None, title_justify="left")
+    for part in _split(columns, console.width - 4 - min(_NAME, max(map(len, names)))):
+        table = Printed(title=title if "points" in part else None, title_justify="left")
         table.add_column("player", overflow="fold")
-        for name in part:
-            table.add_column(name, justify="right", no_wrap=True)
-        for k, one in enumerate(found.standings):
-            seats = f" ({one.seats} seats)" if one.seats > 1 else ""
-            table.add_row(escape(one.name) + seats, *(columns[name][k] for name in part))
+        for heading in part:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for k, name in enumerate(names):
+            table.add_row(name, *(columns[heading][k] for heading in part))
         console.print(table)
-    for line in _remarks(found, names):
+    for line in _remarks(found, list(columns)):
         console.print(line, style="dim")
+
+
+def _split(columns: Mapping[str, Sequence[str]], room: int) -> list[list[str]]:
+    """Return the headings of columns that fit side by side, from the left to the right."""
+    parts: list[list[str]] = [[]]
+    left = room
+    for heading, cells in columns.items():
+        width = 3 + max(map(len, (heading, *cells)))
+        if parts[-1] and width > left:
+            parts.append([])
+            left = room
+        parts[-1].append(heading)
+        left -= width
+    return parts
 
 
 def _columns(standings: Sequence[Standing]) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import fastenv
 import training
@@ -284,6 +285,26 @@ def test_a_table_says_what_it_plays(agent):
     assert find_table([policy], NIM, {"sticks": 12}).options == {"players": 3, "sticks": 12}
     with pytest.raises(ConfigError, match=r"env='Race-v0' .* must be Nim-v0 .*nim3"):
         find_table([policy], RACE)
+
+
+# -- in a terminal ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("width", "tables"), [(140, 1), (80, 3), (60, 5)])
+def test_standings_fit_a_terminal(capsys, width, tables):
+    points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
+    names = ["pretrained/skullking", "rule_hard", "an/agent", "random"]
+    players = [contests.Player(name, name) for name in names]
+    ranked = standings(players, range(4), points, 50, 0)
+    found = contests.Contest(FLAT, ranked, 20, 4, 0, given_up=2)
+    contests.show(Console(width=width), found)
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= width
+    assert shown.count("│ pretrained") == tables
+    assert "…" not in shown
+    for heading in ("points", "wins %", "drawn %", "Elo", "openskill"):
+        assert shown.count(f" {heading} ┃") == 1
+    assert "2 games were given up" in shown
 
 
 # -- the command -----------------------------------------------------------------------------------
