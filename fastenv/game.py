@@ -309,6 +309,21 @@ class Game(Reference):
         """
         raise NotImplementedError
 
+    def render_seat(self, row: np.void, seat: int, mode: str) -> Any:
+        """Draw a state for the player of a seat, with nothing that it may not see.
+
+        Default is :meth:`render`. A game that hides anything from a player overrides it, also where
+        ``render`` draws what one of them sees.
+
+        Parameters
+        ----------
+        row : record
+        seat : int
+            Any of the game's, whether or not its decision is due.
+        mode : {"ansi", "rgb_array"}
+        """
+        return self.render(row, mode)
+
     def steering(self, row: np.void) -> Steering | None:
         """Return how a person comes to an action from a state by keys; None: by its number."""
         return None

@@ -248,6 +248,12 @@ def _seating() -> Callable[..., Any]:
     return prepare_seats
 
 
+def _opponents() -> Callable[..., Any]:
+    from training.policies.opponents import check
+
+    return check
+
+
 def compose() -> None:
     """Fill the registries."""
     for env in GAMES:
@@ -260,3 +266,4 @@ def compose() -> None:
         registry.BENCHMARKS.register(game, measured)
     registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.register("seating", _seating)
+    registry.FUNCTIONS.register("opponents", _opponents)

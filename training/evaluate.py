@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from fastenv.__main__ import option
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from training.run import files, machine
@@ -19,8 +20,8 @@ from training.run.command_line import new_parser
 from training.run.registry import DEFAULT_ENVS
 
 ABOUT = """\
-Evaluate a run, or with --bots scripted players alone; with --against trained agents and bots play
-at one table, and are rated.
+Evaluate a run, or with --bots scripted players alone; with --against trained agents and bots, of
+which RUN is one, play at one table.
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -29,6 +30,7 @@ _OF_GAMES = (
 )
 _OF_BOTS = ("bot", "run_id", "output_path")
 _OF_RUNS = ("checkpoint", "member", "replays")
+_OF_TABLES = ("set",)
 _AT_TABLES = ("games",)
 _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_steps", "replays")
 
@@ -51,16 +53,18 @@ def parser() -> argparse.ArgumentParser:
     cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
-    who = "agents and bots that play at one table with it"
+    who = "agents and bots at one table with it"
     cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
+    about = "with --against: option of the environment"
+    cards.add_argument("--set", action="append", type=option, metavar="X=Y", help=about)
     alone = parse.add_argument_group("games that are played in episodes")
     alone.add_argument("--time-max", type=float, help="ticks of an episode")
     about = "store for what it clears, where a game has one"
     alone.add_argument("--best-times", type=Path, metavar="FILE", help=about)
     alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
     alone.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
-    env = DEFAULT_ENVS["bots"]
-    alone.add_argument("--env", default=env, help="with --bots; default %(default)s")
+    about = f"with --bots, default {DEFAULT_ENVS['bots']}, or --against"
+    alone.add_argument("--env", metavar="ID", help=about)
     alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
     alone.add_argument("--run-id", help="with --bots: name in the report")
     alone.add_argument("--output-path", type=Path, help="JSON report, with --bots and --against")
@@ -89,11 +93,13 @@ def play_bots(args: argparse.Namespace) -> None:
     from training.evaluation import tables
     from training.evaluation.protocol import get_protocol
 
-    protocol, env = get_protocol(args.env), short_id(args.env)
+    env = short_id(args.env or DEFAULT_ENVS["bots"])
+    protocol = get_protocol(env)
     names = ("episodes", "seed", "max_steps", "time_max")
     asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     usable = set(names) & set(protocol.options)
-    refuse_unused(args, "--bots", (*_OF_RUNS, *(n for n in _OF_GAMES if n not in usable)))
+    unused = (n for n in _OF_GAMES if n not in usable)
+    refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, *unused))
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     found = protocol.play_bots(tables.console(), env, args.bot, asked)
@@ -119,9 +125,9 @@ def play_table(args: argparse.Namespace) -> None:
     from training.policies import contest
 
     players = contest.load_players([args.run, *args.against], Path(args.runs))
-    found = contest.contest(
-        players, 1000 if args.games is None else args.games, seed=args.seed or 0
-    )
+    games = 1000 if args.games is None else args.games
+    options = dict(args.set or ())
+    found = contest.contest(players, games, env=args.env, options=options, seed=args.seed or 0)
     contest.show(tables.console(), found)
     if args.output_path is not None:
         report = {**found.record(), **machine.revision(), "versions": machine.versions()}
@@ -136,7 +142,7 @@ def evaluate_run(args: argparse.Namespace) -> None:
     from training.evaluation.protocol import get_protocol
 
     used = get_protocol(run.config.env).options
-    unused = (name for name in (*_OF_GAMES, *_OF_BOTS) if name not in used)
+    unused = (name for name in (*_OF_GAMES, *_OF_BOTS, *_OF_TABLES) if name not in used)
     refuse_unused(args, f"a run of {run.config.env}", unused)
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     if args.opponents is not None:

@@ -5,25 +5,29 @@ from __future__ import annotations
 import argparse
 import sys
 
+from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.run.command_line import new_parser
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 
 ABOUT = """\
-Play against trained agents in the terminal. Opponents are trained agents (paths, or names of runs)
-and bots by their names; they take the other seats in turns. Without any, the environment is played
-as it is.
+Play against trained agents in the terminal, in any game of several players. Opponents are trained
+agents (paths, or names of runs) and bots by their names; they take the other seats in turns.
+Without any, the environment is played as it is.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("play", ABOUT, "--against first rule_hard")
-    parse.add_argument("--env", default=DEFAULT_ENVS["play"], help="id of an environment")
+    about = f"id of an environment; default that of the agents, or {DEFAULT_ENVS['play']}"
+    parse.add_argument("--env", help=about)
+    about = "option of the environment: num_players=6"
+    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--against", nargs="+", metavar="WHO", help="trained agents and bots")
     parse.add_argument("--seat", type=int, default=0, help="yours at the table; default 0")
-    parse.add_argument("--seed", type=int, help="of the cards; default random")
+    parse.add_argument("--seed", type=int, help="of the game; default random")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
     return parse
 

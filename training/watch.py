@@ -6,6 +6,7 @@ import argparse
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
@@ -14,8 +15,8 @@ from training.run.options import require
 
 ABOUT = """\
 A trained agent plays an episode of the environment it was trained for, a scripted player one of
---env. In the terminal every decision is shown with what was chosen; a GIF or an MP4 has a picture
-of each.
+--env; with --against others play with it at one table, in any game of several players. In the
+terminal every decision is shown with what was chosen; a GIF or an MP4 has a picture of each.
 """
 
 
@@ -33,6 +34,8 @@ def parser() -> argparse.ArgumentParser:
     about = "path of a trained agent, or the name of a run; with --env a scripted player"
     parse.add_argument("path", metavar="who", help=about)
     parse.add_argument("--env", help="id of the environment that a scripted player plays in")
+    about = "who has the other seats, in turns: trained agents and scripted players"
+    parse.add_argument("--against", nargs="+", metavar="WHO", help=about)
     about = "option of the environment: level=5"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--opponents", help="bots to play with; default those of the training")
@@ -55,20 +58,33 @@ def _watch(args: argparse.Namespace) -> None:
 
     from rich.console import Console
 
-    from training.policies.watched import film, scripted, show, trained
+    from training.policies import watched
+
+    episode = _begin(args, "ansi" if args.out is None else "rgb_array")
+    if args.out is None:
+        watched.show(Console(highlight=False), episode, args)
+        return
+    count = watched.film(episode, args)
+    print(f"{args.out}: {count} decisions, {args.out.stat().st_size / 1e6:.1f} MB")
+
+
+def _begin(args: argparse.Namespace, mode: str) -> Any:
+    """Return the :class:`training.policies.watched.Episode` that was asked for."""
+    from training.policies import watched, watched_table
 
     options = dict(args.set)
+    if args.against is not None:
+        allowed = "left out with --against, which says who plays"
+        require(args.opponents is None, "--opponents", args.opponents, allowed)
+        names = [args.path, *args.against]
+        return watched_table.at_table(names, args, options, mode)
     if args.opponents is not None:
         options["opponents"] = args.opponents
     if args.env is None:
-        who = trained(args.path, args.runs, options)
+        who = watched.trained(args.path, args.runs, options)
     else:
-        who = scripted(args.path, args.env, options)
-    if args.out is None:
-        show(Console(highlight=False), who, args)
-        return
-    count = film(who, args)
-    print(f"{args.out}: {count} decisions, {args.out.stat().st_size / 1e6:.1f} MB")
+        who = watched.scripted(args.path, args.env, options)
+    return watched.alone(who, args.seed, args.max_steps, mode)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -197,6 +197,13 @@ class SkullKingGame(ConfiguredGame):
         draw = render.render_ansi if mode == "ansi" else render.render_rgb
         return draw(row, self.rules[0])
 
+    def render_seat(self, row: np.void, seat: int, mode: str) -> Any:
+        """Draw the table as any player sees it; :meth:`render` draws it for who decides."""
+        if seat != row["actor"]:
+            row = row.copy()
+            row["actor"], row["first_discard"] = seat, -1  # the discard is the other's
+        return self.render(row, mode)
+
     def bot(self, name: str) -> Array:
         """Return a ``Bot`` by its name."""
         if not isinstance(name, str) or name not in t.BOT_NAMES:

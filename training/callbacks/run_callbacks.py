@@ -17,7 +17,7 @@ from training.callbacks.trackers.base import ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import delayed_actions, envs, games, session, trainers
+from training.run import delayed_actions, envs, games, registry, session, trainers
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -56,6 +56,8 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.shaping is not None:
         make_shaping(config, [engine])
     games.get_game(config.env).check(config)
+    if envs.has_guests(config.env_options):
+        registry.FUNCTIONS.load("opponents")(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.get_module(config.trainer).check(config, engine)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.registry import short_id
+from fastenv.skullking.tables import Phase
 from training.apps.skullking.hindsight.modes import MODES
 from training.run.engine import Engine
-from training.run.envs import has_guests
-from training.run.games import GameTraining, Guest, ObservationParts
+from training.run.games import GameTraining, ObservationParts, PartOfGame, TableRules
 from training.run.options import require
 
 ON_POLICY = ("native", "sb3", "ensemble", "rllib")  # they learn by the same options
@@ -21,6 +22,26 @@ CONFIGS = {
     "SkullKingWorker-v0": "main.yaml",
     "SkullKingAbility-v0": "main.yaml",  # the same task, with more to decide
 }
+
+# A Worker's policy plays the cards of a game, a Manager's bids; rule_hard decides the rest.
+_CARDS = PartOfGame(
+    column="decision_phase",
+    values=(Phase.PLAY, Phase.TIGRESS),
+    bot="rule_hard",
+    begins=(Phase.BID,),
+    whole={"mode": "game"},
+)
+_BIDS = replace(_CARDS, values=(Phase.BID,))
+TABLE = TableRules(
+    env="SkullKingFlat-v0",
+    options={"deals": "duplicate"},
+    shared=("num_players",),
+    parts={
+        "SkullKingManager-v0": _BIDS,
+        "SkullKingWorker-v0": _CARDS,
+        "SkullKingAbility-v0": _CARDS,
+    },
+)
 
 # Knobs that change during training, from the given step on (docs/skullking.md, 11.2, 11.3).
 PHASE_CURRICULUM = [[0, ["late"]], [1_000_000, ["mid", "late"]], [2_000_000, []]]
@@ -138,6 +159,7 @@ class SkullKing(GameTraining):
     env_options: ClassVar = {"invalid_action": "raise"}
     presets = PRESETS
     auxiliaries: ClassVar = {name: mode.outputs for name, mode in MODES.items()}
+    table: ClassVar = TABLE
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file whose options were found best for a tier."""
@@ -184,26 +206,10 @@ class SkullKing(GameTraining):
             names = [value] if isinstance(value, str) else value or ()
             allowed = "bots; seats are played from outside with the section selfplay alone"
             require("external" not in names, "opponents", value, allowed)
-        if has_guests(config.env_options):
-            from training.policies.opponents import check
 
-            check(config)
-
-    def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
-        """Return an engine of whole games whose seats are all played from outside."""
-        from training.apps.skullking import guests
-
-        return guests.table(num_envs, num_players)
-
-    def guest(self, who: Any, engine: BatchEngine, seed: int) -> Guest:
-        """Return a player for the seats of :meth:`table`."""
-        from training.apps.skullking import guests
-
-        if isinstance(who, str):
-            return guests.BotGuest(who, engine, seed)
-        return guests.PolicyGuest(who, engine, seed)
-
-    def render_state(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
+    def render_state(
+        self, engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0
+    ) -> str:
         """Return the table as the next player sees it, as text with colours."""
         from fastenv.skullking.render import render_ansi
 
@@ -218,6 +224,7 @@ class SkullKing(GameTraining):
         action: int,
         after: np.void,
         names: Sequence[str],
+        seat: int = 0,
     ) -> list[str]:
         """Return what everybody has seen of a decision."""
         from training.apps.skullking.decision_text import describe_decision

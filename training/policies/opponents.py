@@ -1,4 +1,7 @@
-"""Trained agents among the opponents of an environment (``opponents: [PATH, BOT, ...]``)."""
+"""Trained agents among the opponents of an environment (``opponents: [PATH, BOT, ...]``).
+
+In a game with an entry an agent in its rows the option is called ``opponent``.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,14 @@ import numpy as np
 
 import fastenv
 from fastenv import BatchEngine
+from fastenv.registry import short_id
+from fastenv.seats import EXTERNAL
+from training.policies.guests import Guest, PolicyGuest, env_of_table, without_seating
 from training.policies.load import load_policy
 from training.run import games
-from training.run.games import Guest
+from training.run.envs import is_path, make_engine, opponents_option
 from training.run.options import require
 from training.selfplay.seated import Array, SeatedEngine
-
-OUTSIDE = "external"  # as games call a seat that is not theirs to play
 
 
 class GuestEngine(SeatedEngine):
@@ -40,7 +44,8 @@ class GuestEngine(SeatedEngine):
 
     def configure(self, name: str, value: Any, idx: Any = None) -> None:
         """Set a knob; the opponents stay who they are."""
-        require(name != "opponents", name, value, "left out: trained agents are the opponents")
+        allowed = "left out: trained agents are the opponents"
+        require(name != self._opponents, name, value, allowed)
         self._engine.configure(name, value, idx)
 
     @property
@@ -48,22 +53,21 @@ class GuestEngine(SeatedEngine):
         """Who sits in each seat after the learner's; None for a bot of the engine."""
         if self._guests is None:
             policies = {path: load_policy(path) for path in {p for p in self.paths if p}}
-            game = games.get_engine_game(self._engine)
             self._guests = [
-                None if path is None else game.guest(policies[path], self._engine, seed=k)
+                None if path is None else PolicyGuest(policies[path], self._engine, seed=k)
                 for k, path in enumerate(self.paths)
             ]
         return self._guests
 
     def _seat_players(self, fresh: Array) -> None:
-        self._external[fresh] = True
+        self._external[fresh] = self._has_external()[fresh]
         for guest in self.guests:
             if guest is not None:
                 guest.begin(np.flatnonzero(fresh))
 
     def _decide(self, lanes: Array, places: Array, obs: Array, mask: Array) -> Array:
         actions = np.zeros(self._engine.num_envs, np.int32)
-        shown: Any = _Shown(self._engine, mask)
+        shown = _Shown(self._engine, obs, mask)
         for place, guest in enumerate(self.guests, 1):
             own = lanes[places == place]
             if own.size:
@@ -73,13 +77,16 @@ class GuestEngine(SeatedEngine):
 
 
 class _Shown:
-    """An engine with the masks that are up to date."""
+    """An engine with the observations and masks that are up to date."""
 
-    def __init__(self, engine: BatchEngine, mask: Array) -> None:
-        self._engine, self.mask = engine, mask
+    def __init__(self, engine: BatchEngine, obs: Array, mask: Array) -> None:
+        self._engine, self.obs, self.mask = engine, obs, mask
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
+
+    def refresh(self) -> None:
+        """Leave the engine's own behind: they are not looked at."""
 
 
 def prepare_seats(
@@ -91,24 +98,27 @@ def prepare_seats(
     ----------
     env : str
     options : mapping
-        Of the environment; ``opponents`` is one name for all seats or a list of one a seat, of bots
-        and paths.
+        Of the environment; ``opponents`` or ``opponent`` is one name for all seats or a list of one
+        a seat, of bots and paths.
 
     Raises
     ------
     ConfigError
         If players do not meet in this environment.
     """
-    given = options["opponents"]
-    trial = fastenv.make_engine(env, 1, **{k: v for k, v in options.items() if k != "opponents"})
-    seats = trial.seats
+    seats = fastenv.make_game(env, **without_seating(options)).seats
+    whole = seats is not None and env_of_table(env) == short_id(env)
+    name = opponents_option(options) if seats is None else seats.opponents
+    given = options.get(name)
     allowed = "bots: trained agents play whole games alone, which this environment has not"
-    require(seats is not None, "opponents", given, allowed)
+    require(whole, name, given, allowed)
     assert seats is not None
-    names = [given] * (seats.count - 1) if isinstance(given, str) else list(given)
-    plain = [OUTSIDE if "/" in name else name for name in names]
-    paths = [name if "/" in name else None for name in names]
-    return {**options, "opponents": plain}, lambda engine: GuestEngine(engine, paths)
+    if name not in options:  # the game knows the other word even less
+        return dict(options), lambda engine: GuestEngine(engine, [])
+    names = [given] * (seats.count - 1) if isinstance(given, str) else list(given or ())
+    plain = [EXTERNAL if is_path(each) else each for each in names]
+    paths = [each if is_path(each) else None for each in names]
+    return {**options, name: plain}, lambda engine: GuestEngine(engine, paths)
 
 
 def check(config: Any) -> None:
@@ -117,23 +127,26 @@ def check(config: Any) -> None:
     Parameters
     ----------
     config : RunConfig
+        With trained agents among its opponents.
 
     Raises
     ------
     ConfigError, RunError, CheckpointError
-        If one is not there or does not fit, has a memory, or needs a bot beside it.
+        If one is not there or does not fit, has a memory, draws its actions, or needs a bot beside
+        it.
     """
-    given, options = config.env_options["opponents"], config.env_options
+    options = config.env_options
+    name = opponents_option(options)
+    given = options[name]
     allowed = "bots with trainer='{}' or selfplay, which cannot play against trained agents"
     plain = config.MEETS_AGENTS and config.selfplay is None
-    require(plain, "opponents", given, allowed.format(config.trainer))
-    require("opponents" not in config.schedules, "schedules.opponents", given, "left out here")
-    made_with, seat = prepare_seats(
-        config.env, {**games.get_game(config.env).env_options, **options}
-    )
-    engine = seat(fastenv.make_engine(config.env, 1, **made_with))
+    require(plain, name, given, allowed.format(config.trainer))
+    require(name not in config.schedules, f"schedules.{name}", given, "left out here")
+    engine: Any = make_engine(config.env, 1, options)
     for path, guest in zip(engine.paths, engine.guests, strict=True):
         if path is not None and guest is not None:
             policy = load_policy(path)
             allowed = "of agents that take all decisions of a game and have no memory"
-            require(guest.takes_all and not policy.state_size, "opponents", path, allowed)
+            require(guest.takes_all and not policy.state_size, name, path, allowed)
+            allowed = "of agents that do not draw their actions, as those of this game do"
+            require(not games.get_game(policy.env).draws, name, path, allowed)

@@ -41,7 +41,9 @@ class Session:
         self._console, self._engine = console, engine
         self._names, self._guests = list(names), list(guests)
         self._game = games.get_engine_game(engine)
-        self._seats = engine.seats if len(names) > 1 else None
+        self._meets = len(names) > 1
+        self._seat = self._names.index(YOU)
+        self._secret: list[tuple[np.void, int, int]] = []  # decided, but nothing has come of it
         self._news: list[str] = []
 
     @property
@@ -54,27 +56,34 @@ class Session:
 
         Raises
         ------
-        Leave
+        LeaveGame
             If the person leaves.
         """
-        engine = self._engine
+        engine, lane = self._engine, np.arange(1)
         engine.reset_many(seeds=[seed])
-        lane = np.arange(1)
+        if self._meets:
+            seats = enumerate(self._names)
+            self._news.append("Seats: " + ", ".join(f"{k} {name}" for k, name in seats) + ".")
         while not engine.ended[0]:
-            before = self._row
-            guest = self._guests[self._deciding(before)]
+            before, seat = self._row, int(engine.get_actors()[0]) if self._meets else 0
+            guest = self._guests[seat]
             action = self._ask(before) if guest is None else int(guest.act(engine, lane)[0])
             engine.step_many([action], autoreset=False)
-            self._news += self._game.describe_decision(
-                engine, before, action, self._row, self._names
-            )
+            self._hear(before, action, seat)
         self._tell()
         self._finish()
 
-    def _deciding(self, row: np.void) -> int:
-        if self._seats is None:
-            return 0
-        return int(self._engine.get_actors()[0])
+    def _hear(self, before: np.void, action: int, seat: int) -> None:
+        """Take in a decision; what seats decide together is told once all of them have."""
+        after = self._row
+        self._secret.append((before, action, seat))
+        if after.tobytes() == before.tobytes():
+            return
+        for row, chosen, who in self._secret:
+            self._news += self._game.describe_decision(
+                self._engine, row, chosen, after, self._names, seat=who
+            )
+        self._secret.clear()
 
     # -- talking ---------------------------------------------------------------------------------
 
@@ -92,7 +101,7 @@ class Session:
     def _ask(self, row: np.void) -> int:
         """Show the state and return the legal action that the person chooses."""
         self._tell()
-        drawn = self._game.render_state(self._engine, row, self._names)
+        drawn = self._game.render_state(self._engine, row, self._names, seat=self._seat)
         self._console.print(Text.from_ansi(drawn))
         name = self._engine.game.action_name
         legal = {int(a): name(int(a), row) for a in np.flatnonzero(self._engine.mask[0])}
@@ -119,19 +128,18 @@ class Session:
             )
 
     def _finish(self) -> None:
-        engine = self._engine
-        if self._seats is None:
-            self._console.print(
-                Text.from_ansi(self._game.render_state(engine, self._row, self._names))
-            )
+        engine, row = self._engine, self._row
+        drawn = self._game.render_state(engine, row, self._names, seat=self._seat)
+        self._console.print(Text.from_ansi(drawn))
+        if not self._meets:
             self._console.print(f"The game is over: return {engine.ep_return[0]:.2f}.")
             return
-        points = engine.get_outcomes([0])[0].astype(int).tolist()
+        points = engine.get_outcomes([0])[0].tolist()
         table = Table(title="The game is over", title_justify="left")
         table.add_column("player")
         table.add_column("points", justify="right")
         for total, name in sorted(zip(points, self._names, strict=True), reverse=True):
-            table.add_row(escape(name), str(total), style="bold" if name == YOU else None)
+            table.add_row(escape(name), f"{total:.6g}", style="bold" if name == YOU else None)
         self._console.print(table)
 
 

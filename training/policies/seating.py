@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 
-from fastenv.registry import short_id
+import fastenv
 from training.policies.person import YOU, Session, number_names
-from training.run import games
-from training.run.envs import make_engine
+from training.run.envs import make_engine, with_defaults
 from training.run.options import require
+from training.run.registry import DEFAULT_ENVS
 
 
 def session(console: Console, args: argparse.Namespace) -> Session:
@@ -24,27 +25,51 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     ConfigError, RunError, CheckpointError
         If somebody cannot sit at the table.
     """
-    if not args.against:
-        require(args.seat == 0, "--seat", args.seat, "left out without --against")
-        return Session(console, make_engine(args.env, 1, {}), [YOU], [None])
-    from training.policies.contest import load_players, seat_count
+    options, against = dict(args.set), args.against
+    if not against:
+        env = args.env or DEFAULT_ENVS["play"]
+        against = _default_players(env, with_defaults(env, options))
+        if not against:
+            require(args.seat == 0, "--seat", args.seat, "left out without --against")
+            return Session(console, make_engine(env, 1, options), [YOU], [None])
+    from training.policies.contest import load_players, table_of
+    from training.policies.guests import make_guest
 
-    players = load_players(args.against, Path(args.runs))
-    count, game = seat_count(players), games.get_game(args.env)
-    require(len(players) < count, "--against", args.against, f"1 to {count - 1} players")
+    players = load_players(against, Path(args.runs))
+    trained = any(not isinstance(player.who, str) for player in players)
+    env = args.env if args.env or trained else DEFAULT_ENVS["play"]
+    table = table_of(players, env, options)
+    count = table.seats.count
+    require(len(players) < count, "--against", against, f"1 to {count - 1} players")
     require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
-    engine = game.table(1, count)
-    require(engine is not None, "--against", args.against, "left out: here players do not meet")
-    assert engine is not None
-    whole = engine.game.env_id
-    require(short_id(args.env) == whole, "--env", args.env, f"{whole} with --against")
+    engine = table.make(1)
     others = [players[k % len(players)] for k in range(count - 1)]
     names = number_names([player.name.rpartition("/")[2] for player in others])
     guests: list[Any] = [
-        game.guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(others)
+        make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(others)
     ]
     for guest in guests:
         guest.begin(np.arange(1))
     names.insert(args.seat, YOU)
     guests.insert(args.seat, None)
     return Session(console, engine, names, guests)
+
+
+def _default_players(env: str, options: Mapping[str, Any]) -> list[str]:
+    """Return who plays the other agents of a game where nobody is named; nobody in one for one.
+
+    Raises
+    ------
+    ConfigError
+        If the game names nobody either.
+    """
+    from training.policies.guests import without_seating
+
+    game = fastenv.make_game(env, **without_seating(options))
+    if game.spec.num_agents == 1:
+        return []
+    given = options.get("opponent", game.spec.opponent)
+    names = f"; there are {', '.join(game.bot_names)}" if game.bot_names else ""
+    allowed = f"given: nobody plays the others by default here{names}"
+    require(given is not None, "--against", None, allowed)
+    return [given] if isinstance(given, str) else list(given)

@@ -99,55 +99,83 @@ def bot(name: str, seed: int, lanes: int) -> Any:
     return Bot(name, lanes, seed)
 
 
-def episode(choose: Choose, env: Any, seed: int, max_steps: int) -> Iterator[str | None]:
-    """Play an episode, and stop before each decision and at the end.
+@dataclass(frozen=True)
+class Episode:
+    """An episode that can be followed.
 
     Parameters
     ----------
-    choose : callable
-    env : gymnasium.Env
+    steps : iterator of str or None
+        Stops before each decision and says what is about to be done; None at the end.
+    draw : callable
+        Returns the state, in the mode that was asked for.
+    is_over : callable
+        Returns whether it has ended, or was cut off.
+    result : callable
+        Returns in words what came out.
+    """
+
+    steps: Iterator[str | None]
+    draw: Callable[[], Any]
+    is_over: Callable[[], bool]
+    result: Callable[[], str]
+
+
+def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
+    """Return an episode of one who plays in an environment.
+
+    Parameters
+    ----------
+    who : Watched
     seed : int
     max_steps : int
         Decisions after which the rest is left out.
-
-    Yields
-    ------
-    str or None
-        What is about to be done; None at the end.
+    mode : {"ansi", "rgb_array"}
+        What it is drawn as.
     """
-    obs, _ = env.reset(seed=seed)
-    for _ in range(max_steps):
-        action = choose(env, obs)
-        yield env.unwrapped.game.action_name(action, env.unwrapped.get_state())
-        obs, _, terminated, truncated, _ = env.step(action)
-        if terminated or truncated:
-            break
-    yield None
+    env: Any = who.make(render_mode=mode)
+    engine, choose = env.unwrapped.engine, who.begin(seed)
+
+    def steps() -> Iterator[str | None]:
+        obs, _ = env.reset(seed=seed)
+        for _ in range(max_steps):
+            action = choose(env, obs)
+            name = env.unwrapped.game.action_name(action, env.unwrapped.get_state())
+            yield f"{who.name} chooses {name}"
+            obs, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                break
+        yield None
+
+    return Episode(
+        steps(),
+        env.render,
+        lambda: bool(engine.ended[0]),
+        lambda: f"return {engine.ep_return[0]:.2f}",
+    )
 
 
-def show(console: Console, who: Watched, args: argparse.Namespace) -> None:
+def show(console: Console, episode: Episode, args: argparse.Namespace) -> None:
     """Show an episode in the terminal."""
-    env, delay = who.make(render_mode="ansi"), args.delay
+    delay = args.delay
     if delay is None:
         delay = 1.0 if console.is_terminal else 0.0
-    for step, choice in enumerate(episode(who.begin(args.seed), env, args.seed, args.max_steps)):
-        over = "the end" if env.unwrapped.engine.ended[0] else f"cut off after {step} decisions"
+    for step, choice in enumerate(episode.steps):
+        over = "the end" if episode.is_over() else f"cut off after {step} decisions"
         console.rule(f"decision {step + 1}" if choice is not None else over, style="dim")
-        console.print(Text.from_ansi(env.render()), no_wrap=True, overflow="crop")
+        console.print(Text.from_ansi(episode.draw()), no_wrap=True, overflow="crop")
         if choice is not None:
-            console.print(Text(f"\n{who.name} chooses {choice}", "bold cyan"))
+            console.print(Text(f"\n{choice}", "bold cyan"))
             time.sleep(delay)
-    if env.unwrapped.engine.ended[0]:
-        console.print(f"return {env.unwrapped.engine.ep_return[0]:.2f}, seed {args.seed}")
+    if episode.is_over():
+        console.print(f"{episode.result()}, seed {args.seed}")
 
 
-def film(who: Watched, args: argparse.Namespace) -> int:
+def film(episode: Episode, args: argparse.Namespace) -> int:
     """Write an episode as a film; return its decisions."""
     from training.logs import film as films
 
     films.check(args.out)
-    env = who.make(render_mode="rgb_array")
-    steps = episode(who.begin(args.seed), env, args.seed, args.max_steps)
-    pictures = [env.render() for _ in steps]
+    pictures = [episode.draw() for _ in episode.steps]
     films.write(args.out, [*pictures, pictures[-1]], args.fps)
     return len(pictures) - 1

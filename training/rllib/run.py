@@ -45,8 +45,9 @@ def check(config: RLlibRun, engine: Engine) -> None:
     native.check(config, engine)
     guests = envs.has_guests(config.env_options)
     allowed = "scripted players with trainer='rllib'"
-    opponents = config.env_options.get("opponents")
-    require(not guests, "env_options.opponents", opponents, allowed)
+    option = envs.opponents_option(config.env_options)
+    opponents = config.env_options.get(option)
+    require(not guests, f"env_options.{option}", opponents, allowed)
     _need_ray()
 
 

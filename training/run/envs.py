@@ -57,16 +57,28 @@ def make_engine(
     )
 
 
+OPPONENTS = ("opponents", "opponent")  # options that say who plays the other seats
+
+
+def is_path(name: Any) -> bool:
+    """Tell whether an opponent is a trained agent: paths have a ``/``."""
+    return isinstance(name, str) and "/" in name
+
+
+def opponents_option(options: Mapping[str, Any]) -> str:
+    """Return the option that says who plays the other seats, as far as options tell."""
+    return next((name for name in OPPONENTS if name in options), OPPONENTS[0])
+
+
 def has_guests(options: Mapping[str, Any]) -> bool:
-    """Tell whether trained agents are among the opponents: paths, which have a ``/``."""
-    given = options.get("opponents")
-    names = [given] if isinstance(given, str) else given or ()
-    return any(isinstance(name, str) and "/" in name for name in names)
+    """Tell whether trained agents are among the opponents."""
+    given = options.get(opponents_option(options))
+    return any(map(is_path, [given] if isinstance(given, str) else given or ()))
 
 
 def without_guests(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options with the game's own opponents, where trained agents are among them."""
-    drop = ("opponents",) if has_guests(options) else ()
+    drop = OPPONENTS if has_guests(options) else ()
     return {name: value for name, value in options.items() if name not in drop}
 
 

@@ -141,18 +141,51 @@ class Records(Protocol):
         """Close the file."""
 
 
-class Guest(Protocol):
-    """Plays a seat at many tables."""
+@dataclass(frozen=True)
+class PartOfGame:
+    """What a policy decides in whole games that has learnt only some of their decisions.
 
-    @property
-    def takes_all(self) -> bool:
-        """Whether it decides everything itself, without a bot beside it."""
+    Parameters
+    ----------
+    column : str
+        Info column of the table that says which decision is due.
+    values : tuple of int
+        Its values where the decision is the policy's own.
+    bot : str
+        Takes the other decisions.
+    begins : tuple of int
+        Its values where an episode of the policy's training began: its memory ends there.
+    whole : mapping
+        Options of the policy's environment with which it does not, since episodes were games.
+    """
 
-    def begin(self, lanes: np.ndarray) -> None:
-        """Forget what was in lanes whose games begin."""
+    column: str
+    values: tuple[int, ...]
+    bot: str
+    begins: tuple[int, ...] = ()
+    whole: Mapping[str, Any] = field(default_factory=dict)
 
-    def act(self, engine: BatchEngine, lanes: np.ndarray) -> np.ndarray:
-        """Return actions, shape (k,), for the lanes (k,) in which it has to decide."""
+
+@dataclass(frozen=True)
+class TableRules:
+    """How players of a game meet at a table, where nothing else is asked for.
+
+    Parameters
+    ----------
+    env : str
+        Id of the environment whose games they play; empty for that of the policies.
+    options : mapping
+        Its options at a table.
+    shared : tuple of str or None
+        Options that the table has from those of the first trained agent; None for all but seats.
+    parts : mapping of str to PartOfGame
+        Environments whose policies decide only part of a game, by id.
+    """
+
+    env: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    shared: tuple[str, ...] | None = None
+    parts: Mapping[str, PartOfGame] = field(default_factory=dict)
 
 
 class GameTraining:
@@ -190,6 +223,8 @@ class GameTraining:
         look alike and the best action of each may lead in circles.
     fixed_actions : mapping of str to int
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
+    table : TableRules
+        How its players meet, where there are several.
     """
 
     title = ""
@@ -204,6 +239,7 @@ class GameTraining:
     bots: tuple[str, ...] = ()
     draws = False
     fixed_actions: ClassVar[Mapping[str, int]] = {}
+    table: ClassVar[TableRules] = TableRules()
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file in ``training/configs`` with the default options of a run's learning.
@@ -293,34 +329,10 @@ class GameTraining:
             f"best_times={show(str(path))} is not possible: {config.env} keeps no best times."
         )
 
-    def table(self, num_envs: int, num_players: int) -> BatchEngine | None:
-        """Return an engine of whole games whose seats are all played from outside.
-
-        They are by the usual rules; equal seeds are equal deals, whoever sits where. None where
-        players do not meet.
-        """
-        return None
-
-    def guest(self, who: Any, engine: BatchEngine, seed: int) -> Guest:
-        """Return a player for the seats of :meth:`table`.
-
-        Parameters
-        ----------
-        who : Policy or str
-            A trained one, or the name of a bot.
-        engine : BatchEngine
-        seed : int
-            Of the bots' generators.
-
-        Raises
-        ------
-        ConfigError
-            If it cannot play there.
-        """
-        raise ConfigError(f"{who} cannot sit at a table: in this game players do not meet.")
-
-    def render_state(self, engine: BatchEngine, row: np.void, names: Sequence[str]) -> str:
-        """Return a state as the next player sees it, drawn as text with colours.
+    def render_state(
+        self, engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0
+    ) -> str:
+        """Return a state as a player sees it, drawn as text with colours.
 
         Parameters
         ----------
@@ -328,8 +340,10 @@ class GameTraining:
         row : record
         names : sequence of str
             Of the players in seat order.
+        seat : int
+            The player's, whose decision is due unless the game is over.
         """
-        text: str = engine.game.render(row, "ansi")
+        text: str = engine.game.render_seat(row, seat, "ansi")
         return text
 
     def describe_decision(
@@ -339,6 +353,7 @@ class GameTraining:
         action: int,
         after: np.void,
         names: Sequence[str],
+        seat: int = 0,
     ) -> list[str]:
         """Return lines that say in words what all players saw of a decision.
 
@@ -346,12 +361,14 @@ class GameTraining:
         ----------
         engine : BatchEngine
         before, after : record
-            States.
+            States. What is decided together leads from one to the next.
         action : int
         names : sequence of str
             Of the players in seat order; the person's is ``You``.
+        seat : int
+            Who decided.
         """
-        return [f"You: {engine.game.action_name(action, before)}"]
+        return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
 
     def auxiliary(self, config: Any, engine: Engine) -> Any:
         """Return the loss of ``native.hindsight``, an :class:`training.ppo.auxiliary.Auxiliary`.

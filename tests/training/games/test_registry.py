@@ -98,7 +98,7 @@ def test_a_game_that_says_nothing_has_defaults():
     assert type(game) is games.GameTraining
     assert (dict(game.env_options), dict(game.presets), game.bots) == ({}, {}, ())
     assert with_defaults(ENV, {"raise_illegal": True}) == {"raise_illegal": True}
-    assert game.seats(make_engine(ENV, 1)) is None
+    assert game.table == games.TableRules()
     with pytest.raises(ConfigError, match="how many ticks"):
         game.elapsed(make_engine(ENV, 1))
 

@@ -6,6 +6,8 @@ import pytest
 
 from training.train import main
 
+from . import met
+
 TINY = {
     "env": "SkullKingWorker-v0",
     "num_envs": 8,
@@ -55,3 +57,18 @@ def trained(tmp_path_factory):
         return made[kind]
 
     return folder
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory):
+    """Return the folder of a tiny agent of a kind of :mod:`met`, as text."""
+    runs, made = tmp_path_factory.mktemp("agents"), {}
+    met.register()
+
+    def folder(kind):
+        if kind not in made:
+            made[kind] = str(met.train(runs, kind))
+        return made[kind]
+
+    yield folder
+    met.unregister()

@@ -9,7 +9,7 @@ from rich.console import Console
 from fastenv.errors import ConfigError
 from training.evaluate import main
 from training.policies.contest import contest, load_players, play_table, show, standings
-from training.run import games
+from training.policies.guests import find_table
 from training.run.folder import RunError
 from training.selfplay.ratings import ANCHOR, expected, fit
 
@@ -29,7 +29,7 @@ class Same:
 
 
 def test_equal_players_get_the_same_from_every_rotation():
-    engine = games.get_game(FLAT).table(8, 4)
+    engine = find_table([], FLAT).make(8)
     seating = (np.arange(4) + np.arange(8)[:, None]) % 4
     guests = [Same() for _ in range(4)]
     points = play_table(engine, guests, seating, np.repeat([5, 6], 4))

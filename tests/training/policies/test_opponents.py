@@ -8,7 +8,8 @@ import pytest
 import training
 from training.evaluate import main as evaluate
 from training.policies.contest import play_table
-from training.run import checkpoint, games
+from training.policies.guests import find_table, make_guest
+from training.run import checkpoint
 from training.run.envs import make_engine
 from training.train import main
 
@@ -48,9 +49,9 @@ def test_the_same_games_as_at_the_table(trained, kind):
         steps += 1
     assert engine.ended.all()
     np.testing.assert_allclose(rewards, engine.ep_return, rtol=1e-5)
-    table = games.get_game(FLAT).table(6, 4)
-    game, policy = games.get_game(FLAT), training.load_policy(path)
-    guests = [Learner(), *(game.guest(policy, table, seed=k) for k in range(3))]
+    policy = training.load_policy(path)
+    table = find_table([policy]).make(6)
+    guests = [Learner(), *(make_guest(policy, table, seed=k) for k in range(3))]
     seating = np.tile(np.arange(4), (6, 1))
     wanted = play_table(table, guests, seating, np.arange(40, 46))
     assert (engine.get_states()["total"][:, :4] == wanted).all(), "seeds 40 to 45"

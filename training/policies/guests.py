@@ -1,0 +1,304 @@
+"""Bots and trained policies in the seats of games that are played from outside.
+
+A table is an engine of whole games made with ``seats="all"``: it shows the seat whose decision is
+due, and who sits there decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+import fastenv
+from fastenv import BatchEngine
+from fastenv.engine import rng_streams
+from fastenv.errors import ConfigError, StateError, show
+from fastenv.registry import short_id
+from fastenv.seats import EXTERNAL, Seats
+from training.policies.policy import Policy
+from training.run import games
+from training.run.options import require
+
+# Options that say who plays where, which a table says itself.
+SEATING = ("seats", "agent_seat", "opponent", "opponents")
+
+
+class Guest(Protocol):
+    """Plays a seat at many tables."""
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it decides everything itself, without a bot beside it."""
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was in lanes whose games begin."""
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return actions, shape (k,), for the lanes (k,) in which it has to decide."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is played where players meet.
+
+    Parameters
+    ----------
+    env : str
+        Its id, without the namespace.
+    options : mapping
+        Of the environment; who sits where is not among them.
+    """
+
+    env: str
+    options: Mapping[str, Any]
+
+    @property
+    def seats(self) -> Seats:
+        """How the players meet.
+
+        Raises
+        ------
+        ConfigError
+            They do not.
+        """
+        seats = fastenv.make_game(self.env, **self.options).seats
+        allowed = "of a game in which players meet: here players do not meet"
+        require(seats is not None, "env", self.env, allowed)
+        assert seats is not None
+        return seats
+
+    def make(self, num_envs: int) -> BatchEngine:
+        """Return an engine whose seats are all played from outside, with a table a lane."""
+        return fastenv.make_engine(self.env, num_envs, seats="all", **self.options)
+
+
+def without_seating(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of an environment that do not say who plays where."""
+    return {name: value for name, value in options.items() if name not in SEATING}
+
+
+def env_of_table(env: str) -> str:
+    """Return the id of the environment in which the policies of one meet others."""
+    return games.get_game(env).table.env or short_id(env)
+
+
+def find_table(
+    policies: Sequence[Policy], env: str | None = None, options: Mapping[str, Any] | None = None
+) -> Table:
+    """Return the table at which players meet.
+
+    It has the options that the first policy was trained with, as far as its game does not say
+    otherwise (:class:`training.run.games.TableRules`).
+
+    Parameters
+    ----------
+    policies : sequence of Policy
+        May be empty, with an ``env``.
+    env : str, optional
+        Id of the environment; default that of the first policy.
+    options : mapping, optional
+        Of the environment, over all others.
+
+    Raises
+    ------
+    ConfigError
+        If in this environment players do not meet.
+    """
+    own = policies[0].env if policies else env
+    assert own is not None
+    where = env_of_table(own)
+    if env is not None:
+        agents = f", the game of {policies[0].path}" if policies else ""
+        require(short_id(env) == where, "env", env, f"{where} with --against{agents}")
+    game = games.get_game(where)
+    taken = without_seating(policies[0].env_spec.options) if policies else {}
+    if game.table.shared is not None:
+        taken = {name: taken[name] for name in game.table.shared if name in taken}
+    usual = {**game.env_options, **game.table.options}
+    table = Table(where, without_seating({**usual, **taken, **(options or {})}))
+    _ = table.seats  # or it is refused
+    return table
+
+
+def make_guest(who: Policy | str, engine: BatchEngine, seed: int) -> Guest:
+    """Return a player for a seat of a table: of a trained policy, or of a bot by its name.
+
+    Parameters
+    ----------
+    who : Policy or str
+    engine : BatchEngine
+        The table's.
+    seed : int
+        Of what it draws.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot play there.
+    """
+    if isinstance(who, str):
+        return BotGuest(who, engine, seed)
+    return PolicyGuest(who, engine, seed)
+
+
+class BotGuest:
+    """A bot; see :class:`Guest`.
+
+    Parameters
+    ----------
+    name : str
+    engine : BatchEngine
+    seed : int
+        Of its generators, one a lane.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such bot.
+    """
+
+    takes_all = True
+
+    def __init__(self, name: str, engine: BatchEngine, seed: int) -> None:
+        engine.game.bot(name)
+        self._name, self._streams = name, rng_streams(seed, engine.num_envs)
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Bots remember nothing."""
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return its choices."""
+        actions: np.ndarray = engine.bot_actions(self._name, self._streams)[lanes]
+        return actions
+
+
+class PolicyGuest:
+    """A trained policy, beside a bot where it has learnt only some decisions of a game.
+
+    It sees the table as its own environment would show it. Where that is what the engine shows
+    anyway, it is taken from there; else the rows of the table are encoded once more.
+
+    Parameters
+    ----------
+    policy : Policy
+    engine : BatchEngine
+        The table's.
+    seed : int
+        Of what the bot beside it draws, and itself in games whose agents draw their actions.
+
+    Attributes
+    ----------
+    takes_all : bool
+        It decides everything itself.
+
+    Raises
+    ------
+    ConfigError
+        If it is of another game, of another number of players, or of other rules whose states are
+        not those of this table.
+
+    Notes
+    -----
+    It remembers one game a lane, so it can have one seat of each.
+    """
+
+    def __init__(self, policy: Policy, engine: Any, seed: int) -> None:
+        self._policy, self._observer = policy, _make_observer(policy)
+        _check_same_game(policy, self._observer, engine)
+        self._shown = policy.env_spec.encode is None and _shows_same(self._observer, engine)
+        game = games.get_game(policy.env)
+        part = game.table.parts.get(short_id(policy.env))
+        self.takes_all, self._part = part is None, part
+        self._others = None if part is None else BotGuest(part.bot, engine, seed)
+        options, whole = policy.env_spec.options, {} if part is None else part.whole
+        remembers = bool(whole) and all(options.get(name) == whole[name] for name in whole)
+        self._begins = () if part is None or remembers else part.begins
+        self._states = np.zeros((engine.num_envs, policy.state_size), np.float32)
+        self._rng = np.random.default_rng(seed) if game.draws else None
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was in lanes whose games begin."""
+        self._states[lanes] = 0
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return its legal actions, or the bot's where the decision is not its own."""
+        engine.refresh()
+        part, others = self._part, self._others
+        if part is None or others is None:
+            return self._choose(engine, lanes)
+        due = engine.info[part.column][lanes]
+        self._states[lanes[np.isin(due, self._begins)]] = 0
+        own = np.isin(due, part.values)
+        actions = np.zeros(len(lanes), np.int32) if own.all() else others.act(engine, lanes)
+        if own.any():
+            actions[own] = self._choose(engine, lanes[own])
+        return actions
+
+    def _choose(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        state = self._states[lanes] if self._policy.state_size else None
+        best, rng = self._rng is None, self._rng
+        seen, legal = self._see(engine, lanes), engine.mask[lanes]
+        actions, state = self._policy.act(seen, legal, state, deterministic=best, rng=rng)
+        if state is not None:
+            self._states[lanes] = state
+        chosen: np.ndarray = actions
+        return chosen
+
+    def _see(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        if self._shown:
+            shown: np.ndarray = engine.obs[lanes]
+            return shown
+        rows, encode = engine.get_states(lanes), self._policy.env_spec.encode
+        if encode is not None:
+            return encode(rows)
+        seats = engine.get_actors(lanes)
+        return self._observer.encode_obs_many(rows, trusted=True, seat=seats)
+
+
+def _make_observer(policy: Policy) -> BatchEngine:
+    """Return an engine of the policy's environment that encodes the rows of others."""
+    options = without_seating(policy.env_spec.options)
+    one_each = fastenv.make_game(policy.env, **options).spec.num_agents > 1
+    seating: dict[str, Any] = {"seats": "all"} if one_each else {}
+    return fastenv.make_engine(policy.env, 1, **options, **seating)
+
+
+def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None:
+    """Refuse a policy that could not play at a table as it has learnt to."""
+    where, mine, theirs = engine.game.env_id, observer.spec, engine.spec
+    same = env_of_table(policy.env) == where
+    _check(same, policy, "env", policy.env, f"of the game of {where}")
+    own, seats = find_table([policy]).seats, engine.seats
+    _check(own.count == seats.count, policy, "players", own.count, f"{seats.count}, its seats")
+    same = mine.num_actions == theirs.num_actions
+    _check(same, policy, "actions", mine.num_actions, f"{theirs.num_actions}, its own")
+    same = mine.state_dtype == theirs.state_dtype
+    if same and seats.fields is None:  # rows that show one seat are of the tier that shows it
+        trial = BatchEngine(engine.game, 1, opponent=EXTERNAL)
+        trial.reset_many(seeds=0)
+        try:
+            observer.game.validate(trial.get_states())
+        except StateError:
+            same = False
+    options = without_seating(policy.env_spec.options)
+    _check(same, policy, "options", options, "those of games whose states are this table's")
+
+
+def _check(fits: bool, policy: Policy, name: str, value: object, allowed: str) -> None:
+    if not fits:
+        given = f"{name}={show(value)}"
+        raise ConfigError(f"{policy.path} cannot sit at this table: {given} must be {allowed}.")
+
+
+def _shows_same(observer: BatchEngine, engine: Any) -> bool:
+    """Tell whether an engine shows, of the seat that must act, what an observer would encode.
+
+    Compiled encoders know nothing but the row and the shared record; others may.
+    """
+    one, other = observer.game, engine.game
+    same = one.env_id == other.env_id and one.spec == other.spec
+    compiled = one.spec.kernel_module is not None
+    return compiled and same and bool(one.shared.tobytes() == other.shared.tobytes())
