@@ -2,7 +2,8 @@
 
 Used by ``python -m fastenv verify`` and by the differential tests: the same seeds, the same
 actions, and after every step the complete rows, observations, masks, rewards, flags, tau, all info
-columns and final values are compared as bytes.
+columns, final values and who sits where are compared as bytes. Who must act is held to the order
+that the game says.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import numpy.typing as npt
 from fastenv.backend import Backend, missing
 from fastenv.engine import BatchEngine
 from fastenv.game import Game
+from fastenv.one_seat import Opponent
 from fastenv.registry import entry_of, make_game
+from fastenv.seats import EXTERNAL, ROTATE
 from fastenv.vector import sample_legal
 
 Array = npt.NDArray[Any]
@@ -82,6 +85,12 @@ def outputs(engine: BatchEngine) -> Iterator[tuple[str, Array]]:
     yield "tau", engine.tau
     for name, column in engine.info.items():
         yield f"info.{name}", column
+    if engine.opponent is not None:
+        yield "actor", engine.get_actors()
+        yield "seat_reward", engine.seat_reward
+        yield from _parts("seat_obs", engine.seat_obs)
+        for name, column in engine.get_seating().items():
+            yield f"seating.{name}", column
     done = (engine.terminated | engine.truncated) != 0
     final = {"final_obs": engine.final_obs, "ep_return": engine.ep_return}
     final |= {"ep_length": engine.ep_length, "ep_frames": engine.ep_frames}
@@ -132,8 +141,15 @@ class Case:
         What to compare; the first is the standard.
     options : dict, optional
         Only reported.
-    opponent : str, optional
-        In a game of several agents: the scripted player of all but the first.
+    opponent : str or sequence of str, optional
+        In a game of several agents: who plays the other seats (:class:`fastenv.BatchEngine`); by
+        default all agents are shown.
+    agent_seat : int or "rotate", optional
+        The learner's seat with an ``opponent``; default drawn.
+
+    Notes
+    -----
+    Now and then the other seats get new players, and rows are reloaded without who sits where.
     """
 
     def __init__(
@@ -143,13 +159,18 @@ class Case:
         num_envs: int,
         engines: dict[str, tuple[str, int]],
         options: dict[str, Any] | None = None,
-        opponent: str | None = None,
+        opponent: Opponent | None = None,
+        agent_seat: int | str | None = None,
     ) -> None:
         self.seed, self.options = seed, options or {}
         self.rng = np.random.default_rng(seed)
         columns = (*game.spec.info_columns, *game.spec.term_columns)
+        if agent_seat is None:
+            agent_seat = 0 if opponent is None else draw_seat(game, seed)
+        if opponent is not None:
+            self.options = self.options | {"opponent": opponent, "agent_seat": agent_seat}
         self.engines = {
-            name: BatchEngine(game, num_envs, backend, threads, columns, opponent)
+            name: BatchEngine(game, num_envs, backend, threads, columns, opponent, agent_seat)
             for name, (backend, threads) in engines.items()
         }
         self.standard_name, *self.others = self.engines
@@ -188,10 +209,10 @@ class Case:
             kind = ("reset", "reload", "no autoreset", "some")[rng.integers(4)]
         if kind == "reset":
             lanes = standard.ended | (rng.random(n) < 0.5)
+            self._change_players()
             self._apply_to_all(lambda engine: engine.reset_many(mask=lanes), "reset", lanes)
         elif kind == "reload":
-            rows = standard.get_states()
-            self._apply_to_all(lambda engine: engine.set_states(rows), "reload")
+            self._reload()
         else:
             actions = sample_legal(standard.mask, rng)
             any_action = rng.integers(0, standard.num_actions, actions.shape)
@@ -208,8 +229,37 @@ class Case:
         self.step += 1
         return self.check()
 
+    def _change_players(self) -> None:
+        """Let others play from the next reset on, now and then."""
+        standard = self.standard
+        if standard.opponent is not None and self.rng.random() < 0.3:
+            players, lanes = (
+                draw_players(standard.game, self.rng),
+                self.rng.random(len(self.history)) < 0.5,
+            )
+            self._apply_to_all(
+                lambda engine: engine.configure("opponent", players, lanes),
+                f"opponent={players}",
+                lanes,
+            )
+
+    def _reload(self) -> None:
+        """Load the rows again, and behind them mostly who sits where and has answered."""
+        rows, seating = self.standard.get_states(), self.standard.get_seating()
+        kept = bool(seating) and self.rng.random() < 0.7
+        word = "reload, players too" if kept else "reload"
+        self._apply_to_all(lambda engine: engine.set_states(rows), word)
+        if kept:
+            self._apply_to_all(lambda engine: engine.set_seating(seating), word)
+
     def check(self) -> Difference | None:
-        """Return the first difference between the standard and the others."""
+        """Return the first difference between the standard and the others.
+
+        Before that comes one between the order in which the game says its agents act and its rows.
+        """
+        unordered = self._check_order()
+        if unordered is not None:
+            return unordered
         for name in self.others:
             found = first_difference(self.standard, self.engines[name])
             if found is not None:
@@ -220,6 +270,27 @@ class Case:
                     self.seed, self.options, pair, self.step, lane, field, values, history
                 )
         return None
+
+    def _check_order(self) -> Difference | None:
+        """Return the first running lane in which not those must act that the order says."""
+        spec = self.standard.spec
+        if spec.num_agents == 1:
+            return None
+        rows = self.standard.get_states()
+        waits = (rows["needs_action"] != 0).sum(axis=1)
+        right, words = {
+            "together": (waits == spec.num_agents, "all must act"),
+            "turns": (waits == 1, "exactly one must act"),
+            "mixed": (waits > 0, "one or more must act"),
+        }[spec.order]
+        wrong = np.flatnonzero(~right & (rows["done"] == 0))
+        if wrong.size == 0:
+            return None
+        lane = int(wrong[0])
+        pair = (f"order={spec.order!r}", self.standard_name)
+        values = words, rows["needs_action"][lane].tolist()
+        field, history = "state.needs_action", self.history[lane]
+        return Difference(self.seed, self.options, pair, self.step, lane, field, values, history)
 
 
 def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
@@ -244,10 +315,25 @@ def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
     return options
 
 
-def draw_opponent(game: Game, seed: int) -> str | None:
-    """Return the bot that plays the other agents of a case, None where all are shown."""
-    names = (None, *game.bot_names) if game.spec.num_agents > 1 else (None,)
-    return names[np.random.default_rng([seed, 2]).integers(len(names))]
+def draw_opponent(game: Game, seed: int) -> list[str] | None:
+    """Return who plays the other seats of a case, None where all agents are shown."""
+    rng = np.random.default_rng([seed, 2])
+    if game.spec.num_agents == 1 or rng.random() < 0.25:
+        return None
+    return draw_players(game, rng)
+
+
+def draw_players(game: Game, rng: np.random.Generator) -> list[str]:
+    """Return players for all seats but the learner's: bots, and some from outside."""
+    bots, count = game.bot_names or (EXTERNAL,), game.spec.num_agents - 1
+    drawn = [bots[k] for k in rng.integers(len(bots), size=count)]
+    return [EXTERNAL if rng.random() < 0.5 else name for name in drawn]
+
+
+def draw_seat(game: Game, seed: int) -> int | str:
+    """Return the learner's seat of a case."""
+    drawn = int(np.random.default_rng([seed, 3]).integers(game.spec.num_agents + 1))
+    return drawn if drawn < game.spec.num_agents else ROTATE
 
 
 @dataclass
@@ -303,9 +389,7 @@ def verify(
         number = seed + tally.cases
         options = draw_options(env_id, number, **given)
         game = make_game(env_id, **options)
-        who = draw_opponent(game, number)
-        reported = options if who is None else options | {"opponent": who}
-        case = Case(game, number, num_envs, engines, reported, who)
+        case = Case(game, number, num_envs, engines, options, draw_opponent(game, number))
         stop = min(stop, time.monotonic() + seconds)
         tally.difference = case.check()
         for _ in range(steps):

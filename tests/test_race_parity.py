@@ -23,18 +23,24 @@ VARIANTS = {
 }
 
 
+SEATINGS = {"all": (None, None), "a bot": ("random", 1), "outside": ("external", "rotate")}
+
+
+@pytest.mark.parametrize("seated", SEATINGS)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_all_backends_agree_after_every_step(variant, seed):
+def test_all_backends_agree_after_every_step(variant, seed, seated):
     """With illegal actions, lanes left out, resets, reloads, and steps without automatic reset."""
-    case = Case(RaceGame(**VARIANTS[variant]), seed, N, ENGINES, VARIANTS[variant])
+    game = RaceGame(**VARIANTS[variant])
+    case = Case(game, seed, N, ENGINES, VARIANTS[variant], *SEATINGS[seated])
     difference, ended, illegal, idle = case.check(), 0, 0, 0
     for _ in range(120):
         assert difference is None, str(difference)  # says which seed
         difference = case.advance(illegal=0.25, events=0.2)
         ended += int((case.standard.terminated | case.standard.truncated).sum())
-        illegal += int(case.standard.get_states()["ev_illegal"].sum())
-        idle += int((~case.standard.needs_action()).sum())
+        rows = case.standard.get_states()
+        illegal += int(rows["ev_illegal"].sum())
+        idle += int((rows["needs_action"] == 0).sum())
     assert difference is None, str(difference)
     assert ended > N
     assert idle > N

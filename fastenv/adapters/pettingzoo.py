@@ -119,7 +119,7 @@ class _View:
 
     def _see(self, fields: SeatFields) -> str:
         """Return the agent on turn, which keeps what it sees."""
-        agent = self._names[self.engine.info[fields.actor][0]]
+        agent: str = self._names[self.engine.info[fields.actor][0]]
         self._seen[agent] = shown_obs(self.engine.obs[0])
         return agent
 

@@ -27,14 +27,18 @@ def game_of(seed, agents, placement, **changes):
     return make_game(**fixed, **options), options
 
 
-@pytest.mark.parametrize(("agents", "placement"), KINDS)
+@pytest.mark.parametrize(
+    ("agents", "placement", "opponent"),
+    [(*kind, None) for kind in KINDS]
+    + [(2, placement, who) for placement in (False, True) for who in ("random", "external")],
+)
 @pytest.mark.parametrize(
     "seeds", [range(1), pytest.param(range(1, 22), marks=pytest.mark.slow)], ids=len
 )
-def test_backends_give_the_same_bits(agents, placement, seeds):
+def test_backends_give_the_same_bits(agents, placement, opponent, seeds):
     for seed in seeds:
         game, options = game_of(seed, agents, placement)
-        case = Case(game, seed, 3, ENGINES, options)
+        case = Case(game, seed, 3, ENGINES, options, opponent)
         assert case.check() is None
         for _ in range(15 if placement else 60):
             difference = case.advance()
