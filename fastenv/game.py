@@ -295,14 +295,18 @@ class Game(Reference):
         return str(action)
 
     def render(self, row: np.void, mode: str) -> Any:
-        """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3)."""
-        raise NotImplementedError
+        """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3).
+
+        Default is what seat 0 sees, in a game that says what seats do.
+        """
+        if type(self).render_seat is Game.render_seat:
+            raise NotImplementedError
+        return self.render_seat(row, 0, mode)
 
     def render_seat(self, row: np.void, seat: int, mode: str) -> Any:
         """Draw a state for the player of a seat, with nothing that it may not see.
 
-        Default is :meth:`render`. A game that hides anything from a player overrides it, also where
-        ``render`` draws what one of them sees.
+        Default is :meth:`render`. A game that hides anything from a player overrides it.
 
         Parameters
         ----------
