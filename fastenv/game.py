@@ -193,10 +193,10 @@ class Game(Reference):
     keeps_shared = False  # whether ``shared`` is another than the game is made with
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let ``render`` of a game that draws in text alone return pictures of it too."""
+        """Let methods of a game that draws in text alone return pictures of it too."""
         super().__init_subclass__(**options)
-        if "render" in vars(cls):
-            cls.render = _with_pictures(cls.render)  # type: ignore[method-assign]
+        for name in {"render", "render_seat"} & vars(cls).keys():
+            setattr(cls, name, _with_pictures(vars(cls)[name]))
 
     # -- the shared record -----------------------------------------------------------------------
 
@@ -305,15 +305,17 @@ class Game(Reference):
     def render(self, row: np.void, mode: str) -> Any:
         """Draw a state: ``ansi`` returns str, ``rgb_array`` uint8 of shape (H, W, 3).
 
-        A game whose spec names ``ansi`` alone need not draw pictures: they show its text.
+        A game whose spec names ``ansi`` alone need not draw pictures: they show its text. Default
+        is what seat 0 sees, in a game that says what seats do.
         """
-        raise NotImplementedError
+        if type(self).render_seat is Game.render_seat:
+            raise NotImplementedError
+        return self.render_seat(row, 0, mode)
 
     def render_seat(self, row: np.void, seat: int, mode: str) -> Any:
         """Draw a state for the player of a seat, with nothing that it may not see.
 
-        Default is :meth:`render`. A game that hides anything from a player overrides it, also where
-        ``render`` draws what one of them sees.
+        Default is :meth:`render`. A game that hides anything from a player overrides it.
 
         Parameters
         ----------
@@ -343,13 +345,14 @@ class Game(Reference):
 
 
 def _with_pictures(render: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a ``render`` that draws the text where a game has no pictures of its own."""
+    """Return a method that draws its text where a game has no pictures of its own."""
 
     @wraps(render)
-    def render_or_draw(self: Game, row: np.void, mode: str) -> Any:
+    def render_or_draw(self: Game, row: np.void, *args: Any, **options: Any) -> Any:
+        *seat, mode = *args, *options.values()  # the mode is the last argument
         if mode != "rgb_array" or not self.spec.draws_text:
-            return render(self, row, mode)
-        text = render(self, row, "ansi")
+            return render(self, row, *args, **options)
+        text = render(self, row, *seat, "ansi")
         with needs_pillow("the text"):
             from fastenv import text_picture
         return text_picture.draw(text)

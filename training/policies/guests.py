@@ -254,8 +254,10 @@ class PolicyGuest:
         rows, encode = engine.get_states(lanes), self._policy.env_spec.encode
         if encode is not None:
             return encode(rows)
-        seats = engine.get_actors(lanes)
-        return self._observer.encode_obs_many(rows, trusted=True, seat=seats)
+        observer = self._observer
+        if observer.opponent is None:  # rows show the seat that decides
+            return observer.encode_obs_many(rows, trusted=True)
+        return observer.encode_obs_many(rows, trusted=True, seat=engine.get_actors(lanes))
 
 
 def _make_observer(policy: Policy) -> BatchEngine:

@@ -9,6 +9,7 @@ import pytest
 
 import fastenv
 import training
+from fastenv.game import Game
 from tests import nim
 from tests.needs import needs_core
 from training.play import main as play
@@ -80,6 +81,23 @@ def test_a_person_sees_what_its_seat_may_see(agent, played, monkeypatch):
     _, out, _ = played("q\n", "--env", NIM, "--set", "players=3", "--seat", "2")
     assert "what 2 may see" in out
     assert "everything" not in out
+
+
+def test_a_game_that_draws_seats_is_drawn_as_the_first_sees_it():
+    class Seats(nim.NimGame):
+        render = Game.render
+
+        def render_seat(self, row, seat, mode):
+            return f"what {seat} may see in {mode}"
+
+    class Nothing(nim.NimGame):
+        render = Game.render
+
+    row = np.zeros(1, nim.state_dtype(2))[0]
+    assert Seats().render(row, "ansi") == "what 0 may see in ansi"
+    assert nim.NimGame().render_seat(row, 1, "ansi") == nim.NimGame().render(row, "ansi")
+    with pytest.raises(NotImplementedError):
+        Nothing().render(row, "ansi")
 
 
 @needs_core
