@@ -53,6 +53,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     allowed = "null with trackers none of which pays for what is new"
     require(pays, "native.intrinsic_coef", coef, allowed)
     curriculum.check(config)
+    envs.check_opponents(config, engine)
     if config.shaping is not None:
         make_shaping(config, [engine])
     games.get_game(config.env).check(config)

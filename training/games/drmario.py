@@ -32,8 +32,8 @@ OPTIONS = {
 
 
 def fewer_viruses(rows: np.ndarray) -> np.ndarray:
-    """Return minus the viruses that the first player of each row has left."""
-    packed: Any = rows["players"]["virus_bcd"][:, 0].astype(np.int64)
+    """Return minus the viruses that each player of a row has left, shape (k, players)."""
+    packed: Any = rows["players"]["virus_bcd"].astype(np.int64)
     found: np.ndarray = np.negative(from_bcd(packed))
     return found
 
@@ -129,7 +129,7 @@ class DrMarioFrames(DrMario):
 class DrMarioMatches(DrMario):
     """Matches of placements, judged by return: what ends one does not say who has won it."""
 
-    env_options: ClassVar[dict[str, Any]] = {"opponent": "random"}
+    env_options: ClassVar[dict[str, Any]] = {}
     episode_columns: ClassVar = {"reason": "kept"}
     protocol = GameTraining.protocol
 

@@ -13,7 +13,6 @@ from training.apps.skullking.hindsight.modes import MODES
 from training.run.engine import Engine
 from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
-from training.run.options import require
 
 ON_POLICY = ("native", "sb3", "ensemble", "rllib")  # they learn by the same options
 CONFIGS = {
@@ -170,20 +169,7 @@ class SkullKing(GameTraining):
         )
 
     def check(self, config: Any) -> None:
-        """Refuse seats that are played from outside: a trainer would take their turns for its own.
-
-        Raises
-        ------
-        ConfigError
-            If an option, a schedule or a stage of the gate names ``external`` opponents.
-        """
-        given = [config.env_options.get("opponents")]
-        given += [value for _, value in config.schedules.get("opponents", ())]
-        given += [stage["knobs"].get("opponents") for stage in config.gate.get("stages", ())]
-        for value in given:
-            names = [value] if isinstance(value, str) else value or ()
-            allowed = "bots; seats are played from outside with the section selfplay alone"
-            require("external" not in names, "opponents", value, allowed)
+        """Refuse trained opponents that a training could not go on with after a resume."""
         if has_guests(config.env_options):
             from training.policies.opponents import check
 

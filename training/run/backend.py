@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-import fastenv
-from fastenv import BackendUnavailableError, BatchEngine, ConfigError
+from fastenv import BackendUnavailableError, BatchEngine, ConfigError, Game, registry
 from fastenv.backend import FASTEST_FIRST, named
+from fastenv.seats import ROTATE
 from training.run.config import BACKENDS
 from training.run.options import require
 
@@ -69,6 +69,39 @@ def _published(name: str) -> str:
     return "native" if backend.use_cython else "reference"
 
 
+def make_seated(env: str, options: Mapping[str, Any] | None = None) -> tuple[Game, dict[str, Any]]:
+    """Return the configured game of an id, and what an engine is told of who sits where.
+
+    In a game of several agents its default opponent plays the others, and the learner gets to know
+    every seat, unless options say otherwise.
+
+    Parameters
+    ----------
+    env : str
+        Environment id.
+    options : mapping, optional
+        Of the environment; in a game of several agents ``opponent`` and ``agent_seat`` too.
+
+    Raises
+    ------
+    ConfigError
+        For options that the environment refuses, or where nobody is named and there is no default.
+    """
+    given = dict(options or {})
+    game, seating = registry.make_seated(env, given.pop("opponent", None), given)
+    if game.spec.num_agents == 1:
+        return game, seating
+    if seating["opponent"] is None:
+        seating["opponent"] = game.spec.opponent
+    players = f" ({', '.join(game.bot_names)})" if game.bot_names else ""
+    allowed = (
+        f"the name of a scripted player{players}: {game.spec.num_agents} agents meet in this game, "
+        "and it names none itself"
+    )
+    require(seating["opponent"] is not None, "env_options.opponent", None, allowed)
+    return game, {"agent_seat": ROTATE, **seating}
+
+
 def build(
     requested: str,
     env: str,
@@ -86,7 +119,7 @@ def build(
     env : str
         Environment id.
     options : mapping, optional
-        Options of the environment, and the ``opponent`` in a game of several agents.
+        See :func:`make_seated`.
     num_envs, num_threads : int
         Lanes and threads of the engine.
 
@@ -99,14 +132,10 @@ def build(
     """
     allowed = "one of " + ", ".join(map(repr, BACKENDS))
     require(requested in BACKENDS, "backend", requested, allowed)
-    given = dict(options or {})
-    opponent = given.pop("opponent", None)
-    game = fastenv.make_game(env, **given)
-    if opponent is not None:
-        game.bot(opponent)  # a name it does not know is no fault of the backend
+    game, seating = make_seated(env, options)
 
     def engine(backend: str, lanes: int = num_envs, threads: int = num_threads) -> BatchEngine:
-        return BatchEngine(game, lanes, backend, num_threads=threads, opponent=opponent)
+        return BatchEngine(game, lanes, backend, num_threads=threads, **seating)
 
     _, found = probe(partial(engine, FAST, 1, 1))  # whatever is asked for, for the record of a run
     candidates = FASTEST_FIRST if requested == "auto" else (requested,)

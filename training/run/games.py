@@ -201,7 +201,7 @@ class GameTraining:
     budgets : mapping of str to Budget
         How long that may take, by name.
     potentials : mapping of str to callable
-        Functions of rows (k,) that return a value each, for potential shaping
+        Functions of rows (k,) that return a value each, or one for each seat, for potential shaping
         (:mod:`training.callbacks.shaping`).
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all.
@@ -274,7 +274,7 @@ class GameTraining:
         """
 
     def potential(self, name: str) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a potential by name, a function of rows (k,) that returns a value each.
+        """Return a potential by name; see :attr:`potentials`.
 
         Raises
         ------
