@@ -15,6 +15,7 @@ from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import Trackers, options
 from training.callbacks.trackers.base import ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
+from training.evaluation.protocols import get_protocol
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
 from training.run import delayed_actions, envs, games, session, trainers
@@ -60,6 +61,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.get_module(config.trainer).check(config, engine)
+    get_protocol(config.env).check(config)
     if config.best_times is not None:
         best_times.check(config)  # makes the file
 

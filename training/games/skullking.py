@@ -10,6 +10,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.registry import short_id
 from training.apps.skullking.hindsight.modes import MODES
+from training.apps.skullking.rules import SETS
 from training.run.engine import Engine
 from training.run.envs import has_guests
 from training.run.games import GameTraining, Guest, ObservationParts, Seats
@@ -136,6 +137,7 @@ class SkullKing(GameTraining):
     # Our trainers mask, so an illegal action is a fault that must not hide.
     env_options: ClassVar = {"invalid_action": "raise"}
     presets = PRESETS
+    opponent_sets = SETS
     auxiliaries: ClassVar = {name: mode.outputs for name, mode in MODES.items()}
 
     def config(self, env: str, trainer: str) -> str | None:
