@@ -1,6 +1,7 @@
 """Evaluations of games of several agents: wins, opponent sets, the game's own bots."""
 
 import json
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -86,6 +87,25 @@ def test_nobody_has_won_what_was_given_up():
     assert {"win_rate", "draw_rate", "points_mean"} <= found.summary().keys()
     (row, *_) = found.rows("fast")
     assert (row["seat"], row["draw"], row["win"]) == (0, False, 0.0)
+
+
+class OfOne(games.GameTraining):
+    episode_columns: ClassVar = {"places": "measure", "mood": "kept"}  # (n, 2) and (n,)
+
+
+def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
+    games.register(DUEL, OfOne())
+    try:
+        engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 8})
+        found = episodes.play(engine, bot("fast"), 16, 0, 1000).columns
+        assert train(tmp_path, "run", "--no-evaluation", episode_events=True) == 0
+    finally:
+        games.unregister(DUEL)
+    assert found["places"].tolist() == (found["points"] / 1.5).tolist()  # a field is worth as much
+    lines = (tmp_path / "run/events.jsonl").read_text().splitlines()
+    ends = [line for line in map(json.loads, lines) if line["event"] == "episode_end"]
+    assert all(line["episode_return"] == 1.5 * line["places"] for line in ends)
+    assert len(ends) > 8
 
 
 def test_games_for_one_have_no_winner():

@@ -221,11 +221,18 @@ def test_opponents_follow_a_schedule(tmp_path, trainer):
     assert 2 in late["seating_players"]
 
 
-def test_opponents_are_stages_of_a_gate():
+def test_opponents_are_stages_of_a_gate(tmp_path):
+    """Of a column with an entry an agent the learner's counts, in whatever seat."""
     stages = [{"name": each, "knobs": {"opponent": each}} for each in ("slow", "fast")]
-    success = {"info": "mood", "equals": 2}
-    gate = {"stages": stages, "success": success, "target": 0.5, "tests": 2}
-    check_config(RunConfig.from_mapping({**TINY_DUEL, "gate": gate}))
+    success = {"info": "places", "at_least": 8}
+    gate = {"stages": stages, "success": success, "target": 0.01, "margin": 0.5, "gate_every": 1}
+    gate |= {"lanes": 8, "n_max": 400, "tests": 2}
+    assert train(tmp_path, "run", gate=gate, total_steps=1024) == 0
+    (path, *_) = (tmp_path / "run/certificates").iterdir()
+    certificate = json.loads(path.read_text())
+    assert (certificate["stage"], certificate["verdict"]) == ("slow", "pass")
+    assert certificate["failures"] > 0
+    assert set(newest(tmp_path / "run").arrays["seating_opponents"].ravel().tolist()) == {2}
     stages[1]["knobs"]["opponent"] = "nobody"
     with pytest.raises(ConfigError, match="bot 'nobody'"):
         check_config(RunConfig.from_mapping({**TINY_DUEL, "gate": gate}))

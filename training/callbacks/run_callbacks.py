@@ -13,7 +13,7 @@ from training.callbacks.curriculum import Curriculum
 from training.callbacks.evaluations import make_evaluations
 from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import Trackers, options
-from training.callbacks.trackers.base import ended_lanes
+from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
 from training.evaluation.protocols import get_protocol
 from training.logs.boards import check_wandb
@@ -129,8 +129,9 @@ class EpisodeEvents(Callback):
         """Log the episodes that a step has ended, in the order of the lanes."""
         if actions is None:
             return
-        ended, info, lasting = ended_lanes(engine), engine.final_info, engine.spec.has_tau
-        columns = {name: info[name] for name in self._columns if name in info}
+        ended, lasting = ended_lanes(engine), engine.spec.has_tau
+        seen = StepReader.after_step(engine, obs)
+        columns = {name: seen[name] for name in self._columns if name in engine.info}
         for lane in ended.tolist():
             loop.log.event(
                 "episode_end",

@@ -168,7 +168,7 @@ def _block(
         if over.size:
             running[over] = False
             for name in kinds:
-                final[name][over] = engine.info[name][over]
+                final[name][over] = _own(engine.info[name])[over]
             if meeting:
                 found = _outcomes(engine, over)
                 for name in meeting:
@@ -213,14 +213,14 @@ def _ticks(engine: BatchEngine) -> np.ndarray:
 
 
 def _counted(engine: BatchEngine, column: str, default: int) -> np.ndarray | int:
-    """Return a column of whole numbers, or the default in games that do not have it.
-
-    Of a column with an entry an agent it is that of the first, who is evaluated.
-    """
+    """Return a column of whole numbers, or the default in games that do not have it."""
     values = engine.info.get(column)
-    if values is None:
-        return default
-    return (values if values.ndim == 1 else values[:, 0]).astype(np.int64)
+    return default if values is None else _own(values).astype(np.int64)
+
+
+def _own(column: np.ndarray) -> np.ndarray:
+    """Return a column; of one with an entry an agent that of the first, who is evaluated."""
+    return column if column.ndim == 1 else column[:, 0]
 
 
 # -- comparing -------------------------------------------------------------------------------------
