@@ -1,6 +1,7 @@
 """Evaluations of games of several agents: wins, opponent sets, the game's own bots."""
 
 import json
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.training.third_game import DUEL, ENV, TINY_DUEL
 from training import compare, evaluate, report
 from training.commands import replay
 from training.evaluation import episodes
-from training.evaluation.opponent_protocol import OpponentProtocol
+from training.evaluation.opponent_protocol import OpponentProtocol, name_sets
 from training.evaluation.policies import Bot
 from training.evaluation.protocol import EpisodeProtocol, bot
 from training.evaluation.protocols import get_protocol
@@ -111,6 +112,19 @@ def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
 def test_games_for_one_have_no_winner():
     found = episodes.play(make_engine("Prospector-v0", 2, {"time_max": 50}), bot("random"), 2, 0, 9)
     assert not {"win", "draw", "points", "seat"} & found.columns.keys()
+
+
+def test_a_win_is_shared_by_all_who_have_reached_as_much():
+    reached = np.array([[3.0, 3.0, 1.0], [3.0, 3.0, 1.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.0]])
+    engine = SimpleNamespace(
+        get_agents=lambda lanes: np.array([0, 2, 1, 1])[lanes],
+        get_outcomes=lambda lanes: reached[lanes],
+        ended=np.ones(4, bool),
+    )
+    found = episodes._outcomes(engine, np.arange(4))
+    assert found["points"].tolist() == [3, 1, 0, 2]
+    assert found["win"].tolist() == [1 / 2, 0, 1 / 3, 1]
+    assert found["draw"].tolist() == [True, False, True, False]
 
 
 def test_a_share_may_have_parts():
@@ -304,4 +318,6 @@ def test_opponent_sets_in_words():
     assert describe_opponents("rule_hard") == "3 x rule_hard"
     assert describe_opponents("fast", 2) == "fast"
     assert describe_opponents("mixed", 4) == "mixed"
-    assert describe_opponents("slow, fast", 3) == "slow, fast"
+    assert describe_opponents("slow + fast", 3) == "slow + fast"
+    given = ["slow", ["fast", "fast"], ["slow", "fast"]]
+    assert name_sets(given) == dict(zip(("slow", "fast", "slow + fast"), given, strict=True))

@@ -292,4 +292,10 @@ class OpponentCurve(Curve):
 
 def name_sets(opponents: Sequence[Opponent]) -> Sets:
     """Return opponent sets by what tables and records call them, each once."""
-    return {each if isinstance(each, str) else ", ".join(each): each for each in opponents}
+    return {name_set(each): each for each in opponents}
+
+
+def name_set(opponent: Opponent) -> str:
+    """Return what tables and records call an opponent set: a name, or one for each other seat."""
+    names = [opponent] if isinstance(opponent, str) else [*opponent]
+    return names[0] if len({*names}) == 1 else " + ".join(names)

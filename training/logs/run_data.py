@@ -186,7 +186,7 @@ def results(run: RunData) -> Results:
 
 def describe_opponents(opponents: str, players: int = PLAYERS) -> str:
     """Return an opponent set as text: how many of which bot, or names, such as ``mixed``."""
-    named = players == 2 or opponents == "mixed" or ", " in opponents
+    named = players == 2 or opponents == "mixed" or " + " in opponents
     return opponents if named else f"{players - 1} x {opponents}"
 
 
