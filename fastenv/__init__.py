@@ -78,7 +78,7 @@ def make(
     render_mode: str | None = None,
     info_columns: Sequence[str] | None = None,
     info_mode: str = "full",
-    opponent: str | None = None,
+    opponent: str | Sequence[str] | None = None,
     **config: Any,
 ) -> FastEnv:
     """Return a single environment, without Gymnasium's wrappers.
@@ -129,7 +129,7 @@ def make_vec(
     info_columns: Sequence[str] | None = None,
     info_mode: str = "full",
     agents: str = "one",
-    opponent: str | None = None,
+    opponent: str | Sequence[str] | None = None,
     **config: Any,
 ) -> FastVectorEnv:
     """Return ``num_envs`` environments behind Gymnasium's vector interface.

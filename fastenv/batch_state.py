@@ -18,9 +18,9 @@ from fastenv.backend import Backend, resolve
 from fastenv.errors import ConfigError, StateError
 from fastenv.game import Game
 from fastenv.memory import Batch, Buffers, aligned
-from fastenv.one_seat import OneSeatPath, Opponent, Opponents
+from fastenv.one_seat import OneSeatPath, Opponents
 from fastenv.paths import Composed, Fused, make_path
-from fastenv.seats import SeatFields, Seats
+from fastenv.seats import Opponent, SeatFields, Seats
 
 Array = npt.NDArray[Any]
 
@@ -399,7 +399,7 @@ class BatchState:
         return self._path.state() if isinstance(self._path, OneSeatPath) else {}
 
     def set_seating(self, seating: Mapping[str, Array]) -> None:
-        """Put back what :meth:`get_seating` returned, behind :meth:`set_states`.
+        """Put back what :meth:`get_seating` returned, behind :meth:`set_states`; the rest follows.
 
         What is shown follows.
 
@@ -412,7 +412,7 @@ class BatchState:
         checked = checks.check_seating_arrays(seating, self.num_envs, self.spec.num_agents)
         if isinstance(self._path, OneSeatPath):
             self._path.load_state(checked)
-            self._behind = True
+            self._behind = True  # what was shown is the seat that was due without it
             self.refresh()
 
     def lanes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.intp]:

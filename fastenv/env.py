@@ -25,6 +25,7 @@ from fastenv.errors import (
 )
 from fastenv.game import Game
 from fastenv.registry import make_game
+from fastenv.seats import Opponent
 
 Array = npt.NDArray[Any]
 INFO_MODES = ("full", "stats", "none")
@@ -98,16 +99,39 @@ def engine_for(
     use_cython: bool | None,
     num_threads: int | None,
     info_columns: Sequence[str] | None = None,
-    opponent: str | None = None,
+    opponent: Opponent | None = None,
+    agent_seat: int | str = 0,
 ) -> BatchEngine:
     """Return an engine on the backend that the names and flags ask for."""
     modules = {"kernel_module": game.spec.kernel_module, "core_module": game.spec.core_module}
     chosen = resolve(backend, use_numba, use_cython, **modules)
-    return BatchEngine(game, num_envs, chosen, num_threads, info_columns, opponent)
+    seating = (opponent, agent_seat)
+    return BatchEngine(game, num_envs, chosen, num_threads, info_columns, *seating)
 
 
-def opponent_of(game: Game, opponent: str | None) -> str | None:
-    """Return the scripted player of all agents but the first, for a view that shows one agent.
+def as_seated(
+    game: str | Game, opponent: Opponent | None, options: dict[str, Any]
+) -> tuple[Game, dict[str, Any]]:
+    """Return a game as :func:`as_game` does, and what an engine is told of who sits where.
+
+    ``agent_seat`` among the options is the engine's in a game of several agents.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`as_game`.
+    """
+    seating: dict[str, Any] = {"opponent": opponent}
+    if "agent_seat" not in options:
+        return as_game(game, options), seating
+    configured = as_game(game, {k: value for k, value in options.items() if k != "agent_seat"})
+    if configured.spec.num_agents > 1:
+        return configured, seating | {"agent_seat": options["agent_seat"]}
+    return as_game(game, options), seating
+
+
+def opponent_of(game: Game, opponent: Opponent | None) -> Opponent | None:
+    """Return who plays the other seats, for a view that shows one agent.
 
     Raises
     ------
@@ -253,10 +277,12 @@ class FastEnv(gymnasium.Env[Any, int]):
     info_mode : {"full", "stats", "none"}
         ``full`` has everything described below, ``stats`` and ``none`` only what is known of an
         episode that ended.
-    opponent : str, optional
-        In a game of several agents: the scripted player of all but the first.
+    opponent : str or sequence of str, optional
+        In a game of several agents: who plays the other seats; see
+        :class:`fastenv.engine.BatchEngine`. Default the game's own choice.
     **options
-        Options of the game.
+        Options of the game, and in one of several agents ``agent_seat``: the seat that is shown,
+        0 unless another is named, or ``"rotate"``.
 
     Notes
     -----
@@ -280,18 +306,18 @@ class FastEnv(gymnasium.Env[Any, int]):
         render_mode: str | None = None,
         info_columns: Sequence[str] | None = None,
         info_mode: str = "full",
-        opponent: str | None = None,
+        opponent: Opponent | None = None,
         **options: Any,
     ) -> None:
-        configured = as_game(game, options)
+        configured, seating = as_seated(game, opponent, options)
         spec = configured.spec
         self.metadata = {**self.metadata, "render_modes": list(spec.render_modes)}
         self.render_mode = check_render_mode(configured, render_mode)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
-        opponent = opponent_of(configured, opponent)
+        seating["opponent"] = opponent_of(configured, seating["opponent"])
         flags = (backend, use_numba, use_cython)
-        engine = engine_for(configured, 1, *flags, 1, columns, opponent)
+        engine = engine_for(configured, 1, *flags, 1, columns, **seating)
         self.observation_space = observation_space(configured)
         self.action_space: spaces.Space[Any] = spaces.Discrete(spec.num_actions)
         self._running = self._seeded = False

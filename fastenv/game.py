@@ -177,7 +177,7 @@ class Game(Reference):
     env_id : str or None
         The id it was made by, without the namespace; None if it was made by hand.
     bot_names : tuple of str
-        Names that :meth:`bot` knows.
+        Names that :meth:`bot` knows, the strongest player last.
     goal : str
         For people who play it: what it is about, and how to begin.
     presets : mapping of str to mapping

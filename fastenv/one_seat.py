@@ -7,7 +7,7 @@ together are asked one after the other, the learner first: the game moves when a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,10 @@ from fastenv.errors import ConfigError, show
 from fastenv.game import Game
 from fastenv.memory import Buffers, clear
 from fastenv.paths import Composed, Fused
-from fastenv.seats import EXTERNAL, ROTATE
+from fastenv.seats import EXTERNAL, ROTATE, Opponent
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
-Opponent = str | Sequence[str]
 OUTSIDE = -1  # the number of a player from outside
 
 

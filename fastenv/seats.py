@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 EXTERNAL = "external"  # the name of a player whose decisions come from outside
 ROTATE = "rotate"  # the learner's seat moves on by one with each episode
+Opponent = str | Sequence[str]  # who plays the other seats: one for all, or one for each
 Order = Literal["together", "turns", "mixed"]
 ORDERS: tuple[Order, ...] = ("together", "turns", "mixed")
 

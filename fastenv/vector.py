@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 from fastenv import checks
 from fastenv.backend import Backend
 from fastenv.env import (
-    as_game,
+    as_seated,
     check_info_mode,
     check_render_mode,
     engine_for,
@@ -26,6 +26,7 @@ from fastenv.env import (
 from fastenv.errors import ConfigError, ResetNeededError, show
 from fastenv.game import Game
 from fastenv.memory import aligned
+from fastenv.seats import Opponent
 
 Array = npt.NDArray[Any]
 Infos = dict[str, Any]
@@ -131,12 +132,14 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         shares of lanes that ended. ``none``: nothing. In all modes SAME_STEP tells the final
         observations of episodes that ended.
     agents : {"one", "all"}
-        In a game of several agents: show the first, with ``opponent`` for the others, or all K;
-        then everything an agent sees or does has an axis of K behind that of the lanes.
-    opponent : str, optional
-        The scripted player of the other agents.
+        In a game of several agents: show one, with ``opponent`` for the others, or all K; then
+        everything an agent sees or does has an axis of K behind that of the lanes.
+    opponent : str or sequence of str, optional
+        Who plays the other seats; see :class:`fastenv.engine.BatchEngine`. Default the game's own
+        choice.
     **options
-        Options of the game.
+        Options of the game, and in one of several agents ``agent_seat``: the seat that is shown,
+        0 unless another is named, or ``"rotate"``.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
@@ -157,10 +160,10 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         info_columns: Sequence[str] | None = None,
         info_mode: str = "full",
         agents: str = "one",
-        opponent: str | None = None,
+        opponent: Opponent | None = None,
         **options: Any,
     ) -> None:
-        configured = as_game(game, options)
+        configured, seating = as_seated(game, opponent, options)
         self.autoreset_mode = _as_mode(autoreset_mode)
         spec = configured.spec
         self.metadata = {
@@ -175,11 +178,11 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         if not isinstance(agents, str) or agents not in ("one", "all"):
             raise ConfigError(f"agents={show(agents)}: must be one of 'one', 'all'")
         if agents == "one":
-            opponent = opponent_of(configured, opponent)
+            seating["opponent"] = opponent_of(configured, seating["opponent"])
         elif opponent is not None:
             raise ConfigError(f"opponent={show(opponent)}: with agents='all' there is none")
         flags = (backend, use_numba, use_cython)
-        engine = engine_for(configured, num_envs, *flags, num_threads, columns, opponent)
+        engine = engine_for(configured, num_envs, *flags, num_threads, columns, **seating)
         self.engine = engine
         self.backend = engine.backend
         self.num_envs = engine.num_envs

@@ -20,9 +20,8 @@ import numpy.typing as npt
 from fastenv.backend import Backend, missing
 from fastenv.engine import BatchEngine
 from fastenv.game import Game
-from fastenv.one_seat import Opponent
 from fastenv.registry import entry_of, make_game
-from fastenv.seats import EXTERNAL, ROTATE
+from fastenv.seats import EXTERNAL, ROTATE, Opponent
 from fastenv.vector import sample_legal
 
 Array = npt.NDArray[Any]

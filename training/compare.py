@@ -92,7 +92,7 @@ def _compare(words: list[str]) -> None:
     from training.evaluation import paired, tables
     from training.evaluation.comparison import EarlierComparison, run_comparison
     from training.evaluation.equal_time import fit_to_time
-    from training.evaluation.protocol import get_protocol
+    from training.evaluation.protocols import get_protocol
     from training.evaluation.variants import plan
 
     onto = None if args.onto is None else EarlierComparison.read(args.onto)

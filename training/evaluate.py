@@ -47,9 +47,10 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
+    about = "opponent sets where players meet, separated by commas"
+    parse.add_argument("--opponents", metavar="NAMES", help=about)
     cards = parse.add_argument_group("games that are played in matches")
     cards.add_argument("--games", type=int, help="whole games for each opponent set")
-    cards.add_argument("--opponents", help="opponent sets, separated by commas")
     cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
@@ -91,15 +92,17 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
 def play_bots(args: argparse.Namespace) -> None:
     """Let scripted players alone play; print and, if asked to, write what came out."""
     from training.evaluation import tables
-    from training.evaluation.protocol import get_protocol
+    from training.evaluation.protocols import get_protocol
 
     env = short_id(args.env or DEFAULT_ENVS["bots"])
     protocol = get_protocol(env)
-    names = ("episodes", "seed", "max_steps", "time_max")
+    names = ("episodes", "seed", "max_steps", "time_max", "opponents")
     asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     usable = set(names) & set(protocol.options)
     unused = (n for n in _OF_GAMES if n not in usable)
     refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, *unused))
+    if args.opponents is not None:
+        asked["opponents"] = args.opponents.split(",")
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     found = protocol.play_bots(tables.console(), env, args.bot, asked)
@@ -139,7 +142,7 @@ def evaluate_run(args: argparse.Namespace) -> None:
     from training.run.folder import RunFolder
 
     run = RunFolder.find(args.run, Path(args.runs))
-    from training.evaluation.protocol import get_protocol
+    from training.evaluation.protocols import get_protocol
 
     used = get_protocol(run.config.env).options
     unused = (name for name in (*_OF_GAMES, *_OF_BOTS, *_OF_TABLES) if name not in used)
@@ -147,7 +150,7 @@ def evaluate_run(args: argparse.Namespace) -> None:
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     if args.opponents is not None:
         given["opponents"] = tuple(args.opponents.split(","))
-    options = run.config.evaluation.replace(**given)
+    options = run.config.evaluated_by(**given).evaluation
     from training.evaluation import tables
     from training.evaluation.run_evaluation import evaluate
 

@@ -15,6 +15,7 @@ from fastenv.backend import Backend
 from fastenv.engine import BatchEngine
 from fastenv.env import (
     FastEnv,
+    as_seated,
     check_render_mode,
     engine_for,
     observation_space,
@@ -23,7 +24,7 @@ from fastenv.env import (
 )
 from fastenv.errors import InvalidActionError, ResetNeededError, show
 from fastenv.memory import aligned
-from fastenv.registry import make_game
+from fastenv.seats import Opponent
 
 try:
     from stable_baselines3.common.monitor import Monitor
@@ -321,7 +322,7 @@ def make_sb3_vec_env(
     num_threads: int | None = None,
     seed: int | None = None,
     vec_env_kwargs: dict[str, Any] | None = None,
-    opponent: str | None = None,
+    opponent: Opponent | None = None,
     **config: Any,
 ) -> VecEnv:
     """Return a ``VecEnv`` for Stable-Baselines3.
@@ -341,10 +342,12 @@ def make_sb3_vec_env(
         Seed of the first reset.
     vec_env_kwargs : dict, optional
         Options of :class:`BatchVecEnv`.
-    opponent : str, optional
-        In a game of several agents: the scripted player of all but the first.
+    opponent : str or sequence of str, optional
+        In a game of several agents: who plays the other seats; see
+        :class:`fastenv.engine.BatchEngine`. Default the game's own choice.
     **config
-        Options of the game.
+        Options of the game, and in one of several agents ``agent_seat``: the seat that is shown,
+        0 unless another is named, or ``"rotate"``.
     """
     venv: VecEnv
     if str(backend) == "reference":
@@ -354,9 +357,9 @@ def make_sb3_vec_env(
 
         venv = DummyVecEnv([one] * num_envs)
     else:
-        game = make_game(env_id, **config)
-        seat = opponent_of(game, opponent)
-        engine = engine_for(game, num_envs, backend, None, None, num_threads, opponent=seat)
+        game, seating = as_seated(env_id, opponent, config)
+        seating["opponent"] = opponent_of(game, seating["opponent"])
+        engine = engine_for(game, num_envs, backend, None, None, num_threads, **seating)
         venv = BatchVecEnv(engine, **(vec_env_kwargs or {}))
     if seed is not None:
         venv.seed(seed)

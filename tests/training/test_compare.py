@@ -23,7 +23,7 @@ from training.callbacks.run_callbacks import check_config
 from training.compare import main
 from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
-from training.evaluation.protocol import get_protocol
+from training.evaluation.protocols import get_protocol
 from training.evaluation.statistics import improvement_interval, iqm_interval
 from training.evaluation.trained import AGENT, load
 from training.evaluation.variants import plan

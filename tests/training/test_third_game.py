@@ -93,10 +93,12 @@ def test_it_is_evaluated(finished, trainer, capsys):
     found = json.loads((finished / trainer / "evaluation.json").read_text())
     assert found["env"].endswith(ENV)
     assert "trained" in capsys.readouterr().out
-    played = found["episodes"]
-    assert (list(played["policies"]), played["count"]) == (["trained", "slow", "fast"], 16)
+    played = found["matches"]
+    assert list(played["policies"]) == ["random", "slow"]  # that of the training, the first bot
+    policies = played["policies"]["random"]
+    assert (list(policies), played["games"]) == (["trained", "slow", "fast"], 16)
     # The fast one is done in fewer ticks, all of which are counted.
-    summaries = {name: each["summary"] for name, each in played["policies"].items()}
+    summaries = {name: each["summary"] for name, each in policies.items()}
     assert summaries["fast"]["return_mean"] > summaries["slow"]["return_mean"]
     assert all(each["dt_total"] > 2 * each["steps_total"] for each in summaries.values())
 
@@ -106,14 +108,14 @@ def test_the_best_of_a_training_is_kept(runs, trainer):
     evaluation = {"during": "inline", "every": 256, "curve_episodes": 8, "bootstrap": 50}
     assert train(runs, f"{trainer}-curve", trainer, evaluation=evaluation) == 0
     found = lines(runs / f"{trainer}-curve", "evaluations")
-    assert [line["decides"] for line in found] == ["return"] * 2
-    best = max(found, key=lambda line: line["results"]["return"][1])
+    assert [line["decides"] for line in found] == ["win, random"] * 2
+    best = max(found, key=lambda line: line["results"]["win, random"][1])
     assert load(RunFolder.open(runs / f"{trainer}-curve"), "best").steps == best["step"]
 
 
-def test_bots_of_two_agents_do_not_play_alone(capsys):
-    assert evaluate.main(["--bots", "--env", ENV]) == 2
-    assert "2 agents" in capsys.readouterr().err
+def test_bots_of_two_agents_play_against_each_other(capsys):
+    assert evaluate.main(["--bots", "--env", ENV, "--episodes", "8"]) == 0
+    assert "bots: win % of 8 episodes" in capsys.readouterr().out
 
 
 def test_its_replays_play_again(finished, capsys):
@@ -130,7 +132,8 @@ def test_variants_of_it_are_compared(finished):
     flags = ["--config", finished / "both.json", "--runs", finished, "--seeds", "1,2", "--games", 8]
     assert compare.main([*map(str, flags), *variants]) == 0
     report = json.loads((finished / "compare.json").read_text())
-    assert set(report["compared"]["episodes"]["slow"]) >= {"return", "steps", "ticks"}
+    measures = {"win", "draw", "points", "return", "steps", "ticks"}
+    assert set(report["compared"]["against random"]["slow"]) >= measures
 
 
 def test_what_other_games_have_is_refused(finished, capsys):

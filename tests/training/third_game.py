@@ -1,17 +1,20 @@
 """The race as a third game: an id that only tests know, and tiny runs of it.
 
 It has what the real games lack: a ``Dict`` observation of bytes, floats and short integers,
-decisions that last, and two agents, the second of which a scripted player plays.
+decisions that last, and two agents, the second of which a scripted player plays. A second id is the
+same race for a game that names its players and the one that plays unless another is named; training
+knows nothing of it.
 """
 
 import sys
 
 from fastenv import Game, registry
 from fastenv import games as envs
-from tests.race import without_scalars
+from tests.race import with_spec, without_scalars
 from training.run import games
 
 ENV = "Race-v0"
+DUEL = "Duel-v0"
 TINY = {
     "env": ENV,
     "env_options": {"opponent": "random", "goal": 8},
@@ -25,9 +28,15 @@ TINY = {
 }
 
 
-def make_game(**options) -> Game:
+TINY_DUEL = {**TINY, "env": DUEL, "env_options": {"goal": 8}}
+
+
+def make_game(duel=False, **options) -> Game:
     """Return the race, whose clock has an entry: SB3 takes no single numbers."""
-    return without_scalars(**options)
+    game = without_scalars(**options)
+    if duel:
+        with_spec(game, opponent="slow").bot_names = ("random", "slow", "fast")
+    return game
 
 
 class RaceTraining(games.GameTraining):
@@ -38,13 +47,15 @@ class RaceTraining(games.GameTraining):
 
 
 def register() -> None:
-    """Make the id known to this process, to Gymnasium and to training."""
-    registry.register_game(lambda: sys.modules[__name__], {ENV: {}})
+    """Make the ids known to this process and to Gymnasium, and the first to training."""
+    ids = {ENV: {"duel": False}, DUEL: {"duel": True}}
+    registry.register_game(lambda: sys.modules[__name__], ids)
     envs.register_envs()
     games.register(ENV, RaceTraining())
 
 
 def unregister() -> None:
-    """Forget it."""
+    """Forget them."""
     registry.ENVS.pop(ENV, None)
+    registry.ENVS.pop(DUEL, None)
     games.unregister(ENV)

@@ -72,6 +72,7 @@ def describe_engine(engine: Engine, timed: str, *, adapter: str = "engine", **mo
         "num_envs": engine.num_envs,
         "num_threads": getattr(engine, "num_threads", 1),
         "opponent": getattr(engine, "opponent", None),
+        "agent_seat": getattr(engine, "agent_seat", 0) or None,
         "info_columns": _columns_of(engine),
         **more,
     }

@@ -19,7 +19,8 @@ from fastenv.errors import ConfigError
 from training.bench import floors, records, tables
 from training.bench.suite import Options, Suite
 from training.bench.targets import Row
-from training.evaluation.protocol import MILESTONES, get_protocol
+from training.evaluation.protocol import MILESTONES
+from training.evaluation.protocols import get_protocol
 from training.run import files, machine
 from training.run.folder import RunFolder
 

@@ -24,7 +24,7 @@ from training.bench.game import GameBenchmark
 from training.bench.stock import Stopwatch
 from training.ppo.options import PPOConfig
 from training.run import machine
-from training.run.envs import make_engine, with_defaults
+from training.run.envs import make_engine, with_seating
 from training.sb3.policy import check, logits_of, policy_kwargs
 from training.sb3.vec import TimedVecEnv
 
@@ -107,7 +107,7 @@ class Flags:
     def options(self) -> dict[str, Any]:
         """Options of the environment."""
         given = {"opponents": self.opponent} if self.game.opponents else {}
-        return with_defaults(self.env, given)
+        return with_seating(self.env, given)
 
 
 def make_vec_env(flags: Flags) -> VecEnv:

@@ -13,8 +13,9 @@ from training.callbacks.curriculum import Curriculum
 from training.callbacks.evaluations import make_evaluations
 from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import Trackers, options
-from training.callbacks.trackers.base import ended_lanes
+from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
+from training.evaluation.protocols import get_protocol
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
 from training.run import delayed_actions, envs, games, registry, session, trainers
@@ -53,6 +54,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     allowed = "null with trackers none of which pays for what is new"
     require(pays, "native.intrinsic_coef", coef, allowed)
     curriculum.check(config)
+    envs.check_opponents(config, engine)
     if config.shaping is not None:
         make_shaping(config, [engine])
     games.get_game(config.env).check(config)
@@ -61,6 +63,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.get_module(config.trainer).check(config, engine)
+    get_protocol(config.env).check(config)
     if config.best_times is not None:
         best_times.check(config)  # makes the file
 
@@ -128,8 +131,9 @@ class EpisodeEvents(Callback):
         """Log the episodes that a step has ended, in the order of the lanes."""
         if actions is None:
             return
-        ended, info, lasting = ended_lanes(engine), engine.final_info, engine.spec.has_tau
-        columns = {name: info[name] for name in self._columns if name in info}
+        ended, lasting = ended_lanes(engine), engine.spec.has_tau
+        seen = StepReader.after_step(engine, obs)
+        columns = {name: seen[name] for name in self._columns if name in engine.info}
         for lane in ended.tolist():
             loop.log.event(
                 "episode_end",

@@ -29,7 +29,7 @@ from training.run.loop import Callback, Loop
 from training.run.options import require
 
 Array = npt.NDArray[Any]
-# Of rows (k,), in the state dtype of a game, a value each.
+# Of rows (k,), in the state dtype of a game, a value each, or (k, P) with one for each seat.
 Phi = Callable[[Array], Array]
 
 
@@ -60,7 +60,7 @@ class Potential:
     def begin(self) -> None:
         """Take in that the lanes have been reset or loaded."""
         self._rows, self._seating = self.engine.get_states(), self.engine.get_seating()
-        self.values = self._of(self._rows)
+        self.values = self._of(self.engine, self._rows)
 
     def step(self, actions: Array) -> Array:
         """Return what is added to the rewards of the step just made, float64 (n,).
@@ -88,11 +88,15 @@ class Potential:
         self._again.set_states(self._rows[lane], trusted=True)
         self._again.set_seating({name: array[[lane]] for name, array in self._seating.items()})
         self._again.step_many(np.array([action]), autoreset=False)
-        return float(self._of(self._again.get_states())[0])
+        return float(self._of(self._again, self._again.get_states())[0])
 
-    def _of(self, rows: Array) -> Array:
+    def _of(self, engine: BatchEngine, rows: Array) -> Array:
+        """Return the learner's potential of the states that the lanes of an engine are in."""
         values: Array = np.asarray(self._phi(rows), np.float64) / self._kappa
-        return values
+        if values.ndim == 1:
+            return values
+        seat = engine.get_agents() if engine.asks_outside else 0
+        return values[np.arange(len(values)), seat]
 
 
 class Shaping(Callback):

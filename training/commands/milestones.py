@@ -72,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         from training.evaluation import tables
-        from training.evaluation.protocol import get_protocol
+        from training.evaluation.protocols import get_protocol
 
         runs = [RunFolder.find(name, Path(args.runs)) for name in args.run]
         check(runs, args.out)

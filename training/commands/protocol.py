@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> bool:
     from training.callbacks.run_callbacks import check_config
     from training.evaluation import tables
     from training.evaluation.over_seeds import parse_seeds
-    from training.evaluation.protocol import get_protocol
+    from training.evaluation.protocols import get_protocol
 
     seeds, config = parse_seeds(args.seeds), config_of(args)
     protocol = get_protocol(config.env)

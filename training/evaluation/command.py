@@ -43,7 +43,8 @@ def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
     )
     parse.add_argument("--total-steps", help="decisions of each training, such as 2e6 or 2M")
     parse.add_argument("--games", type=int, default=1000, help="for each set, or episodes")
-    parse.add_argument("--opponents", default="rule_hard", help="sets, separated by commas")
+    about = "sets, separated by commas; default the game's choice"
+    parse.add_argument("--opponents", metavar="NAMES", help=about)
     parse.add_argument("--name", default=name, help="of the report, and what runs begin with")
     parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
 
@@ -66,11 +67,15 @@ def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[st
 
 def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:
     """Return what the trained agents play."""
-    return config.evaluation.replace(
-        games=args.games,
-        episodes=args.games,
-        opponents=tuple(args.opponents.split(",")),
-    )
+    from training.evaluation.protocols import get_protocol
+
+    protocol = get_protocol(config.env)
+    opponents = protocol.compared_against
+    if args.opponents is not None:
+        opponents = tuple(args.opponents.split(","))
+    played = config.evaluated_by(games=args.games, episodes=args.games, opponents=opponents)
+    protocol.check(played)
+    return played.evaluation
 
 
 def exit_status(work: Callable[[], None]) -> int:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import get_protocol
+from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import evaluate
 from training.evaluation.tables import Column, format_interval
 from training.evaluation.trained import AGENT

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Curve, get_protocol
+from training.evaluation.protocol import Curve
+from training.evaluation.protocols import get_protocol
 from training.evaluation.trained import make_trained
 from training.run import checkpoint, envs, trainers
 from training.run.checkpoint import BEST, CheckpointError

@@ -22,6 +22,8 @@ Player = Callable[[int, int], Policy]
 LANES = 512  # that play at once
 _WHOLE = ("seed", "steps", "dt_total", "invalid_actions")
 _FLAGS = ("terminated", "truncated", "guard_truncated")
+# What belongs to an episode in which players meet, and what is made of it.
+_MEETING = {"seat": "kept", "points": "measure", "win": "share", "draw": "share"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class Episodes:
     columns : dict of str to ndarray, shape (episodes,)
         seed, steps, dt_total (ticks; equal to steps in games that count none), return_total,
         terminated, truncated, guard_truncated (given up at the step limit), invalid_actions,
-        invalid_action_rate, and those of ``final``.
+        invalid_action_rate, and those of ``final``. Where an engine shows one of several agents,
+        seat (the learner's), points (what it has reached: :meth:`fastenv.Game.outcomes`), win (1/k
+        if it is one of the k best; 0 in episodes that were given up) and draw (k is above 1).
     actions : tuple of ndarray of int32, or None
         Of each episode, if they were to be kept.
     final : mapping of str to str
@@ -50,7 +54,7 @@ class Episodes:
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return one plain record an episode, with the name of who played as ``bot``."""
-        kinds = dict.fromkeys(_WHOLE, int) | dict.fromkeys(_FLAGS, bool)
+        kinds = dict.fromkeys((*_WHOLE, "seat"), int) | dict.fromkeys((*_FLAGS, "draw"), bool)
         columns = {
             key: list(map(kinds.get(key, float), column.tolist()))
             for key, column in self.columns.items()
@@ -133,10 +137,11 @@ def _block(
     n, lanes = min(engine.num_envs, wanted), engine.num_envs
     kinds = games.get_engine_game(engine).episode_columns
     kinds = {name: kind for name, kind in kinds.items() if name in engine.info}
+    meeting = {name: kind for name, kind in _meeting(engine).items() if name not in kinds}
     sums = {name: np.zeros(lanes, np.int64) for name in ("steps", "dt_total", "invalid_actions")}
     returns = np.zeros(lanes)
     ends = {name: np.zeros(lanes, np.bool_) for name in _FLAGS}
-    final = {name: np.zeros(lanes) for name in kinds}
+    final = {name: np.zeros(lanes) for name in (*kinds, *meeting)}
     taken = []
 
     engine.reset_many(seeds=seed)
@@ -163,7 +168,11 @@ def _block(
         if over.size:
             running[over] = False
             for name in kinds:
-                final[name][over] = engine.info[name][over]
+                final[name][over] = _own(engine.info[name])[over]
+            if meeting:
+                found = _outcomes(engine, over)
+                for name in meeting:
+                    final[name][over] = found[name]
             if not running.any():
                 break
     columns = {
@@ -180,7 +189,22 @@ def _block(
     if keep_actions:
         table = np.stack(taken, axis=1)
         kept = tuple(table[lane, : sums["steps"][lane]] for lane in range(n))
-    return Episodes({name: column[:n] for name, column in columns.items()}, kept, kinds)
+    return Episodes({name: column[:n] for name, column in columns.items()}, kept, kinds | meeting)
+
+
+def _meeting(engine: BatchEngine) -> dict[str, str]:
+    """Return what is known of an episode because players meet in it, and what is made of it."""
+    return _MEETING if engine.spec.num_agents > 1 and engine.asks_outside else {}
+
+
+def _outcomes(engine: BatchEngine, lanes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns of :func:`_meeting` for lanes that are at the end."""
+    seat, reached = engine.get_agents(lanes), engine.get_outcomes(lanes)
+    own = reached[np.arange(len(lanes)), seat]
+    best = reached.max(axis=1)
+    sharing = (reached == best[:, None]).sum(axis=1)
+    won = (own == best) & engine.ended[lanes]
+    return {"seat": seat, "points": own, "win": won / sharing, "draw": won & (sharing > 1)}
 
 
 def _ticks(engine: BatchEngine) -> np.ndarray:
@@ -189,14 +213,14 @@ def _ticks(engine: BatchEngine) -> np.ndarray:
 
 
 def _counted(engine: BatchEngine, column: str, default: int) -> np.ndarray | int:
-    """Return a column of whole numbers, or the default in games that do not have it.
-
-    Of a column with an entry an agent it is that of the first, who is evaluated.
-    """
+    """Return a column of whole numbers, or the default in games that do not have it."""
     values = engine.info.get(column)
-    if values is None:
-        return default
-    return (values if values.ndim == 1 else values[:, 0]).astype(np.int64)
+    return default if values is None else _own(values).astype(np.int64)
+
+
+def _own(column: np.ndarray) -> np.ndarray:
+    """Return a column; of one with an entry an agent that of the first, who is evaluated."""
+    return column if column.ndim == 1 else column[:, 0]
 
 
 # -- comparing -------------------------------------------------------------------------------------
@@ -211,29 +235,35 @@ class Comparison:
     means : dict of str to dict of str to Interval
         Policy to measure to its mean over episodes.
     gaps : dict of str to Interval
-        Policy to its mean return less that of ``baseline``, episodes paired.
+        Policy to its mean of ``measure`` less that of ``baseline``, episodes paired.
     baseline : str
+    measure : str
     """
 
     means: dict[str, dict[str, Interval]]
     gaps: dict[str, Interval]
     baseline: str
+    measure: str = "return"
 
 
 def compare(
-    played: dict[str, Episodes], baseline: str, resamples: int, seed: int = 0
+    played: dict[str, Episodes],
+    baseline: str,
+    resamples: int,
+    seed: int = 0,
+    measure: str = "return",
 ) -> Comparison:
     """Return bootstrap intervals over episodes, which all policies must have in common."""
     columns = [
-        (name, measure, column)
+        (name, which, column)
         for name, episodes in played.items()
-        for measure, column in episodes.measures().items()
+        for which, column in episodes.measures().items()
     ]
     values = np.stack([played[name].columns[column] for name, _, column in columns], axis=1)
     drawn = Resamples(values, np.ones(values.shape), resamples, seed)
     means: dict[str, dict[str, Interval]] = {name: {} for name in played}
-    for (name, measure, _), interval in zip(columns, drawn.intervals(), strict=True):
-        means[name][measure] = interval
-    at = {name: columns.index((name, "return", "return_total")) for name in played}
+    for (name, which, _), interval in zip(columns, drawn.intervals(), strict=True):
+        means[name][which] = interval
+    at = {name: columns.index((name, measure, x.measures()[measure])) for name, x in played.items()}
     gaps = {n: drawn.difference(at[n], at[baseline]) for n in played if n != baseline}
-    return Comparison(means, gaps, baseline)
+    return Comparison(means, gaps, baseline, measure)

@@ -1,8 +1,6 @@
-"""How a game is evaluated: what every game answers, and what one does that says nothing of itself.
+"""How a game is evaluated: what every game answers, and what one for one player does by itself.
 
-:meth:`training.run.games.GameTraining.protocol` returns the :class:`Protocol` of a game, or None
-for the one here, which is for any game: the agent and the game's bots play the same episodes and
-are compared by return.
+:func:`training.evaluation.protocols.get_protocol` returns the :class:`Protocol` of an environment.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.policies import Bot, Net, RandomLegal
 from training.evaluation.tables import Column
 from training.evaluation.trained import AGENT, Trained
-from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
@@ -95,11 +92,14 @@ class Protocol(ABC):
         Measures of :meth:`paired` that lie between 0 and 1.
     has_benchmark : bool
         There is a :meth:`benchmark` over training seeds.
+    compared_against : tuple of str or None
+        Opponent sets of :meth:`paired` unless others are named; None for its own choice.
     """
 
     options: ClassVar[tuple[str, ...]] = ()
     shares: tuple[str, ...] = ()
     has_benchmark = False
+    compared_against: ClassVar[tuple[str, ...] | None] = None
 
     def __init__(self, game: GameTraining) -> None:
         self._game = game
@@ -171,6 +171,14 @@ class Protocol(ABC):
         """
         return f"{options['games']:,} games against {what}"
 
+    def check(self, config: RunConfig) -> None:  # noqa: B027 (most have nothing to refuse)
+        """Refuse options of a run that it could not be evaluated with.
+
+        Raises
+        ------
+        ConfigError
+        """
+
     def comparison_group(self, config: RunConfig) -> str:
         """Return what a run plays, in words: runs with the same words can be compared."""
         return short_id(config.env)
@@ -187,7 +195,8 @@ class Protocol(ABC):
         names : sequence of str or None
             Who plays; None is all.
         asked : mapping
-            Those of ``episodes``, ``seed``, ``max_steps`` and ``time_max`` that were given.
+            Those of ``episodes``, ``seed``, ``max_steps``, ``time_max`` and ``opponents`` that were
+            given.
 
         Raises
         ------
@@ -328,21 +337,35 @@ def bot(kind: str) -> Player:
 class EpisodeProtocol(Protocol):
     """The agent and the game's bots, or who chooses among legal actions by chance, play episodes.
 
-    They are compared by return, with the first of them.
+    They are compared by return, unless the game says otherwise, with the first of them.
+
+    Parameters
+    ----------
+    game : GameTraining
+    bots : sequence of str
+        The players to compare with, the first one above all, where ``game`` says nothing of them.
+
+    Attributes
+    ----------
+    measure : str
+        What policies are judged by.
     """
 
     options: ClassVar[tuple[str, ...]] = ("episodes", "max_steps")
     reference_lines: ClassVar[tuple[str, ...]] = ()
+    measures: ClassVar[tuple[str, ...]] = ("return",)  # before those of the game
     caption = "Everybody plays the same episodes; means with 95 % intervals over episodes."
 
-    def __init__(self, game: GameTraining) -> None:
+    def __init__(self, game: GameTraining, bots: Sequence[str] = ()) -> None:
         super().__init__(game)
         kinds = game.episode_columns.items()
         self.shares = tuple(name for name, kind in kinds if kind == "share")
+        self.bots = game.bots or tuple(bots)
+        self.measure = game.judged_by or self.measures[0]
 
     def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
         """Return scripted players by name; default all, reference lines first."""
-        names = names or (*self.reference_lines, *self._game.bots) or (RANDOM,)
+        names = names or (*self.reference_lines, *self.bots) or (RANDOM,)
         by_chance: Player = lambda first_seed, lanes: RandomLegal(first_seed)  # noqa: E731
         found: dict[str, Player] = {}
         for name in names:
@@ -353,7 +376,7 @@ class EpisodeProtocol(Protocol):
         """Return what a contender is: ``policy``, ``bot`` or ``reference_line``."""
         if name in (*self.reference_lines, RANDOM):
             return "reference_line"
-        return "bot" if name in self._game.bots else "policy"
+        return "bot" if name in self.bots else "policy"
 
     def about(self, engine: BatchEngine) -> dict[str, Any]:
         """Return options of the environment that title and record of episodes tell."""
@@ -372,7 +395,7 @@ class EpisodeProtocol(Protocol):
     def compare(self, played: dict[str, Episodes], plan: Plan) -> Comparison:
         """Compare with the first scripted player, or with whoever comes first without one."""
         baseline = next((name for name in self.scripted() if name in played), next(iter(played)))
-        return episodes.compare(played, baseline, plan.bootstrap)
+        return episodes.compare(played, baseline, plan.bootstrap, measure=self.measure)
 
     # -- what is asked -----------------------------------------------------------------------------
 
@@ -403,14 +426,8 @@ class EpisodeProtocol(Protocol):
         plan: Plan,
     ) -> dict[str, Any]:
         """Print the comparison of those who played and return its record."""
-        compared = self.compare(played, plan)
-        about = self.about(engine)
-        first, last = plan.base_seed, plan.base_seed + plan.count - 1
-        more = "".join(f", {name} {value:g}" for name, value in about.items())
-        heading = f"{title}: {plan.count:,} episodes, seeds {first} to {last}{more}"
-        console.print(
-            tables.episode_table(compared, self.columns("episodes"), heading, self.caption)
-        )
+        compared, about = self.compare(played, plan), self.about(engine)
+        self.print(console, title, compared, plan, about)
         return {
             "protocol": "the same seeds for every policy; 95 % intervals over episodes, by "
             "bootstrap; of the shares that reached an end, Wilson's",
@@ -418,42 +435,61 @@ class EpisodeProtocol(Protocol):
             **about,
             "backend": engine.backend,
             "baseline": compared.baseline,
-            "policies": {
-                name: {
-                    "kind": self.kind(name),
-                    "summary": found.summary(),
-                    "intervals": {m: x.to_list() for m, x in compared.means[name].items()},
-                    "return_minus_baseline": compared.gaps[name].to_list()
-                    if name in compared.gaps
-                    else None,
-                }
-                for name, found in played.items()
-            },
+            "policies": self.policies(compared, played),
+        }
+
+    def print(
+        self,
+        console: Console,
+        title: str,
+        compared: Comparison,
+        plan: Plan,
+        about: Mapping[str, Any],
+    ) -> None:
+        """Print the comparison as a table."""
+        first, last = plan.base_seed, plan.base_seed + plan.count - 1
+        more = "".join(f", {name} {value:g}" for name, value in about.items())
+        heading = f"{title}: {plan.count:,} episodes, seeds {first} to {last}{more}"
+        console.print(
+            tables.episode_table(compared, self.columns("episodes"), heading, self.caption)
+        )
+
+    def policies(self, compared: Comparison, played: dict[str, Episodes]) -> dict[str, Any]:
+        """Return what the record of a comparison says of each of those who played."""
+        gaps = f"{compared.measure}_minus_baseline"
+        return {
+            name: {
+                "kind": self.kind(name),
+                "summary": found.summary(),
+                "intervals": {m: x.to_list() for m, x in compared.means[name].items()},
+                gaps: compared.gaps[name].to_list() if name in compared.gaps else None,
+            }
+            for name, found in played.items()
         }
 
     def play_bots(
         self, console: Console, env: str, names: Sequence[str] | None, asked: Mapping[str, Any]
     ) -> dict[str, Any]:
         """See :meth:`Protocol.play_bots`."""
-        plan = Plan(
-            asked.get("episodes", 100),
-            asked.get("seed", 0),
-            asked.get("max_steps", Plan.max_steps),
-            env_options=self.env_options(asked),
-        )
+        plan = self.plan_of_bots(asked)
         engine = plan.engine(env, {})
-        if engine.num_agents > 1:
-            raise ConfigError(
-                f"--bots: {env} has {engine.num_agents} agents: bots alone play games of one."
-            )
         played = plan.play(engine, self.scripted(names))
         found = self.report(console, "bots", engine, played, plan)
         rows = [row for name, each in played.items() for row in each.rows(name)]
         return {**found, "episodes": rows}
 
+    def plan_of_bots(self, asked: Mapping[str, Any]) -> Plan:
+        """Return the episodes that bots alone play."""
+        return Plan(
+            asked.get("episodes", 100),
+            asked.get("seed", 0),
+            asked.get("max_steps", Plan.max_steps),
+            env_options=self.env_options(asked),
+        )
+
     def curve(self, config: RunConfig) -> Curve:
         """See :meth:`Protocol.curve`."""
-        return EpisodeCurve(config)
+        return EpisodeCurve(config, self.measure)
 
     def paired(
         self, trained: Trained, options: EvaluationConfig, reference: RunConfig
@@ -475,7 +511,8 @@ class EpisodeProtocol(Protocol):
         """See :meth:`Protocol.columns`."""
         kinds = self._game.episode_columns.items()
         own = [name for name, kind in kinds if kind in ("measure", "share")]
-        return [self._column(name) for name in ("return", *own, "steps", "ticks")]
+        names = dict.fromkeys((self.measure, *self.measures, *own, "steps", "ticks"))
+        return [self._column(name) for name in names]
 
     def _column(self, name: str) -> Column:
         share, heading = name in self.shares, name.replace("_", " ")
@@ -488,11 +525,18 @@ class EpisodeProtocol(Protocol):
 
 
 class EpisodeCurve(Curve):
-    """Episodes of the environment that a run is trained on, judged by return."""
+    """Episodes of the environment that a run is trained on.
 
-    def __init__(self, config: RunConfig) -> None:
+    Parameters
+    ----------
+    config : RunConfig
+    measure : str
+        What they are judged by.
+    """
+
+    def __init__(self, config: RunConfig, measure: str = "return") -> None:
         options = config.evaluation
-        self.decides, self.count = "return", options.curve_episodes
+        self.decides, self.count = measure, options.curve_episodes
         self._max_steps, self._bootstrap = options.max_steps, options.bootstrap
         lanes = min(self.count, episodes.LANES)
         self._engine = make_engine(config.env, lanes, config.env_options)
@@ -502,11 +546,4 @@ class EpisodeCurve(Curve):
         player: Player = lambda _seed, _lanes: Net(agent.logits)  # noqa: E731
         played = episodes.play(self._engine, player, self.count, seed, self._max_steps)
         means = episodes.compare({AGENT: played}, AGENT, self._bootstrap).means[AGENT]
-        return {name: means[name] for name in (self.decides, "steps")}
-
-
-def get_protocol(env: str) -> Protocol:
-    """Return how the game of an environment is evaluated."""
-    game = games.get_game(env)
-    found: Protocol | None = game.protocol()
-    return EpisodeProtocol(game) if found is None else found
+        return {name: means[name] for name in dict.fromkeys((self.decides, "return", "steps"))}

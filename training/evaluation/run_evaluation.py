@@ -13,7 +13,7 @@ from rich.console import Console
 
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
-from training.evaluation.protocol import get_protocol
+from training.evaluation.protocols import get_protocol
 from training.evaluation.trained import Trained, load, play_own_episodes
 from training.run import files, machine
 from training.run.config import RunConfig
@@ -145,7 +145,10 @@ def write_replays(
     for episode in ranked.tolist():
         seed = int(played.columns["seed"][episode])
         window = int(trained.windows.get("window_id", 0))
-        found = replays.record(run.config.env, env_options, seed, played.actions[episode])
+        options = {**env_options}
+        if "seat" in played.columns:
+            options["agent_seat"] = int(played.columns["seat"][episode])
+        found = replays.record(run.config.env, options, seed, played.actions[episode])
         entries.append(
             replays.add_to_index(
                 run.path,

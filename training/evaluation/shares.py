@@ -31,8 +31,12 @@ def wilson(successes: float, trials: float, deviations: float = DEVIATIONS) -> t
 
 
 def share(ends: np.ndarray) -> Interval:
-    """Return the share of episodes, bool (episodes,), in which something came about."""
+    """Return the share of episodes in which something came about, bool (episodes,).
+
+    Numbers from 0 to 1 are parts of a success, such as a win that is shared; their interval is no
+    narrower than that of successes that are whole.
+    """
     if not len(ends):
         return Interval(math.nan, math.nan, math.nan)
-    low, high = wilson(int(ends.sum()), len(ends))
+    low, high = wilson(float(ends.sum()), len(ends))
     return Interval(float(ends.mean()), max(0.0, low), min(1.0, high))

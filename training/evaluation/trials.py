@@ -13,7 +13,7 @@ from fastenv.errors import ConfigError
 from training.evaluation.command import evaluation_of, train_flags
 from training.evaluation.comparison import find_begun
 from training.evaluation.over_seeds import parse_seeds, train_to_end
-from training.evaluation.protocol import get_protocol
+from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trained import AGENT
 from training.run import machine, plain_yaml

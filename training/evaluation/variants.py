@@ -11,7 +11,7 @@ from fastenv.errors import ConfigError
 from training.evaluation.command import Variant, evaluation_of, train_flags
 from training.evaluation.comparison import EarlierComparison, Training, settings
 from training.evaluation.over_seeds import parse_seeds
-from training.evaluation.protocol import get_protocol
+from training.evaluation.protocols import get_protocol
 from training.run.config import RunConfig
 from training.run.config_files import parse_assignments
 from training.run.layers import merge_layers

@@ -32,10 +32,32 @@ OPTIONS = {
 
 
 def fewer_viruses(rows: np.ndarray) -> np.ndarray:
-    """Return minus the viruses that the first player of each row has left."""
-    packed: Any = rows["players"]["virus_bcd"][:, 0].astype(np.int64)
+    """Return minus the viruses that each player of a row has left, shape (k, players)."""
+    packed: Any = rows["players"]["virus_bcd"].astype(np.int64)
     found: np.ndarray = np.negative(from_bcd(packed))
     return found
+
+
+def parts_of(engine: Engine) -> ObservationParts:
+    """Return what fields of planes and costs are, and where placements lie."""
+    game: Any = engine.game
+    config, dtype = game.config, engine.obs_dtype
+    names = dtype.names or ("",)
+    planes = names[0]
+    fields: dict[str, dict[str, Any]] = {} if config.stack > 1 else {planes: {"kind": "planes"}}
+    if "costs" in names:
+        fields["costs"] = {"kind": "numbers", "unit": COST_UNIT}
+    for name in ("candidates", "candidate_costs"):
+        if name in names:
+            fields[name] = {"kind": "numbers"}
+    colours = None
+    if planes in fields and "pill" in names and PLANES[config.obs][:3] == STABLE:
+        colours = Colours(planes, (0, 1, 2), "pill")
+    placements = None
+    if config.placement:
+        costs = "costs" if "costs" in names else None
+        placements = Placements(planes, cells_of_placements(), costs)
+    return ObservationParts(fields=fields, placements=placements, colours=colours)
 
 
 class DrMario(GameTraining):
@@ -90,25 +112,8 @@ class DrMario(GameTraining):
         return players.lookahead(name) if players.is_lookahead(name) else None
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
-        """Return what fields of planes and costs are, and where placements lie."""
-        game: Any = engine.game
-        config, dtype = game.config, engine.obs_dtype
-        names = dtype.names or ("",)
-        planes = names[0]
-        fields: dict[str, dict[str, Any]] = {} if config.stack > 1 else {planes: {"kind": "planes"}}
-        if "costs" in names:
-            fields["costs"] = {"kind": "numbers", "unit": COST_UNIT}
-        for name in ("candidates", "candidate_costs"):
-            if name in names:
-                fields[name] = {"kind": "numbers"}
-        colours = None
-        if planes in fields and "pill" in names and PLANES[config.obs][:3] == STABLE:
-            colours = Colours(planes, (0, 1, 2), "pill")
-        placements = None
-        if config.placement:
-            costs = "costs" if "costs" in names else None
-            placements = Placements(planes, cells_of_placements(), costs)
-        return ObservationParts(fields=fields, placements=placements, colours=colours)
+        """See :func:`parts_of`."""
+        return parts_of(engine)
 
 
 class DrMarioFrames(DrMario):
@@ -126,31 +131,21 @@ class DrMarioFrames(DrMario):
         return None
 
 
-class DrMarioMatches(DrMario):
-    """Matches of placements, judged by return: what ends one does not say who has won it."""
+class DrMarioMatches(GameTraining):
+    """Matches of two players."""
 
-    env_options: ClassVar[dict[str, Any]] = {"opponent": "random"}
+    title = DrMario.title
     episode_columns: ClassVar = {"reason": "kept"}
-    protocol = GameTraining.protocol
+    potentials = DrMario.potentials
 
-    budgets: ClassVar = {}
-    records = GameTraining.records
-    potential, player = GameTraining.potential, GameTraining.player
-
-    def config(self, env: str, trainer: str) -> str | None:
-        """Return nothing: what learns to win matches was not looked for."""
-        return None
-
-
-class DrMarioFrameMatches(DrMarioMatches):
-    """Matches where every frame is a decision."""
-
-    bots = ("random",)  # the others choose placements
+    def observation_parts(self, engine: Engine) -> ObservationParts:
+        """See :class:`DrMario`."""
+        return parts_of(engine)
 
 
 GAMES = {
     "DrMarioPlacement-v0": DrMario(),
     "DrMarioFrame-v0": DrMarioFrames(),
     "DrMarioVersus-v0": DrMarioMatches(),
-    "DrMarioVersusFrame-v0": DrMarioFrameMatches(),
+    "DrMarioVersusFrame-v0": DrMarioMatches(),
 }

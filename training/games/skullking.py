@@ -12,9 +12,9 @@ from fastenv import BatchEngine
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
 from training.apps.skullking.hindsight.modes import MODES
+from training.apps.skullking.rules import SETS
 from training.run.engine import Engine
 from training.run.games import GameTraining, ObservationParts, PartOfGame, TableRules
-from training.run.options import require
 
 ON_POLICY = ("native", "sb3", "ensemble", "rllib")  # they learn by the same options
 CONFIGS = {
@@ -158,6 +158,7 @@ class SkullKing(GameTraining):
     # Our trainers mask, so an illegal action is a fault that must not hide.
     env_options: ClassVar = {"invalid_action": "raise"}
     presets = PRESETS
+    opponent_sets = SETS
     auxiliaries: ClassVar = {name: mode.outputs for name, mode in MODES.items()}
     table: ClassVar = TABLE
 
@@ -190,22 +191,6 @@ class SkullKing(GameTraining):
             phase=None if phase is None else (phase.offset, phase.length),
             slots=tuple((row.offset, row.length // width, width) for row in rows),
         )
-
-    def check(self, config: Any) -> None:
-        """Refuse seats that are played from outside: a trainer would take their turns for its own.
-
-        Raises
-        ------
-        ConfigError
-            If an option, a schedule or a stage of the gate names ``external`` opponents.
-        """
-        given = [config.env_options.get("opponents")]
-        given += [value for _, value in config.schedules.get("opponents", ())]
-        given += [stage["knobs"].get("opponents") for stage in config.gate.get("stages", ())]
-        for value in given:
-            names = [value] if isinstance(value, str) else value or ()
-            allowed = "bots; seats are played from outside with the section selfplay alone"
-            require("external" not in names, "opponents", value, allowed)
 
     def render_state(
         self, engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0

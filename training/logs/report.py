@@ -39,6 +39,8 @@ _MEASURES = {
     "points": ("points", 0, 1),
     "margin": ("margin", 0, 1),
     "win_rate": ("wins %", 1, 100),
+    "win": ("wins %", 1, 100),
+    "draw": ("draws %", 1, 100),
     "rank": ("rank", 2, 1),
     "bid_hit": ("bids made %", 1, 100),
     "return": ("return", 2, 1),

@@ -185,15 +185,17 @@ def results(run: RunData) -> Results:
 
 
 def describe_opponents(opponents: str, players: int = PLAYERS) -> str:
-    """Return an opponent set as text: ``mixed``, or how many of which bot."""
-    return opponents if opponents == "mixed" else f"{players - 1} x {opponents}"
+    """Return an opponent set as text: how many of which bot, or names, such as ``mixed``."""
+    named = players == 2 or opponents == "mixed" or " + " in opponents
+    return opponents if named else f"{players - 1} x {opponents}"
 
 
 def groups_of(record: Mapping[str, Any]) -> Results:
     """Return what ``evaluation.json`` holds: group to player to measure."""
     found: Results = {}
     for what, players in mapping(record, "compared").items():
-        group = what if what == "episodes" else f"against {describe_opponents(what)}"
+        whole = what == "episodes" or what.startswith("against ")
+        group = what if whole else f"against {describe_opponents(what)}"
         found[group] = dict(players)
     matches = mapping(record, "matches")
     seats = matches.get("players")

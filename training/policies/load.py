@@ -6,7 +6,7 @@ from pathlib import Path
 
 from training.evaluation.trained import load
 from training.policies.policy import EnvSpec, Policy
-from training.run.envs import with_defaults, without_guests
+from training.run.envs import with_seating, without_guests
 from training.run.folder import RunError, RunFolder
 
 ALLOWED = (
@@ -48,7 +48,7 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
         spec, options = trained.engine().spec, without_guests(config.env_options)
         shown = (spec.obs_dtype, spec.obs_shape, spec.num_actions)
         logits = trained.logits
-        env_spec = EnvSpec(config.env, with_defaults(config.env, options), *shown)
+        env_spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
     return Policy(config, trained.path, trained.steps, logits, env_spec, trained.member)
 
 

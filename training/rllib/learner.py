@@ -319,7 +319,7 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
     """
     ppo, given = config.ppo, config.rllib
     context = {
-        **envs.with_defaults(config.env, config.env_options),
+        **envs.with_seating(config.env, config.env_options),
         "env": config.env,
         "backend": backend,
         "num_threads": config.env_threads,

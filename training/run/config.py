@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import field_validator, model_validator
 
 from fastenv.backend import named
-from training.run import machine, trainers
+from training.run import games, machine, trainers
 from training.run.options import (
     Options,
     Plain,
@@ -179,6 +179,20 @@ class RunConfig(Options):
                 value = getattr(self, name)
                 require(value is None, name, _plain(value), "null with selfplay")
         return self
+
+    @model_validator(mode="after")
+    def _check_opponent_sets(self) -> Self:
+        """Refuse opponent sets of an evaluation, where the game has a list of them."""
+        evaluation = self.evaluation
+        if evaluation.opponents is not None or evaluation.curve_opponents is not None:
+            known = games.get_game(self.env).opponent_sets
+            if known:
+                evaluation.check_sets(known)
+        return self
+
+    def evaluated_by(self, **changes: Any) -> Self:
+        """Return the same run with other values in the section ``evaluation``, checked like all."""
+        return self.replace(evaluation=self.evaluation.replace(**changes))
 
     # -- what each trainer says for itself -----------------------------------------------------
 

@@ -130,10 +130,18 @@ def restore_lanes(engines: Sequence[Engine], rows: Array, arrays: Mapping[str, A
 def restore_seating(engine: Any, arrays: Mapping[str, Array]) -> None:
     """Put back what :func:`seating_of` returned for one engine."""
     if hasattr(engine, "get_seating"):
-        names = engine.get_seating()
-        names |= dict.fromkeys(("agent", "players", "opponents", "given", "answered"))
+        now = engine.get_seating()
+        names = dict.fromkeys([*now, "agent", "players", "opponents", "given", "answered"])
         kept = {name: arrays[key] for name in names if (key := _array_name(name)) in arrays}
+        if "opponents" in now and "decisions" in kept and "agent" not in kept:
+            kept |= _first_seats(now["opponents"])
         engine.set_seating(kept)
+
+
+def _first_seats(opponents: Array) -> dict[str, Array]:
+    """Return who sits where in older checkpoints: the learner in the first seat of all episodes."""
+    first = np.zeros(len(opponents), np.int32)
+    return {"agent": first, "players": np.column_stack([first - 1, opponents])}
 
 
 def discounts(engine: Engine, gamma: float, out: Array | None = None) -> Array:

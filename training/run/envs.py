@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-import fastenv
 from fastenv import BatchEngine
+from fastenv.seats import EXTERNAL
 from training.run import games, registry
-from training.run.backend import ChosenBackend, build
+from training.run.backend import ChosenBackend, build, make_seated
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import Schedule, require
@@ -47,14 +47,13 @@ def make_engine(
     env : str
     num_envs : int
     options : mapping, optional
-        See :func:`with_defaults`.
+        See :func:`with_defaults` and :func:`training.run.backend.make_seated`.
     backend : str
     num_threads : int
     """
     plain, seat = _seating(env, with_defaults(env, options))
-    return seat(
-        fastenv.make_engine(env, num_envs, backend=backend, num_threads=num_threads, **plain)
-    )
+    game, seating = make_seated(env, plain)
+    return seat(BatchEngine(game, num_envs, backend, num_threads=num_threads, **seating))
 
 
 OPPONENTS = ("opponents", "opponent")  # options that say who plays the other seats
@@ -98,6 +97,13 @@ def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[st
     return {**games.get_game(env).env_options, **(options or {})}
 
 
+def with_seating(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return :func:`with_defaults` as views of fastenv take them: they do not rotate by default."""
+    found = with_defaults(env, options)
+    game, seating = make_seated(env, found)
+    return {**found, **seating} if game.spec.num_agents > 1 else found
+
+
 @dataclass(frozen=True)
 class Lanes:
     """The lanes of a run: one engine, or groups that share them, and how they were chosen."""
@@ -134,10 +140,30 @@ def _make_lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int)
     how = (config.backend, config.env, plain, num_envs, num_threads)
     made = [build(*how) for _ in range(groups)]
     engines = tuple(seat(engine) for engine, _ in made)
-    agents = engines[0].num_agents
-    allowed = f"a scripted player: this game has {agents} agents, and one learns"
-    require(agents == 1, "env_options.opponent", options.get("opponent"), allowed)
     return Lanes(engines, made[0][1])
+
+
+def check_opponents(config: RunConfig, engine: Engine) -> None:
+    """Refuse seats that are played from outside: a trainer would take their turns for its own.
+
+    Raises
+    ------
+    ConfigError
+        If an option, a schedule or a stage of the gate asks for them.
+    """
+    if engine.game.seats is None:
+        return
+    allowed = "left out: seats are played from outside with the section selfplay alone"
+    every = config.env_options.get("seats", "one")
+    require(every != "all", "env_options.seats", every, allowed)
+    name = engine.game.seats.opponents
+    given = [config.env_options.get(name)]
+    given += [value for _, value in config.schedules.get(name, ())]
+    given += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]
+    for value in given:
+        names = [value] if isinstance(value, str) else value or ()
+        allowed = "bots; seats are played from outside with the section selfplay alone"
+        require(EXTERNAL not in names, name, value, allowed)
 
 
 def stream_seed(seed: int, stream: str, bits: int = 32) -> int:

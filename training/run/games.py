@@ -214,10 +214,16 @@ class GameTraining:
     budgets : mapping of str to Budget
         How long that may take, by name.
     potentials : mapping of str to callable
-        Functions of rows (k,) that return a value each, for potential shaping
+        Functions of rows (k,) that return a value each, or one for each seat, for potential shaping
         (:mod:`training.callbacks.shaping`).
     bots : tuple of str
-        Scripted players that an agent is compared with, the first one above all.
+        Scripted players that an agent is compared with, the first one above all; empty for those of
+        the game (:attr:`fastenv.Game.bot_names`), the last of them above all.
+    opponent_sets : tuple of str
+        Names of who plays against an agent in an evaluation; empty for the bots of the game.
+    judged_by : str or None
+        Measure of an evaluation that decides which policy is the best; None for ``win`` where
+        several players meet, and ``return`` elsewhere.
     draws : bool
         Agents are shown and judged with actions drawn from their distribution, since many states
         look alike and the best action of each may lead in circles.
@@ -237,6 +243,8 @@ class GameTraining:
     budgets: ClassVar[Mapping[str, Budget]] = {}
     potentials: ClassVar[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {}
     bots: tuple[str, ...] = ()
+    opponent_sets: tuple[str, ...] = ()
+    judged_by: str | None = None
     draws = False
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     table: ClassVar[TableRules] = TableRules()
@@ -259,7 +267,7 @@ class GameTraining:
         Returns
         -------
         training.evaluation.protocol.Protocol or None
-            None for episodes beside its bots, judged by return.
+            None for episodes beside its bots: against opponents where several players meet.
         """
         return None
 
@@ -290,7 +298,7 @@ class GameTraining:
         """
 
     def potential(self, name: str) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a potential by name, a function of rows (k,) that returns a value each.
+        """Return a potential by name; see :attr:`potentials`.
 
         Raises
         ------

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
 from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
-BOT_SETS = (
-    "random",
-    "rule_easy",
-    "rule_medium",
-    "rule_hard",
-    "rule_pi_hard",
-    "heuristic",
-    "mixed",
-)
+# What configs from before null was the default say where nobody was named, whatever the game.
+EARLIER_SETS = {
+    "opponents": (
+        *("random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_hard", "heuristic"),
+        "mixed",
+    ),
+    "curve_opponents": ("rule_hard",),
+}
 
 
 class CheckpointConfig(Options):
@@ -68,10 +68,15 @@ class EvaluationConfig(Options):
     curve_games: Whole = option(
         200, "games played in matches: whole games of each evaluation for each opponent set", ge=1
     )
-    curve_opponents: tuple[Text, ...] = option(
-        ("rule_hard",), "their opponent sets; the first one decides which policy is best"
+    curve_opponents: tuple[Text, ...] | None = option(
+        None,
+        "opponent sets of each evaluation; the first one decides which policy is best; null takes "
+        "what ``opponents`` takes first or, in matches, the strongest bot",
+        "one or more sets, or null for the default",
     )
-    curve_episodes: Whole = option(100, "other games: episodes of each evaluation", ge=1)
+    curve_episodes: Whole = option(
+        100, "other games: episodes of each evaluation for each opponent set", ge=1
+    )
     after_training: Truth = option(True, "evaluate as soon as the training is done")
     games: Whole = option(
         1000, "matches: whole games for each opponent set; four share their deals", ge=1
@@ -83,8 +88,11 @@ class EvaluationConfig(Options):
         "at least 1, or null for the default",
         ge=1,
     )
-    opponents: tuple[Text, ...] = option(
-        BOT_SETS, "opponent sets of the matches: bots, and paths of trained agents (with a ``/``)"
+    opponents: tuple[Text, ...] | None = option(
+        None,
+        "opponent sets: bots of the game, and in matches paths of trained agents (with a ``/``); "
+        "null takes the opponent of the training and the strongest bot or, in matches, all sets",
+        "names, or null for the default",
     )
     bids: Literal["rule_hard", "heuristic"] = option(
         "rule_hard", "who bids for a Worker in a whole game"
@@ -109,13 +117,22 @@ class EvaluationConfig(Options):
         seen = self.patience is None or self.during != "off"
         allowed = "null with evaluation.during='off': nothing shows then whether there is progress"
         require(seen, "evaluation.patience", self.patience, allowed)
-        some = len(self.curve_opponents) > 0
-        require(some, "evaluation.curve_opponents", self.curve_opponents, "one or more sets")
-        allowed = "the path of a trained agent, or among " + ", ".join(BOT_SETS)
-        for name in ("opponents", "curve_opponents"):
-            for each in getattr(self, name):
-                require(each in BOT_SETS or "/" in each, f"evaluation.{name}", each, allowed)
+        some = self.curve_opponents is None or len(self.curve_opponents) > 0
+        allowed = "one or more sets, or null"
+        require(some, "evaluation.curve_opponents", self.curve_opponents, allowed)
         return self
+
+    def check_sets(self, known: Sequence[str]) -> None:
+        """Refuse opponent sets that a game does not know.
+
+        Raises
+        ------
+        ConfigError
+        """
+        allowed = "the path of a trained agent, or among " + ", ".join(known)
+        for name in ("opponents", "curve_opponents"):
+            for each in getattr(self, name) or ():
+                require(each in known or "/" in each, f"evaluation.{name}", each, allowed)
 
 
 class ShapingConfig(Options):

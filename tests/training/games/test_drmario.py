@@ -1,5 +1,6 @@
 """What training knows of Dr. Mario: where placements lie, what networks see, and how it ends."""
 
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import yaml
 from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
-from training import evaluate
+from training import evaluate, train
 from training.apps.drmario.evaluation import outcomes
 from training.apps.drmario.placements import cells_of_placements
 from training.callbacks.run_callbacks import check_config
@@ -185,3 +186,33 @@ def test_a_match_is_evaluated_and_recorded_as_one_agent(capsys):
         engine.step_many(np.array(actions[-1:]), autoreset=False)
     recorded = replays.record("DrMarioVersus-v0", {}, 1, actions)
     assert [frame["events"] for frame in recorded.frames] == [[], ["invalid_action"]]
+
+
+def test_matches_are_trained_for_and_judged_by_wins(tmp_path, capsys):
+    """Nobody is named: the opponent is the game's own, and the learner sits in both seats."""
+    config = {
+        "env": "DrMarioVersus-v0",
+        "env_options": {"level": 0, "speed": "high"},
+        "num_envs": 4,
+        "total_steps": 64,
+        "torch_threads": 1,
+        "ppo": {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "net_arch": [8]},
+        "native": {"trunk": "shared", "heads": "placements"},
+        "shaping": {"phi": "viruses", "kappa": 4},
+        "evaluation": {"during": "inline", "curve_episodes": 4, "episodes": 6, "bootstrap": 50},
+    }
+    (tmp_path / "versus.json").write_text(json.dumps(config))
+    flags = ["--config", tmp_path / "versus.json", "--runs", tmp_path, "--name", "run"]
+    assert train.main([str(flag) for flag in flags]) == 0
+    assert "against whom: the best scripted player" in capsys.readouterr().out
+    (line,) = map(json.loads, (tmp_path / "run/evaluations.jsonl").read_text().splitlines())
+    assert line["decides"] == "win, random"
+    assert 0 <= line["results"]["win, random"][0] <= 1
+    found = json.loads((tmp_path / "run/evaluation.json").read_text())["matches"]
+    assert list(found["results"]) == ["random", "greedy"]
+    wins = {name: of["win"][0] for name, of in found["results"]["random"].items()}
+    assert list(wins) == ["trained", "greedy", "first", "random"]
+    assert wins["greedy"] == 1.0
+    assert wins["first"] == 0.0
+    points = found["results"]["greedy"]["first"]["points"]  # of those that fill up alone
+    assert points == [-1.0, -1.0, -1.0]

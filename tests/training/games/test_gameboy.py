@@ -13,7 +13,8 @@ from training import train
 from training.apps.gameboy.evaluation import HELD_OUT, held_out
 from training.apps.gameboy.players import Scripted
 from training.evaluation.episodes import Episodes, play
-from training.evaluation.protocol import Plan, get_protocol
+from training.evaluation.protocol import Plan
+from training.evaluation.protocols import get_protocol
 from training.nets.encoders import Encoder
 from training.nets.layout import obs_layout
 from training.run.config import RunConfig

@@ -12,6 +12,7 @@ import pytest
 
 import fastenv
 from fastenv.errors import ConfigError
+from tests.toy import WalkGame
 from tests.training.games import walk
 from tests.training.games.walk import ENV
 from training import evaluate
@@ -241,6 +242,14 @@ def test_bots_are_compared_with_the_first_of_them(told, run, tmp_path, capsys):
 def test_chance_plays_where_there_are_no_bots(capsys):
     assert evaluate.main(["--bots", "--env", ENV, "--episodes", "3"]) == 0
     assert RANDOM in capsys.readouterr().out
+
+
+def test_the_bots_of_the_game_itself_play_where_training_knows_none(capsys, monkeypatch):
+    monkeypatch.setattr(WalkGame, "bot_names", ("random", "walker"))
+    assert evaluate.main(["--bots", "--env", ENV, "--episodes", "3"]) == 0
+    said = capsys.readouterr().out
+    assert said.index("walker") < said.index("random")  # the last one is the strongest
+    assert RANDOM not in said
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from training.apps.skullking.playing import (
     play_matches,
     players_of,
 )
+from training.apps.skullking.rules import STRONGEST
 from training.evaluation.bootstrap import Interval
 from training.evaluation.protocol import Curve, EvaluationResult, Protocol
 from training.evaluation.tables import Column, format_interval
@@ -49,12 +50,13 @@ class MatchCurve(Curve):
 
     def __init__(self, config: RunConfig) -> None:
         self._options, self._players = config.evaluation, players_of(config)
+        sets = self._options.curve_opponents or (STRONGEST,)
         self._engines = {
             opponents: match_engine(config, opponents, self._options.curve_games)
-            for opponents in self._options.curve_opponents
+            for opponents in sets
         }
         self.count = sum(engine.num_envs for engine in self._engines.values())
-        self.decides = self._name(DECIDES, self._options.curve_opponents[0])
+        self.decides = self._name(DECIDES, sets[0])
 
     def _name(self, measure: str, opponents: str) -> str:
         return f"{measure}, {self._players - 1} x {opponents}"
@@ -79,6 +81,7 @@ class MatchProtocol(Protocol):
 
     shares = ("win_rate", "bid_hit")
     options = ("games", "episodes", "opponents", "bids", "goals", "only")
+    compared_against = (STRONGEST,)
 
     def evaluate(
         self,

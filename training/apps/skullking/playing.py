@@ -8,6 +8,7 @@ from fastenv import BatchEngine
 from training.apps.skullking import abilities, goals, matches
 from training.apps.skullking.pair import HALVES
 from training.apps.skullking.players import match_policy, tier_of
+from training.apps.skullking.rules import SETS
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Bot, Net, Policy
 from training.evaluation.trained import AGENT, Trained
@@ -61,7 +62,7 @@ def play_matches(
     """
     players = players_of(trained.config)
     results: dict[str, dict[str, dict[str, Interval]]] = {}
-    for opponents in options.opponents:
+    for opponents in SETS if options.opponents is None else options.opponents:
         engine = match_engine(trained.config, opponents, options.games)
         n = engine.num_envs
         bots = [name for name in baselines if name not in HALVES]

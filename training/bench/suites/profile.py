@@ -25,10 +25,12 @@ from training.ppo.options import PPOConfig
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.config_files import merge, parse_assignments
+from training.run.games import get_game
 
 MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
-SMALL_EVALUATION = {"games": 16, "episodes": 32, "opponents": ["rule_medium"], "bootstrap": 100}
+SMALL_EVALUATION = {"games": 16, "episodes": 32, "bootstrap": 100}
+OPPONENTS = "rule_medium"  # of an evaluation, in games that know them
 MINIBATCHES = 16
 
 
@@ -67,10 +69,13 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     ------
     ConfigError
     """
-    values = merge({"evaluation": SMALL_EVALUATION}, parse_assignments(args.set))
     names = ("env", "num_envs", "env_threads", "torch_threads", "seed")
     flags = {name: getattr(args, name) for name in names}
-    values = merge(values, {name: value for name, value in flags.items() if value is not None})
+    given = {name: value for name, value in flags.items() if value is not None}
+    values = merge(parse_assignments(args.set), given)
+    known = get_game(str(values.get("env", RunConfig.get_default("env")))).opponent_sets
+    small = SMALL_EVALUATION | ({"opponents": [OPPONENTS]} if OPPONENTS in known else {})
+    values = merge({"evaluation": small}, values)
     if args.force_resets:
         env = values.get("env", RunConfig.get_default("env"))
         values = merge(values, {"env_options": dict(games.of(short_id(env)).forced_resets)})

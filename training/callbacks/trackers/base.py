@@ -55,12 +55,18 @@ class StepReader:
         return ended if ended is not None and ended.size else None
 
     def __getitem__(self, name: str) -> Array:
-        """Return an info column, shape (n,); not to be written to."""
+        """Return an info column, shape (n,); not to be written to.
+
+        Of one with an entry an agent it is the learner's, which stands first.
+        """
         column: Array = self._engine.info[name]
         if self._ended is not None:
             column = column.copy()
             column[self._ended] = self._engine.final_info[name][self._ended]
-        return column
+        if column.ndim == 1:
+            return column
+        agents = self._engine.spec.num_agents
+        return column[:, 0] if agents > 1 and column.shape[1:] == (agents,) else column
 
     def obs(self, at: Any = ...) -> Array:
         """Return elements ``at`` of the observations, shape (n, ...); not to be written to."""

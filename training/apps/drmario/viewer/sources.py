@@ -22,6 +22,7 @@ from training.evaluation.policies import Bot
 from training.evaluation.trained import AGENT
 from training.policies.load import find
 from training.run import games
+from training.run.backend import make_seated
 from training.run.envs import with_defaults
 from training.run.options import require
 
@@ -68,11 +69,12 @@ class Source:
 
     def engine(self, num_envs: int) -> BatchEngine:
         """Return a new engine with so many lanes."""
-        game = fastenv.make_game(self.env, **self.options)
-        opponent = self.name if game.spec.num_agents > 1 and self.name in game.bot_names else None
-        if game.spec.num_agents > 1 and opponent is None:
-            opponent = game.bot_names[0]
-        return BatchEngine(game, num_envs, info_columns=REWARD_TERMS, opponent=opponent)
+        game, seating = make_seated(self.env, self.options)
+        if game.spec.num_agents > 1:
+            seating["agent_seat"] = self.options.get("agent_seat", 0)
+            if "opponent" not in self.options and self.name in game.bot_names:
+                seating["opponent"] = self.name
+        return BatchEngine(game, num_envs, info_columns=REWARD_TERMS, **seating)
 
 
 class ReplayPlayer:
@@ -136,7 +138,7 @@ def make_policy_source(path: Path, changes: Mapping[str, Any]) -> Source:
     agent = trained.load(run, name)
     _check_env(agent.config.env)
     options = {**with_defaults(agent.config.env, agent.config.env_options), **changes}
-    fastenv.make_game(agent.config.env, **options)
+    make_seated(agent.config.env, options)
     allowed = f"left as in the training, as {', '.join(SEEN)} are"
     require(not {*changes} & {*SEEN}, "--set", dict(changes), allowed)
     player, config = agent.players()[AGENT], agent.config
