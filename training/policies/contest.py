@@ -1,13 +1,16 @@
 """Policies and bots against each other at one table, on duplicate deals (``evaluate --against``).
 
 A deal is what games of equal seeds have in common. Every deal is played once in each rotation of
-the seats, so luck falls on all alike.
+the seats, so luck falls on all alike. If more players come than the table has seats, every group of
+as many plays all deals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from training.evaluation.bootstrap import Interval, Resamples
+from training.evaluation.statistics import table_statistics
 from training.evaluation.tables import format_interval
 from training.policies import skill
 from training.policies.guests import Guest, Table, find_table, make_guest
@@ -26,6 +30,8 @@ from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 from training.selfplay.ratings import fit
 
+IQM, AHEAD = "IQM points", "above next %"  # headings
+MAX_GROUPS = 50
 MAX_DECISIONS = 100_000  # of all seats, after which a game is given up as it stands
 
 
@@ -53,7 +59,7 @@ class Standing:
     ----------
     name : str
     seats : int
-        It had at the table.
+        It had at a table.
     points : Interval
         Mean of a game, for each seat.
     wins : Interval
@@ -85,15 +91,15 @@ class Contest:
         Its id.
     standings : tuple of Standing
         Best first.
-    deals, num_players : int
+    deals, num_players, groups : int
         Games are their product.
     first_seed : int
         Of the deals.
     given_up : int
         Games that were cut off after ``MAX_DECISIONS``.
-    scores : tuple of tuple of float
-        Of each deal, the mean points of every player, in the order of the standings: what other
-        statistics of players on the same deals begin with.
+    statistics : mapping
+        By player, the interquartile mean of points over deals, and how probable it is that it comes
+        to more than another on a deal (:mod:`training.evaluation.statistics`).
     """
 
     env: str
@@ -101,8 +107,14 @@ class Contest:
     deals: int
     num_players: int
     first_seed: int
+    groups: int = 1
     given_up: int = 0
-    scores: tuple[tuple[float, ...], ...] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def games(self) -> int:
+        """Games that were played."""
+        return self.deals * self.num_players * self.groups
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -110,7 +122,8 @@ class Contest:
             "protocol": "one table, duplicate deals, every rotation of the seats",
             "env": self.env,
             "deals": self.deals,
-            "games": self.deals * self.num_players,
+            "groups": self.groups,
+            "games": self.games,
             "given_up": self.given_up,
             "first_seed": self.first_seed,
             "players": [
@@ -122,6 +135,7 @@ class Contest:
                     "draw_share": one.draws.to_list(),
                     "rating": one.rating.to_list(),
                     "openskill": None if one.skill is None else one.skill.to_list(),
+                    **self.statistics.get(one.name, {}),
                 }
                 for one in self.standings
             ],
@@ -230,9 +244,10 @@ def contest(
     Parameters
     ----------
     players : sequence of Player
-        If they are fewer than the seats, they take several, in turns.
+        If they are fewer than the seats, they take several, in turns; if they are more, every
+        group of as many plays.
     num_games : int
-        At least; a multiple of the seats is played.
+        Of each group, at least; a multiple of the seats is played.
     env : str, optional
         Id of the environment; default that of the first trained player.
     options : mapping, optional
@@ -250,84 +265,121 @@ def contest(
     table = table_of(players, env, options)
     trial, names = table.make(1), [player.name for player in players]
     count = table.seats.count
-    allowed = f"{'2 to ' * (count > 2)}{count}, as the table has seats"
-    require(2 <= len(players) <= count, "players", names, allowed)
+    require(len(players) >= 2, "players", names, "2 at least")
+    groups = comb(len(players), count) if len(players) > count else 1
+    allowed = f"at most {MAX_GROUPS} groups of {count}, and not {groups:,}"
+    require(groups <= MAX_GROUPS, "players", names, allowed)
     require(num_games >= 1, "games", num_games, "at least 1")
     require(0 <= seed < 2**40, "seed", seed, "from 0 to 2**40 - 1")
-    deals, who = -(-num_games // count), [k % len(players) for k in range(count)]
     for player in players:  # a table of one tells who cannot come, before many are set up
         make_guest(player.who, trial, 0)
+    deals = -(-num_games // count)
+    met, given_up = [], 0
+    for who in _groups(len(players), count):
+        points, unfinished = _play_group(table, [players[k] for k in who], deals, seed)
+        met.append((who, points))
+        given_up += unfinished
+    found, per_deal = standings(players, met, resamples, seed)
+    statistics = table_statistics(per_deal, resamples, seed).record(names)
+    more = (MATCH_SEEDS + seed, len(met), given_up, statistics)
+    return Contest(table.env, found, deals, count, *more)
+
+
+def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
+    """Return who meets whom, a player a guest: few take several seats, of many all groups meet."""
+    if players <= seats:
+        return [tuple(k % players for k in range(seats))]
+    return [*combinations(range(players), seats)]
+
+
+def _play_group(
+    table: Table, group: Sequence[Player], deals: int, seed: int
+) -> tuple[np.ndarray, int]:
+    """Return the points of guests, shape (deals, rotations, seats), and how many were given up."""
+    count = len(group)
     engine = table.make(deals * count)
-    guests = [make_guest(players[k].who, engine, seed + 1 + g) for g, k in enumerate(who)]
+    guests = [make_guest(player.who, engine, seed + 1 + g) for g, player in enumerate(group)]
     turn = np.arange(deals * count)[:, None] % count
     seating = (np.arange(count) + turn) % count
-    first = MATCH_SEEDS + seed
-    seeds = np.repeat(np.arange(deals, dtype=np.int64) + first, count)
+    seeds = np.repeat(np.arange(deals, dtype=np.int64) + MATCH_SEEDS + seed, count)
     reached = play_table(engine, guests, seating, seeds)
     by_guest = np.zeros_like(reached)
     np.put_along_axis(by_guest, seating, reached, axis=1)
-    by_guest = by_guest.reshape(deals, count, count)
-    found = standings(players, who, by_guest, resamples, seed)
-    place = {player.name: k for k, player in enumerate(players)}
-    order = [place[one.name] for one in found]
-    scores = (by_guest.mean(1) @ _membership(who))[:, order]
-    given_up = int((~engine.ended).sum())
-    rows = tuple(map(tuple, scores.tolist()))
-    return Contest(table.env, found, deals, count, first, given_up, rows)
-
-
-def _membership(who: Sequence[int]) -> np.ndarray:
-    """Return weights with which guests (rows) give the means of their players (columns)."""
-    member = np.eye(max(who) + 1)[list(who)]
-    weights: np.ndarray = member / member.sum(0)
-    return weights
+    return by_guest.reshape(deals, count, count), int((~engine.ended).sum())
 
 
 def standings(
-    players: Sequence[Player], who: Sequence[int], points: np.ndarray, resamples: int, seed: int
-) -> tuple[Standing, ...]:
-    """Return how players did, best first.
+    players: Sequence[Player],
+    met: Sequence[tuple[Sequence[int], np.ndarray]],
+    resamples: int,
+    seed: int,
+) -> tuple[tuple[Standing, ...], np.ndarray]:
+    """Return how players did, best first, and their mean points of each deal.
 
     Parameters
     ----------
     players : sequence of Player
-    who : sequence of int
-        Player of each guest.
-    points : ndarray, shape (deals, games of a deal, guests)
+    met : sequence of (sequence of int, ndarray of shape (deals, games of a deal, guests))
+        Of each group the player of every guest, and what the guests reached.
     resamples, seed : int
+
+    Returns
+    -------
+    tuple of Standing
+    ndarray of float64, shape (deals, players)
+        In the order of ``players``.
     """
-    k, member = len(players), np.eye(len(players))[list(who)]  # (guests, players)
-    best = points == points.max(2, keepdims=True)
-    wins = best / best.sum(2, keepdims=True)
-    draws = best & (best.sum(2, keepdims=True) > 1)
-    games = np.ones((len(points), k)) * points.shape[1] * member.sum(0)
-    totals = np.concatenate([each.sum(1) @ member for each in (points, wins, draws)], axis=1)
-    found = Resamples(totals, np.tile(games, 3), resamples, seed).intervals()
-    ratings = _elo(points, member, resamples, seed)
-    skills = skill.rate(points, who, seed) if points.shape[2] > 2 else [None] * k
+    k, deals = len(players), len(met[0][1])
+    totals, games = np.zeros((3, deals, k)), np.zeros((deals, k))
+    score = np.zeros((deals, k, k))
+    for who, points in met:
+        member = np.eye(k)[list(who)]  # (guests, players)
+        best = points == points.max(2, keepdims=True)
+        wins = best / best.sum(2, keepdims=True)
+        draws = best & (best.sum(2, keepdims=True) > 1)
+        totals += [each.sum(1) @ member for each in (points, wins, draws)]
+        games += points.shape[1] * member.sum(0)
+        beats = (points[..., :, None] > points[..., None, :]) + 0.5 * (
+            points[..., :, None] == points[..., None, :]
+        )
+        score += member.T @ beats.sum(1) @ member
+    found = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed).intervals()
+    ratings = _elo(score, resamples, seed)
+    skills: Sequence[Interval | None] = [None] * k
+    if met[0][1].shape[2] > 2:
+        skills = _skills(met, seed)
     ranked = np.argsort([-one.value for one in ratings], kind="stable")
-    return tuple(
+    seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
+    rows = tuple(
         Standing(
-            players[i].name,
-            int(member[:, i].sum()),
-            found[i],
-            found[k + i],
-            found[2 * k + i],
-            ratings[i],
-            skills[i],
+            *(players[i].name, seats[i], found[i], found[k + i], found[2 * k + i]),
+            *(ratings[i], skills[i]),
         )
         for i in ranked
     )
+    return rows, totals[0] / games
 
 
-def _elo(points: np.ndarray, member: np.ndarray, resamples: int, seed: int) -> list[Interval]:
-    """Return the Elo rating of every player with its interval over deals."""
-    beats = (points[..., :, None] > points[..., None, :]) + 0.5 * (
-        points[..., :, None] == points[..., None, :]
-    )
-    score = member.T @ beats.sum(1) @ member  # of each deal, (deals, players, players)
+def _skills(met: Sequence[tuple[Sequence[int], np.ndarray]], seed: int) -> list[Interval]:
+    """Return the ratings by openskill: of one group by seat, of several by player."""
+    if len(met) == 1:
+        who, points = met[0]
+        return skill.rate(points, who, seed)
+    points = np.concatenate([each for _, each in met], axis=1)
+    seated = np.concatenate([np.tile(who, (each.shape[1], 1)) for who, each in met])
+    return skill.rate(points, range(seated.max() + 1), seed, seated)
+
+
+def _elo(score: np.ndarray, resamples: int, seed: int) -> list[Interval]:
+    """Return the Elo ratings by what players (k, k) won of each other, with intervals over deals.
+
+    Parameters
+    ----------
+    score : ndarray, shape (deals, k, k)
+    resamples, seed : int
+    """
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(points), np.full(len(points), 1 / len(points)), resamples)
+    drawn = rng.multinomial(len(score), np.full(len(score), 1 / len(score)), resamples)
     value = fit(score.sum(0))
     low, high = np.percentile(fit(np.tensordot(drawn, score, 1)), (2.5, 97.5), axis=0)
     return [Interval(*map(float, each)) for each in zip(value, low, high, strict=True)]
@@ -343,9 +395,11 @@ def show(console: Console, found: Contest) -> None:
     """Print the standings, in as many tables as the terminal is too narrow for one."""
     seats = [f" ({one.seats} seats)" if one.seats > 1 else "" for one in found.standings]
     names = [escape(one.name) + more for one, more in zip(found.standings, seats, strict=True)]
-    columns = _columns(found.standings)
-    count = found.deals * found.num_players
-    title = f"{count:,} games of {found.num_players} on duplicate deals, every rotation"
+    columns = _columns(found.standings, found.statistics)
+    groups = f", {found.groups} groups" if found.groups > 1 else ""
+    title = (
+        f"{found.games:,} games of {found.num_players} on duplicate deals, every rotation{groups}"
+    )
     for part in _split(columns, console.width - 4 - min(_NAME, max(map(len, names)))):
         table = Printed(title=title if "points" in part else None, title_justify="left")
         table.add_column("player", overflow="fold")
@@ -372,7 +426,7 @@ def _split(columns: Mapping[str, Sequence[str]], room: int) -> list[list[str]]:
     return parts
 
 
-def _columns(standings: Sequence[Standing]) -> dict[str, list[str]]:
+def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the cells of each column by its heading."""
     ends = [abs(end) for one in standings for end in (one.points.low, one.points.high)]
     decimals = next((digits for size, digits in _DIGITS if max(ends) <= size), 0)
@@ -386,6 +440,12 @@ def _columns(standings: Sequence[Standing]) -> dict[str, list[str]]:
     skills = [one.skill for one in standings if one.skill is not None]
     if skills:
         columns["openskill"] = [format_interval(each, 1) for each in skills]
+    own = [statistics[one.name] for one in standings]
+    columns[IQM] = [format_interval(Interval.from_list(each["iqm"]), decimals) for each in own]
+    over = [each["probability_of_improvement"] for each in own]
+    below = [one.name for one in standings[1:]]
+    ahead = [Interval.from_list(p[name]) for p, name in zip(over, below, strict=False)]
+    columns[AHEAD] = [*(format_interval(each, 1, 100) for each in ahead), ""]
     return columns
 
 
@@ -401,6 +461,10 @@ def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
             "openskill: mu by Plackett and Luce, 25 at first; the mean over "
             f"{skill.ORDERS} random orders of the games"
         )
+    lines.append(
+        f"{IQM}: the middle half of the deals; {AHEAD}: deals on which it comes to more than the "
+        "next, equal ones half"
+    )
     if found.given_up:
         lines.append(
             f"{found.given_up} games were given up after {MAX_DECISIONS:,} decisions, and count as "

@@ -23,42 +23,51 @@ FEWEST, MOST = 8, 25  # resamples
 _SEATS = 200_000  # rated in all resamples together: plain Python rates about 80,000 a second
 
 
-def rate(outcomes: np.ndarray, who: Sequence[int], seed: int) -> list[Interval]:
+def rate(
+    outcomes: np.ndarray, who: Sequence[int], seed: int, seated: np.ndarray | None = None
+) -> list[Interval]:
     """Return the rating of every player, with its interval over deals; see the module.
 
     Parameters
     ----------
-    outcomes : ndarray of float, shape (deals, games of a deal, guests)
+    outcomes : ndarray of float, shape (deals, games of a deal, seats)
         More is better, and equal ones are ties.
     who : sequence of int
         Player of each guest, from 0 on.
     seed : int
         Of orders and resamples.
+    seated : ndarray of int, shape (games of a deal, seats), optional
+        Guest of each outcome; default guest k has outcome k in every game.
     """
     from scipy.stats import t  # takes a while to import, and few commands need it
 
-    deals, games, guests = outcomes.shape
+    deals, games, seats = outcomes.shape
     rng = np.random.default_rng(seed)
     member = np.eye(max(who) + 1)[list(who)]
     member /= member.sum(0)
-    value = _rate_in_orders(outcomes, rng) @ member
-    count = int(np.clip(_SEATS // (ORDERS * deals * games * guests), FEWEST, MOST))
+    guests = np.broadcast_to(np.arange(seats) if seated is None else seated, outcomes.shape)
+    matches = np.concatenate([outcomes, guests], axis=2)
+    value = _rate_in_orders(matches, len(who), rng) @ member
+    count = int(np.clip(_SEATS // (ORDERS * deals * games * seats), FEWEST, MOST))
     drawn = rng.integers(deals, size=(count, deals))
-    found = np.array([_rate_in_orders(outcomes[chosen], rng) @ member for chosen in drawn])
+    found = np.array([_rate_in_orders(matches[chosen], len(who), rng) @ member for chosen in drawn])
     half = t.ppf((1 + LEVEL) / 2, count - 1) * found.std(0, ddof=1)
     ends = zip(value.tolist(), half.tolist(), strict=True)
     return [Interval(mu, mu - wide, mu + wide) for mu, wide in ends]
 
 
-def _rate_in_orders(outcomes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return ``mu`` of each guest, the mean over random orders."""
+def _rate_in_orders(matches: np.ndarray, guests: int, rng: np.random.Generator) -> np.ndarray:
+    """Return ``mu`` of each guest, the mean over random orders of outcomes and who had them."""
     from openskill.models import PlackettLuce
 
-    model, guests = PlackettLuce(tau=0.0), outcomes.shape[2]
+    model, seats = PlackettLuce(tau=0.0), matches.shape[2] // 2
     total = np.zeros(guests)
     for _ in range(ORDERS):
         ratings = [[model.rating()] for _ in range(guests)]
-        for scores in rng.permutation(outcomes.reshape(-1, guests)).tolist():
-            ratings = model.rate(ratings, scores=scores)
+        for match in rng.permutation(matches.reshape(-1, 2 * seats)).tolist():
+            at_table = [int(guest) for guest in match[seats:]]
+            rated = model.rate([ratings[guest] for guest in at_table], scores=match[:seats])
+            for guest, rating in zip(at_table, rated, strict=True):
+                ratings[guest] = rating
         total += [one.mu for (one,) in ratings]
     return total / ORDERS

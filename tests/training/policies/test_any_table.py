@@ -12,6 +12,7 @@ import fastenv
 import training
 from fastenv.errors import ConfigError
 from training.evaluate import main
+from training.evaluation.statistics import table_statistics
 from training.policies import contest as contests
 from training.policies import guests
 from training.policies.contest import contest, load_players, play_table, standings
@@ -138,8 +139,35 @@ def test_agents_and_bots_at_a_table_of_three(agent):
             assert interval.low <= interval.value <= interval.high
     # Nim pays 1 for a game: what is won is what is scored.
     assert [one.points for one in found.standings] == [one.wins for one in found.standings]
-    means = np.mean(found.scores, axis=0)
-    np.testing.assert_allclose(means, [one.points.value for one in found.standings])
+    best, _, worst = found.record()["players"]
+    assert best["probability_of_improvement"][worst["name"]][0] > 0.5
+    assert best["iqm"][0] >= worst["iqm"][0]
+
+
+def test_of_more_players_than_seats_every_two_meet(agent):
+    """Equal bots are equal, and each has played each of the three others."""
+    names = ["perfect", "perfect", "random", agent("nim2")]
+    found = contest(load_players(names), 40, env=NIM, resamples=50, seed=1)
+    assert (found.groups, found.games) == (6, 240)
+    rated = by_name(found)
+    assert (
+        min(rated[n].rating.value for n in ("perfect", "perfect#2")) > rated["random"].rating.value
+    )
+    assert sum(one.wins.value for one in found.standings) == pytest.approx(2)
+    for one in found.record()["players"]:
+        assert len(one["probability_of_improvement"]) == 3
+
+
+def test_groups_of_three_of_four_are_rated_by_openskill_too():
+    """Whoever has the lower number comes to more, in whatever group."""
+    groups = [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+    met = [(who, np.tile(-np.array(who, float), (20, 3, 1))) for who in groups]
+    found, per_deal = standings(load_players(list("abcd")), met, 20, 0)
+    assert [one.name for one in found] == list("abcd")
+    skills = [one.skill.value for one in found]
+    assert skills == sorted(skills, reverse=True)
+    assert [one.wins.value for one in found] == [1, 1 / 3, 0, 0]
+    assert per_deal.tolist() == [[0, -1, -2, -3]] * 20
 
 
 def test_eight_seats_are_shared_in_turns(agent):
@@ -207,7 +235,7 @@ def test_what_the_engine_shows_is_what_an_observer_encodes(agent, kinds, monkeyp
 def test_draws_of_given_points():
     players = load_players(["a", "b", "c"])
     points = np.tile([[[3.0, 3.0, 0.0], [2.5, 2.5, 2.5], [0.0, 1.0, 0.5]]], (4, 1, 1))
-    found = {one.name: one for one in standings(players, [0, 1, 2], points, 20, 0)}
+    found = {one.name: one for one in standings(players, [([0, 1, 2], points)], 20, 0)[0]}
     wins = {"a": (1 / 2 + 1 / 3) / 3, "b": (1 / 2 + 1 / 3 + 1) / 3, "c": 1 / 9}
     draws = {"a": 2 / 3, "b": 2 / 3, "c": 1 / 3}
     for name, one in found.items():
@@ -218,7 +246,7 @@ def test_draws_of_given_points():
 
 def test_equal_players_have_equal_skill():
     points = np.ones((6, 3, 3))
-    found = standings(load_players(["a", "b", "c"]), [0, 1, 2], points, 20, 0)
+    found = standings(load_players(["a", "b", "c"]), [([0, 1, 2], points)], 20, 0)[0]
     for one in found:
         assert one.skill.value == pytest.approx(25)
         assert one.rating.value == pytest.approx(ANCHOR)
@@ -229,7 +257,7 @@ def test_skill_tells_strengths_apart():
     rng = np.random.default_rng(0)
     strength = np.array([2.0, 1.0, 0.0, -2.0])
     points = strength + rng.gumbel(size=(100, 4, 4))
-    found = standings(load_players(list("abcd")), range(4), points, 20, 0)
+    found = standings(load_players(list("abcd")), [(range(4), points)], 20, 0)[0]
     assert [one.name for one in found] == list("abcd")
     values = [one.skill for one in found]
     assert all(a.low > b.high for a, b in pairwise(values))
@@ -264,10 +292,10 @@ def test_agents_that_do_not_fit_are_named(agent, kinds, refused):
     ("names", "options", "refused"),
     [
         (["fast", "slow"], {}, "one trained agent at least, or bots of a named environment"),
-        (["fast", "slow", "random"], {"env": RACE}, "must be 2, as the table has seats"),
-        (["fast"], {"env": RACE}, "must be 2, as the table has seats"),
+        (["fast"] * 11, {"env": RACE}, "must be at most 50 groups of 2, and not 55"),
+        (["fast"], {"env": RACE}, "must be 2 at least"),
         (["fast", "nobody"], {"env": RACE}, "bot 'nobody'"),
-        (["random"] * 4, {"env": NIM, "options": {"players": 3}}, "2 to 3"),
+        (["random"] * 9, {"env": NIM, "options": {"players": 4}}, "50 groups of 4, and not 126"),
         (["random"] * 2, {"env": NIM, "options": {"players": 9}}, "players=9"),
         (["random"] * 2, {"env": "Chess-v0"}, "Chess-v0"),
         (["random"] * 2, {"env": "Prospector-v0"}, "players meet"),
@@ -290,19 +318,28 @@ def test_a_table_says_what_it_plays(agent):
 # -- in a terminal ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("width", "tables"), [(140, 1), (80, 3), (60, 5)])
+@pytest.mark.parametrize(("width", "tables"), [(140, 2), (80, 4), (60, 7)])
 def test_standings_fit_a_terminal(capsys, width, tables):
     points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
     names = ["pretrained/skullking", "rule_hard", "an/agent", "random"]
     players = [contests.Player(name, name) for name in names]
-    ranked = standings(players, range(4), points, 50, 0)
-    found = contests.Contest(FLAT, ranked, 20, 4, 0, given_up=2)
+    ranked, per_deal = standings(players, [(range(4), points)], 50, 0)
+    statistics = table_statistics(per_deal, 50, 0).record(names)
+    found = contests.Contest(FLAT, ranked, 20, 4, 0, 1, 2, statistics)
     contests.show(Console(width=width), found)
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= width
     assert shown.count("│ pretrained") == tables
     assert "…" not in shown
-    for heading in ("points", "wins %", "drawn %", "Elo", "openskill"):
+    for heading in (
+        "points",
+        "wins %",
+        "drawn %",
+        "Elo",
+        "openskill",
+        "IQM points",
+        "above next %",
+    ):
         assert shown.count(f" {heading} ┃") == 1
     assert "2 games were given up" in shown
 

@@ -79,7 +79,7 @@ def test_the_same_player_against_itself_is_even():
 def test_standings_of_given_points():
     players = load_players(["a", "b"])
     points = np.tile([[[10, 0], [10, 0], [0, 5]]], (4, 1, 1))
-    first, second = standings(players, [0, 1], points, 50, 0)
+    first, second = standings(players, [([0, 1], points)], 50, 0)[0]
     assert (first.name, second.name) == ("a", "b")
     assert first.points.value == pytest.approx(20 / 3)
     assert second.wins.value == pytest.approx(1 / 3)
@@ -99,8 +99,8 @@ def test_who_cannot_come_is_named(trained):
         contest(load_players([PRETRAINED, "nobody"]), 4)
     with pytest.raises(RunError, match="must be a run folder"):
         load_players(["rule_hard", "no/where"])
-    with pytest.raises(ConfigError, match="2 to 4"):
-        contest(load_players([PRETRAINED, *["random"] * 4]), 4)
+    with pytest.raises(ConfigError, match="at most 50 groups of 4, and not 70"):
+        contest(load_players([PRETRAINED, *["random"] * 7]), 4)
     with pytest.raises(ConfigError, match="of the game of SkullKingFlat-v0"):
         contest(load_players([PRETRAINED, str(trained("prospector"))]), 4)
     with pytest.raises(ConfigError, match="players meet"):
