@@ -20,8 +20,7 @@ from training.run.command_line import new_parser
 from training.run.registry import DEFAULT_ENVS
 
 ABOUT = """\
-Evaluate a run, or with --bots scripted players alone; with --against trained agents and bots, of
-which RUN is one, play at one table.
+Evaluate a run, scripted players (--bots) or those at a table (--against).
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (

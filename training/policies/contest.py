@@ -30,7 +30,7 @@ from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 from training.selfplay.ratings import fit
 
-IQM, AHEAD = "IQM points", "above next %"  # headings
+IQM, AHEAD = "IQM", "above next %"  # headings
 MAX_GROUPS = 50
 MAX_DECISIONS = 100_000  # of all seats, after which a game is given up as it stands
 
@@ -462,7 +462,7 @@ def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
             f"{skill.ORDERS} random orders of the games"
         )
     lines.append(
-        f"{IQM}: the middle half of the deals; {AHEAD}: deals on which it comes to more than the "
+        f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to more than the "
         "next, equal ones half"
     )
     if found.given_up:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from fastenv import Game
 from training.evaluation.trained import load
 from training.policies.policy import EnvSpec, Policy
-from training.run.envs import with_seating, without_guests
+from training.run import games
+from training.run.envs import has_guests, with_seating, without_guests
 from training.run.folder import RunError, RunFolder
 
 ALLOWED = (
@@ -45,11 +49,32 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
     if trained.pair is not None:
         logits, env_spec = trained.pair.whole_games()
     else:
-        spec, options = trained.engine().spec, without_guests(config.env_options)
+        engine = trained.engine()
+        spec, options = engine.spec, scripted_opponents(config.env, config.env_options, engine.game)
         shown = (spec.obs_dtype, spec.obs_shape, spec.num_actions)
         logits = trained.logits
         env_spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
     return Policy(config, trained.path, trained.steps, logits, env_spec, trained.member)
+
+
+def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict[str, Any]:
+    """Return options with scripted opponents in the place of trained agents.
+
+    They are those that the game has by default, or else the first of its bots.
+
+    Parameters
+    ----------
+    env : str
+    options : mapping
+        Of the environment.
+    game : Game
+        The environment's.
+    """
+    kept = without_guests(options)
+    if not has_guests(options) or game.spec.num_agents == 1 or game.spec.opponent is not None:
+        return kept
+    bots = (*games.get_game(env).bots, *game.bot_names)
+    return {**kept, "opponent": bots[0]} if bots else kept
 
 
 def find(path: Path) -> tuple[RunFolder, str | None]:

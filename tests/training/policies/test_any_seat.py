@@ -305,7 +305,7 @@ def test_training_goes_on_to_the_bit(agent, tmp_path):
     whole, halves = (parameters(tmp_path / name) for name in ("whole", "halves"))
     assert all((whole[name] == halves[name]).all() for name in whole)
     policy = training.load_policy(tmp_path / "whole")
-    assert "opponent" not in policy.env_spec.options or policy.env_spec.options["opponent"] is None
+    assert policy.env_spec.options["opponent"] == "slow"  # the first one of the race
 
 
 @pytest.mark.parametrize(
