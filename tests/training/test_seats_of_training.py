@@ -16,7 +16,7 @@ from training.callbacks.shaping import Potential
 from training.run import checkpoint, files
 from training.run.backend import build, make_seated
 from training.run.config import RunConfig
-from training.run.engine import restore_seating, seating_of
+from training.run.engine import restore_seating
 from training.run.envs import make_engine, make_lanes, with_seating
 from training.train import main
 
@@ -132,8 +132,7 @@ def test_older_checkpoints_go_on_in_the_first_seat_until_the_episode_ends():
     before.reset_many(seeds=0)
     for _ in play(before, 7):
         pass
-    arrays = seating_of([before])
-    assert set(arrays) == {"decisions"}
+    arrays = {"decisions": before.get_seating()["decisions"]}
     engine = make_engine(DUEL, 4)
     engine.set_states(before.get_states())
     restore_seating(engine, arrays)
