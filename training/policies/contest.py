@@ -462,8 +462,8 @@ def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
             f"{skill.ORDERS} random orders of the games"
         )
     lines.append(
-        f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to more than the "
-        "next, equal ones half"
+        f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
+        "more than the next, equal ones half"
     )
     if found.given_up:
         lines.append(
