@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fastenv import backend
+from fastenv import backend, numba_cache
 from training.nets import precision
 from training.run import ticker
 from training.train import main
@@ -37,9 +37,10 @@ def precision_is_chosen_at_once():
 
 @pytest.fixture(scope="session", autouse=True)
 def nobody_ticks():
-    """What is printed does not depend on how long something takes."""
+    """What is printed depends neither on how long something takes nor on what is compiled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ticker, "EVERY_S", 1e6)
+        patch.setattr(ticker, "FIRST_S", 1e6)
+        patch.setattr(numba_cache, "print_notice", lambda _text: None)
         yield
 
 
