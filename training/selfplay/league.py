@@ -145,7 +145,7 @@ def check(config: RunConfig, engine: Engine) -> None:
         For an environment, or rules, under which seats cannot be played from outside.
     """
     seats = getattr(engine, "seats", None)
-    allowed = "one of whole games with selfplay, in which one policy can play every seat"
+    allowed = "one of several players with selfplay, in which one policy can play every seat"
     require(seats is not None, "env", config.env, allowed)
     assert seats is not None
     kinds = [given.get("kind", name) for name, given in config.trackers.items()]
