@@ -40,6 +40,7 @@ class BatchState:
         agent_seat: int | str = 0,
     ) -> None:
         self.game, self.spec = game, game.spec
+        self.seats: Seats | None = game.seats  # how the players meet; None in a game for one
         spec = game.spec
         spec.check()
         game.shared.flags.writeable = False
@@ -289,18 +290,13 @@ class BatchState:
             game.validate(rows)
         seating = self.get_seating()
         game.shared.flags.writeable = False
-        self.game = game
+        self.game, self.seats = game, game.seats
         self._take_path()
         if rows.size:
             self.set_states(rows, self._seeded, trusted=True)
         self.set_seating(seating)
 
     # -- seats -----------------------------------------------------------------------------------
-
-    @property
-    def seats(self) -> Seats | None:
-        """How the players of the game meet; None in a game for one."""
-        return self.game.seats
 
     @property
     def asks_outside(self) -> bool:
