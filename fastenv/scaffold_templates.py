@@ -294,6 +294,7 @@ class @Class@Game(PlainGame):
         spec = GameSpec(
             num_actions=2,
             num_agents=2,
+            order="turns",
             opponent="random",  # of an environment for one, unless another is named
 @open@            obs_shape=(1,),
 @hidden@            obs_shape=(2,),
@@ -326,9 +327,10 @@ class @Class@Game(PlainGame):
     def bot_action(self, game, params, agent, obs, mask, rng):
         return game.bot(agent, rng)
 
-    def render(self, row, mode):
+@open@    def render(self, row, mode):
 @open@        return f"{row['tosses']} of {TOSSES} tosses"
-@hidden@        return f"{row['tosses']} of {TOSSES} tosses, your coin shows {row['coins'][0]}"
+@hidden@    def render_seat(self, row, seat, mode):
+@hidden@        return f"{row['tosses']} of {TOSSES} tosses, your coin shows {row['coins'][seat]}"
 
 
 make_game = @Class@Game  # the registry calls it with the options of ``make``

@@ -13,6 +13,7 @@ import pytest
 from fastenv.__main__ import main
 from fastenv.errors import ConfigError
 from fastenv.scaffold import new_game
+from fastenv.scaffold_templates import files_of_a_game
 from tests.needs import needs_compiler
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -168,6 +169,12 @@ def test_the_command_takes_players(checkout: Path, capsys: pytest.CaptureFixture
     assert main(words) == 0
     assert "next: python -m tools.structs chess" in capsys.readouterr().out
     assert "num_agents=2" in (checkout / "fastenv/chess/__init__.py").read_text(encoding="utf-8")
+
+
+def test_a_game_that_hides_draws_each_seat_its_own() -> None:
+    hidden, open_ = (files_of_a_game(2, each)["__init__.py"] for each in (True, False))
+    assert "coins'][seat]" in hidden
+    assert "render_seat" not in open_
 
 
 def test_a_new_game_needs_a_checkout(tmp_path: Path) -> None:

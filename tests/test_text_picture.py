@@ -1,5 +1,6 @@
 """Pictures of games that draw in text alone: what a terminal would show."""
 
+import dataclasses
 import sys
 
 import numpy as np
@@ -179,3 +180,22 @@ def test_without_pillow_one_sentence_says_what_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ImportError, match=r"Pictures of the text need Pillow: pip install"):
         env.render()
+
+
+def test_a_seat_that_is_drawn_in_text_has_a_picture():
+    class Seen(WalkGame):
+        def __init__(self):
+            super().__init__()
+            modes = {"render_modes": ("ansi",)}
+            self.spec = dataclasses.replace(self.spec, **modes)
+
+        def render_seat(self, row, seat, mode):
+            return f"seat {seat}"
+
+    engine = BatchEngine(Seen(), 1)
+    engine.reset_many(seeds=0)
+    row = engine.get_states()[0]
+    assert engine.game.render_seat(row, 1, "ansi") == "seat 1"
+    assert (engine.game.render_seat(row, 1, "rgb_array") == draw("seat 1")).all()
+    default = BatchEngine(WalkGame(), 1).game
+    assert default.render_seat(row, 1, "ansi") == default.render(row, "ansi")
