@@ -19,6 +19,7 @@ from tools.figures.drmario import (  # noqa: E402
     dr_mario_compared,
     frames_read,
     look_ahead,
+    matches,
     risk_by_level,
     through_frames,
 )
@@ -63,6 +64,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "defaults": defaults,
             "drmario": dr_mario,
             "heads": dr_mario_compared,
+            "versus": matches,
             "goal": lambda: game_boy_agents("goal"),
             "walk": lambda: game_boy_agents("walk"),
             "beginning": lambda: game_boy_agents("walk", "beginning"),

@@ -282,7 +282,7 @@ class OneSeatPath:
         self.inner.load(select)
         self.decisions[rows] = 0
         self._answered[rows] = False
-        np.copyto(self._over, self._done != 0, where=rows)
+        self._over[rows] = self._done[rows] != 0  # other rows are not looked at
         self._give_turn(rows)
 
     def _asked(self, select: Select) -> Array:

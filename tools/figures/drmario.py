@@ -18,6 +18,8 @@ from tools.figures.records import (
     trained_at,
 )
 
+_SHARES = ("win_share", "draw_share")  # of a contest
+
 
 def dr_mario(runs: str = "") -> str:
     """Return how often trained agents and ``greedy`` clear the same bottles, of runs so named."""
@@ -69,6 +71,25 @@ def _of_seeds(runs: Sequence[Row]) -> list[str]:
     if all(None not in found for found in frames):
         cells[1] = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*over_seeds(frames))
     return cells
+
+
+def matches() -> str:
+    """Return how agents of self-play do in matches against ``greedy``, over seeds."""
+    record, made = newest("versus-*-seeds.json"), list[list[str]]()
+    runs = record.head["runs"]
+    for name, run in runs.items():
+        found = {player["name"]: player for player in run["contest"]["players"]}
+        shares = [interval(found[run["name"]][key], 1, 100, " %") for key in _SHARES]
+        games = f"{run['contest']['games']:,}"
+        made.append([name, f"{run['steps']:,}", clock(run["core_s"]), games, *shares])
+    own = [
+        next(p for p in run["contest"]["players"] if p["name"] == run["name"])
+        for run in runs.values()
+    ]
+    shares = [interval(over_seeds([p[key] for p in own], 0, 1), 1, 100, " %") for key in _SHARES]
+    made.append([f"{len(runs)} seeds", "", "", "", *shares])
+    heads = ("run", "decisions", "of a core", "matches", "won against `greedy`", "drawn")
+    return f"{table(heads, made)}\n\n{trained_at(record, runs.values())}."
 
 
 def risk_by_level() -> str:
