@@ -40,9 +40,9 @@ class BatchState:
         agent_seat: int | str = 0,
     ) -> None:
         self.game, self.spec = game, game.spec
-        self.seats: Seats | None = game.seats  # how the players meet; None in a game for one
         spec = game.spec
         spec.check()
+        self.seats: Seats | None = game.seats  # how the players meet; None in a game for one
         game.shared.flags.writeable = False
         self.info_columns, self.term_columns = checks.split_columns(game, info_columns)
         self.num_envs = n = checks.as_count("num_envs", num_envs)

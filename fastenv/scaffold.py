@@ -14,6 +14,7 @@ from pathlib import Path
 from fastenv.errors import ConfigError, show
 from fastenv.scaffold_templates import TEST, files_of_a_game
 
+IMPORTS = re.compile(r"^(?:from fastenv\.\S+ import .*\n)+", re.MULTILINE)
 ENTER_ABOVE = "# `python -m fastenv new-game` enters a game above this line.\n"
 BEFORE_FIRST = "register_game(\n"  # the functions that load a game stand above
 
@@ -81,5 +82,6 @@ def new_game(name: str, root: Path, players: int = 1, hidden: bool = False) -> l
 
 
 def _filled(template: str, words: dict[str, str]) -> str:
-    """Return a template with the words of a game in their places."""
-    return re.sub("|".join(words), lambda found: words[found[0]], template)
+    """Return a template with the words of a game in their places, and its imports in order."""
+    text = re.sub("|".join(words), lambda found: words[found[0]], template)
+    return IMPORTS.sub(lambda found: "".join(sorted(found[0].splitlines(keepends=True))), text)

@@ -171,6 +171,17 @@ def test_the_command_takes_players(checkout: Path, capsys: pytest.CaptureFixture
     assert "num_agents=2" in (checkout / "fastenv/chess/__init__.py").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["ape", "zed"])
+@pytest.mark.parametrize(("players", "hidden"), PLAYERS)
+def test_imports_are_in_order_whatever_the_name(
+    checkout: Path, name: str, players: int, hidden: bool
+) -> None:
+    for path in new_game(name, checkout, players, hidden):
+        text = path.read_text(encoding="utf-8")
+        imported = re.findall(r"^from fastenv\.(\S+) import", text, flags=re.MULTILINE)
+        assert imported == sorted(imported), path
+
+
 def test_a_game_that_hides_draws_each_seat_its_own() -> None:
     hidden, open_ = (files_of_a_game(2, each)["__init__.py"] for each in (True, False))
     assert "coins'][seat]" in hidden

@@ -144,7 +144,8 @@ def evaluate_run(args: argparse.Namespace) -> None:
     from training.evaluation.protocols import get_protocol
 
     used = get_protocol(run.config.env).options
-    unused = (name for name in (*_OF_GAMES, *_OF_BOTS, *_OF_TABLES) if name not in used)
+    others = (*_OF_GAMES, *_OF_BOTS, *_OF_TABLES, "env")
+    unused = (name for name in others if name not in used)
     refuse_unused(args, f"a run of {run.config.env}", unused)
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     if args.opponents is not None:

@@ -203,7 +203,7 @@ class OpponentProtocol(EpisodeProtocol):
         require(bool(against), "--opponents", None, allowed)
         unknown = self._unknown(env, {}, against)
         if unknown is not None:
-            raise ConfigError(f"--opponents: {unknown}")
+            raise ConfigError(f"{'--opponents' if asked.get('opponents') else '--bot'}: {unknown}")
         quiet = Console(quiet=True)
         record, rows, _ = self.play_sets(quiet, "bots", env, {}, plan, name_sets(against), players)
         console.print(self._cross_table(record, plan))

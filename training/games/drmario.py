@@ -19,6 +19,7 @@ from training.run.games import (
     ObservationParts,
     Placements,
     Records,
+    TableRules,
 )
 
 COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
@@ -65,6 +66,7 @@ class DrMario(GameTraining):
 
     title = "Dr. Mario"
     env_options = OPTIONS
+    table: ClassVar = TableRules(one_record=False)  # which holds what is shown and paid
     episode_columns: ClassVar = {
         "reason": "kept",
         "level": "kept",

@@ -36,6 +36,7 @@ TABLE = TableRules(
     env="SkullKingFlat-v0",
     options={"deals": "duplicate"},
     shared=("num_players",),
+    one_record=False,
     parts={
         "SkullKingManager-v0": _BIDS,
         "SkullKingWorker-v0": _CARDS,

@@ -31,7 +31,7 @@ from training.run.seeds import MATCH_SEEDS
 from training.selfplay.ratings import fit
 
 IQM, AHEAD = "IQM", "above next %"  # headings
-MAX_GROUPS = 50
+MAX_GROUPS, MAX_GAMES = 50, 100_000
 MAX_DECISIONS = 100_000  # of all seats, after which a game is given up as it stands
 
 
@@ -269,7 +269,8 @@ def contest(
     groups = comb(len(players), count) if len(players) > count else 1
     allowed = f"at most {MAX_GROUPS} groups of {count}, and not {groups:,}"
     require(groups <= MAX_GROUPS, "players", names, allowed)
-    require(num_games >= 1, "games", num_games, "at least 1")
+    allowed = f"from 1 to {MAX_GAMES:,}"
+    require(1 <= num_games <= MAX_GAMES, "--games", num_games, allowed)
     require(0 <= seed < 2**40, "seed", seed, "from 0 to 2**40 - 1")
     for player in players:  # a table of one tells who cannot come, before many are set up
         make_guest(player.who, trial, 0)

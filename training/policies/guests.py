@@ -113,6 +113,9 @@ def find_table(
     if env is not None:
         agents = f", the game of {policies[0].path}" if policies else ""
         require(short_id(env) == where, "env", env, f"{where} with --against{agents}")
+    for name in SEATING:
+        if options and name in options:
+            require(False, name, options[name], "left out: who sits where is said by --against")
     game = games.get_game(where)
     taken = without_seating(policies[0].env_spec.options) if policies else {}
     if game.table.shared is not None:
@@ -274,9 +277,9 @@ def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None
     same = env_of_table(policy.env) == where
     _check(same, policy, "env", policy.env, f"of the game of {where}")
     own, seats = find_table([policy]).seats, engine.seats
-    _check(own.count == seats.count, policy, "players", own.count, f"{seats.count}, its seats")
+    _check(own.count == seats.count, policy, "players", own.count, f"{seats.count}, as here")
     same = mine.num_actions == theirs.num_actions
-    _check(same, policy, "actions", mine.num_actions, f"{theirs.num_actions}, its own")
+    _check(same, policy, "actions", mine.num_actions, f"{theirs.num_actions}, as here")
     same = mine.state_dtype == theirs.state_dtype
     if same and seats.fields is None:  # rows that show one seat are of the tier that shows it
         trial = BatchEngine(engine.game, 1, opponent=EXTERNAL)
@@ -285,8 +288,10 @@ def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None
             observer.game.validate(trial.get_states())
         except StateError:
             same = False
+    if games.get_game(where or "").table.one_record:
+        same &= observer.game.shared.tobytes() == engine.game.shared.tobytes()
     options = without_seating(policy.env_spec.options)
-    _check(same, policy, "options", options, "those of games whose states are this table's")
+    _check(same, policy, "options", options, "those of games that are played as here")
 
 
 def _check(fits: bool, policy: Policy, name: str, value: object, allowed: str) -> None:

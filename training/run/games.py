@@ -178,6 +178,9 @@ class TableRules:
         Its options at a table.
     shared : tuple of str or None
         Options that the table has from those of the first trained agent; None for all but seats.
+    one_record : bool
+        Agents must have learnt with the shared record of the table, in which a game that says
+        nothing else keeps its rules. False where other rules are other rows, or other knobs.
     parts : mapping of str to PartOfGame
         Environments whose policies decide only part of a game, by id.
     """
@@ -185,6 +188,7 @@ class TableRules:
     env: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     shared: tuple[str, ...] | None = None
+    one_record: bool = True
     parts: Mapping[str, PartOfGame] = field(default_factory=dict)
 
 

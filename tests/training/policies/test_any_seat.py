@@ -257,7 +257,7 @@ def test_episodes_go_on_with_who_sits_there(agent):
         (RACE, {"opponent": "no/where"}, "must be a run folder"),
         (NIM, {"players": 3, "opponent": ["no/where"]}, "one name or 2"),
         (RACE, {"opponent": "nim3"}, "env='Nim-v0' must be of the game of Race-v0"),
-        (NIM, {"opponent": "nim3"}, "players=3 must be 2, its seats"),
+        (NIM, {"opponent": "nim3"}, "players=3 must be 2, as here"),
         ("Prospector-v0", {"opponents": "nim3"}, "which this environment has not"),
     ],
 )

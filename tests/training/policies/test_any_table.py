@@ -277,8 +277,8 @@ def test_a_game_without_an_end_is_given_up(agent, monkeypatch):
 @pytest.mark.parametrize(
     ("kinds", "refused"),
     [
-        (("nim3", "nim2"), r"nim2\S* cannot sit at this table: players=2 must be 3, its seats"),
-        (("nim2", "nim3"), r"nim3\S* cannot sit at this table: players=3 must be 2, its seats"),
+        (("nim3", "nim2"), r"nim2\S* cannot sit at this table: players=2 must be 3, as here"),
+        (("nim2", "nim3"), r"nim3\S* cannot sit at this table: players=3 must be 2, as here"),
         (("nim3", "race"), r"race\S* cannot sit at this table: env='Race-v0' must be of the game"),
         (("race", "wide"), r"wide\S* cannot sit at this table: options=\{.*size.*\} must be those"),
     ],

@@ -124,7 +124,7 @@ def test_command(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("flags", "refused"),
     [
-        (["--games", "0"], "games must be at least 1"),
+        (["--games", "0"], "--games must be from 1 to 100,000"),
         (["--only", "goals"], "--only goals: must be left out with --against"),
         (["--opponents", "mixed"], "--opponents mixed: must be left out with --against"),
         (["--seed", "-1"], "seed must be from 0"),
