@@ -44,6 +44,7 @@ class RaceTraining(games.GameTraining):
 
     title = "the race"
     bots = ("slow", "fast")
+    table = games.TableRules(one_record=False)  # which holds the length of the way
 
 
 def register() -> None:

@@ -17,6 +17,7 @@ from training.policies import contest as contests
 from training.policies import guests
 from training.policies.contest import contest, load_players, play_table, standings
 from training.policies.guests import BotGuest, Table, find_table, make_guest
+from training.run import games
 from training.run.envs import make_engine
 from training.selfplay.ratings import ANCHOR
 
@@ -307,6 +308,20 @@ def test_what_cannot_be_is_refused(agent, names, options, refused):
         contest(load_players(names), 4, **options)
 
 
+def test_rules_in_the_shared_record_must_be_those_of_the_table(agent, monkeypatch):
+    players = load_players([agent("far"), "fast"])
+    monkeypatch.setattr(games.get_game(RACE), "table", games.TableRules(), raising=False)
+    said = r"far\S* cannot sit at this table: options={'goal': 30} .* played as here"
+    with pytest.raises(ConfigError, match=said):
+        contest(players, 4, env=RACE, options={"goal": 8})
+    assert contest(players, 4, env=RACE, options={"goal": 30}, resamples=10).games == 4
+
+
+def test_who_sits_where_is_no_option_of_a_table(agent):
+    with pytest.raises(ConfigError, match="opponent='fast' is not possible"):
+        contest(load_players([agent("race"), "fast"]), 4, options={"opponent": "fast"})
+
+
 def test_a_table_says_what_it_plays(agent):
     policy = training.load_policy(agent("nim3"))
     assert find_table([policy]) == Table(NIM, {"players": 3})
@@ -331,15 +346,8 @@ def test_standings_fit_a_terminal(capsys, width, tables):
     assert max(map(len, shown.splitlines())) <= width
     assert shown.count("│ pretrained") == tables
     assert "…" not in shown
-    for heading in (
-        "points",
-        "wins %",
-        "drawn %",
-        "Elo",
-        "openskill",
-        "IQM points",
-        "above next %",
-    ):
+    statistics = (contests.IQM, contests.AHEAD)
+    for heading in ("points", "wins %", "drawn %", "Elo", "openskill", *statistics):
         assert shown.count(f" {heading} ┃") == 1
     assert "2 games were given up" in shown
 
