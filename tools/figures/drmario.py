@@ -75,21 +75,19 @@ def _of_seeds(runs: Sequence[Row]) -> list[str]:
 
 def matches() -> str:
     """Return how agents of self-play do in matches against ``greedy``, over seeds."""
-    record, made = newest("versus-*-seeds.json"), list[list[str]]()
+    record, made, own = newest("versus-*-seeds.json"), list[list[str]](), []
     runs = record.head["runs"]
     for name, run in runs.items():
-        found = {player["name"]: player for player in run["contest"]["players"]}
-        shares = [interval(found[run["name"]][key], 1, 100, " %") for key in _SHARES]
+        own.append(next(p for p in run["contest"]["players"] if p["name"] != "greedy"))
+        shares = [interval(own[-1][key], 1, 100, " %") for key in _SHARES]
+        pills = [interval(run["pills"][who]) for who in ("trained", "greedy")]
         games = f"{run['contest']['games']:,}"
-        made.append([name, f"{run['steps']:,}", clock(run["core_s"]), games, *shares])
-    own = [
-        next(p for p in run["contest"]["players"] if p["name"] == run["name"])
-        for run in runs.values()
-    ]
+        made.append([name, f"{run['steps']:,}", clock(run["core_s"]), games, *shares, *pills])
     shares = [interval(over_seeds([p[key] for p in own], 0, 1), 1, 100, " %") for key in _SHARES]
-    made.append([f"{len(runs)} seeds", "", "", "", *shares])
+    made.append([f"{len(runs)} seeds", "", "", "", *shares, "", ""])
     heads = ("run", "decisions", "of a core", "matches", "won against `greedy`", "drawn")
-    return f"{table(heads, made)}\n\n{trained_at(record, runs.values())}."
+    pills = ["pills of a match", "`greedy`'s in its place"]
+    return f"{table([*heads, *pills], made)}\n\n{trained_at(record, runs.values())}."
 
 
 def risk_by_level() -> str:
