@@ -395,7 +395,7 @@ class BatchState:
         return self._path.state() if isinstance(self._path, OneSeatPath) else {}
 
     def set_seating(self, seating: Mapping[str, Array]) -> None:
-        """Put back what :meth:`get_seating` returned, behind :meth:`set_states`; the rest follows.
+        """Put back what :meth:`get_seating` returned, behind :meth:`set_states`.
 
         What is shown follows.
 
@@ -450,8 +450,8 @@ class BatchState:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Rebuild the engine; its lanes go on as those of the original would."""
         init: Callable[..., None] = self.__init__  # type: ignore[misc]
-        names = ["game", "num_envs", "backend", "num_threads", "info_columns", "opponent"]
-        names.append("agent_seat")
+        seating = ("opponent", "agent_seat")
+        names = ("game", "num_envs", "backend", "num_threads", "info_columns", *seating)
         init(*(state[name] for name in names))
         self._knobs[:] = state["knobs"]
         if state["seeded"].any():

@@ -78,8 +78,8 @@ class BatchEngine(BatchState):
         from the seat after the learner's on. A scripted player, or ``external``: its decisions come
         from outside too. The engine then shows one seat at a time, the one that must act.
     agent_seat : int or "rotate"
-        The learner's seat with an ``opponent``. With ``rotate`` it is lane ``i % K`` after a reset
-        with a seed, and the next one with every further episode.
+        The learner's seat with an ``opponent``. With ``rotate`` that of lane i is ``i % K`` after a
+        reset with a seed, and the next one with every further episode.
 
     Attributes
     ----------
