@@ -30,6 +30,17 @@ ctypedef void (*info_fn)(
     const void* row, const void* derived, const void* shared, void* info
 ) noexcept nogil
 
+ctypedef void (*resample_fn)(
+    void* row, const void* shared, int32_t agent, uint64_t* rng
+) noexcept nogil
+ctypedef bint (*stop_fn)(
+    const void* row, const void* start, const void* shared, int32_t until, int32_t number
+) noexcept nogil
+ctypedef int32_t (*rollout_fn)(
+    void* row, const void* shared, const void* knobs, const void* players, int32_t action,
+    int32_t until, int32_t number, int32_t limit, uint64_t* rng
+) noexcept nogil
+
 cdef struct RowTable:
     reset_fn reset
     step_fn step
@@ -41,6 +52,9 @@ cdef struct RowTable:
     observe_fn observe
     reward_fn reward
     info_fn info
+    resample_fn resample
+    stop_fn stop
+    rollout_fn rollout
     size_t state_size
     size_t knobs_size
     size_t shared_size

@@ -9,6 +9,7 @@ from fastenv.spec import Compiled, GameSpec
 Array = npt.NDArray[Any]
 U8 = npt.NDArray[np.uint8]
 I32 = npt.NDArray[np.int32]
+I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 
 def is_debug() -> bool: ...
@@ -26,6 +27,9 @@ class BatchLoop:
     def num_threads(self) -> int: ...
     @property
     def completes(self) -> bool: ...
+    @property
+    def can_resample(self) -> bool: ...
+    def can_roll(self, conditional: bool) -> bool: ...
     def __init__(
         self,
         spec: GameSpec,
@@ -58,3 +62,19 @@ class BatchLoop:
     ) -> None: ...
     def observe(self, select: U8, obs: Array, mask: U8) -> None: ...
     def encode_rows(self, rows: Array, obs: Array, mask: U8) -> None: ...
+    def resample(self, rows: Array, of: I64, agents: I32, seeds: U64, out: Array) -> None: ...
+    def rollout(
+        self,
+        rows: Array,
+        of: I64,
+        actions: I32,
+        players: Array,
+        knobs: Array,
+        until: int,
+        number: int,
+        limit: int,
+        pays: bool,
+        seeds: U64,
+        out: Array,
+        decisions: I32,
+    ) -> None: ...

@@ -8,11 +8,13 @@ while it is in the first-level cache. An indirect call a row is noise beside a s
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 import numpy as np
+
+from fastenv._rng cimport rng_seed
 
 cdef extern from *:
     """
@@ -69,6 +71,9 @@ def read_table(capsule):
         "observe": <uintptr_t>t.observe,
         "reward": <uintptr_t>t.reward,
         "info": <uintptr_t>t.info,
+        "resample": <uintptr_t>t.resample,
+        "stop": <uintptr_t>t.stop,
+        "rollout": <uintptr_t>t.rollout,
         "state_size": t.state_size,
         "knobs_size": t.knobs_size,
         "shared_size": t.shared_size,
@@ -94,6 +99,9 @@ cdef int set_functions(RowTable* t, object core, object kernels) except -1:
     t.observe = <observe_fn><uintptr_t>address("observe")
     t.reward = <reward_fn><uintptr_t>address("reward")
     t.info = <info_fn><uintptr_t>address("info")
+    t.resample = <resample_fn><uintptr_t>address("resample")
+    t.stop = <stop_fn><uintptr_t>address("stop")
+    t.rollout = <rollout_fn><uintptr_t>address("rollout")
     t.fetch, t.chunk = address("fetch"), address("chunk")
     return 0
 
@@ -154,6 +162,25 @@ cdef inline void pick(const Columns* columns, const char* record, char* out) noe
             memcpy(out + f.target, record + f.source, 8)
         else:
             memcpy(out + f.target, record + f.source, f.size)
+
+
+cdef struct Roll:
+    # Arguments of rollouts, and the parts of a thread's scratch memory.
+    const char* rows
+    const int64_t* of
+    const int32_t* actions
+    const char* players
+    const char* knobs
+    const uint64_t* seeds
+    char* out
+    int32_t* decisions
+    int until
+    int number
+    int limit
+    bint pays
+    char* scratch
+    size_t sizes[6]
+    size_t size
 
 
 cdef class BatchLoop:
@@ -638,3 +665,186 @@ cdef class BatchLoop:
                     row + i * self.row_size, derived, self.shared, obs_out + i * k * self.obs_size,
                     mask_out + i * k * self.num_actions,
                 )
+
+    # -- worlds and rollouts --------------------------------------------------------------------
+
+    @property
+    def can_resample(self):
+        """Whether the core draws worlds itself."""
+        return self.t.resample != NULL
+
+    def can_roll(self, bint conditional):
+        """Return whether rollouts run here, and end by a stop condition if they shall."""
+        if self.t.rollout != NULL:
+            return True
+        encodes = self._bound is not None
+        return encodes and self.t.bot != NULL and (self.t.stop != NULL or not conditional)
+
+    def resample(self, rows, of, agents, seeds, out):
+        """Write a world of each named row, as an agent may imagine it.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k,)
+            Complete rows that belong to no lane.
+        of : ndarray of int64, shape (m,)
+            Which of them.
+        agents : ndarray of int32, shape (m,)
+        seeds : ndarray of uint64, shape (m,)
+            Of the generators from which the worlds are drawn.
+        out : ndarray, shape (m,)
+        """
+        cdef Py_ssize_t i, m = len(of), part, first
+        cdef int threads = self.num_threads
+        cdef const char* row = memory("rows", rows, len(rows) * self.row_size, False)
+        cdef const int64_t* source = <const int64_t*>memory("of", of, 8 * m, False)
+        cdef const int32_t* agent = <const int32_t*>memory("agents", agents, 4 * m, False)
+        cdef const uint64_t* seed = <const uint64_t*>memory("seeds", seeds, 8 * m, False)
+        cdef char* target = memory("out", out, m * self.row_size)
+        if self.t.resample == NULL:
+            raise ValueError("the core has no resample")
+        part = (m + threads - 1) // threads
+        if threads == 1:
+            with nogil:
+                self._worlds(0, m, row, source, agent, seed, target)
+            return
+        for i in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+            first = i * part
+            self._worlds(first, min(m, first + part), row, source, agent, seed, target)
+
+    cdef void _worlds(
+        self, Py_ssize_t first, Py_ssize_t last, const char* rows, const int64_t* of,
+        const int32_t* agents, const uint64_t* seeds, char* out,
+    ) noexcept nogil:
+        cdef uint64_t rng[4]
+        cdef Py_ssize_t i
+        for i in range(first, last):
+            memcpy(out + i * self.row_size, rows + of[i] * self.row_size, self.row_size)
+            rng_seed(rng, seeds[i])
+            self.t.resample(out + i * self.row_size, self.shared, agents[i], rng)
+
+    def rollout(
+        self, rows, of, actions, players, knobs, int until, int number, int limit, bint pays,
+        seeds, out, decisions,
+    ):
+        """Play games on by scripted players, from each named row.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k,)
+            Complete rows that belong to no lane; none is over.
+        of : ndarray of int64, shape (m,)
+            Which of them.
+        actions : ndarray of int32, shape (m, K)
+            The first decision; -1 is one of the player.
+        players : ndarray, shape (P,)
+            Of the spec's ``bot_dtype``, one a seat.
+        knobs : ndarray, shape (1,)
+        until, number : int
+            Index of the stop condition or -1, and what it takes.
+        limit : int
+            Most decisions, 0 for any number.
+        pays : bool
+            Add rewards to the sums of the episode.
+        seeds : ndarray of uint64, shape (m,)
+            Of the players' generators.
+        out : ndarray, shape (m,)
+            Where the rows are that the games end with.
+        decisions : ndarray of int32, shape (m,)
+        """
+        cdef Py_ssize_t i, m = len(of), parts
+        cdef Py_ssize_t n = self.num_agents
+        cdef int threads = self.num_threads
+        cdef Roll r
+        r.rows = memory("rows", rows, len(rows) * self.row_size, False)
+        r.of = <const int64_t*>memory("of", of, 8 * m, False)
+        r.actions = <const int32_t*>memory("actions", actions, 4 * m * n, False)
+        r.players = memory("players", players, len(players) * self.bot_size, False)
+        r.knobs = memory("knobs", knobs, self.knobs_size, False)
+        r.seeds = <const uint64_t*>memory("seeds", seeds, 8 * m, False)
+        r.out = memory("out", out, m * self.row_size)
+        r.decisions = <int32_t*>memory("decisions", decisions, 4 * m)
+        r.until, r.number, r.limit, r.pays = until, number, limit, pays
+        if not self.can_roll(until >= 0):
+            raise ValueError("rollouts need observe, reward and bot, and stop for a condition")
+        # of a thread: derived record, observations, rewards, terms, masks, actions
+        r.sizes[0] = self.derived_size + 63 & ~63
+        r.sizes[1] = n * self.obs_size + 63 & ~63
+        r.sizes[2] = 8 * n + 63 & ~63
+        r.sizes[3] = n * self.term_columns.width + 63 & ~63
+        r.sizes[4] = self.scratch_size
+        r.sizes[5] = n * self.num_actions + 63 & ~63
+        r.size = 4 * n + 63 & ~63
+        for i in range(6):
+            r.size += r.sizes[i]
+        scratch = np.zeros(threads * r.size + 64, np.uint8)
+        r.scratch = <char*><uintptr_t>((scratch.ctypes.data + 63) & ~63)
+        if threads == 1:
+            with nogil:
+                for i in range(m):
+                    self._roll(&r, i, 0)
+            return
+        parts = 16  # rollouts that a thread takes at a time: they differ in length
+        for i in prange((m + parts - 1) // parts, nogil=True, num_threads=threads, schedule="dynamic"):
+            self._roll_some(&r, i * parts, min(m, (i + 1) * parts), threadid())
+
+    cdef void _roll_some(
+        self, const Roll* r, Py_ssize_t first, Py_ssize_t last, int thread
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(first, last):
+            self._roll(r, i, thread)
+
+    cdef void _roll(self, const Roll* r, Py_ssize_t i, int thread) noexcept nogil:
+        cdef uint64_t rng[4]
+        cdef int k, taken = 0, agents = self.num_agents
+        cdef const char* start = r.rows + r.of[i] * self.row_size
+        cdef const int32_t* first = r.actions + i * agents
+        cdef char* row = r.out + i * self.row_size
+        cdef char* derived = r.scratch + thread * r.size
+        cdef char* obs = derived + r.sizes[0]
+        cdef char* reward = obs + r.sizes[1]
+        cdef char* terms = reward + r.sizes[2]
+        cdef char* scratch = terms + r.sizes[3]
+        cdef uint8_t* mask = <uint8_t*>(scratch + r.sizes[4])
+        cdef int32_t* action = <int32_t*>(mask + r.sizes[5])
+        cdef const uint8_t* needs
+        cdef bint looks
+        memcpy(row, start, self.row_size)
+        rng_seed(rng, r.seeds[i])
+        if self.t.rollout != NULL:
+            r.decisions[i] = self.t.rollout(
+                row, self.shared, r.knobs, r.players, first[0], r.until, r.number, r.limit, rng
+            )
+            return
+        if self.t.derive != NULL:
+            self.t.derive(row, derived, self.shared)
+        while True:
+            looks = taken > 0
+            for k in range(agents):
+                looks |= first[k] < 0
+            if looks:
+                self.t.observe(row, derived, self.shared, obs, mask)
+            needs = <const uint8_t*>(row + self.needs_at) if self.needs_at >= 0 else NULL
+            for k in range(agents):
+                if needs != NULL and not needs[k]:
+                    action[k] = 0
+                elif taken == 0 and first[k] >= 0:
+                    action[k] = first[k]
+                else:
+                    action[k] = self.t.bot(
+                        row, derived, self.shared, r.players + k * self.bot_size, k,
+                        obs + k * self.obs_size, mask + k * self.num_actions, rng,
+                    )
+            if self.t.step(row, derived, self.shared, r.knobs, action) and self.t.derive != NULL:
+                self.t.derive(row, derived, self.shared)
+            if r.pays:
+                self._pay(row, derived, reward, terms, scratch)
+            taken += 1
+            if (<const int8_t*>(row + self.done_at))[0] or taken == r.limit:
+                break
+            if r.until >= 0 and self.t.stop(row, start, self.shared, r.until, r.number):
+                break
+        if self.t.complete != NULL:
+            self.t.complete(row, self.shared)
+        r.decisions[i] = taken

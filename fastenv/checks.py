@@ -161,12 +161,21 @@ def check_seating_arrays(seating: object, n: int, agents: int) -> dict[str, Arra
     return checked
 
 
-def as_seats(seat: object, n: int, agents: int) -> Array:
+def as_numbers(name: str, value: object, below: int) -> Array:
+    """Return an array of row numbers, int64 (m,), each below a bound, or raise ValueError."""
+    numbers = as_array(name, value)
+    whole = numbers.ndim == 1 and (numbers.dtype.kind in "iu" or not numbers.size)
+    if not whole or (numbers.size and not (numbers.min() >= 0 and numbers.max() < below)):
+        raise ValueError(f"{name} must be an array of numbers of rows, 0..{below - 1}")
+    return np.ascontiguousarray(numbers, np.int64)
+
+
+def as_seats(seat: object, n: int, agents: int, name: str = "seat") -> Array:
     """Return a seat, or one for each of ``n`` rows, or raise ValueError."""
-    seats = as_array("seat", seat)
+    seats = as_array(name, seat)
     whole = seats.dtype.kind in "iu" and seats.shape in ((), (n,))
     if not whole or (seats.size and not (seats.min() >= 0 and seats.max() < agents)):
-        raise ValueError(f"seat={show(seat)}: must be 0..{agents - 1}, or {n} such numbers")
+        raise ValueError(f"{name}={show(seat)}: must be 0..{agents - 1}, or {n} such numbers")
     return seats
 
 

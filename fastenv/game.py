@@ -122,6 +122,47 @@ class Reference(ABC):
         """
         raise NotImplementedError
 
+    # -- search (optional) -----------------------------------------------------------------------
+
+    def resample(self, game: Any, agent: int, rng: Rng) -> None:
+        """Draw anew what an agent cannot know, uniformly among what fits all that it has seen.
+
+        The game's own generators are always replaced, since nobody knows the luck to come.
+        What is shown to the agent, and all that is public, stays as it is. The result may depend
+        on the *set* of what is hidden, not on who has it.
+
+        Parameters
+        ----------
+        game : object
+        agent : int
+            Or the seat, in a game whose rows show one seat at a time.
+        rng : Rng
+            All draws come from here.
+        """
+        raise NotImplementedError
+
+    def begin_rollout(self, game: Any, players: Array, until: str | None, rng: Rng) -> None:
+        """Prepare a game for a rollout, in which all seats are asked; default it is as it is.
+
+        Parameters
+        ----------
+        game : object
+        players : ndarray, shape (P,)
+            Of the spec's ``bot_dtype``.
+        until : str or None
+            One of the spec's ``stops``.
+        rng : Rng
+            Of the players.
+        """
+
+    def stopped(self, game: Any, start: Any, until: str, number: int) -> bool:
+        """Return whether a rollout that began in the game ``start`` ends by a stop condition."""
+        raise NotImplementedError
+
+    def seat_of(self, game: Any, agent: int) -> int:
+        """Return the seat whose decision is due; default the agent's number."""
+        return agent
+
 
 class Steering(Protocol):
     """How a person comes to an action by keys."""
@@ -188,6 +229,7 @@ class Game(Reference):
     env_id: str | None = None
     bot_names: tuple[str, ...] = ()
     goal: str = ""
+    pays_rollouts = True  # whether rollouts count rewards; not needed where outcomes say it all
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
     keeps_shared = False  # whether ``shared`` is another than the game is made with
@@ -264,6 +306,11 @@ class Game(Reference):
         """How the players meet; None in a game for one."""
         agents = self.spec.num_agents
         return Seats(agents, self.spec.order) if agents > 1 else None
+
+    @property
+    def num_seats(self) -> int:
+        """Players at the table, P: whom a rollout needs."""
+        return self.spec.num_agents
 
     def outcomes(self, rows: Array) -> npt.NDArray[np.float64]:
         """Return what each seat has reached, float64, shape (k, P); default the returns.

@@ -144,7 +144,7 @@ class OneSeatPath:
         self.inner, self.seats, self.out = inner, seats, out
         self._done, self._paid = states["done"], paid
         self._strict = game.spec.illegal_actions == "raise"
-        self.pack, self.completes = inner.pack, inner.completes
+        self.pack, self.completes, self.worlds = inner.pack, inner.completes, inner.worlds
         self.opponents, self._rotates = opponents, agent_seat == ROTATE
         n, k = seats.reward.shape
         self._lanes, self._count = np.arange(n), k

@@ -24,6 +24,7 @@ from fastenv.memory import Batch, Buffers, clear
 from fastenv.notices import TimedBots
 from fastenv.numba_cache import compile_notice
 from fastenv.rng import Rng
+from fastenv.rollouts import Stop, resample_rows, roll_rows
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
@@ -443,6 +444,46 @@ def _targets(*arrays: Array) -> list[tuple[Any, ...]]:
 Encoder = PythonEncoder | KernelEncoder
 
 
+class Worlds:
+    """Worlds and rollouts of rows that belong to no lane: compiled where the game can be.
+
+    Parameters
+    ----------
+    game : Game
+    loop : BatchLoop or None
+    """
+
+    def __init__(self, game: Game, loop: Any = None) -> None:
+        self._game, self._loop, self._knobs = game, loop, game.default_knobs(1)
+
+    def resample(self, rows: Array, of: Array, agents: Array, seeds: Array, out: Array) -> None:
+        """Write a world of row ``of[i]`` into ``out[i]``; see ``BatchLoop``."""
+        if self._loop is not None and self._loop.can_resample:
+            self._loop.resample(rows, of, agents, seeds, out)
+        else:
+            resample_rows(self._game, rows, of, agents, seeds, out)
+
+    def rollout(
+        self,
+        rows: Array,
+        of: Array,
+        actions: Array,
+        players: Array,
+        stop: Stop,
+        seeds: Array,
+        out: Array,
+        decisions: Array,
+    ) -> None:
+        """Play on from row ``of[i]``; see ``BatchLoop``."""
+        game, loop = self._game, self._loop
+        if loop is None or not loop.can_roll(stop.until is not None):
+            roll_rows(game, rows, of, actions, players, stop, seeds, out, decisions)
+            return
+        until = -1 if stop.until is None else game.spec.stops.index(stop.until)
+        how = (until, stop.number, stop.limit, game.pays_rollouts)
+        loop.rollout(rows, of, actions, players, self._knobs, *how, seeds, out, decisions)
+
+
 class Composed:
     """Any stepper with any encoder: the four backends' common meaning, written out."""
 
@@ -452,6 +493,8 @@ class Composed:
         self.first_illegal, self.needs_action = lanes.first_illegal, lanes.needs_action
         self.bot_actions, self.encode_rows = encoder.bot_actions, encoder.encode_rows
         self.completes = isinstance(lanes, CoreLanes) and lanes.loop.completes
+        loop = lanes.loop if isinstance(lanes, CoreLanes) else None
+        self.worlds = Worlds(lanes.game, loop)
         self._has_tau = lanes.game.spec.has_tau
 
     def step(
@@ -506,6 +549,7 @@ class Fused:
         self.reset, self.pack, self.load = loop.reset, loop.complete, loop.derive
         self.first_illegal, self.needs_action = loop.first_illegal, lanes.needs_action
         self.bot_actions, self.completes = bots, loop.completes
+        self.worlds = Worlds(lanes.game, loop)
 
 
 def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:

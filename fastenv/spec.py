@@ -95,6 +95,11 @@ class GameSpec:
     render_modes : tuple of str
         ``ansi``, ``rgb_array`` or both. With ``ansi`` alone the game has ``rgb_array`` too: a
         picture of its text.
+    hidden : bool
+        Whether a player cannot see all of a row, beside the generators.
+    stops : tuple of str
+        Conditions at which a rollout may end before its episode does. One that ends in ``=`` takes
+        a number: ``tricks=`` is named ``tricks=2``.
     draws_text : bool
         Whether ``rgb_array`` is that; follows from ``render_modes``.
     """
@@ -121,6 +126,8 @@ class GameSpec:
     kernel_module: str | None = None
     core_module: str | None = None
     render_modes: tuple[str, ...] = ()
+    hidden: bool = False
+    stops: tuple[str, ...] = ()
     draws_text: bool = False
 
     def __post_init__(self) -> None:
@@ -289,6 +296,16 @@ class Compiled:
         to a decision, which is then counted.
     info : void (row, derived, shared, info)
         Write the columns of the state.
+    resample : void (row, shared, int32_t agent, uint64_t *rng)
+        Draw anew what an agent cannot know of a complete row.
+    stop : int (row, start, shared, int32_t until, int32_t number)
+        Return whether a rollout that began in the row ``start`` ends here, by condition ``until``
+        of the spec's ``stops``.
+    rollout : int32_t (row, shared, knobs, players, int32_t action, int32_t until, int32_t number,
+        int32_t limit, uint64_t *rng)
+        Play a rollout, faster than ``step`` and ``bot`` in turn do, and return its decisions. Only
+        for games of one agent whose rollouts count no rewards. ``action`` is -1 where the player
+        decides, ``until`` -1 without a condition.
     state_size, knobs_size, shared_size, derived_size, bot_size, obs_size, info_size, terms_size
         Bytes of the records that the functions were compiled for; 0 where they do not say.
     fetch : int
@@ -307,6 +324,9 @@ class Compiled:
     observe: int = 0
     reward: int = 0
     info: int = 0
+    resample: int = 0
+    stop: int = 0
+    rollout: int = 0
     state_size: int = 0
     knobs_size: int = 0
     shared_size: int = 0
