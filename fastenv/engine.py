@@ -19,7 +19,13 @@ import numpy.typing as npt
 
 from fastenv import checks
 from fastenv.batch_state import BatchState
-from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError, show
+from fastenv.errors import (
+    ConfigError,
+    InvalidActionError,
+    ResetNeededError,
+    StateError,
+    show,
+)
 from fastenv.game import Game
 from fastenv.memory import aligned
 from fastenv.one_seat import OneSeatPath
@@ -274,11 +280,13 @@ class BatchEngine(BatchState):
         rows = self.get_states() if rows is None else rows
         return self._encode(rows, out, None, trusted, seat)[0]
 
-    def action_masks_many(self, rows: Array | None = None, out: Array | None = None) -> Array:
+    def action_masks_many(
+        self, rows: Array | None = None, out: Array | None = None, *, trusted: bool = False
+    ) -> Array:
         """Return the masks of ``rows`` (default: the lanes' own), uint8, shape (k, A)."""
         if rows is None:
             return self._own(self.mask, out)
-        return self._encode(rows, None, out)[1]
+        return self._encode(rows, None, out, trusted)[1]
 
     def bot_actions(
         self,

@@ -141,7 +141,9 @@ class Reference(ABC):
         """
         raise NotImplementedError
 
-    def begin_rollout(self, game: Any, players: Array, until: str | None, rng: Rng) -> None:
+    def begin_rollout(  # noqa: B027  (most games need none)
+        self, game: Any, players: Array, until: str | None, rng: Rng
+    ) -> None:
         """Prepare a game for a rollout, in which all seats are asked; default it is as it is.
 
         Parameters

@@ -13,6 +13,7 @@ from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
 from training.apps.skullking.hindsight.modes import MODES
 from training.apps.skullking.rules import SETS
+from training.apps.skullking.search import SEARCH
 from training.run.engine import Engine
 from training.run.games import GameTraining, ObservationParts, PartOfGame, TableRules
 
@@ -162,6 +163,7 @@ class SkullKing(GameTraining):
     opponent_sets = SETS
     auxiliaries: ClassVar = {name: mode.outputs for name, mode in MODES.items()}
     table: ClassVar = TABLE
+    search: ClassVar = SEARCH
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file whose options were found best for a tier."""

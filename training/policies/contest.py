@@ -28,6 +28,8 @@ from training.policies.load import load_policy
 from training.policies.policy import Policy
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
+from training.search.agent import SearchAgent, is_search
+from training.search.agent import load as load_search
 from training.selfplay.ratings import fit
 
 IQM, AHEAD = "IQM", "above next %"  # headings
@@ -43,12 +45,12 @@ class Player:
     ----------
     name : str
         In tables.
-    who : Policy or str
-        A trained one, or the name of a bot.
+    who : Policy, SearchAgent or str
+        A trained one, one that searches, or the name of a bot.
     """
 
     name: str
-    who: Policy | str
+    who: Policy | SearchAgent | str
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ class Contest:
 def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
     """Return players by name: trained policies by a path or the name of a run, or else bots.
 
+    Both search if ``search:`` stands before their names (:mod:`training.search.agent`).
+
     Raises
     ------
     RunError, CheckpointError
@@ -152,6 +156,11 @@ def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Player
     """
     found: list[Player] = []
     for name in names:
+        if is_search(name):
+            taken = sum(player.name.partition("#")[0] == name for player in found)
+            label = name if not taken else f"{name}#{taken + 1}"
+            found.append(Player(label, load_search(name, runs)))
+            continue
         path = Path(name) if Path(name).exists() else runs / name
         is_path = path.exists() or "/" in name
         taken = sum(player.name.partition("#")[0] == _short_name(name) for player in found)
@@ -177,7 +186,8 @@ def table_of(
     ConfigError
         If all are bots and no ``env`` is named, or if players do not meet in it.
     """
-    policies = [player.who for player in players if isinstance(player.who, Policy)]
+    agents = [who.base if isinstance(who := p.who, SearchAgent) else who for p in players]
+    policies = [who for who in agents if isinstance(who, Policy)]
     allowed = "one trained agent at least, or bots of a named environment (--env)"
     known = bool(policies) or env is not None
     require(known, "players", [player.name for player in players], allowed)

@@ -6,8 +6,9 @@ due, and who sits there decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from fastenv.seats import EXTERNAL, Seats
 from training.policies.policy import Policy
 from training.run import games
 from training.run.options import require
+from training.search.agent import SearchAgent
 
 # Options that say who plays where, which a table says itself.
 SEATING = ("seats", "agent_seat", "opponent", "opponents")
@@ -126,12 +128,12 @@ def find_table(
     return table
 
 
-def make_guest(who: Policy | str, engine: BatchEngine, seed: int) -> Guest:
+def make_guest(who: Policy | SearchAgent | str, engine: BatchEngine, seed: int) -> Guest:
     """Return a player for a seat of a table: of a trained policy, or of a bot by its name.
 
     Parameters
     ----------
-    who : Policy or str
+    who : Policy, SearchAgent or str
     engine : BatchEngine
         The table's.
     seed : int
@@ -144,6 +146,8 @@ def make_guest(who: Policy | str, engine: BatchEngine, seed: int) -> Guest:
     """
     if isinstance(who, str):
         return BotGuest(who, engine, seed)
+    if isinstance(who, SearchAgent):
+        return who.guest(engine, seed)
     return PolicyGuest(who, engine, seed)
 
 
@@ -240,6 +244,21 @@ class PolicyGuest:
             actions[own] = self._choose(engine, lanes[own])
         return actions
 
+    def probabilities(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return how probable the policy finds each action, float64 (k, A).
+
+        NaN where the decision is not its own, and of networks with memory.
+        """
+        engine.refresh()
+        found = np.full((len(lanes), engine.num_actions), np.nan)
+        own = np.ones(len(lanes), np.bool_)
+        if self._part is not None:
+            own = np.isin(engine.info[self._part.column][lanes], self._part.values)
+        if own.any() and not self._policy.state_size:
+            seen = self._see(engine, lanes[own])
+            found[own] = self._policy.probabilities(seen, engine.mask[lanes[own]])
+        return found
+
     def _choose(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         state = self._states[lanes] if self._policy.state_size else None
         best, rng = self._rng is None, self._rng
@@ -261,6 +280,13 @@ class PolicyGuest:
         if observer.opponent is None:  # rows show the seat that decides
             return observer.encode_obs_many(rows, trusted=True)
         return observer.encode_obs_many(rows, trusted=True, seat=engine.get_actors(lanes))
+
+
+def sight_of(policy: Policy) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of rows (k,) that show one seat: what the policy sees of them."""
+    if policy.env_spec.encode is not None:
+        return policy.env_spec.encode
+    return partial(_make_observer(policy).encode_obs_many, trusted=True)
 
 
 def _make_observer(policy: Policy) -> BatchEngine:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,9 @@ import fastenv
 from fastenv.errors import ConfigError
 from training.nets.actor_critic import Logits, RecurrentLogits
 from training.run.config import RunConfig
+
+if TYPE_CHECKING:
+    from training.search.agent import SearchAgent
 
 Env = gymnasium.Env[Any, int]
 VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
@@ -133,12 +136,7 @@ class Policy:
         """
         rows, single = self._rows(obs)
         legal = self._legal(mask, len(rows), single)
-        memory = self._memory(state, len(rows), single)
-        if isinstance(self._logits, RecurrentLogits):
-            assert memory is not None
-            logits, memory = self._logits(rows, state=memory)
-        else:
-            logits = self._logits(rows)
+        logits, memory = self._ask(rows, self._memory(state, len(rows), single))
         logits = np.where(legal, logits, -np.inf)
         if not deterministic:  # the largest of logits with Gumbel noise is a draw from softmax
             logits = logits + np.random.default_rng(rng).gumbel(size=logits.shape)
@@ -146,6 +144,59 @@ class Policy:
         if single:
             return int(actions[0]), None if memory is None else memory[0]
         return actions, memory
+
+    def probabilities(
+        self, obs: Observation, mask: np.ndarray, state: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return how probable it finds each action, float64, shape (A,) or (n, A).
+
+        Parameters
+        ----------
+        obs, mask, state
+            See :meth:`act`.
+
+        Raises
+        ------
+        ConfigError
+            See :meth:`act`.
+        """
+        rows, single = self._rows(obs)
+        legal = self._legal(mask, len(rows), single)
+        logits, _ = self._ask(rows, self._memory(state, len(rows), single))
+        logits = np.where(legal, logits, -np.inf).astype(np.float64)
+        weights = np.exp(logits - logits.max(1, keepdims=True))
+        found: np.ndarray = weights / weights.sum(1, keepdims=True)
+        return found[0] if single else found
+
+    def search(self, **options: Any) -> SearchAgent:
+        """Return an agent that searches, and is this policy where it does not.
+
+        It plays wherever a policy plays: at tables, in contests and evaluations.
+
+        Parameters
+        ----------
+        **options
+            Of :class:`training.search.options.SearchOptions`: ``worlds=64``, ``belief="bids"``.
+
+        Raises
+        ------
+        ConfigError
+            For an option that there is not, or a value that is not possible.
+        """
+        from training.search.agent import PREFIX, SearchAgent
+        from training.search.options import SearchOptions
+
+        given = "".join(f",{name}={value}" for name, value in options.items())
+        return SearchAgent(self, SearchOptions(**options), f"{PREFIX}{self.path}{given}")
+
+    def _ask(
+        self, rows: np.ndarray, memory: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the network's logits, and what it remembers then."""
+        if isinstance(self._logits, RecurrentLogits):
+            assert memory is not None
+            return self._logits(rows, state=memory)
+        return self._logits(rows), memory
 
     def _rows(self, obs: Observation) -> tuple[np.ndarray, bool]:
         """Return observations (n, *obs_shape) as the network takes them, and whether it was one."""

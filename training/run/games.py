@@ -21,6 +21,7 @@ from fastenv.errors import ConfigError, show
 from training.run import registry
 from training.run.engine import Engine
 from training.run.options import require
+from training.search.rules import SearchRules
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,8 @@ class GameTraining:
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
     table : TableRules
         How its players meet, where there are several.
+    search : SearchRules
+        How its positions are searched.
     """
 
     title = ""
@@ -252,6 +255,7 @@ class GameTraining:
     draws = False
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     table: ClassVar[TableRules] = TableRules()
+    search: ClassVar[SearchRules] = SearchRules()
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file in ``training/configs`` with the default options of a run's learning.

@@ -1,0 +1,52 @@
+"""How likely worlds are: by what others have done, and what the policy would have done there."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+
+class Belief(Protocol):
+    """Weighs worlds; it watches the games that are searched."""
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was in lanes whose games begin."""
+
+    def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        """Note what the searcher sees of games at its decisions, searched or not."""
+
+    def log_weights(
+        self, worlds: np.ndarray, seats: np.ndarray, each: int, lanes: np.ndarray | None
+    ) -> np.ndarray:
+        """Return the logarithm of how likely others' decisions were in worlds, float64 (m,).
+
+        Parameters
+        ----------
+        worlds : ndarray, shape (m,)
+            ``each`` of every position, behind each other.
+        seats : ndarray of int, shape (m,)
+            Who searches.
+        each : int
+        lanes : ndarray of int, shape (m // each,), or None
+            Games that have been watched.
+        """
+
+
+def choose_by_weight(log_weights: np.ndarray, count: int, seeds: np.ndarray) -> np.ndarray:
+    """Return worlds drawn by their weights, systematically: int (n, count).
+
+    Parameters
+    ----------
+    log_weights : ndarray of float64, shape (n, c)
+        Of the candidates of each position; where all are -inf they are equally likely.
+    count : int
+    seeds : ndarray of uint64, shape (n,)
+    """
+    best = log_weights.max(1, keepdims=True)
+    weights = np.exp(np.where(np.isfinite(best), log_weights - best, 0.0))
+    edges = np.cumsum(weights, axis=1)
+    start = (seeds >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    marks = (np.arange(count) + start[:, None]) / count * edges[:, -1:]
+    chosen: np.ndarray = (marks[:, :, None] >= edges[:, None, :]).sum(2)
+    return np.minimum(chosen, log_weights.shape[1] - 1)

@@ -1,0 +1,136 @@
+"""What rollouts say of the actions of many positions, and which actions are still worth a look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+MIN_WORLDS = 8  # that an action has seen before it is dropped as beyond doubt
+DOUBT = 4.0  # standard errors of a paired difference that leave none
+
+
+class Estimates:
+    """Values of actions in worlds: every action of a position sees the same worlds in turn.
+
+    Parameters
+    ----------
+    legal : ndarray of bool, shape (n, A)
+
+    Attributes
+    ----------
+    open : ndarray of bool, shape (n, A)
+        Actions that have not been dropped.
+    values : ndarray of float64, shape (n, A, W)
+        NaN where an action has not seen a world.
+    """
+
+    def __init__(self, legal: np.ndarray) -> None:
+        self.legal, self.open = legal, legal.copy()
+        self.values = np.empty((*legal.shape, 0))
+        self.counts = np.zeros(legal.shape, np.int64)  # worlds that an action has seen
+        self._first = legal.sum(1)  # actions of a position in the beginning
+
+    @classmethod
+    def join(cls, parts: Sequence[Estimates]) -> Estimates:
+        """Return the estimates of several groups of positions as one."""
+        joined = cls(np.concatenate([part.legal for part in parts]))
+        width = max(part.values.shape[2] for part in parts)
+        values = [part.values for part in parts]
+        missing = [((0, 0), (0, 0), (0, width - v.shape[2])) for v in values]
+        values = [
+            np.pad(v, m, constant_values=np.nan) for v, m in zip(values, missing, strict=True)
+        ]
+        joined.open = np.concatenate([part.open for part in parts])
+        joined.counts = np.concatenate([part.counts for part in parts])
+        joined.values = np.concatenate(values)
+        return joined
+
+    def take(self, positions: Sequence[int]) -> Estimates:
+        """Return those of some positions."""
+        some = Estimates(self.legal[positions])
+        some.open, some.counts = self.open[positions], self.counts[positions]
+        some.values = self.values[positions]
+        return some
+
+    @property
+    def undecided(self) -> np.ndarray:
+        """Return the positions with more than one open action, shape (n,)."""
+        several: np.ndarray = self.open.sum(1) > 1
+        return several
+
+    def note(
+        self, positions: np.ndarray, actions: np.ndarray, worlds: np.ndarray, found: np.ndarray
+    ) -> None:
+        """Note what actions came to in new worlds, which have numbers from 0; shapes are (m,)."""
+        fresh = int(worlds.max(initial=-1)) + 1
+        block = np.full((*self.open.shape, fresh), np.nan)
+        block[positions, actions, worlds] = found
+        self.values = np.concatenate([self.values, block], axis=2)
+        self.counts += (~np.isnan(block)).sum(2)
+
+    def means(self) -> np.ndarray:
+        """Return mean values, float64 (n, A); -inf of actions that have seen no world."""
+        seen = np.maximum(self.counts, 1)
+        means = np.where(np.isnan(self.values), 0.0, self.values).sum(2) / seen
+        return np.where(self.counts > 0, means, -np.inf)
+
+    def errors(self) -> np.ndarray:
+        """Return standard errors of the means, float64 (n, A); NaN below two worlds."""
+        return _standard_errors(self.values, self.counts)
+
+    def best(self) -> np.ndarray:
+        """Return the open action with the best mean, int (n,); the first of equals."""
+        return np.where(self.open, self.means(), -np.inf).argmax(1)
+
+    def behind(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return by how much other actions are behind those given (n,), over the same worlds.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, A)
+            Mean differences; NaN where an action shares no world with the given one.
+        ndarray of float64, shape (n, A)
+            Their standard errors; NaN below two worlds.
+        """
+        theirs = np.take_along_axis(self.values, actions[:, None, None], axis=1)
+        apart = theirs - self.values
+        shared = (~np.isnan(apart)).sum(2)
+        total = np.where(np.isnan(apart), 0.0, apart).sum(2)
+        means = np.where(shared > 0, total / np.maximum(shared, 1), np.nan)
+        return means, _standard_errors(apart, shared)
+
+    def drop(self, spent: float, halving: bool) -> None:
+        """Drop actions that are beyond doubt behind and, with halving, the worst.
+
+        Parameters
+        ----------
+        spent : float
+            Share of the budget. Of A actions in the beginning ``A ** (1 - spent)`` stay open, two
+            at least, since the last worlds shall tell the best ones apart.
+        halving : bool
+        """
+        best = self.best()
+        apart, error = self.behind(best)
+        enough = self.counts >= MIN_WORLDS
+        with np.errstate(invalid="ignore"):
+            lost = enough & (apart > DOUBT * error)  # also those that were the worse by the same
+        self.open &= ~lost
+        if not halving:
+            return
+        stay = np.maximum(2, np.ceil(self._first ** (1.0 - min(spent, 1.0)))).astype(np.int64)
+        means = np.where(self.open, self.means(), -np.inf)
+        order = np.argsort(-means, axis=1, kind="stable")
+        rank = np.empty_like(order)
+        np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
+        self.open &= rank < stay[:, None]
+
+
+def _standard_errors(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the standard errors of means over the last axis, of ``counts`` numbers each."""
+    there = ~np.isnan(values)
+    n = np.maximum(counts, 1)
+    means = np.where(there, values, 0.0).sum(-1) / n
+    squares = (np.where(there, values - means[..., None], 0.0) ** 2).sum(-1)
+    errors = np.sqrt(squares / np.maximum(counts - 1, 1) / n)
+    return np.where(counts > 1, errors, np.nan)

@@ -1,0 +1,89 @@
+"""What a search spends, whom it expects to meet, and what it judges by."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import model_validator
+
+from training.run.options import Number, Options, Text, Truth, Whole, option, require
+
+POLICY = "policy"  # rollouts by the network that is searched for
+
+
+class SearchOptions(Options):
+    """Options of a search; see ``docs/search.md``."""
+
+    SECTION: ClassVar[str] = "search."
+
+    worlds: Whole = option(
+        32, "worlds of a decision, in which every action is played on", ge=1, le=65_536
+    )
+    budget_ms: Number | None = option(
+        None,
+        "milliseconds of a decision, instead of a number of worlds; of many positions at once they "
+        "add up",
+        "above 0, or null for a number of worlds",
+        gt=0,
+    )
+    rollouts: Text | None = option(
+        None,
+        "who plays all seats in the rollouts: a bot, or ``policy`` for the network itself; null is "
+        "the game's default",
+        "the name of a bot, policy, or null for the game's default",
+    )
+    belief: Literal["uniform", "bids", "plays"] = option(
+        "uniform",
+        "how likely worlds are: all equally; by how likely the policy would have made the bids of "
+        "the others with their hands; or by its bids and plays",
+    )
+    outcome: Text | None = option(
+        None,
+        "what is judged: ``points`` of the player, its ``margin`` over the mean of the others, or "
+        "its chance to ``win``; null is the game's default",
+        "points, margin, win, or null for the game's default",
+    )
+    horizon: Text | None = option(
+        None,
+        "where rollouts end: a stop condition of the game such as ``round`` or ``tricks=2``, or "
+        "``end`` of the episode; null is the game's default",
+        "a stop condition of the game, end, or null for the game's default",
+    )
+    limit: Whole | None = option(
+        None,
+        "decisions after which a rollout ends anyway; null is the game's default",
+        "at least 1, or null for the game's default",
+        ge=1,
+    )
+    value: Truth = option(
+        False, "close rollouts that end early by what the policy's value network expects"
+    )
+    decisions: Text | None = option(
+        None,
+        "which decisions are searched, such as ``cards``, ``bids`` or ``all``; the others are the "
+        "policy's; null is the game's default",
+        "a set of decisions that the game names, all, or null for the game's default",
+    )
+    halving: Truth = option(
+        True, "drop actions that fall behind, so that the best ones see more worlds"
+    )
+    lead: Number = option(
+        0.0,
+        "standard errors by which an action must be ahead of the policy's own, or else that is "
+        "played",
+        ge=0,
+    )
+    temperature: Number | None = option(
+        None,
+        "play a draw from the policy's distribution times exp(mean / temperature); null plays the "
+        "best mean",
+        "above 0, or null for the best mean",
+        gt=0,
+    )
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> SearchOptions:
+        given = "worlds" in self.model_fields_set
+        allowed = "left out with budget_ms, which takes as many as there is time for"
+        require(self.budget_ms is None or not given, "search.worlds", self.worlds, allowed)
+        return self

@@ -1,0 +1,72 @@
+"""What a search must know of a game; the defaults are those of a game that says nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+# Values of rollouts, higher is better, float64 (m,): of outcomes (m, P), of the rows with which
+# they ended (m,), and of the seats that judge (m,).
+Outcome = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+# Tells in which rows (k,) a decision is searched, bool (k,).
+Searched = Callable[[np.ndarray], np.ndarray]
+
+
+def points(outcomes: np.ndarray, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
+    """Return what the seat itself has reached."""
+    own: np.ndarray = outcomes[np.arange(len(outcomes)), seats]
+    return own
+
+
+def margin(outcomes: np.ndarray, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
+    """Return by how much the seat is ahead of the mean of the others."""
+    own, others = points(outcomes, rows, seats), outcomes.shape[1] - 1
+    if not others:
+        return own
+    ahead: np.ndarray = own - (outcomes.sum(1) - own) / others
+    return ahead
+
+
+@dataclass(frozen=True)
+class SearchRules:
+    """How positions of a game are searched.
+
+    Parameters
+    ----------
+    actor : str
+        Field of the row with the seat whose decision is due, where it shows one at a time; empty
+        in games for one, and in those whose rows have an entry an agent.
+    rollouts : str
+        Bot that plays all seats in rollouts; empty for the last of the game's bots.
+    horizon : str or None
+        Stop condition at which rollouts end; None for the end of the episode.
+    limit : int or None
+        Decisions after which they end.
+    outcome : str
+        What is judged, a name in ``outcomes``.
+    outcomes : mapping of str to callable
+    decisions : str
+        Which decisions are searched, a name in ``searched`` or ``all``.
+    searched : mapping of str to callable
+    options : mapping
+        Other defaults of :class:`training.search.options.SearchOptions`.
+    beliefs : callable or None
+        Returns what weighs worlds, given the name of a belief and the policy; see
+        :class:`training.search.beliefs.Belief`. None where all worlds are equally likely.
+    """
+
+    actor: str = ""
+    rollouts: str = ""
+    horizon: str | None = None
+    limit: int | None = None
+    outcome: str = "margin"
+    outcomes: Mapping[str, Outcome] = field(
+        default_factory=lambda: {"points": points, "margin": margin}
+    )
+    decisions: str = "all"
+    searched: Mapping[str, Searched] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    beliefs: Callable[..., Any] | None = None

@@ -1,0 +1,303 @@
+"""Draws worlds, plays all actions in them, and says which came out best."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from fastenv.rng import GOLDEN_GAMMA
+from fastenv.rollouts import Stop, check_resample
+from training.policies.policy import Policy
+from training.run import games
+from training.run.options import require
+from training.search.beliefs import Belief, choose_by_weight
+from training.search.blueprints import Blueprint, BotBlueprint, PolicyBlueprint
+from training.search.estimates import Estimates
+from training.search.options import POLICY, SearchOptions
+from training.search.thoughts import Thought
+
+BLOCKS = 4  # parts of a budget, after each of which actions are dropped
+AT_ONCE = 1 << 15  # worlds in memory
+FIRST_WORLDS = 8  # with a budget of time: worlds before the clock is looked at
+END = "end"
+CANDIDATES = 4  # worlds that are weighed for each that is played, with a belief
+WORLD, ROLLOUT, CHOICE = 1, 2, 3  # what a seed is for
+GAMMA = np.uint64(GOLDEN_GAMMA)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search says of positions.
+
+    Attributes
+    ----------
+    estimates : Estimates
+    milliseconds : float
+        Of a position.
+    finished : bool
+        False where the search was interrupted.
+    """
+
+    estimates: Estimates
+    milliseconds: float
+    finished: bool
+
+
+class Searcher:
+    """Searches positions of one game.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of the game; its lanes are not touched.
+    policy : Policy, optional
+        The network that is searched for; needed for rollouts by it, and by beliefs.
+    options : SearchOptions, optional
+    seed : int
+        Of all worlds and rollouts.
+
+    Attributes
+    ----------
+    options : SearchOptions
+        With the game's own defaults.
+    blueprint : Blueprint
+        Who plays rollouts.
+    belief : Belief or None
+        What weighs worlds; None where all are equally likely.
+
+    Raises
+    ------
+    ConfigError
+        If the game has no ``resample``, or options do not fit it.
+    """
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        policy: Policy | None = None,
+        options: SearchOptions | None = None,
+        seed: int = 0,
+    ) -> None:
+        check_resample(engine.game)
+        self.rules = rules = games.get_engine_game(engine).search
+        given = (options or SearchOptions()).model_dump(exclude_unset=True)
+        self.options = chosen = SearchOptions(**{**rules.options, **given})
+        self._engine = BatchEngine(engine.game, 1, num_threads=engine.num_threads)
+        self.blueprint = self._make_blueprint(policy)
+        horizon = rules.horizon if chosen.horizon is None else chosen.horizon
+        self._until = None if horizon == END else horizon
+        self._limit = rules.limit if chosen.limit is None else chosen.limit
+        name = rules.outcome if chosen.outcome is None else chosen.outcome
+        allowed = " or ".join(rules.outcomes)
+        require(name in rules.outcomes, "search.outcome", name, allowed)
+        self._value_of = rules.outcomes[name]
+        name = rules.decisions if chosen.decisions is None else chosen.decisions
+        allowed = " or ".join((*rules.searched, "all"))
+        require(name in rules.searched or name == "all", "search.decisions", name, allowed)
+        self._searched = rules.searched.get(name)
+        self.belief = self._make_belief(policy)
+        self._seed = seed
+        try:
+            Stop.parse(engine.spec, self._until, self._limit)
+        except ConfigError as error:
+            raise ConfigError(f"search.horizon: {error}") from None
+
+    def _make_blueprint(self, policy: Policy | None) -> Blueprint:
+        name = self.options.rollouts
+        if name == POLICY:
+            allowed = "a bot: there is no network to search for"
+            require(policy is not None, "search.rollouts", name, allowed)
+            assert policy is not None
+            return PolicyBlueprint(self._engine, policy)
+        bots = self._engine.game.bot_names
+        name = name or self.rules.rollouts or (bots[-1] if bots else "")
+        require(name in bots, "search.rollouts", name, " or ".join((*bots, POLICY)))
+        return BotBlueprint(self._engine, name)
+
+    def _make_belief(self, policy: Policy | None) -> Belief | None:
+        name = self.options.belief
+        if name == "uniform":
+            return None
+        allowed = "uniform: this game knows no other"
+        require(self.rules.beliefs is not None, "search.belief", name, allowed)
+        allowed = "uniform where there is no policy whose bids and plays are known"
+        require(policy is not None, "search.belief", name, allowed)
+        assert self.rules.beliefs is not None
+        belief: Belief = self.rules.beliefs(name, policy, self._engine)
+        return belief
+
+    def seats_of(self, engine: Any, rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+        """Return whose decisions are due, int32 (k,): 0 in games for one."""
+        if self.rules.actor:
+            return rows[self.rules.actor].astype(np.int32)
+        if engine.spec.num_agents > 1:
+            found: np.ndarray = engine.get_actors(lanes)
+            return found
+        return np.zeros(len(rows), np.int32)
+
+    # -- searching -------------------------------------------------------------------------------
+
+    def wants(self, rows: np.ndarray, legal: np.ndarray) -> np.ndarray:
+        """Return which decisions are searched, bool (n,): those with a choice, of the wanted kind.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (n,)
+        legal : ndarray of bool, shape (n, A)
+        """
+        wanted: np.ndarray = legal.sum(1) > 1
+        return wanted if self._searched is None else wanted & self._searched(rows)
+
+    def search(
+        self,
+        rows: np.ndarray,
+        seats: np.ndarray,
+        legal: np.ndarray,
+        seeds: np.ndarray | None = None,
+        lanes: np.ndarray | None = None,
+    ) -> Found:
+        """Return what every legal action comes to.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (n,)
+            Complete rows of running games.
+        seats : ndarray of int, shape (n,)
+            Whose decision it is, and whose knowledge counts.
+        legal : ndarray of bool, shape (n, A)
+        seeds : ndarray of uint64, shape (n,), optional
+            One a position: the same position and seed gives the same, whatever is searched beside
+            it; default those of the searcher on.
+        lanes : ndarray of int, shape (n,), optional
+            Games of which a belief has watched the decisions before.
+
+        Returns
+        -------
+        Found
+            Ctrl-C ends a search early: ``finished`` is then False, and the rest of the positions
+            have no estimates.
+        """
+        begun, n = time.perf_counter(), len(rows)
+        if seeds is None:
+            seeds = np.arange(self._seed, self._seed + n).astype(np.uint64)
+        estimates = [Estimates(legal[:0])]
+        finished, step = True, max(1, AT_ONCE // self.options.worlds)
+        for first in range(0, n, step):
+            part = slice(first, first + step)
+            some = None if lanes is None else lanes[part]
+            position = _Positions(rows[part], seats[part], legal[part], seeds[part], some)
+            estimates.append(Estimates(legal[part]))
+            finished = finished and self._spend(position, estimates[-1])
+        spent = 1000 * (time.perf_counter() - begun) / max(n, 1)
+        return Found(Estimates.join(estimates), spent, finished)
+
+    def _spend(self, position: _Positions, estimates: Estimates) -> bool:
+        """Spend the budget on positions; return False if it was interrupted."""
+        options, budget = self.options, self.options.budget_ms
+        begun, done = time.perf_counter(), 0
+        block = FIRST_WORLDS if budget else -(-options.worlds // BLOCKS)
+        try:
+            while estimates.undecided.any():
+                if budget is None:
+                    block = min(block, options.worlds - done)
+                self._look(position, estimates, done, block)
+                done += block
+                spent = done / options.worlds
+                if budget is not None:
+                    whole = budget / 1000 * len(position.rows)
+                    spent = (time.perf_counter() - begun) / whole
+                estimates.drop(spent, options.halving)
+                if spent >= 1.0:
+                    break
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def _look(self, position: _Positions, estimates: Estimates, done: int, block: int) -> None:
+        """Play the open actions of undecided positions in further worlds."""
+        here = np.flatnonzero(estimates.undecided)
+        worlds = self._draw(position, here, done, block)
+        places, actions = np.nonzero(estimates.open[here])
+        each = np.arange(block)
+        of = (places[:, None] * block + each).ravel()
+        at, what = here[places].repeat(block), actions.repeat(block)
+        seeds = mix(position.seeds[at], done + np.tile(each, len(places)), ROLLOUT)
+        first = self._first(what, position.seats[at])
+        how = (seeds, self._until, self._limit)
+        outcomes, ends = self.blueprint.play_on(worlds, of, first, *how)
+        found = self._value_of(outcomes, ends, position.seats[at])
+        estimates.note(at, what, np.tile(each, len(places)), found)
+
+    def _first(self, actions: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """Return first decisions of rollouts; where agents act together, the others are bots'."""
+        agents = self._engine.spec.num_agents
+        if agents == 1:
+            return actions.astype(np.int32)
+        first = np.full((len(actions), agents), -1, np.int32)
+        first[np.arange(len(actions)), seats] = actions
+        return first
+
+    def _draw(self, position: _Positions, here: np.ndarray, done: int, block: int) -> np.ndarray:
+        """Return worlds of positions, a block of each behind the other."""
+        count = block if self.belief is None else CANDIDATES * block
+        number = done * count // block + np.tile(np.arange(count), len(here))
+        seeds = mix(position.seeds[here].repeat(count), number, WORLD)
+        rows, seats = position.rows[here], position.seats[here]
+        drawn = self._engine.resample(rows, seats, seeds, worlds=count, trusted=True)
+        if self.belief is None:
+            return drawn
+        lanes = None if position.lanes is None else position.lanes[here]
+        weights = self.belief.log_weights(drawn, seats.repeat(count), count, lanes)
+        luck = mix(position.seeds[here], np.full(len(here), done), CHOICE)
+        kept = choose_by_weight(weights.reshape(len(here), count), block, luck)
+        return drawn[(np.arange(len(here))[:, None] * count + kept).ravel()]
+
+    def think(self, found: Found, position: int, chosen: int, wanted: np.ndarray) -> Thought:
+        """Return what was thought about one of the positions of a search.
+
+        Parameters
+        ----------
+        found : Found
+        position : int
+        chosen : int
+        wanted : ndarray of float64, shape (A,)
+            Probabilities of the policy.
+        """
+        one = found.estimates.take([position])
+        legal = np.flatnonzero(one.legal[0])
+        error = one.behind(np.array([chosen]))[1][0]
+        error[chosen] = one.errors()[0, chosen]
+        return Thought(
+            legal,
+            one.means()[0, legal],
+            error[legal],
+            one.counts[0, legal],
+            wanted[legal],
+            chosen,
+            found.milliseconds,
+            found.finished,
+        )
+
+
+@dataclass(frozen=True)
+class _Positions:
+    rows: np.ndarray
+    seats: np.ndarray
+    legal: np.ndarray
+    seeds: np.ndarray
+    lanes: np.ndarray | None
+
+
+def mix(seeds: np.ndarray, numbers: np.ndarray, purpose: int) -> np.ndarray:
+    """Return seeds of the numbered parts of decisions, uint64: those of two never meet."""
+    with np.errstate(over="ignore"):
+        x = seeds + (numbers.astype(np.uint64) * np.uint64(4) + np.uint64(purpose)) * GAMMA
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed: np.ndarray = x ^ (x >> np.uint64(31))
+    return mixed
