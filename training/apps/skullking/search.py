@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fastenv.skullking.tables import Phase
@@ -19,6 +21,13 @@ def cards(rows: np.ndarray) -> np.ndarray:
     return ~bids(rows)
 
 
+def beliefs(name: str, policy: Any, engine: Any) -> Any:
+    """Return what weighs worlds by what a policy would have done in them."""
+    from training.apps.skullking.beliefs import HandBelief
+
+    return HandBelief(name, policy, engine)
+
+
 SEARCH = SearchRules(
     actor="actor",
     rollouts="heuristic",
@@ -27,4 +36,5 @@ SEARCH = SearchRules(
     outcomes={"points": points, "margin": margin},
     decisions="cards",  # a bid is worth what the player of its cards makes of it
     searched={"cards": cards, "bids": bids},
+    beliefs=beliefs,
 )

@@ -1,0 +1,201 @@
+"""How likely worlds of Skull King are: by the bids of the others, and by their cards.
+
+A world says which hands the others were dealt: what they hold there and what they have played. How
+likely it is goes by what the policy would have done with those hands. ``bids`` multiplies the
+probabilities of the bids, ``plays`` those of bids and cards; cards that had to be played, and who
+holds what by chance, say nothing more, because worlds are drawn uniformly.
+
+- The others are no copies of the policy, so a small share ``DOUBT`` of each decision is any legal
+  one: one surprise makes a world less likely and does not rule it out.
+- Where nobody knows who played a card (the search begins in the middle of a round, behind its
+  second trick), all worlds are equally likely; so they are before the bids are revealed.
+- With abilities on, ``plays`` goes by bids alone, for what is asked between the cards is not noted.
+  Cards that Bendt drew and discarded are taken back from the hand that was dealt.
+- The mode of a Tigress and the choice of a cannonball are not judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.registry import short_id
+from fastenv.skullking.tables import MAX_CARDS, SPECIALS, Phase
+from training.apps.skullking.round_record import RoundRecord, is_bidding, round_start
+from training.policies.guests import sight_of
+from training.policies.policy import Policy
+from training.run import games
+from training.run.options import require
+
+DOUBT = 0.05  # of each decision: the share of any legal one
+AT_ONCE = 1 << 13  # rows that a network sees together
+EMPTY = 127  # behind every card in a sorted hand
+IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
+
+
+class HandBelief:
+    """Weighs worlds by what others did; see :class:`training.search.beliefs.Belief`.
+
+    Parameters
+    ----------
+    name : {"bids", "plays"}
+    policy : Policy
+        Judges what is likely; it must decide itself what is judged.
+    engine : BatchEngine
+        Of the game; its lanes are not touched.
+
+    Raises
+    ------
+    ConfigError
+        If the policy has learnt only part of the game, or has a memory.
+    """
+
+    def __init__(self, name: str, policy: Policy, engine: BatchEngine) -> None:
+        part = games.get_game(policy.env).table.parts.get(short_id(policy.env))
+        bids = part is None or Phase.BID in part.values
+        fits = not policy.state_size and bids and (part is None or name == "bids")
+        allowed = f"uniform: {policy.path} decides only part of a game, or has a memory"
+        require(fits, "search.belief", name, allowed)
+        game: Any = engine.game
+        self._players = int(game.rules[0]["num_players"])
+        self._by_cards = name == "plays"
+        self._policy, self._engine, self._see = policy, engine, sight_of(policy)
+        self._record = RoundRecord(engine)
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was in lanes whose games begin."""
+        self._record.forget(lanes)
+
+    def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        """Note what the searcher sees of games at its decisions."""
+        self._record.watch(lanes, rows)
+
+    def log_weights(
+        self, worlds: np.ndarray, seats: np.ndarray, each: int, lanes: np.ndarray | None
+    ) -> np.ndarray:
+        """Return the logarithm of how likely others' decisions were; see the protocol."""
+        first, record = worlds[::each], self._record
+        if lanes is None:
+            record, lanes = RoundRecord(self._engine), np.arange(len(first))
+            record.watch(lanes, first)
+        found = np.zeros((len(first), each))
+        dealt = _Dealt(worlds, each, record.by_seat(lanes))
+        for asked in self._asked(record, lanes, first, seats[::each]):
+            step = max(1, AT_ONCE // each)
+            for begin in range(0, len(asked.rows), step):
+                some = asked.take(slice(begin, begin + step))
+                chances = self._log_chances(some, *dealt.hands(some), each)
+                np.add.at(found, some.position, chances)
+        return found.ravel()
+
+    def _asked(
+        self, record: RoundRecord, lanes: np.ndarray, rows: np.ndarray, seats: np.ndarray
+    ) -> list[_Asked]:
+        """Return the decisions of others that are known, of bids and of cards."""
+        known = record.is_complete(lanes, rows) & ~is_bidding(rows)
+        position, seat = np.nonzero(known[:, None] & (np.arange(self._players) != seats[:, None]))
+        start, bids = round_start(rows[position]), rows["bid"][position, seat]
+        start["phase"], start["bid"][:, : self._players] = Phase.BID, -1
+        found = [_Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)]
+        if self._by_cards:
+            known = record.is_replayed(lanes, rows) & ~is_bidding(rows)
+            who = record.seats[lanes]
+            there = known[:, None] & (np.arange(who.shape[1]) < record.count(rows)[:, None])
+            position, ply = np.nonzero(there & (who != seats[:, None]) & (who < self._players))
+            lane = lanes[position]
+            trick = record.rows["tricks"][lane, ply].astype(np.int64)
+            before, cards = record.rows[lane, ply], record.cards[lane, ply]
+            found.append(_Asked(position, who[position, ply], trick, before, cards))
+        return found
+
+    def _log_chances(
+        self, asked: _Asked, hands: np.ndarray, sizes: np.ndarray, each: int
+    ) -> np.ndarray:
+        """Return how likely decisions are with hands (k, each), float64 of that shape."""
+        rows, seat = asked.rows.repeat(each), asked.seat.repeat(each)
+        hands, sizes = hands.reshape(len(rows), -1), sizes.ravel()
+        everywhere = np.arange(len(rows))
+        rows["actor"] = rows["turn"] = seat
+        rows["hand"][everywhere, seat] = np.where(hands == EMPTY, 0, hands)
+        rows["hand_len"][everywhere, seat] = sizes
+        _know_hands(rows, hands)
+        chosen = asked.answer.repeat(each).astype(np.int64)
+        playing = rows["phase"] == Phase.PLAY
+        slots = (hands == chosen[:, None]).argmax(1)
+        chosen = np.where(playing, slots, chosen)
+        legal = self._engine.action_masks_many(rows, trusted=True)
+        choices = legal.sum(1)
+        free = choices > 1
+        logs = np.zeros(len(rows))
+        if free.any():
+            wanted = self._policy.probabilities(self._see(rows[free]), legal[free])
+            likely = wanted[np.arange(len(wanted)), chosen[free]]
+            logs[free] = np.log((1 - DOUBT) * likely + DOUBT / choices[free])
+        return logs.reshape(-1, each)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Decisions of others: of which position, whose, in which trick, on what, and the answer.
+
+    ``rows`` have no hands. An answer is a bid or a card.
+    """
+
+    position: np.ndarray
+    seat: np.ndarray
+    trick: np.ndarray
+    rows: np.ndarray
+    answer: np.ndarray
+
+    def take(self, part: slice) -> _Asked:
+        return _Asked(
+            *(self.position[part], self.seat[part], self.trick[part]),
+            *(self.rows[part], self.answer[part]),
+        )
+
+
+class _Dealt:
+    """The hands of worlds (n * each,) as they were before, given what was played (n, P, 10)."""
+
+    def __init__(self, worlds: np.ndarray, each: int, played: np.ndarray) -> None:
+        shape = (len(played), each)
+        self._played = played
+        self._hand = worlds["hand"].reshape(*shape, *worlds["hand"].shape[1:])
+        self._size = worlds["hand_len"].reshape(*shape, -1)
+        self._drew = np.repeat(worlds["bendt_seat"].reshape(shape)[:, :, None], 2, 2)
+        drawn = np.arange(2) < worlds["stock_pos"].reshape(*shape, 1)
+        self._drawn = np.where(drawn, worlds["stock"].reshape(*shape, -1)[:, :, :2], -1)
+        self._discard = worlds["discard"].reshape(*shape, 2)
+
+    def hands(self, asked: _Asked) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hands before decisions, sorted: int8 (k, each, 10), and their sizes."""
+        at, seat = asked.position, asked.seat
+        k, each = len(at), self._hand.shape[1]
+        now = self._hand[at, :, seat]
+        held = np.arange(now.shape[2]) < self._size[at, :, seat][:, :, None]
+        later = np.arange(MAX_CARDS) >= asked.trick[:, None]
+        played = np.where(later, self._played[at, seat], -1)
+        played = np.broadcast_to(played[:, None], (k, each, MAX_CARDS))
+        own = self._drew[at] == seat[:, None, None]  # drew with Bendt
+        back = np.where(own, self._discard[at], -1)
+        parts = [np.where(held, now, -1), played, back]
+        cards = np.concatenate(parts, axis=2).astype(np.int8)
+        if own.any():
+            away = np.where(own, self._drawn[at], -1)
+            cards[(cards[..., None] == away[:, :, None]).any(3)] = -1
+        cards[cards < 0] = EMPTY
+        cards.sort(axis=2)
+        cards = cards[:, :, :MAX_CARDS]
+        return cards, (cards != EMPTY).sum(2)
+
+
+def _know_hands(rows: np.ndarray, hands: np.ndarray) -> None:
+    """Add hands to what the actors of rows have seen."""
+    rows["specials_known"] += IS_SPECIAL[hands].sum(1).astype(np.int8)
+    bits = np.uint64(1) << (hands % 64).astype(np.uint64)
+    for word in (0, 1):
+        here = (hands // 64 == word) & (hands != EMPTY)
+        rows["known"][:, word] |= np.where(here, bits, np.uint64(0)).sum(1, dtype=np.uint64)
