@@ -117,6 +117,7 @@ cdef extern from "_state.h":
         int8_t bid[8]
         int8_t won[8]
         int8_t cannon[8]
+        uint8_t voids[8]
         int8_t bots[8]
         uint8_t bid_sum[8]
         uint8_t abs_error[8]

@@ -51,6 +51,8 @@ STATE_DTYPE = np.dtype(
         ("bid", "i1", (P,)),  # after Harry; -1: not chosen yet (in BID)
         ("won", "i1", (P,)),  # tricks won; Graybeard counts as seat 2
         ("cannon", "i1", (P,)),  # rascal_cannon: 1 cannonball, 0 grapeshot
+        ("voids", "u1", (P,)),  # bit s: did not follow suit s though the rules ask for it, so that
+        #   the hand held no card of it; Bendt's draw clears what a seat has shown
         ("bots", "i1", (P,)),  # Bot of each seat; the agent's entry plays what he does not decide
         # -- completed rounds: one entry a seat (see also bid_share, error) --
         ("bid_sum", "u1", (P,)),
