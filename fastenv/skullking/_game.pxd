@@ -141,10 +141,14 @@ cdef inline bint ask(State* s, const Tables* tb, int phase, int seat) noexcept n
 
 cdef inline void give_turn(State* s, const Tables* tb, int seat) noexcept nogil:
     # Make a seat the actor; what counts as known is what that seat has seen.
-    cdef int i, card
-    if seat == s.actor:
-        return
-    s.actor = seat
+    if seat != s.actor:
+        s.actor = seat
+        look_again(s, tb)
+
+
+cdef inline void look_again(State* s, const Tables* tb) noexcept nogil:
+    # Write down what the actor has seen.
+    cdef int i, seat = s.actor
     s.out[0] = s.out[1] = 0
     if seat == s.jade_seat:
         for i in range(s.jade_pos, s.stock_len):
@@ -156,9 +160,7 @@ cdef inline void give_turn(State* s, const Tables* tb, int seat) noexcept nogil:
     s.known[0], s.known[1] = s.played[0] | s.out[0], s.played[1] | s.out[1]
     for i in range(s.hand_len[seat]):
         set_add(s.known, s.hand[seat][i])
-    s.specials_known = 0
-    for card in range(NUM_CARDS):
-        s.specials_known += set_has(s.known, card) & is_special(tb, card)
+    s.specials_known = fastenv_count(s.known[0] & tb.specials[0], s.known[1] & tb.specials[1])
 
 
 cdef inline void clear_table(State* s) noexcept nogil:

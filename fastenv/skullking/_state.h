@@ -274,6 +274,8 @@ typedef struct Tables {
     int8_t order[2][75];
     uint64_t order_bit[2][2][76];
     uint64_t order_suit[2][2][6];
+    uint64_t suit_set[4][2];
+    uint64_t specials[2];
     int8_t card_class[76];
     int8_t suit[76];
     int8_t number[76];
@@ -283,7 +285,7 @@ typedef struct Tables {
     uint64_t tally[76];
     uint8_t count[74][8];
 } Tables;
-FASTENV_SIZE(Tables, 9408);
+FASTENV_SIZE(Tables, 9488);
 FASTENV_AT(Tables, strength, 0);
 FASTENV_AT(Tables, play_strength, 592);
 FASTENV_AT(Tables, features, 1184);
@@ -293,20 +295,22 @@ FASTENV_AT(Tables, whale_high_rank, 4216);
 FASTENV_AT(Tables, order, 4218);
 FASTENV_AT(Tables, order_bit, 4368);
 FASTENV_AT(Tables, order_suit, 6800);
-FASTENV_AT(Tables, card_class, 6992);
-FASTENV_AT(Tables, suit, 7068);
-FASTENV_AT(Tables, number, 7144);
-FASTENV_AT(Tables, suit_bit, 7220);
-FASTENV_AT(Tables, lead, 7368);
-FASTENV_AT(Tables, trick_key, 7444);
-FASTENV_AT(Tables, tally, 8208);
-FASTENV_AT(Tables, count, 8816);
+FASTENV_AT(Tables, suit_set, 6992);
+FASTENV_AT(Tables, specials, 7056);
+FASTENV_AT(Tables, card_class, 7072);
+FASTENV_AT(Tables, suit, 7148);
+FASTENV_AT(Tables, number, 7224);
+FASTENV_AT(Tables, suit_bit, 7300);
+FASTENV_AT(Tables, lead, 7448);
+FASTENV_AT(Tables, trick_key, 7524);
+FASTENV_AT(Tables, tally, 8288);
+FASTENV_AT(Tables, count, 8896);
 
 typedef struct Shared {
     Rules rules;
     Tables tables;
 } Shared;
-FASTENV_SIZE(Shared, 9544);
+FASTENV_SIZE(Shared, 9624);
 FASTENV_AT(Shared, rules, 0);
 FASTENV_AT(Shared, tables, 136);
 

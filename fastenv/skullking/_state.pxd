@@ -225,6 +225,8 @@ cdef extern from "_state.h":
         int8_t order[2][75]
         uint64_t order_bit[2][2][76]
         uint64_t order_suit[2][2][6]
+        uint64_t suit_set[4][2]
+        uint64_t specials[2]
         int8_t card_class[76]
         int8_t suit[76]
         int8_t number[76]

@@ -187,6 +187,8 @@ TABLES_DTYPE = np.dtype(
         ("order", "i1", (2, t.NUM_CARDS + 1)),
         ("order_bit", "u8", (2, 2, t.NUM_CARDS + 2)),  # [order, word, card]
         ("order_suit", "u8", (2, 2, 6)),  # [order, word, suit]: its cards; specials; numbers >= 12
+        ("suit_set", "u8", (4, 2)),  # the cards of a suit as in `played`
+        ("specials", "u8", (2,)),
         ("card_class", "i1", (t.NUM_CARDS + 2,)),
         ("suit", "i1", (t.NUM_CARDS + 2,)),
         ("number", "i1", (t.NUM_CARDS + 2,)),
@@ -305,6 +307,9 @@ def _tables() -> np.ndarray:
     row["suit"] = (*t.SUIT, -1, -1)
     row["number"] = (*t.NUMBER, 0, 0)
     _order(row)
+    for card, suit in enumerate(t.SUIT):
+        members = row["suit_set"][0, suit] if suit >= 0 else row["specials"][0]
+        members[card // 64] |= np.uint64(1 << card % 64)
     row["suit_bit"] = [1 << (suit if suit >= 0 else 4) for suit in t.SUIT]
     row["lead"] = [_lead(c) for c in range(t.NUM_CARDS + 2)]
     for led in range(-1, 4):
