@@ -27,7 +27,7 @@ from training.run.folder import RunFolder
 # What ``--only`` takes; records have these names.
 PARTS = (
     *("configs", "trainers", "bars"),
-    *("training", "flags", "views", "replay", "replay_steps", "scale"),
+    *("training", "flags", "views", "replay", "replay_steps", "scale", "search"),
 )
 
 
@@ -39,13 +39,15 @@ def suites() -> dict[str, Suite]:
         replay,
         replay_steps,
         scale,
+        search,
         throughput,
         trainers,
         training,
         views,
     )
 
-    found = (throughput, trainers, training, flags, views, replay, replay_steps, scale, configs)
+    replays = (replay, replay_steps)
+    found = (throughput, trainers, training, flags, views, *replays, scale, search, configs)
     return {module.SUITE.name: module.SUITE for module in found}
 
 
