@@ -23,7 +23,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.registry import short_id
-from fastenv.skullking.tables import MAX_CARDS, SPECIALS, Phase
+from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, SPECIALS, Phase
 from training.apps.skullking.round_record import RoundRecord, is_bidding, round_start
 from training.policies.guests import sight_of
 from training.policies.policy import Policy
@@ -171,7 +171,7 @@ class _Dealt:
         self._discard = worlds["discard"].reshape(*shape, 2)
 
     def hands(self, asked: _Asked) -> tuple[np.ndarray, np.ndarray]:
-        """Return the hands before decisions, sorted: int8 (k, each, 10), and their sizes."""
+        """Return the hands before decisions, sorted: int8 (k, each, 11), and their sizes."""
         at, seat = asked.position, asked.seat
         k, each = len(at), self._hand.shape[1]
         now = self._hand[at, :, seat]
@@ -188,7 +188,7 @@ class _Dealt:
             cards[(cards[..., None] == away[:, :, None]).any(3)] = -1
         cards[cards < 0] = EMPTY
         cards.sort(axis=2)
-        cards = cards[:, :, :MAX_CARDS]
+        cards = cards[:, :, :MAX_HAND]
         return cards, (cards != EMPTY).sum(2)
 
 
