@@ -211,9 +211,9 @@ class Searcher:
                 if budget is not None:
                     whole = budget / 1000 * len(position.rows)
                     spent = (time.perf_counter() - begun) / whole
-                estimates.drop(spent, options.halving)
                 if spent >= 1.0:
                     break
+                estimates.drop(spent, options.halving)
         except KeyboardInterrupt:
             return False
         return True
