@@ -21,7 +21,7 @@ from fastenv.errors import ConfigError, show
 from fastenv.game import Compiled, GameSpec
 from fastenv.rng import Rng
 from fastenv.seats import SeatFields, Seats
-from fastenv.skullking import bots, encoding, position, reference, render, view
+from fastenv.skullking import bots, encoding, position, reference, render, view, worlds
 from fastenv.skullking import tables as t
 from fastenv.skullking.config import (
     ABILITY_PIRATES,
@@ -81,6 +81,8 @@ class SkullKingGame(ConfiguredGame):
             kernel_module="fastenv.skullking.kernels",
             core_module="fastenv.skullking._core",
             render_modes=("ansi", "rgb_array"),
+            hidden=True,
+            stops=("round", "tricks="),
         )
 
     def with_shared(self, shared: Array, trusted: bool = False) -> SkullKingGame:
@@ -121,6 +123,15 @@ class SkullKingGame(ConfiguredGame):
         rng: Rng,
     ) -> int:
         return bots.bot_action(game, t.Bot(params["kind"]), rng)
+
+    # -- search ----------------------------------------------------------------------------------
+
+    @property
+    def num_seats(self) -> int:
+        return self.config.num_players
+
+    def resample(self, game: reference.SkullKing, agent: int, rng: Rng) -> None:
+        worlds.resample(game, agent, rng)
 
     # -- the compiled twins ----------------------------------------------------------------------
 
