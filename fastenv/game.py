@@ -243,6 +243,7 @@ class Game(Reference):
     bot_names: tuple[str, ...] = ()
     goal: str = ""
     pays_rollouts = True  # whether rollouts count rewards; not needed where outcomes say it all
+    bots_read_obs = True  # whether scripted players read what is shown, or the game alone
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
     keeps_shared = False  # whether ``shared`` is another than the game is made with

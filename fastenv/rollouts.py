@@ -317,7 +317,7 @@ def roll(
     taken = 0
     while True:
         chosen = first if taken == 0 else [-1] * len(first)
-        if any(a < 0 for a in chosen):
+        if game.bots_read_obs and any(a < 0 for a in chosen):
             game.encode_obs(state, obs[0] if one else obs)
             game.action_mask(state, mask[0] if one else mask)
         answers = [
