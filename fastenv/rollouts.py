@@ -95,6 +95,15 @@ def knows_resample(game: Game) -> bool:
     return type(game).resample is not Reference.resample
 
 
+def check_resample(game: Game) -> None:
+    """Raise :class:`ConfigError` unless a game can draw its hidden part anew."""
+    if not knows_resample(game):
+        raise ConfigError(
+            f"{game.env_id or type(game).__name__} has no resample: add the method `resample` to "
+            "the game, which draws what an agent cannot know (docs/new_game.md)"
+        )
+
+
 def as_players(game: Game, players: object) -> Array:
     """Return the parameters of the bots in all seats, shape (P,), of the spec's ``bot_dtype``.
 
@@ -143,11 +152,7 @@ class Worlds:
     ) -> Array:
         """Return worlds of rows; see :meth:`fastenv.engine.BatchEngine.resample`."""
         game = self._game
-        if not knows_resample(game):
-            raise ConfigError(
-                f"{game.env_id or type(game).__name__} has no resample: add the method `resample` "
-                "to the game, which draws what an agent cannot know (docs/new_game.md)"
-            )
+        check_resample(game)
         count = checks.as_count("worlds", worlds)
         rows = self._running(rows, trusted)
         seats = checks.as_seats(agents, len(rows), game.num_seats, "agents")
