@@ -8,7 +8,8 @@ the same output bytes. The training bars hold our trainer to what was asked of i
 when asked for (``--only training``), and so is what each of the flags ``use_numba`` and
 ``use_cython`` alone is worth (``--only flags``), and what the torch view costs beside the engine
 alone (``--only views``), and replay and DQN (``--only replay``), also step by step from one
-environment at a time and lists (``--only replay_steps``), and what search costs (``--only search``).
+environment at a time and lists (``--only replay_steps``), and what search costs (``--only
+search``).
 """
 
 from __future__ import annotations

@@ -21,7 +21,16 @@ from fastenv.errors import ConfigError, show
 from fastenv.game import Compiled, GameSpec
 from fastenv.rng import Rng
 from fastenv.seats import SeatFields, Seats
-from fastenv.skullking import bots, encoding, position, reference, render, view, worlds
+from fastenv.skullking import (
+    bots,
+    encoding,
+    position,
+    reference,
+    render,
+    rollouts,
+    view,
+    worlds,
+)
 from fastenv.skullking import tables as t
 from fastenv.skullking.config import (
     ABILITY_PIRATES,
@@ -60,6 +69,9 @@ class SkullKingGame(ConfiguredGame):
         "what pays."
     )
 
+    pays_rollouts = False  # the official points are the outcome
+    bots_read_obs = False
+
     config: SkullKingConfig
     position, encoding = position, encoding
 
@@ -82,7 +94,7 @@ class SkullKingGame(ConfiguredGame):
             core_module="fastenv.skullking._core",
             render_modes=("ansi", "rgb_array"),
             hidden=True,
-            stops=("round", "tricks="),
+            stops=rollouts.STOPS,
         )
 
     def with_shared(self, shared: Array, trusted: bool = False) -> SkullKingGame:
@@ -132,6 +144,19 @@ class SkullKingGame(ConfiguredGame):
 
     def resample(self, game: reference.SkullKing, agent: int, rng: Rng) -> None:
         worlds.resample(game, agent, rng)
+
+    def begin_rollout(
+        self, game: reference.SkullKing, players: Array, until: str | None, rng: Rng
+    ) -> None:
+        rollouts.begin(game, players["kind"].tolist(), until, rng)
+
+    def stopped(
+        self, game: reference.SkullKing, start: reference.SkullKing, until: str, number: int
+    ) -> bool:
+        return rollouts.stopped(game, start, until, number)
+
+    def seat_of(self, game: reference.SkullKing, agent: int) -> int:
+        return game.actor
 
     # -- the compiled twins ----------------------------------------------------------------------
 

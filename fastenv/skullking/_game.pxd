@@ -255,7 +255,7 @@ cdef inline void show_void(
     s.voids[seat] |= <uint8_t>(((lead >= 0) & (1 - follows)) << suit)
 
 
-cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
+cdef inline void put_card(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
     # Put a card on the table that has left the hand.
     cdef uint64_t counts, more
     s.hand_len[seat] -= 1
@@ -270,6 +270,11 @@ cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) n
     memcpy(&more, tb.count[card], 8)
     counts += more
     memcpy(s.counts, &counts, 8)
+
+
+cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
+    # Put a card on the table, where the actor sees it.
+    put_card(s, tb, seat, card, mode)
     know(s, tb, card)
 
 
@@ -619,19 +624,24 @@ cdef inline void apply_action(
     advance(s, r, tb, k)
 
 
+cdef inline void note_decision(State* s, int a) noexcept nogil:
+    # The agent's: the events are those since then.
+    clear_events(s)
+    s.ev_phase = s.phase
+    s.ev_action = a
+    s.ev_left = s.cards - s.tricks
+    s.ev_cards = s.cards
+    if s.phase != BID and s.phase != CANNON:
+        s.ev_needed = s.bid[s.agent] - s.won[s.agent]
+
+
 cdef inline void step_row(
     State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
 ) noexcept nogil:
     if s.done:
         return
     if s.actor == s.agent:  # what external seats decide follows from that, as with bots
-        clear_events(s)
-        s.ev_phase = s.phase
-        s.ev_action = a
-        s.ev_left = s.cards - s.tricks
-        s.ev_cards = s.cards
-        if s.phase != BID and s.phase != CANNON:
-            s.ev_needed = s.bid[s.agent] - s.won[s.agent]
+        note_decision(s, a)
     if not is_legal(s, r, tb, a):
         s.invalid_count += 1
         s.ev_invalid = 1

@@ -280,7 +280,7 @@ cdef inline void find_world(Unseen* u, uint64_t* left, uint64_t* rng) noexcept n
     cdef Place* place
     memset(owner, NO_PLACE, sizeof(owner))
     for k in range(u.num_bound):
-        for i in range(u.place[u.bound[k]].size):
+        for _i in range(u.place[u.bound[k]].size):
             tried[0] = tried[1] = 0
             give(u, cards, n, owner, k, tried)
     for _i in range(SWAPS * n):

@@ -108,9 +108,7 @@ def deal(unseen: Cards, places: list[Place], rng: Rng) -> Dealt:
     """
     bound = [place for place in places if place.fits != unseen]
     bound.sort(key=lambda place: len(place.fits) - place.size)
-    dealt: Dealt | None = {}
-    if bound:
-        dealt = deal_bound(unseen, bound, rng)
+    dealt = deal_bound(unseen, bound, rng) if bound else {}
     rest = sorted(unseen.difference(*dealt.values()))
     shuffle(rest, rng)
     for place in places:
@@ -140,9 +138,7 @@ def most_choice(bound: list[Place]) -> list[int]:
     return choice
 
 
-def propose(
-    unseen: Cards, bound: list[Place], choice: list[int], rng: Rng
-) -> tuple[Dealt, float]:
+def propose(unseen: Cards, bound: list[Place], choice: list[int], rng: Rng) -> tuple[Dealt, float]:
     """Fill one place after the other; return the probability to take it, 0 at a dead end."""
     left, dealt, weight = {*unseen}, {}, 1.0
     for place, most in zip(bound, choice, strict=True):

@@ -46,7 +46,7 @@ class Estimates:
         joined.values = np.concatenate(values)
         return joined
 
-    def take(self, positions: Sequence[int]) -> Estimates:
+    def take(self, positions: Sequence[int] | np.ndarray) -> Estimates:
         """Return those of some positions."""
         some = Estimates(self.legal[positions])
         some.open, some.counts = self.open[positions], self.counts[positions]
@@ -110,14 +110,18 @@ class Estimates:
             at least, since the last worlds shall tell the best ones apart.
         halving : bool
         """
-        best = self.best()
-        apart, error = self.behind(best)
-        enough = self.counts >= MIN_WORLDS
+        asked = np.flatnonzero(self.undecided)
+        some = self.take(asked)
+        apart, error = some.behind(some.best())
+        enough = some.counts >= MIN_WORLDS
         with np.errstate(invalid="ignore"):
             lost = enough & (apart > DOUBT * error)  # also those that were the worse by the same
-        self.open &= ~lost
-        if not halving:
-            return
+        some.open &= ~lost
+        if halving:
+            some._halve(spent)
+        self.open[asked] = some.open
+
+    def _halve(self, spent: float) -> None:
         stay = np.maximum(2, np.ceil(self._first ** (1.0 - min(spent, 1.0)))).astype(np.int64)
         means = np.where(self.open, self.means(), -np.inf)
         order = np.argsort(-means, axis=1, kind="stable")

@@ -32,10 +32,11 @@ class SearchOptions(Options):
         "the game's default",
         "the name of a bot, policy, or null for the game's default",
     )
-    belief: Literal["uniform", "bids", "plays"] = option(
+    belief: Literal["uniform", "bids", "plays", "open"] = option(
         "uniform",
-        "how likely worlds are: all equally; by how likely the policy would have made the bids of "
-        "the others with their hands; or by its bids and plays",
+        "how likely worlds are: ``uniform`` all equally; ``bids`` by how likely the policy would "
+        "have made the bids of the others with their hands; ``plays`` by its bids and plays; "
+        "``open`` looks at all cards, which no player may: an upper bound",
     )
     outcome: Text | None = option(
         None,

@@ -24,7 +24,7 @@ from training.search.thoughts import Thought
 BLOCKS = 4  # parts of a budget, after each of which actions are dropped
 AT_ONCE = 1 << 15  # worlds in memory
 FIRST_WORLDS = 8  # with a budget of time: worlds before the clock is looked at
-END = "end"
+END, OPEN = "end", "open"
 CANDIDATES = 4  # worlds that are weighed for each that is played, with a belief
 WORLD, ROLLOUT, CHOICE = 1, 2, 3  # what a seed is for
 GAMMA = np.uint64(GOLDEN_GAMMA)
@@ -121,7 +121,7 @@ class Searcher:
 
     def _make_belief(self, policy: Policy | None) -> Belief | None:
         name = self.options.belief
-        if name == "uniform":
+        if name in ("uniform", OPEN):
             return None
         allowed = "uniform: this game knows no other"
         require(self.rules.beliefs is not None, "search.belief", name, allowed)
@@ -211,9 +211,9 @@ class Searcher:
                 if budget is not None:
                     whole = budget / 1000 * len(position.rows)
                     spent = (time.perf_counter() - begun) / whole
-                estimates.drop(spent, options.halving)
                 if spent >= 1.0:
                     break
+                estimates.drop(spent, options.halving)
         except KeyboardInterrupt:
             return False
         return True
@@ -248,6 +248,8 @@ class Searcher:
         number = done * count // block + np.tile(np.arange(count), len(here))
         seeds = mix(position.seeds[here].repeat(count), number, WORLD)
         rows, seats = position.rows[here], position.seats[here]
+        if self.options.belief == OPEN:
+            return rows.repeat(count)
         drawn = self._engine.resample(rows, seats, seeds, worlds=count, trusted=True)
         if self.belief is None:
             return drawn

@@ -1,0 +1,99 @@
+"""What search is worth in Skull King: ``python -m tools.search_study PART ... --games 400``.
+
+Each row of a part is one seat against three of the same opponent, on duplicate deals in every
+rotation of the seats. ``benchmarks/skullking-search.json`` has the rows; RUNS.md tells them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from training.policies import contest
+from training.run import files, machine
+
+RECORD = Path("benchmarks/skullking-search.json")
+AGENT = "pretrained/skullking"
+STRANGERS = (AGENT, "heuristic", "rule_hard")  # whom nothing here was tuned against
+SEED = 40_000  # of the deals; those of other evaluations have others
+
+
+def search(**options: Any) -> str:
+    """Return the name of the agent that searches with these options."""
+    return f"search:{AGENT}" + "".join(f",{name}={value}" for name, value in options.items())
+
+
+PARTS: dict[str, dict[str, str]] = {
+    "none": {"the agent": AGENT, "heuristic": "heuristic", "rule_hard": "rule_hard"},
+    "worlds": {f"{n} worlds": search(worlds=n) for n in (8, 16, 32, 64, 128, 256)},
+    "blueprint": {
+        "rule_hard": search(worlds=32, rollouts="rule_hard"),
+        "random": search(worlds=32, rollouts="random"),
+        "the network": search(worlds=32, rollouts="policy"),
+    },
+    "belief": {
+        "bids": search(worlds=32, belief="bids"),
+        "bids and plays": search(worlds=32, belief="plays"),
+    },
+    "outcome": {
+        "points": search(worlds=32, outcome="points"),
+        "win": search(worlds=32, outcome="win"),
+    },
+    "horizon": {
+        "one trick": search(worlds=32, horizon="tricks=1"),
+        "three tricks": search(worlds=32, horizon="tricks=3"),
+    },
+    "bids": {
+        "bids and cards": search(worlds=32, decisions="all"),
+        "bids alone": search(worlds=32, decisions="bids"),
+    },
+    "halving": {"all worlds for all actions": search(worlds=32, halving="false")},
+    "open": {"all cards open": search(worlds=32, belief="open")},
+    "bot": {"heuristic that searches": "search:heuristic,worlds=32"},
+}
+
+
+def rows(parts: list[str], games: int) -> Iterator[dict[str, Any]]:
+    """Play the rows of parts, one seat against three of each stranger."""
+    for part in parts:
+        for label, who in PARTS[part].items():
+            for other in STRANGERS:
+                players = contest.load_players([who, other, other, other])
+                found = contest.contest(players, games, env="SkullKingFlat-v0", seed=SEED)
+                first = next(p for p in found.record()["players"] if p["name"] == players[0].name)
+                yield {
+                    "part": part,
+                    "label": label,
+                    "who": who,
+                    "against": other,
+                    "deals": found.deals,
+                    "games": found.games,
+                    "first_seed": found.first_seed,
+                    **first,
+                }
+
+
+def main() -> None:
+    """Play, show and store the rows that were asked for; others of the record stay."""
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default all")
+    parse.add_argument("--games", type=int, default=800)
+    parse.add_argument("--out", type=Path, default=RECORD)
+    args = parse.parse_args()
+    stored = json.loads(args.out.read_text()) if args.out.exists() else {"rows": []}
+    for row in rows(args.parts or [*PARTS], args.games):
+        row |= {"generated_at": machine.now(), **machine.revision()}
+        same = (row["who"], row["against"])
+        stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]
+        stored["rows"].append(row)
+        stored["versions"] = machine.versions()
+        files.write_json(args.out, stored)
+        share = row["win_share"]
+        print(f"{row['part']:10} {row['label']:26} against {row['against']:22} {share}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
