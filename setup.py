@@ -40,6 +40,8 @@ SOURCES = sorted(Path("fastenv").rglob("*.pyx"))
 MODULES = [".".join(path.with_suffix("").parts) for path in SOURCES]
 if switch("NO_EXTENSION"):
     MODULES = []
+# Changed directives alone do not make cythonize translate again, hence two folders.
+TRANSLATED = Path("build/cython-debug" if DEBUG else "build/cython")
 
 # What an extension needs of a machine, and nothing of ours.
 TRIAL = """
@@ -149,9 +151,25 @@ class Build(build_ext):
         return True
 
 
+def forget_older(source: Path) -> None:
+    """Remove the translation of a module that is older than what it may cimport.
+
+    Declarations lie beside its source or in the package's root. Cython looks for those that have
+    changed too, but overlooks ``from package cimport module`` (3.3.1).
+    """
+    translated = TRANSLATED / source.with_suffix(".c")
+    declared = [
+        path for folder in (Path("fastenv"), source.parent) for path in folder.glob("*.pxd")
+    ]
+    newest = max((path.stat().st_mtime for path in declared), default=0.0)
+    if translated.exists() and translated.stat().st_mtime < newest:
+        translated.unlink()
+
+
 def extension(name: str) -> Extension:
     """Describe one module; C headers lie beside its source."""
     source = Path(*name.split(".")).with_suffix(".pyx")
+    forget_older(source)
     headers = sorted(str(path) for path in source.parent.glob("*.h"))
     return Extension(name, [str(source)], include_dirs=[str(source.parent)], depends=headers)
 
@@ -160,8 +178,7 @@ def extensions() -> list[Extension]:
     """List the extension modules, translated to C outside the source tree."""
     return cythonize(
         [extension(name) for name in MODULES],
-        # Changed directives alone do not make cythonize translate again, hence two folders.
-        build_dir="build/cython-debug" if DEBUG else "build/cython",
+        build_dir=str(TRANSLATED),
         annotate=DEBUG,
         compiler_directives={
             "language_level": 3,

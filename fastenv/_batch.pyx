@@ -673,12 +673,26 @@ cdef class BatchLoop:
         """Whether the core draws worlds itself."""
         return self.t.resample != NULL
 
-    def can_roll(self, bint conditional):
-        """Return whether rollouts run here, and end by a stop condition if they shall."""
+    @property
+    def encodes(self):
+        """Whether the loop encodes what it steps."""
+        return self._bound is not None
+
+    def can_roll(self, bint conditional, bint prepared):
+        """Return whether rollouts run here.
+
+        Parameters
+        ----------
+        conditional : bool
+            Whether a stop condition may end them.
+        prepared : bool
+            Whether the game prepares them, or seats players other than by agents.
+        """
         if self.t.rollout != NULL:
             return True
-        encodes = self._bound is not None
-        return encodes and self.t.bot != NULL and (self.t.stop != NULL or not conditional)
+        if prepared or (conditional and self.t.stop == NULL):
+            return False
+        return self.encodes and self.t.bot != NULL
 
     def resample(self, rows, of, agents, seeds, out):
         """Write a world of each named row, as an agent may imagine it.
@@ -722,6 +736,8 @@ cdef class BatchLoop:
             memcpy(out + i * self.row_size, rows + of[i] * self.row_size, self.row_size)
             rng_seed(rng, seeds[i])
             self.t.resample(out + i * self.row_size, self.shared, agents[i], rng)
+            if self.t.complete != NULL:
+                self.t.complete(out + i * self.row_size, self.shared)
 
     def rollout(
         self, rows, of, actions, players, knobs, int until, int number, int limit, bint pays,
@@ -752,7 +768,7 @@ cdef class BatchLoop:
             Where the rows are that the games end with.
         decisions : ndarray of int32, shape (m,)
         """
-        cdef Py_ssize_t i, m = len(of), parts
+        cdef Py_ssize_t i, m = len(of), part
         cdef Py_ssize_t n = self.num_agents
         cdef int threads = self.num_threads
         cdef Roll r
@@ -765,8 +781,10 @@ cdef class BatchLoop:
         r.out = memory("out", out, m * self.row_size)
         r.decisions = <int32_t*>memory("decisions", decisions, 4 * m)
         r.until, r.number, r.limit, r.pays = until, number, limit, pays
-        if not self.can_roll(until >= 0):
+        if not self.can_roll(until >= 0, False):
             raise ValueError("rollouts need observe, reward and bot, and stop for a condition")
+        if self.t.rollout == NULL and len(players) != n:
+            raise ValueError(f"players are {len(players)}, the loop needs {n}")
         # of a thread: derived record, observations, rewards, terms, masks, actions
         r.sizes[0] = self.derived_size + 63 & ~63
         r.sizes[1] = n * self.obs_size + 63 & ~63
@@ -784,9 +802,10 @@ cdef class BatchLoop:
                 for i in range(m):
                     self._roll(&r, i, 0)
             return
-        parts = 16  # rollouts that a thread takes at a time: they differ in length
-        for i in prange((m + parts - 1) // parts, nogil=True, num_threads=threads, schedule="dynamic"):
-            self._roll_some(&r, i * parts, min(m, (i + 1) * parts), threadid())
+        # that a thread takes at a time: they differ in length
+        part = max(1, min(16, m // (4 * threads)))
+        for i in prange((m + part - 1) // part, nogil=True, num_threads=threads, schedule="dynamic"):
+            self._roll_some(&r, i * part, min(m, (i + 1) * part), threadid())
 
     cdef void _roll_some(
         self, const Roll* r, Py_ssize_t first, Py_ssize_t last, int thread
@@ -797,37 +816,44 @@ cdef class BatchLoop:
 
     cdef void _roll(self, const Roll* r, Py_ssize_t i, int thread) noexcept nogil:
         cdef uint64_t rng[4]
-        cdef int k, taken = 0, agents = self.num_agents
-        cdef const char* start = r.rows + r.of[i] * self.row_size
-        cdef const int32_t* first = r.actions + i * agents
         cdef char* row = r.out + i * self.row_size
-        cdef char* derived = r.scratch + thread * r.size
-        cdef char* obs = derived + r.sizes[0]
-        cdef char* reward = obs + r.sizes[1]
-        cdef char* terms = reward + r.sizes[2]
-        cdef char* scratch = terms + r.sizes[3]
-        cdef uint8_t* mask = <uint8_t*>(scratch + r.sizes[4])
-        cdef int32_t* action = <int32_t*>(mask + r.sizes[5])
-        cdef const uint8_t* needs
-        cdef bint looks
+        cdef const char* start = r.rows + r.of[i] * self.row_size
+        cdef const int32_t* first = r.actions + i * self.num_agents
         memcpy(row, start, self.row_size)
         rng_seed(rng, r.seeds[i])
         if self.t.rollout != NULL:
             r.decisions[i] = self.t.rollout(
                 row, self.shared, r.knobs, r.players, first[0], r.until, r.number, r.limit, rng
             )
-            return
+        else:
+            r.decisions[i] = self._play(r, row, start, first, rng, r.scratch + thread * r.size)
+        if self.t.complete != NULL:
+            self.t.complete(row, self.shared)
+
+    cdef int32_t _play(
+        self, const Roll* r, char* row, const char* start, const int32_t* first, uint64_t* rng,
+        char* own,
+    ) noexcept nogil:
+        """Play a row on by steps; return how many there were."""
+        cdef int k, taken = 0, agents = self.num_agents
+        cdef char* derived = own if self.derived_size else NULL
+        cdef char* obs = own + r.sizes[0]
+        cdef char* reward = obs + r.sizes[1]
+        cdef char* terms = reward + r.sizes[2]
+        cdef char* scratch = terms + r.sizes[3]
+        cdef uint8_t* mask = <uint8_t*>(scratch + r.sizes[4])
+        cdef int32_t* action = <int32_t*>(mask + r.sizes[5])
+        cdef const uint8_t* needs = <const uint8_t*>(row + self.needs_at)
+        cdef bint asks = False
         if self.t.derive != NULL:
             self.t.derive(row, derived, self.shared)
+        for k in range(agents):
+            asks |= first[k] < 0
         while True:
-            looks = taken > 0
-            for k in range(agents):
-                looks |= first[k] < 0
-            if looks:
+            if taken or asks:
                 self.t.observe(row, derived, self.shared, obs, mask)
-            needs = <const uint8_t*>(row + self.needs_at) if self.needs_at >= 0 else NULL
             for k in range(agents):
-                if needs != NULL and not needs[k]:
+                if self.needs_at >= 0 and not needs[k]:
                     action[k] = 0
                 elif taken == 0 and first[k] >= 0:
                     action[k] = first[k]
@@ -842,9 +868,6 @@ cdef class BatchLoop:
                 self._pay(row, derived, reward, terms, scratch)
             taken += 1
             if (<const int8_t*>(row + self.done_at))[0] or taken == r.limit:
-                break
+                return taken
             if r.until >= 0 and self.t.stop(row, start, self.shared, r.until, r.number):
-                break
-        if self.t.complete != NULL:
-            self.t.complete(row, self.shared)
-        r.decisions[i] = taken
+                return taken

@@ -188,12 +188,8 @@ class BatchState:
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
         if not trusted:
-            self.game.validate(rows)
-            if self.spec.num_agents > 1:
-                checks.check_generators("bot_rng", rows["bot_rng"])
-        clean = np.zeros(rows.shape, rows.dtype)  # equal states are equal bytes: no padding
-        for name in rows.dtype.names or ():
-            clean[name] = rows[name]
+            checks.check_states(self.game, rows)
+        clean = checks.without_padding(rows)
         self._bytes[lanes] = clean.view(np.uint8).reshape(len(rows), self._bytes.shape[1])
         select = np.zeros(self.num_envs, np.uint8)
         select[lanes] = 1

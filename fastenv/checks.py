@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
+from itertools import islice
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from fastenv.spec import NOTHING, GameSpec
 Array = npt.NDArray[Any]
 
 MAX_ENTRIES = 1 << 24  # of a sequence that is no array: of a `range` an array would be far larger
+_MASK64 = (1 << 64) - 1
 MAX_THREADS = 256  # more cost more than they bring on any machine, and their stacks take memory
 
 
@@ -166,14 +168,52 @@ def as_numbers(name: str, value: object, below: int) -> Array:
     numbers = as_array(name, value)
     whole = numbers.ndim == 1 and (numbers.dtype.kind in "iu" or not numbers.size)
     if not whole or (numbers.size and not (numbers.min() >= 0 and numbers.max() < below)):
-        raise ValueError(f"{name} must be an array of numbers of rows, 0..{below - 1}")
+        allowed = f"in 0..{below - 1}" if below else "and there are none"
+        raise ValueError(f"{name}={show(value)}: must be numbers of rows, {allowed}")
     return np.ascontiguousarray(numbers, np.int64)
+
+
+def as_seeds(
+    seeds: object, n: int, optional: bool = False
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
+    """Return which of ``n`` generators were given a seed, and the seeds modulo 2**64.
+
+    An integer ``s`` seeds the i-th with ``s + i``. With ``optional``, None stands for no seed.
+
+    Raises
+    ------
+    ValueError
+        Neither an integer nor ``n`` of them.
+    """
+    if optional and seeds is None:
+        return np.zeros(n, np.bool_), np.zeros(n, np.uint64)
+    listed = seeds
+    if isinstance(seeds, np.ndarray):
+        array = as_array("seeds", seeds)
+        if array.shape == (n,) and array.dtype.kind in "iu":
+            return np.ones(n, np.bool_), array.astype(np.uint64)
+        listed = array.tolist() if array.dtype.kind in "iuO" else None
+    if _is_whole(listed):
+        first = np.uint64(int(listed) & _MASK64)  # type: ignore[call-overload]
+        return np.ones(n, np.bool_), np.arange(n, dtype=np.uint64) + first
+    given: list[Any] = [None] * (n + 1)
+    if isinstance(listed, Sequence) and not isinstance(listed, (bytes, bytearray)):
+        given = list(islice(listed, n + 1))
+    if len(given) != n or not all(_is_whole(s) or (optional and s is None) for s in given):
+        or_none = " (or None)" if optional else ""
+        raise ValueError(f"seeds must be an integer or {n} of them{or_none}, got {show(seeds)}")
+    values = np.array([0 if s is None else int(s) & _MASK64 for s in given], np.uint64)
+    return np.array([s is not None for s in given], np.bool_), values
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def as_seats(seat: object, n: int, agents: int, name: str = "seat") -> Array:
     """Return a seat, or one for each of ``n`` rows, or raise ValueError."""
     seats = as_array(name, seat)
-    whole = seats.dtype.kind in "iu" and seats.shape in ((), (n,))
+    whole = (seats.dtype.kind in "iu" or not seats.size) and seats.shape in ((), (n,))
     if not whole or (seats.size and not (seats.min() >= 0 and seats.max() < agents)):
         raise ValueError(f"{name}={show(seat)}: must be 0..{agents - 1}, or {n} such numbers")
     return seats
@@ -245,6 +285,21 @@ def as_rows(rows: object, dtype: np.dtype[Any]) -> Array:
         raise StateError(f"rows must have one axis, got shape {given.shape}")
     # viewed first: an equal dtype may not say that it is aligned
     return np.require(np.ascontiguousarray(given).view(dtype), requirements=["C", "A"])
+
+
+def check_states(game: Game, rows: Array) -> None:
+    """Raise :class:`StateError` unless a game can be in all rows, and go on from them."""
+    game.validate(rows)
+    if game.spec.num_agents > 1:
+        check_generators("bot_rng", rows["bot_rng"])
+
+
+def without_padding(rows: Array) -> Array:
+    """Return rows in memory of their own, zero between the fields: equal states are equal bytes."""
+    clean = np.zeros(rows.shape, rows.dtype)
+    for name in rows.dtype.names or ():
+        clean[name] = rows[name]
+    return clean
 
 
 def check_array(name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -11,7 +11,6 @@ the lanes that are named, and copied only where a copy was asked for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from fastenv.game import Game
 from fastenv.memory import aligned
 from fastenv.one_seat import OneSeatPath
 from fastenv.rng import GOLDEN_GAMMA, splitmix64
-from fastenv.rollouts import Rollouts, Stop, as_players, as_seeds, check_resample
+from fastenv.rollouts import Rollouts, Stop
 
 __all__ = ["BatchEngine", "Game", "aligned", "rng_streams"]
 
@@ -168,7 +167,7 @@ class BatchEngine(BatchState):
         if seeds is None and self._seeded.all():
             self._path.reset(select, None)
         else:
-            given, values = self._as_seeds(seeds)
+            given, values = checks.as_seeds(seeds, self.num_envs, optional=True)
             fresh = chosen & ~given & ~self._seeded
             if fresh.any():
                 entropy = np.random.SeedSequence().generate_state(self.num_envs, np.uint64)
@@ -346,7 +345,7 @@ class BatchEngine(BatchState):
         self,
         rows: Array,
         agents: npt.ArrayLike,
-        seeds: int | Array,
+        seeds: int | Sequence[int] | Array,
         *,
         worlds: int = 1,
         trusted: bool = False,
@@ -362,7 +361,7 @@ class BatchEngine(BatchState):
             Complete rows, as :meth:`get_states` returns them.
         agents : int or array_like of int, shape (k,)
             Whose knowledge counts: a seat, for all rows or one for each.
-        seeds : int or ndarray of integers, shape (k * worlds,)
+        seeds : int or sequence of int, shape (k * worlds,)
             From which the worlds are drawn; ``s`` seeds the i-th with ``s + i``. Equal seeds and
             rows give equal worlds, whatever else is asked for.
         worlds : int, default 1
@@ -377,21 +376,13 @@ class BatchEngine(BatchState):
         Raises
         ------
         ConfigError
-            If the game has no ``resample``.
+            If the game has no ``resample``, or ``worlds`` is not at least 1.
         StateError
             A row of a game that is over, or one that no game can be in.
         ValueError
             An agent that is not there, or another number of seeds.
         """
-        check_resample(self.game)
-        rows = self._running_rows(rows, trusted)
-        worlds = checks.as_count("worlds", worlds)
-        seat = checks.as_seats(agents, len(rows), self.game.num_seats, "agents")
-        of = np.repeat(np.arange(len(rows), dtype=np.int64), worlds)
-        out = np.zeros(len(of), self.spec.state_dtype)
-        who = np.broadcast_to(np.asarray(seat, np.int32), rows.shape)[of]
-        self._path.worlds.resample(rows, of, who, as_seeds(seeds, len(of)), out)
-        return out
+        return self._path.worlds.resample(rows, agents, seeds, worlds, trusted)
 
     def rollout(
         self,
@@ -400,7 +391,7 @@ class BatchEngine(BatchState):
         players: str | Sequence[str] = "random",
         until: str | None = None,
         limit: int | None = None,
-        seeds: int | Array = 0,
+        seeds: int | Sequence[int] | Array = 0,
         *,
         of: npt.ArrayLike | None = None,
         trusted: bool = False,
@@ -415,7 +406,8 @@ class BatchEngine(BatchState):
         rows : ndarray, shape (k,)
             Complete rows, as :meth:`get_states` returns them.
         actions : array_like of int, shape (m,), or (m, K) in games of K agents
-            The first decision of each rollout; -1 leaves it to the player. Default all.
+            The first decision of each rollout, a number that ``bot_actions`` could return; -1
+            leaves it to the player. Default all. Entries of agents that do not act are ignored.
         players : str or sequence of str
             A bot for all seats, or one for each.
         until : str, optional
@@ -423,13 +415,14 @@ class BatchEngine(BatchState):
             default the end of the episode.
         limit : int, optional
             Decisions after which it ends anyway.
-        seeds : int or ndarray of integers, shape (m,)
+        seeds : int or sequence of int, shape (m,)
             Of what the players draw; ``s`` seeds the i-th with ``s + i``. Equal rows, actions and
             seeds give equal bits, whatever else is asked for.
         of : array_like of int, shape (m,)
             The row of each rollout; default one each.
         trusted : bool
-            Leave the check of the rows out, as in :meth:`set_states`.
+            Leave the check of the rows out, as in :meth:`set_states`, and whether actions are
+            legal.
 
         Returns
         -------
@@ -438,76 +431,16 @@ class BatchEngine(BatchState):
         Raises
         ------
         ConfigError
-            If there is no such player or condition.
+            If there is no such player or condition, or ``limit`` is not at least 1.
         StateError
             A row of a game that is over, or one that no game can be in.
         InvalidActionError
             An action that is out of range or, if the game raises on them, illegal.
+        ValueError
+            A row number that is not there, or another number of seeds.
         """
-        rows = self._running_rows(rows, trusted)
-        who, stop = as_players(self.game, players), Stop.parse(self.spec, until, limit)
-        named = checks.as_numbers("of", np.arange(len(rows)) if of is None else of, len(rows))
-        first = self._first_actions(rows, actions, named, trusted)
-        out, decisions = np.zeros(len(named), rows.dtype), np.zeros(len(named), np.int32)
-        numbers = as_seeds(seeds, len(named))
-        self._path.worlds.rollout(rows, named, first, who, stop, numbers, out, decisions)
-        return Rollouts(self.game.outcomes(out), decisions, out)
-
-    def _running_rows(self, rows: Array, trusted: bool) -> Array:
-        """Return rows of running games, or raise :class:`StateError`."""
-        rows = checks.as_rows(rows, self.spec.state_dtype)
-        over = rows["done"] != 0
-        if over.any():
-            raise StateError(f"row {int(over.argmax())}: the game is over, nothing can follow")
-        if not checks.as_bool("trusted", trusted):
-            self.game.validate(rows)
-        return rows
-
-    def _first_actions(
-        self, rows: Array, actions: npt.ArrayLike | None, of: Array, trusted: bool
-    ) -> Array:
-        """Return the first decisions of rollouts, int32 (m, K), or refuse them."""
-        agents = self.spec.num_agents
-        shape = (len(of), agents) if agents > 1 else (len(of),)
-        if actions is None:
-            return np.full((len(of), agents), -1, np.int32)
-        given = checks.as_array("actions", actions, InvalidActionError)
-        if given.dtype.kind not in "iu" or given.shape != shape:
-            raise InvalidActionError(
-                f"actions must be integers of shape {shape}, got {given.dtype} of shape "
-                f"{given.shape}"
-            )
-        given = given.reshape(len(of), agents)
-        wrong = (given < -1) | (given >= self.num_actions)
-        if wrong.any():
-            place = int(wrong.any(axis=1).argmax())
-            raise InvalidActionError(
-                f"rollout {place}: action {given[place][wrong[place]][0]} is out of range, allowed "
-                f"are 0..{self.num_actions - 1}, or -1 for the player's"
-            )
-        first = np.ascontiguousarray(given, np.int32)
-        if self.spec.illegal_actions == "raise" and not trusted:
-            self._check_first(rows, first, of)
-        return first
-
-    def _check_first(self, rows: Array, first: Array, of: Array) -> None:
-        """Refuse first actions of rollouts that are illegal."""
-        spec = self.spec
-        masks = np.zeros((len(rows), spec.num_agents, spec.num_actions), np.uint8)
-        obs = np.zeros((len(rows), *spec.agents(), *spec.obs_shape), spec.obs_dtype)
-        inner = self._path.inner if isinstance(self._path, OneSeatPath) else self._path
-        inner.encode_rows(rows, obs, masks.reshape(len(rows), *spec.agents(), -1))
-        needs = rows["needs_action"] != 0 if spec.num_agents > 1 else np.ones((len(rows), 1), bool)
-        legal = np.take_along_axis(masks[of], np.maximum(first, 0)[..., None], axis=2)[..., 0] != 0
-        wrong = (first >= 0) & ~legal & needs[of]
-        if wrong.any():
-            place, agent = np.argwhere(wrong)[0]
-            row = rows[of[place]]
-            raise InvalidActionError(
-                f"rollout {place}: action {first[place, agent]} is illegal in phase "
-                f"{self.game.describe(row)}, legal are "
-                f"{np.flatnonzero(masks[of[place], agent]).tolist()}"
-            )
+        stop = Stop.parse(self.spec, until, limit)
+        return self._path.worlds.rollout(rows, actions, players, stop, seeds, of, trusted)
 
     def _own(self, shown: Array, out: Array | None) -> Array:
         """Return what the lanes show, in a destination of the caller's or a new one."""
@@ -562,29 +495,6 @@ class BatchEngine(BatchState):
         if select.dtype == np.uint8:
             select = select != 0
         return np.ascontiguousarray(select).view(np.uint8)
-
-    def _as_seeds(
-        self, seeds: int | Sequence[int | None] | Array | None
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.uint64]]:
-        """Return which lanes were given a seed, and the seeds modulo 2**64."""
-        n = self.num_envs
-        if seeds is None:
-            return np.zeros(n, np.bool_), np.zeros(n, np.uint64)
-        listed: object = seeds
-        if isinstance(seeds, np.ndarray):
-            array = checks.as_array("seeds", seeds)
-            listed = array.tolist() if array.dtype.kind in "iuO" else None
-        if isinstance(listed, (int, np.integer)) and not isinstance(listed, bool):
-            values = np.arange(n, dtype=np.uint64) + np.uint64(int(listed) & _MASK64)
-            return np.ones(n, np.bool_), values
-        given = list(islice(listed, n + 1)) if isinstance(listed, Sequence) else []
-        right = (int, np.integer, type(None))
-        if len(given) != n or any(isinstance(s, bool) or not isinstance(s, right) for s in given):
-            raise ValueError(
-                f"seeds must be an integer or {n} of them (or None), got {type(seeds).__name__}"
-            )
-        values = np.array([0 if s is None else int(s) & _MASK64 for s in given], np.uint64)
-        return np.array([s is not None for s in given]), values
 
     def _take_actions(self, actions: npt.ArrayLike, select: npt.NDArray[np.uint8]) -> None:
         """Check shape, dtype and range, and copy into the int32 buffer."""

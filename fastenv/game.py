@@ -33,6 +33,7 @@ __all__ = [
     "Seats",
     "Steering",
     "StepTimes",
+    "add_reward",
     "first_difference",
 ]
 
@@ -156,6 +157,7 @@ class Reference(ABC):
         rng : Rng
             Of the players.
         """
+        return
 
     def stopped(self, game: Any, start: Any, until: str, number: int) -> bool:
         """Return whether a rollout that began in the game ``start`` ends by a stop condition."""
@@ -195,6 +197,15 @@ class StepTimes(Protocol):
         """Return milliseconds a step since the last reading, by part; they are its wall time."""
 
 
+def add_reward(game: Any, reward: Any) -> None:
+    """Add a decision to the sums that a reference game keeps; K rewards are a list."""
+    if isinstance(reward, list):
+        game.ep_return = [a + b for a, b in zip(game.ep_return, reward, strict=True)]
+    else:
+        game.ep_return += reward
+    game.ep_length += 1
+
+
 def first_difference(one: Array, other: Array, path: str = "") -> str | None:
     """Return the dotted name of the first field in which two records of a dtype differ, or None."""
     if one.dtype.names is None:
@@ -232,6 +243,7 @@ class Game(Reference):
     bot_names: tuple[str, ...] = ()
     goal: str = ""
     pays_rollouts = True  # whether rollouts count rewards; not needed where outcomes say it all
+    bots_read_obs = True  # whether scripted players read what is shown, or the game alone
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
     keeps_shared = False  # whether ``shared`` is another than the game is made with
@@ -320,7 +332,7 @@ class Game(Reference):
         The highest of a row that is over has won, and equal ones share it.
         """
         found: npt.NDArray[np.float64] = rows["ep_return"].astype(np.float64)
-        return found.reshape(len(rows), -1)
+        return found.reshape(len(rows), self.spec.num_agents)
 
     # -- the rest --------------------------------------------------------------------------------
 

@@ -34,6 +34,22 @@ def print_notice(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def note_rollouts(game: Game, seconds: float, decisions: int) -> None:
+    """Print what rollouts in plain Python cost where all else is compiled, if they are slow.
+
+    The line is printed once in a process for each game.
+    """
+    name = game.env_id or type(game).__name__
+    told = f"rollouts of {name}"
+    if seconds < SLOW_S or told in _reported:
+        return
+    _reported.add(told)
+    print_notice(
+        f"{told} are played in Python alone: {decisions} decisions took {seconds:.1f} s; a "
+        "compiled `bot`, and `stop` for a stop condition, make them fast (docs/new_game.md)"
+    )
+
+
 class TimedBots:
     """Scripted players in Python where all else is compiled, and a line that says what they cost.
 

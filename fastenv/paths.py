@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from fastenv.backend import Backend
 from fastenv.errors import ConfigError
-from fastenv.game import Compiled, Game
+from fastenv.game import Compiled, Game, add_reward
 from fastenv.memory import Batch, Buffers, clear
 from fastenv.notices import TimedBots
 from fastenv.numba_cache import compile_notice
 from fastenv.rng import Rng
-from fastenv.rollouts import Stop, resample_rows, roll_rows
+from fastenv.rollouts import Worlds
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
@@ -116,7 +116,7 @@ class PythonLanes:
 
     def count(self, i: int, reward: Any) -> None:
         """Add a decision and its reward to the sums of the episode."""
-        add(self.games[i], reward)  # the row is stale anyhow: the lane has just moved
+        add_reward(self.games[i], reward)  # the row is stale anyhow: the lane has just moved
 
     def forget(self) -> None:
         """Do nothing: the game is the state."""
@@ -141,15 +141,6 @@ def _sums(game: Game, batch: Batch) -> tuple[Any, Any]:
     """Return where the sums of each lane's episode are: a number a lane, or one an agent."""
     sums, lengths = batch.states["ep_return"], batch.states["ep_length"]
     return sums if game.spec.num_agents > 1 else sums.data, lengths.data
-
-
-def add(game: Any, reward: Any) -> None:
-    """Add a decision to the sums that a reference game keeps; K rewards are a list."""
-    if isinstance(reward, list):
-        game.ep_return = [a + b for a, b in zip(game.ep_return, reward, strict=True)]
-    else:
-        game.ep_return += reward
-    game.ep_length += 1
 
 
 class CoreLanes:
@@ -202,7 +193,7 @@ class CoreLanes:
     def count(self, i: int, reward: Any) -> None:
         """Add a decision and its reward to the sums of the episode."""
         game = self._game
-        add(game, reward)
+        add_reward(game, reward)
         self._sums[i], self._lengths[i] = game.ep_return, game.ep_length
 
     def forget(self) -> None:
@@ -366,7 +357,7 @@ class KernelEncoder:
                 self.out.terms[name][i] = self._terms[0][name].reshape(self.out.reward.shape[1:])
         if counted:
             game = self.lanes.games[i]
-            add(game, self._reward_of(i))
+            add_reward(game, self._reward_of(i))
             self._sums[i], self._lengths[i] = game.ep_return, game.ep_length
 
     def observe(self, i: int) -> None:
@@ -444,46 +435,6 @@ def _targets(*arrays: Array) -> list[tuple[Any, ...]]:
 Encoder = PythonEncoder | KernelEncoder
 
 
-class Worlds:
-    """Worlds and rollouts of rows that belong to no lane: compiled where the game can be.
-
-    Parameters
-    ----------
-    game : Game
-    loop : BatchLoop or None
-    """
-
-    def __init__(self, game: Game, loop: Any = None) -> None:
-        self._game, self._loop, self._knobs = game, loop, game.default_knobs(1)
-
-    def resample(self, rows: Array, of: Array, agents: Array, seeds: Array, out: Array) -> None:
-        """Write a world of row ``of[i]`` into ``out[i]``; see ``BatchLoop``."""
-        if self._loop is not None and self._loop.can_resample:
-            self._loop.resample(rows, of, agents, seeds, out)
-        else:
-            resample_rows(self._game, rows, of, agents, seeds, out)
-
-    def rollout(
-        self,
-        rows: Array,
-        of: Array,
-        actions: Array,
-        players: Array,
-        stop: Stop,
-        seeds: Array,
-        out: Array,
-        decisions: Array,
-    ) -> None:
-        """Play on from row ``of[i]``; see ``BatchLoop``."""
-        game, loop = self._game, self._loop
-        if loop is None or not loop.can_roll(stop.until is not None):
-            roll_rows(game, rows, of, actions, players, stop, seeds, out, decisions)
-            return
-        until = -1 if stop.until is None else game.spec.stops.index(stop.until)
-        how = (until, stop.number, stop.limit, game.pays_rollouts)
-        loop.rollout(rows, of, actions, players, self._knobs, *how, seeds, out, decisions)
-
-
 class Composed:
     """Any stepper with any encoder: the four backends' common meaning, written out."""
 
@@ -494,7 +445,7 @@ class Composed:
         self.bot_actions, self.encode_rows = encoder.bot_actions, encoder.encode_rows
         self.completes = isinstance(lanes, CoreLanes) and lanes.loop.completes
         loop = lanes.loop if isinstance(lanes, CoreLanes) else None
-        self.worlds = Worlds(lanes.game, loop)
+        self.worlds = Worlds(lanes.game, self.encode_rows, loop)
         self._has_tau = lanes.game.spec.has_tau
 
     def step(
@@ -549,7 +500,7 @@ class Fused:
         self.reset, self.pack, self.load = loop.reset, loop.complete, loop.derive
         self.first_illegal, self.needs_action = loop.first_illegal, lanes.needs_action
         self.bot_actions, self.completes = bots, loop.completes
-        self.worlds = Worlds(lanes.game, loop)
+        self.worlds = Worlds(lanes.game, self.encode_rows, loop)
 
 
 def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:
@@ -566,6 +517,8 @@ def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:
     for name in needed:
         if not getattr(compiled, name):
             raise ConfigError(f"{name}: the compiled functions of this game lack it")
+    if compiled.rollout and (game.pays_rollouts or game.spec.num_agents > 1):
+        raise ConfigError("rollout: only for games of one agent whose pays_rollouts is False")
     return compiled
 
 

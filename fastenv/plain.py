@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.checks import check_generators
 from fastenv.errors import ConfigError, StateError, show
 from fastenv.game import Game, GameSpec
 from fastenv.rowformat import RowFormat
@@ -108,6 +109,8 @@ class PlainGame(Game):
 
     def validate(self, rows: Array) -> None:
         """Raise :class:`StateError`, naming lane and field, unless all values are within limits."""
+        if "rng" in (rows.dtype.names or ()):
+            check_generators("rng", rows["rng"])
         for name, (low, high) in self.limits.items():
             wrong = ~((rows[name] >= low) & (rows[name] <= high))
             if wrong.any():

@@ -297,7 +297,7 @@ class Compiled:
     info : void (row, derived, shared, info)
         Write the columns of the state.
     resample : void (row, shared, int32_t agent, uint64_t *rng)
-        Draw anew what an agent cannot know of a complete row.
+        Draw anew what an agent cannot know of a complete row; parts may be left open again.
     stop : int (row, start, shared, int32_t until, int32_t number)
         Return whether a rollout that began in the row ``start`` ends here, by condition ``until``
         of the spec's ``stops``.

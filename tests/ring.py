@@ -249,6 +249,7 @@ class RingGame(PlainGame):
             illegal_actions="raise" if raise_illegal else "play",
             kernel_module=KERNELS,
             core_module=CORE,
+            hidden=True,
         )
         limits = {"pile": (-3, 100), "turn": (0, K - 1), "done": (0, 2)}
         super().__init__(spec, limits, BOTS)
@@ -288,6 +289,13 @@ class RingGame(PlainGame):
 
     def bot_action(self, game: Ring, params: Any, agent: int, obs: Any, mask: Any, rng: Rng) -> int:
         return game.bot(agent, int(params["kind"]), np.flatnonzero(mask).tolist(), rng)
+
+    def resample(self, game: Ring, agent: int, rng: Rng) -> None:
+        """Draw the others' secrets anew; in Python alone."""
+        for k in range(K):
+            if k != agent:
+                game.secret[k] = rng.bounded(100)
+        game.rng, game.bot_rng = Rng(rng.next()), [rng.next() for _ in range(4)]
 
     def kernels(self) -> Compiled:
         return ring_functions()[1]

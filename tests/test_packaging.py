@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -271,3 +272,25 @@ def test_no_source_uses(forbidden):
     pattern = re.compile(forbidden, re.MULTILINE)
     paths = [path for path in files_of_the_project() if path != Path(__file__).resolve()]
     assert [str(p) for p in paths if p.exists() and pattern.search(p.read_text("utf-8"))] == []
+
+
+@needs_compiler
+def test_a_declaration_that_changes_is_noticed(tmp_path):
+    """Also in what cimports the module from a package, which Cython overlooks."""
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    declared = tmp_path / "fastenv" / "_shared.pxd"
+    for folder in (declared.parent, declared.parent / "game"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    source = "from fastenv cimport _shared\nVALUE = _shared.number()\n"
+    (declared.parent / "game" / "_core.pyx").write_text(source)
+    found = []
+    for number in ("1", "2"):
+        text = f"cdef inline int number() noexcept:\n    return {number}\n"
+        declared.write_text(text, encoding="utf-8")
+        later = time.time() + 10  # than what is built below: time stamps may have few digits
+        os.utime(declared, (later, later))
+        run("setup.py", "-q", "build_ext", "--inplace", cwd=tmp_path)
+        script = "from fastenv.game._core import VALUE; print(VALUE)"
+        found.append(run("-c", script, cwd=tmp_path).stdout.strip())
+    assert found == ["1", "2"]

@@ -141,6 +141,9 @@ class Walk:
             self.done = 2
 
 
+WALK_STOPS = ("odd", "steps=")
+
+
 @cache
 def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
     """Return core and kernels of the walk."""
@@ -209,11 +212,22 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         s, out = nb.carray(row, (1,), STATE)[0], nb.carray(info_out, (1,), WALK_INFO)[0]
         out.position, out.goal = s.position, s.goal
 
+    @nb.cfunc(types.void(_void, _void, types.int32, _u64))
+    def resample(row, shared, agent, rng):
+        _seed(nb.carray(row, (1,), STATE)[0].rng, _next(nb.carray(rng, (4,))))
+
+    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    def stop(row, start, shared, until, number):
+        s, first = nb.carray(row, (1,), STATE)[0], nb.carray(start, (1,), STATE)[0]
+        return s.position % 2 == 1 if until == 0 else s.steps - first.steps >= number
+
     core = Compiled(
         reset=reset.address,
         step=step.address,
         is_legal=is_legal.address,
         bot=bot.address,
+        resample=resample.address,
+        stop=stop.address,
         state_size=STATE.itemsize,
         knobs_size=KNOBS.itemsize,
         fetch=STATE.itemsize,
@@ -226,7 +240,7 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         info_size=WALK_INFO.itemsize,
         obs_size=12,
     )
-    KEPT.append((reset, step, is_legal, bot, observe, reward, info))
+    KEPT.append((reset, step, is_legal, bot, resample, stop, observe, reward, info))
     return core, kernels
 
 
@@ -234,6 +248,8 @@ KEPT: list[Any] = []  # machine code lives as long as its cfunc
 
 
 class WalkGame(Game):
+    bot_names = ("walker", "random")
+
     def __init__(self, raise_illegal: bool = False, any_integer: bool = False) -> None:
         self.spec = GameSpec(
             num_actions=3,
@@ -248,6 +264,7 @@ class WalkGame(Game):
             kernel_module=KERNELS,
             core_module=CORE,
             render_modes=("ansi", "rgb_array"),
+            stops=WALK_STOPS,
         )
 
     def create(self) -> Walk:
@@ -293,6 +310,12 @@ class WalkGame(Game):
             return 1
         return game.legal()[rng.bounded(len(game.legal()))]
 
+    def resample(self, game: Walk, agent: int, rng: Rng) -> None:
+        game.rng = Rng(rng.next())
+
+    def stopped(self, game: Walk, start: Walk, until: str, number: int) -> bool:
+        return game.position % 2 == 1 if until == "odd" else game.steps - start.steps >= number
+
     def kernels(self) -> Compiled:
         return walk_functions()[1]
 
@@ -327,7 +350,9 @@ class WalkGame(Game):
         return np.full((4, 6, 3), row["position"], np.uint8)
 
     def bot(self, name: str) -> Any:
-        return np.array([(("walker", "random").index(name),)], BOT)
+        if name not in self.bot_names:
+            raise ConfigError(f"bot {name!r}: must be one of {', '.join(self.bot_names)}")
+        return np.array([(self.bot_names.index(name),)], BOT)
 
 
 # -- race ------------------------------------------------------------------------------------------
@@ -368,6 +393,7 @@ RACE_INFO = np.dtype(
     ],
     align=True,
 )
+RACE_STOPS = ("apart", "frames=")
 SEEN = 6  # fields of the board ahead that an agent sees
 RACE_OBS = np.dtype([("ahead", "u1", (SEEN,)), ("me", "f4", (2, 2)), ("clock", "i2")], align=True)
 HOLE = 9
@@ -407,6 +433,14 @@ class Race:
         """Return how far an agent may walk: up to three fields, and not into a hole."""
         fields = [self.board[(self.place[agent] + k) % self.size] for k in (1, 2, 3)]
         return [*fields, HOLE].index(HOLE)
+
+    def resample(self, agent: int, rng: Rng) -> None:
+        """Draw anew the fields that an agent has not seen, and the luck to come."""
+        for i in range(self.place[agent] + SEEN, self.size):
+            self.board[i] = rng.bounded(10)
+        self.rng = Rng(rng.next())
+        self.bot_rng = [rng.next() for _ in range(4)]
+        self.stamp = ((self.bot_rng[0] | 1) * 3 + 1) % 2**64
 
     def step(self, actions: list[int]) -> None:
         self.ev_gain, self.ev_illegal = [0, 0], [0, 0]
@@ -511,6 +545,22 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.done = 2
         return moved > 0
 
+    @nb.cfunc(types.void(_void, _void, types.int32, _u64))
+    def resample(row, shared, agent, rng):
+        s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
+        board, words = _board(row, c), nb.carray(rng, (4,))
+        for i in range(s.place[agent] + SEEN, c.size):
+            board[i] = _bounded(words, 10)
+        _seed(s.rng, _next(words))
+        for i in range(4):
+            s.bot_rng[i] = _next(words)
+        s.stamp, s.stamp_from = 0, s.bot_rng[0] | np.uint64(1)  # left open
+
+    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    def stop(row, start, shared, until, number):
+        s, first = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(start, (1,), RACE_FIXED)[0]
+        return s.place[0] != s.place[1] if until == 0 else s.clock - first.clock >= number
+
     @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
     def is_legal(row, derived, shared, agent, action):
         return 0 <= action <= nb.carray(derived, (1,), RACE_DERIVED)[0].reach[agent]
@@ -587,6 +637,8 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         derive=derive.address,
         complete=complete.address,
         look_ahead=look_ahead.address,
+        resample=resample.address,
+        stop=stop.address,
         knobs_size=KNOBS.itemsize,
         fetch=128,
         chunk=2,
@@ -603,7 +655,8 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         terms_size=RACE_TERMS.itemsize,
         **sizes,
     )
-    KEPT.append((reset, complete, step, is_legal, look_ahead, derive, bot, observe, reward, info))
+    KEPT.append((reset, complete, step, is_legal, look_ahead, derive, resample, stop))
+    KEPT.append((bot, observe, reward, info))
     return core, kernels
 
 
@@ -643,6 +696,8 @@ class RaceGame(Game):
             kernel_module=KERNELS,
             core_module=CORE,
             render_modes=("ansi",),
+            hidden=True,
+            stops=RACE_STOPS,
         )
 
     def __reduce__(self) -> Any:
@@ -716,6 +771,14 @@ class RaceGame(Game):
         while stride > 0 and not mask[stride]:
             stride -= 1
         return stride
+
+    def resample(self, game: Race, agent: int, rng: Rng) -> None:
+        game.resample(agent, rng)
+
+    def stopped(self, game: Race, start: Race, until: str, number: int) -> bool:
+        if until == "apart":
+            return game.place[0] != game.place[1]
+        return game.clock - start.clock >= number
 
     def kernels(self) -> Compiled:
         return race_functions()[1]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.configured import ConfiguredGame
-from fastenv.drmario import bots, encoding, position, render, rewards
+from fastenv.drmario import bots, encoding, position, render, rewards, worlds
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import ACTIONS, KNOBS, MODES, DrMarioConfig, write_knobs
 from fastenv.drmario.deriving import derive_function
@@ -92,6 +92,8 @@ class DrMarioGame(ConfiguredGame):
             kernel_module="fastenv.drmario.kernels",
             core_module="fastenv.drmario._core",
             render_modes=("ansi", "rgb_array"),
+            hidden=True,
+            stops=worlds.STOPS,
         )
 
     def with_shared(self, shared: Array, trusted: bool = False) -> DrMarioGame:
@@ -139,6 +141,12 @@ class DrMarioGame(ConfiguredGame):
         rng: Rng,
     ) -> int:
         return bots.bot_action(params, game, agent, mask, rng)
+
+    def resample(self, game: DrMario, agent: int, rng: Rng) -> None:
+        worlds.resample(game, agent, rng)
+
+    def stopped(self, game: DrMario, start: DrMario, until: str, number: int) -> bool:
+        return worlds.stopped(game, start, number)
 
     # -- the compiled twins ----------------------------------------------------------------------
 
@@ -212,6 +220,13 @@ class DrMarioGame(ConfiguredGame):
 
     def render(self, row: np.void, mode: str) -> Any:
         return render.render_ansi(row) if mode == "ansi" else render.render_rgb(row)
+
+    def render_seat(self, row: np.void, seat: int, mode: str) -> Any:
+        """Draw a match without what the opponent has chosen (docs/drmario.md, 12.7)."""
+        if self.config.agents == 2:
+            row = row.copy()
+            row["players"]["plan_left"][1 - seat] = 0
+        return self.render(row, mode)
 
     def steering(self, row: np.void) -> Steering | None:
         if not self.config.placement:

@@ -10,6 +10,7 @@ from fastenv._rng cimport rng_bounded
 from fastenv.drmario._game cimport reset as start_episode, step_frame
 from fastenv.drmario._greedy cimport greedy_action
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
+from fastenv.drmario._worlds cimport draw_world, placed
 from fastenv.drmario._state cimport (
     BOT_GREEDY, BOT_RANDOM, NUM_PLACEMENTS, BotParams, INFEASIBLE, Costs, Head, Knobs, One, Player, Rules, Shared, Two, View
 )
@@ -159,6 +160,29 @@ cdef int32_t bot(
     return best
 
 
+# -- worlds and rollouts ---------------------------------------------------------------------------
+
+cdef void resample_one(
+    void* row, const void* shared, int32_t agent, uint64_t* rng
+) noexcept nogil:
+    draw_world(<const Shared*>shared, <Head*>row, (<One*>row).players, 1, agent, NULL, rng)
+
+
+cdef void resample_two(
+    void* row, const void* shared, int32_t agent, uint64_t* rng
+) noexcept nogil:
+    cdef Two* s = <Two*>row
+    draw_world(<const Shared*>shared, <Head*>row, s.players, 2, agent, s.bot_rng, rng)
+
+
+cdef bint stop(
+    const void* row, const void* start, const void* shared, int32_t until, int32_t number
+) noexcept nogil:
+    cdef const Player* p = <const Player*>(<const Head*>row + 1)
+    cdef const Player* before = <const Player*>(<const Head*>start + 1)
+    return placed(p, before, (<const Shared*>shared).rules.agents, number)
+
+
 cdef _batch.RowTable frames_one, frames_two, placements_one, placements_two
 frames_one.reset, frames_one.step, frames_one.is_legal = reset_one, step_one, always
 frames_two.reset, frames_two.step, frames_two.is_legal = reset_two, step_two, always
@@ -167,12 +191,15 @@ placements_two.reset, placements_two.step = reset_placement_two, step_placement_
 placements_one.is_legal = placements_two.is_legal = is_feasible
 placements_one.derive = placements_two.derive = derive
 placements_one.derived_size, placements_two.derived_size = sizeof(Costs), 2 * sizeof(Costs)
+frames_one.resample = placements_one.resample = resample_one
+frames_two.resample = placements_two.resample = resample_two
 placements_one.chunk = placements_two.chunk = 8  # some pills take much longer to plan than others
 
 
 cdef object exported(_batch.RowTable* table, size_t row_size):
     table.state_size = table.fetch = row_size
     table.bot, table.bot_size = bot, sizeof(BotParams)
+    table.stop = stop
     table.knobs_size, table.shared_size = sizeof(Knobs), sizeof(Shared)
     return _batch.export(table)
 

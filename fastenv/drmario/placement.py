@@ -63,12 +63,13 @@ class Placements(DrMario):
 
     def costs(self) -> list[tuple[int, ...] | None]:
         """Return for each player the costs of the decision that is due; see :class:`DrMario`."""
-        return [self.costs_for(p) if p.needs_decision() else None for p in self.players]
+        frame = self.frame
+        return [self.costs_for(p, frame) if p.needs_decision() else None for p in self.players]
 
-    def costs_for(self, player: Player) -> tuple[int, ...]:
-        """Return the costs of placements of a pill that has just appeared."""
+    def costs_for(self, player: Player, frame: int) -> tuple[int, ...]:
+        """Return the costs of placements of a pill that appeared before a frame."""
         board, extended = occupied(player.board), self.config.extended_inputs
-        return costs_of(board, self.frame & 1, player.gravity(), extended)
+        return costs_of(board, frame & 1, player.gravity(), extended)
 
     # -- reset ---------------------------------------------------------------------------------
 

@@ -21,7 +21,16 @@ from fastenv.errors import ConfigError, show
 from fastenv.game import Compiled, GameSpec
 from fastenv.rng import Rng
 from fastenv.seats import SeatFields, Seats
-from fastenv.skullking import bots, encoding, position, reference, render, view
+from fastenv.skullking import (
+    bots,
+    encoding,
+    position,
+    reference,
+    render,
+    rollouts,
+    view,
+    worlds,
+)
 from fastenv.skullking import tables as t
 from fastenv.skullking.config import (
     ABILITY_PIRATES,
@@ -60,6 +69,9 @@ class SkullKingGame(ConfiguredGame):
         "what pays."
     )
 
+    pays_rollouts = False  # the official points are the outcome
+    bots_read_obs = False
+
     config: SkullKingConfig
     position, encoding = position, encoding
 
@@ -81,6 +93,8 @@ class SkullKingGame(ConfiguredGame):
             kernel_module="fastenv.skullking.kernels",
             core_module="fastenv.skullking._core",
             render_modes=("ansi", "rgb_array"),
+            hidden=True,
+            stops=rollouts.STOPS,
         )
 
     def with_shared(self, shared: Array, trusted: bool = False) -> SkullKingGame:
@@ -121,6 +135,28 @@ class SkullKingGame(ConfiguredGame):
         rng: Rng,
     ) -> int:
         return bots.bot_action(game, t.Bot(params["kind"]), rng)
+
+    # -- search ----------------------------------------------------------------------------------
+
+    @property
+    def num_seats(self) -> int:
+        return self.config.num_players
+
+    def resample(self, game: reference.SkullKing, agent: int, rng: Rng) -> None:
+        worlds.resample(game, agent, rng)
+
+    def begin_rollout(
+        self, game: reference.SkullKing, players: Array, until: str | None, rng: Rng
+    ) -> None:
+        rollouts.begin(game, players["kind"].tolist(), until, rng)
+
+    def stopped(
+        self, game: reference.SkullKing, start: reference.SkullKing, until: str, number: int
+    ) -> bool:
+        return rollouts.stopped(game, start, until, number)
+
+    def seat_of(self, game: reference.SkullKing, agent: int) -> int:
+        return game.actor
 
     # -- the compiled twins ----------------------------------------------------------------------
 

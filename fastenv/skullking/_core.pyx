@@ -5,7 +5,7 @@ The rules are in ``_rules.pxd`` and ``_game.pxd``, the bots in ``_bots.pxd``.
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from fastenv cimport _batch
-from fastenv.skullking cimport _bots, _game
+from fastenv.skullking cimport _bots, _game, _rollouts, _worlds
 from fastenv.skullking._state cimport MANAGER, Knobs, Params, Rules, Shared, State
 
 
@@ -49,9 +49,26 @@ cdef int32_t bot(
     return _bots.bot_action(<const State*>row, &c.rules, &c.tables, kind, rng)
 
 
+cdef void resample(void* row, const void* shared, int32_t agent, uint64_t* rng) noexcept nogil:
+    cdef const Shared* c = <const Shared*>shared
+    _worlds.resample_row(<State*>row, &c.rules, &c.tables, agent, rng)
+
+
+cdef int32_t rollout(
+    void* row, const void* shared, const void* knobs, const void* players, int32_t action,
+    int32_t until, int32_t number, int32_t limit, uint64_t* rng
+) noexcept nogil:
+    cdef const Shared* c = <const Shared*>shared
+    return _rollouts.rollout_row(
+        <State*>row, &c.rules, &c.tables, <const Knobs*>knobs, <const Params*>players, action,
+        until, number, limit, rng,
+    )
+
+
 cdef _batch.RowTable table
 table.reset, table.step, table.is_legal = reset, step, is_legal
-table.look_ahead, table.bot = look_ahead, bot
+table.look_ahead, table.bot, table.resample = look_ahead, bot, resample
+table.rollout = rollout
 table.state_size, table.shared_size = sizeof(State), sizeof(Shared)
 table.knobs_size, table.bot_size = sizeof(Knobs), sizeof(Params)
 table.fetch = <size_t>&(<State*>NULL).last_card  # what is behind it no step reads

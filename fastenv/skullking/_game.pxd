@@ -1,6 +1,6 @@
 # The state machine of docs/skullking.md, 8 as inline functions on one row; the readable twin is the
 # class SkullKing of reference.py. Same steps, same names, same order of draws.
-from libc.stdint cimport int8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove, memset
 
 from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform, splitmix64
@@ -84,6 +84,7 @@ cdef inline void start_round(
     memset(s.bonus, 0, sizeof(s.bonus))
     memset(s.won, 0, sizeof(s.won))
     memset(s.cannon, 0, sizeof(s.cannon))
+    memset(s.voids, 0, sizeof(s.voids))
     memset(s.counts, 0, sizeof(s.counts))
     s.specials_known = 0
     s.discard[0] = s.discard[1] = s.jade_seat = s.bendt_seat = -1
@@ -140,10 +141,14 @@ cdef inline bint ask(State* s, const Tables* tb, int phase, int seat) noexcept n
 
 cdef inline void give_turn(State* s, const Tables* tb, int seat) noexcept nogil:
     # Make a seat the actor; what counts as known is what that seat has seen.
-    cdef int i, card
-    if seat == s.actor:
-        return
-    s.actor = seat
+    if seat != s.actor:
+        s.actor = seat
+        look_again(s, tb)
+
+
+cdef inline void look_again(State* s, const Tables* tb) noexcept nogil:
+    # Write down what the actor has seen.
+    cdef int i, seat = s.actor
     s.out[0] = s.out[1] = 0
     if seat == s.jade_seat:
         for i in range(s.jade_pos, s.stock_len):
@@ -155,9 +160,7 @@ cdef inline void give_turn(State* s, const Tables* tb, int seat) noexcept nogil:
     s.known[0], s.known[1] = s.played[0] | s.out[0], s.played[1] | s.out[1]
     for i in range(s.hand_len[seat]):
         set_add(s.known, s.hand[seat][i])
-    s.specials_known = 0
-    for card in range(NUM_CARDS):
-        s.specials_known += set_has(s.known, card) & is_special(tb, card)
+    s.specials_known = fastenv_count(s.known[0] & tb.specials[0], s.known[1] & tb.specials[1])
 
 
 cdef inline void clear_table(State* s) noexcept nogil:
@@ -243,7 +246,16 @@ cdef inline int next_seat(const State* s, const Rules* r) noexcept nogil:
     return GRAYBEARD if s.table_len == 1 else 1 - s.leader
 
 
-cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
+cdef inline void show_void(
+    State* s, const Rules* r, const Tables* tb, int seat, int card, int lead
+) noexcept nogil:
+    # Note what everybody sees: a number card that does not follow. Before the card is laid.
+    cdef int suit = lead & 3
+    cdef bint follows = (tb.suit_bit[card] & free_bits(r, suit)) != 0
+    s.voids[seat] |= <uint8_t>(((lead >= 0) & (1 - follows)) << suit)
+
+
+cdef inline void put_card(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
     # Put a card on the table that has left the hand.
     cdef uint64_t counts, more
     s.hand_len[seat] -= 1
@@ -258,6 +270,11 @@ cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) n
     memcpy(&more, tb.count[card], 8)
     counts += more
     memcpy(s.counts, &counts, 8)
+
+
+cdef inline void lay(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
+    # Put a card on the table, where the actor sees it.
+    put_card(s, tb, seat, card, mode)
     know(s, tb, card)
 
 
@@ -274,6 +291,7 @@ cdef inline int play_bot(
     if seat < r.num_players:
         card = bot_card(s, r, tb, seat, lead, bot_of(s, seat), s.rng)
         mode = tigress_mode(s, seat, card)
+        show_void(s, r, tb, seat, card, lead)
         fastenv_remove(s.hand[seat], card)
     else:  # the top of Graybeard's pile
         card = s.hand[seat][0]
@@ -419,6 +437,7 @@ cdef inline int draw_cards(State* s, const Tables* tb, int seat) noexcept nogil:
     cdef int k = min(2, s.stock_len - s.stock_pos), _i, card
     if k:
         s.bendt_seat = seat
+        s.voids[seat] = 0  # the new cards may be of any suit
     for _i in range(k):
         card = s.stock[s.stock_pos]
         s.stock_pos += 1
@@ -573,6 +592,7 @@ cdef inline void apply_action(
             a = tigress_mode(s, actor, card)
         if actor == agent:
             s.ev_card = card
+        show_void(s, r, tb, actor, card, lead_suit(s, r, tb))
         fastenv_remove(s.hand[actor], card)
         lay(s, tb, actor, card, a)
     elif phase == BID:
@@ -604,19 +624,24 @@ cdef inline void apply_action(
     advance(s, r, tb, k)
 
 
+cdef inline void note_decision(State* s, int a) noexcept nogil:
+    # The agent's: the events are those since then.
+    clear_events(s)
+    s.ev_phase = s.phase
+    s.ev_action = a
+    s.ev_left = s.cards - s.tricks
+    s.ev_cards = s.cards
+    if s.phase != BID and s.phase != CANNON:
+        s.ev_needed = s.bid[s.agent] - s.won[s.agent]
+
+
 cdef inline void step_row(
     State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
 ) noexcept nogil:
     if s.done:
         return
     if s.actor == s.agent:  # what external seats decide follows from that, as with bots
-        clear_events(s)
-        s.ev_phase = s.phase
-        s.ev_action = a
-        s.ev_left = s.cards - s.tricks
-        s.ev_cards = s.cards
-        if s.phase != BID and s.phase != CANNON:
-            s.ev_needed = s.bid[s.agent] - s.won[s.agent]
+        note_decision(s, a)
     if not is_legal(s, r, tb, a):
         s.invalid_count += 1
         s.ev_invalid = 1

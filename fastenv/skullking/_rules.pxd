@@ -25,6 +25,7 @@ cdef extern from *:
 
 cdef extern from "_lanes.h":
     void fastenv_remove(int8_t* hand, int card) noexcept nogil
+    int fastenv_count(uint64_t low, uint64_t high) noexcept nogil
     int fastenv_lowest(uint64_t low, uint64_t high) noexcept nogil
     int fastenv_middle(uint64_t low, uint64_t high) noexcept nogil
     void fastenv_sort_hand(int8_t* hand, const int8_t* cards, int n) noexcept nogil

@@ -73,11 +73,16 @@ class Dealing(Position):
         """Make a seat the actor; what counts as known is what that seat has seen."""
         if seat != self.actor:
             self.actor = seat
-            jade = self.stock[self.jade_pos :] if seat == self.jade_seat else []
-            self.out = {*jade, *(self.discard if seat == self.bendt_seat else [])}
-            self.known, self.specials_known = set(), 0
-            for card in {*self.hand[seat], *self.played, *self.out}:
-                self.learn(card)
+            self.look_again()
+
+    def look_again(self) -> None:
+        """Write down what the actor has seen."""
+        seat = self.actor
+        jade = self.stock[self.jade_pos :] if seat == self.jade_seat else []
+        self.out = {*jade, *(self.discard if seat == self.bendt_seat else [])}
+        self.known, self.specials_known = set(), 0
+        for card in {*self.hand[seat], *self.played, *self.out}:
+            self.learn(card)
 
     def deal(self) -> None:
         """Shuffle the deck and deal it (8.4, draw 3)."""

@@ -71,7 +71,7 @@ class Position:
         self.table_seat: list[int] = []
         self.table_mode: list[int] = []
         self.bid = [-1] * players + [0] * (MAX_PLAYERS - players)
-        self.bonus, self.won, self.cannon = ([0] * MAX_PLAYERS for _ in range(3))
+        self.bonus, self.won, self.cannon, self.voids = ([0] * MAX_PLAYERS for _ in range(4))
         self.cards = self.tricks = self.destroyed = 0
         self.played_last = [0] * MAX_PLAYERS
         self.leader = self.human_leader = self.turn = 0
@@ -151,8 +151,8 @@ LENGTHS = ("hand_len", "stock_len", "table_len", "num_alliances")  # of such lis
 # What the kernels of any tier, and of one, do not read: rows made for them alone go without.
 UNSEEN = {
     "rng", "deal_seed", "ep_return", "ep_length", "bonus", "stock_len", "discard", "table_seat",
-    "cannon", "bots", "destroyed", "leader", "human_leader", "turn", "abilities", "pirates",
-    "jade_pos", "invalid_count", "last_card", "last_seat",
+    "cannon", "voids", "bots", "destroyed", "leader", "human_leader", "turn", "abilities",
+    "pirates", "jade_pos", "invalid_count", "last_card", "last_seat",
 }  # fmt: skip
 _OF_GAMES = {
     "seen_strength", "bid_share", "error", "bid_sum", "abs_error", "hits", "zero_bids", "last_bid",

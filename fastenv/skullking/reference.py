@@ -40,6 +40,7 @@ from fastenv.skullking.rules import (
     legal_cards,
     resolve_trick,
     score_round,
+    shows_void,
     tigress_mode,
     winning_play,
 )
@@ -286,6 +287,9 @@ class SkullKing(Dealing):
 
     def lay(self, seat: int, card: int, mode: int) -> None:
         """Move a card from a hand to the table, where everybody sees it."""
+        suit = lead_suit(self.plays(), bool(self.rules.late_suit))
+        if not self.is_graybeard(seat) and shows_void(card, suit, self.rules):
+            self.voids[seat] |= 1 << suit
         self.hand[seat].remove(card)
         self.table_card.append(card)
         self.table_seat.append(seat)
@@ -400,6 +404,7 @@ class SkullKing(Dealing):
         cards = self.stock[self.stock_pos : self.stock_pos + 2]
         if cards:
             self.bendt_seat = seat
+            self.voids[seat] = 0  # the new cards may be of any suit
         self.stock_pos += len(cards)
         self.hand[seat] += cards
         if seat == self.actor:

@@ -158,6 +158,20 @@ def legal_cards(
     return [card for card in hand if is_special(card) or SUIT[card] in suits]
 
 
+def shows_void(card: int, suit: int, rules: RulesLike = DEFAULT_RULES) -> bool:
+    """Tell whether a card played when ``suit`` is led shows that the hand has none of it.
+
+    Parameters
+    ----------
+    card : int
+    suit : int
+        What :func:`lead_suit` says before the card: ``OPEN`` and ``FREE`` ask for nothing.
+    rules : TrickRules or the rules of a game
+    """
+    free = (suit, TRUMP) if rules.trump_any_time else (suit,)
+    return suit not in (OPEN, FREE) and not is_special(card) and SUIT[card] not in free
+
+
 # -- trick resolution (docs/skullking.md, 4) ----------------------------------------------------
 
 

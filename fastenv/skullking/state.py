@@ -51,6 +51,8 @@ STATE_DTYPE = np.dtype(
         ("bid", "i1", (P,)),  # after Harry; -1: not chosen yet (in BID)
         ("won", "i1", (P,)),  # tricks won; Graybeard counts as seat 2
         ("cannon", "i1", (P,)),  # rascal_cannon: 1 cannonball, 0 grapeshot
+        ("voids", "u1", (P,)),  # bit s: did not follow suit s though the rules ask for it, so that
+        #   the hand held no card of it; Bendt's draw clears what a seat has shown
         ("bots", "i1", (P,)),  # Bot of each seat; the agent's entry plays what he does not decide
         # -- completed rounds: one entry a seat (see also bid_share, error) --
         ("bid_sum", "u1", (P,)),
@@ -185,6 +187,8 @@ TABLES_DTYPE = np.dtype(
         ("order", "i1", (2, t.NUM_CARDS + 1)),
         ("order_bit", "u8", (2, 2, t.NUM_CARDS + 2)),  # [order, word, card]
         ("order_suit", "u8", (2, 2, 6)),  # [order, word, suit]: its cards; specials; numbers >= 12
+        ("suit_set", "u8", (4, 2)),  # the cards of a suit as in `played`
+        ("specials", "u8", (2,)),
         ("card_class", "i1", (t.NUM_CARDS + 2,)),
         ("suit", "i1", (t.NUM_CARDS + 2,)),
         ("number", "i1", (t.NUM_CARDS + 2,)),
@@ -303,6 +307,9 @@ def _tables() -> np.ndarray:
     row["suit"] = (*t.SUIT, -1, -1)
     row["number"] = (*t.NUMBER, 0, 0)
     _order(row)
+    for card, suit in enumerate(t.SUIT):
+        members = row["suit_set"][0, suit] if suit >= 0 else row["specials"][0]
+        members[card // 64] |= np.uint64(1 << card % 64)
     row["suit_bit"] = [1 << (suit if suit >= 0 else 4) for suit in t.SUIT]
     row["lead"] = [_lead(c) for c in range(t.NUM_CARDS + 2)]
     for led in range(-1, 4):

@@ -16,6 +16,7 @@ from fastenv.skullking import tables as t
 from fastenv.skullking.state import STATE_DTYPE
 
 _IS_SPECIAL = np.isin(np.arange(t.NUM_CARDS), t.SPECIALS)
+_SUIT = np.array(t.SUIT)
 _CATEGORY = np.stack(  # the categories of `counts`, one row each
     [
         np.isin(np.arange(t.NUM_CARDS), t.PIRATES),
@@ -216,9 +217,22 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     counts = played.astype(np.int64) @ _CATEGORY.T
     yield "counts", (rows["counts"] != counts).any(axis=1), "the categories of `played`"
     yield from _finished_tricks(rows, played & (table == 0))
+    yield from _voids(rows, rule, played)
     strength = played @ np.array(t.STRENGTH)
     wrong = ~(np.abs(rows["seen_strength"] - strength) < 1e-9)  # the sum in play order
     yield "seen_strength", wrong, "the sum of the strengths of `played`"
+
+
+def _voids(rows: np.ndarray, rule: np.void, played: np.ndarray) -> Iterator[Check]:
+    """Check what seats have shown against the cards that they hold."""
+    voids, place = rows["voids"], np.arange(t.MAX_PLAYERS)
+    bad = (voids > 15) | (voids > 0) & (place >= int(rule["num_players"]))
+    yield "voids", bad.any(axis=1), "a bit for each of four suits; absent seats must be 0"
+    early = voids.any(axis=1) & ~played.any(axis=1)
+    yield "voids", early, "nobody has shown anything before the first card"
+    suits = np.where(rows["hand_len"][:, :, None] > np.arange(t.MAX_HAND), _SUIT[rows["hand"]], -1)
+    held = (suits >= 0) & (voids[:, :, None] >> np.maximum(suits, 0) & 1 == 1)
+    yield "voids", held.any(axis=(1, 2)), "the seat holds a card of a suit that it has none of"
 
 
 def _finished_tricks(rows: np.ndarray, done: np.ndarray) -> Iterator[Check]:

@@ -234,6 +234,9 @@ def _notes(row: Any, phase: t.Phase, seat: int) -> list[str]:
         for a, b in row["alliances"][: int(row["num_alliances"])]
         if seat in (a, b)
     ]
+    suits = [name for suit, name in enumerate(SUIT_NAMES) if int(row["voids"][seat]) >> suit & 1]
+    if suits:
+        notes.append(f"no {', '.join(suits)}")
     if row["rascal_seat"] == seat:
         notes.append(f"bet {row['rascal_bet']}")
     if row["harry_seat"] == seat:
