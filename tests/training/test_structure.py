@@ -23,6 +23,7 @@ LAYERS = (
     ("ppo", "dqn"),
     ("sb3", "ensemble", "rllib"),
     ("policies",),
+    ("search",),
     ("bench",),
     ("apps",),
     ("games",),

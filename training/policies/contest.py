@@ -24,12 +24,11 @@ from training.evaluation.statistics import table_statistics
 from training.evaluation.tables import format_interval
 from training.policies import skill
 from training.policies.guests import Guest, Table, find_table, make_guest
-from training.policies.load import load_policy
-from training.policies.policy import Policy
+from training.policies.load import load_who
+from training.policies.policy import Policy, Who
+from training.run.names import is_search, short_name
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
-from training.search.agent import SearchAgent, is_search
-from training.search.agent import load as load_search
 from training.selfplay.ratings import fit
 
 IQM, AHEAD = "IQM", "above next %"  # headings
@@ -45,12 +44,22 @@ class Player:
     ----------
     name : str
         In tables.
-    who : Policy, SearchAgent or str
+    who : Policy, Agent or str
         A trained one, one that searches, or the name of a bot.
     """
 
     name: str
-    who: Policy | SearchAgent | str
+    who: Who
+
+    @property
+    def base(self) -> Policy | str:
+        """The trained agent or the bot behind it: itself, unless it searches."""
+        return self.who if isinstance(self.who, Policy | str) else self.who.base
+
+    @property
+    def short(self) -> str:
+        """What a line of text calls it."""
+        return short_name(self.name)
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,7 @@ class Contest:
 def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
     """Return players by name: trained policies by a path or the name of a run, or else bots.
 
-    Both search if ``search:`` stands before their names (:mod:`training.search.agent`).
+    Both search if ``search:`` stands before their names (``training/search/agent.py``).
 
     Raises
     ------
@@ -156,18 +165,9 @@ def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Player
     """
     found: list[Player] = []
     for name in names:
-        if is_search(name):
-            taken = sum(player.name.partition("#")[0] == name for player in found)
-            label = name if not taken else f"{name}#{taken + 1}"
-            found.append(Player(label, load_search(name, runs)))
-            continue
-        path = Path(name) if Path(name).exists() else runs / name
-        is_path = path.exists() or "/" in name
-        taken = sum(player.name.partition("#")[0] == _short_name(name) for player in found)
-        label = _short_name(name) if not taken else f"{_short_name(name)}#{taken + 1}"
-        found.append(
-            Player(label, load_policy(path if path.exists() else name) if is_path else name)
-        )
+        shown = name if is_search(name) else _short_name(name)
+        taken = sum(player.name.partition("#")[0] == shown for player in found)
+        found.append(Player(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
     return found
 
 
@@ -186,8 +186,7 @@ def table_of(
     ConfigError
         If all are bots and no ``env`` is named, or if players do not meet in it.
     """
-    agents = [who.base if isinstance(who := p.who, SearchAgent) else who for p in players]
-    policies = [who for who in agents if isinstance(who, Policy)]
+    policies = [base for player in players if isinstance(base := player.base, Policy)]
     allowed = "one trained agent at least, or bots of a named environment (--env)"
     known = bool(policies) or env is not None
     require(known, "players", [player.name for player in players], allowed)

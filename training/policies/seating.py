@@ -44,7 +44,7 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
     engine = table.make(1)
     others = [players[k % len(players)] for k in range(count - 1)]
-    names = number_names([player.name.rpartition("/")[2] for player in others])
+    names = number_names([player.short for player in others])
     guests: list[Any] = [
         make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(others)
     ]

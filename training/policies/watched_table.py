@@ -48,7 +48,7 @@ def at_table(
     game, lane = games.get_engine_game(engine), np.arange(1)
     check_render_mode(engine.game, mode)
     seated = [players[k % len(players)] for k in range(count)]
-    labels = number_names([player.name.rpartition("/")[2] for player in seated])
+    labels = number_names([player.short for player in seated])
     guests = [make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(seated)]
 
     def row() -> np.void:
