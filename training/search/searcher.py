@@ -281,7 +281,7 @@ class Searcher:
         wanted : ndarray of float64, shape (A,)
             Probabilities of the policy.
         """
-        one = found.estimates.take([position])
+        one, options = found.estimates.take([position]), self.options
         legal = np.flatnonzero(one.legal[0])
         error = one.behind(np.array([chosen]))[1][0]
         error[chosen] = one.errors()[0, chosen]
@@ -294,6 +294,7 @@ class Searcher:
             chosen,
             found.milliseconds,
             found.finished,
+            f"{options.worlds}" if options.budget_ms is None else f"{options.budget_ms:g} ms",
         )
 
 
