@@ -89,7 +89,8 @@ class Searcher:
         self.rules = rules = games.get_engine_game(engine).search or SearchRules()
         bots = engine.game.bot_names
         self.options = chosen = complete(options or SearchOptions(), rules, bots)
-        self._engine = BatchEngine(engine.game, 1, num_threads=engine.num_threads)
+        threads = engine.num_threads  # and as many lanes, which an engine wants
+        self._engine = BatchEngine(engine.game, threads, num_threads=threads)
         self.blueprint = self._make_blueprint(policy)
         self._until = None if chosen.horizon == END else chosen.horizon
         self._limit = chosen.limit
