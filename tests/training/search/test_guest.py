@@ -1,0 +1,246 @@
+"""Who searches, at tables and in episodes: alike in any batch, and what it thinks."""
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import fastenv
+import training
+from fastenv.errors import ConfigError
+from fastenv.skullking.tables import Phase
+from training.policies import thinking
+from training.policies.contest import load_players, play_table
+from training.policies.guests import find_table, make_guest
+from training.policies.thinking import Thoughts
+from training.run.envs import make_engine
+from training.search.agent import SearchAgent, load
+from training.search.guest import SearchPlayer, draw_step
+from training.search.options import SearchOptions
+from training.search.thoughts import Thought
+
+FLAT = "SkullKingFlat-v0"
+PRETRAINED = "pretrained/skullking"
+
+
+def table(lanes, first=0):
+    engine = find_table([], FLAT).make(lanes)
+    engine.reset_many(seeds=np.arange(lanes) + first)
+    return engine
+
+
+def to_cards(engine):
+    streams = fastenv.engine.rng_streams(1, engine.num_envs)
+    while (engine.get_states()["phase"] == Phase.BID).any() or (engine.mask.sum(1) < 2).any():
+        engine.step_many(engine.bot_actions("rule_hard", streams))
+    return engine
+
+
+@pytest.mark.parametrize("options", ["", ",lead=1", ",temperature=5", ",decisions=all"])
+def test_games_beside_it_change_nothing(options):
+    who = load(f"search:{PRETRAINED},worlds=4{options}")
+    engine = to_cards(table(4))
+    lanes = np.arange(4)
+    together = make_guest(who, engine, 7)
+    alone = make_guest(who, engine, 7)
+    for guest in (together, alone):
+        guest.begin(lanes)
+    for _ in range(3):
+        actions = together.act(engine, lanes)
+        assert [int(alone.act(engine, lanes[[k]])[0]) for k in (3, 1, 0, 2)] == [
+            actions[k] for k in (3, 1, 0, 2)
+        ]
+        engine.step_many(actions)
+
+
+def test_a_game_is_the_same_whatever_was_played_before():
+    who, seating, seeds = load("search:heuristic,worlds=2"), np.array([[0, 1, 1, 1]]), np.array([5])
+    engine = find_table([], FLAT).make(1)
+    guests = [make_guest(who, engine, 1), make_guest("rule_hard", engine, 2)]
+    first = play_table(engine, guests, seating, seeds, 60)
+    guests[1] = make_guest("rule_hard", engine, 2)
+    assert (play_table(engine, guests, seating, seeds, 60) == first).all()
+
+
+def test_only_some_decisions_are_searched_and_counted():
+    engine = table(3)
+    guest = make_guest(load("search:heuristic,worlds=2"), engine, 1)
+    guest.begin(np.arange(3))
+    heard = []
+    guest.listener = lambda lane, thought: heard.append(lane)
+    guest.act(engine, np.arange(3))  # bids are not
+    assert (guest.cost.decisions, guest.cost.searched, heard) == (3, 0, [])
+    guest.act(to_cards(engine), np.arange(3))
+    assert (guest.cost.decisions, guest.cost.searched, heard) == (6, 3, [0, 1, 2])
+    assert guest.cost.cpu_s > 0
+
+
+def test_a_lead_that_nothing_has_leaves_the_policy_alone():
+    engine = to_cards(table(6))
+    guests = [
+        make_guest(load(f"search:{PRETRAINED},worlds=4{more}"), engine, 1)
+        for more in ("", ",lead=1000000")
+    ]
+    own = make_guest(training.load_policy(PRETRAINED), engine, 1)
+    lanes, differ = np.arange(6), False
+    for _ in range(4):
+        actions = own.act(engine, lanes)
+        assert (guests[1].act(engine, lanes) == actions).all()
+        differ |= (guests[0].act(engine, lanes) != actions).any()
+        to_cards_step(engine, actions)
+    assert differ
+
+
+def to_cards_step(engine, actions):
+    engine.step_many(actions)
+    to_cards(engine)
+
+
+def test_a_thought_is_what_was_looked_at():
+    engine = to_cards(table(2))
+    guest = make_guest(load(f"search:{PRETRAINED},worlds=8"), engine, 1)
+    heard = {}
+    guest.listener = heard.__setitem__
+    actions = guest.act(engine, np.arange(2))
+    for lane, thought in heard.items():
+        assert thought.actions.tolist() == np.flatnonzero(engine.mask[lane]).tolist()
+        assert thought.chosen == actions[lane]
+        assert thought.worlds.max() <= 8
+        assert thought.wanted.sum() == pytest.approx(1)
+        assert thought.finished
+        best = thought.mean[thought.actions == thought.chosen]
+        assert best == thought.mean[thought.worlds == thought.worlds.max()].max()
+
+
+# -- Ctrl-C ----------------------------------------------------------------------------------------
+
+
+def cut(guest, monkeypatch):
+    """Press Ctrl-C in the second block of every search."""
+    blueprint, calls = guest.searcher.blueprint, []
+    play_on = blueprint.play_on
+
+    def press(*args):
+        calls.append(args)
+        if len(calls) % 2 == 0:
+            raise KeyboardInterrupt
+        return play_on(*args)
+
+    monkeypatch.setattr(blueprint, "play_on", press)
+
+
+def test_ctrl_c_ends_who_is_not_listened_to(monkeypatch):
+    engine = to_cards(table(1))
+    guest = make_guest(load("search:heuristic"), engine, 1)
+    cut(guest, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        guest.act(engine, np.arange(1))
+
+
+def test_ctrl_c_plays_the_best_so_far_and_twice_leaves(monkeypatch, capsys):
+    engine = to_cards(table(1))
+    guest = make_guest(load("search:heuristic"), engine, 1)
+    cut(guest, monkeypatch)
+    thoughts = Thoughts(shown=False)
+    assert thoughts.listen([guest, object()])
+    action = int(guest.act(engine, np.arange(1))[0])
+    assert engine.mask[0, action]
+    thoughts.draw(Console(width=80), str)
+    shown = capsys.readouterr().out
+    assert shown == "  Interrupted after 8 worlds of 32: the best so far is played.\n"
+    thoughts.draw(Console(width=80), str)
+    assert capsys.readouterr().out == ""  # it is said once
+    with pytest.raises(KeyboardInterrupt):
+        guest.act(engine, np.arange(1))
+
+
+def test_a_search_that_was_cut_at_once_says_so():
+    thought = Thought(*np.zeros((5, 2)), 0, 1.0, False, "32")
+    assert thinking.how_far(thought) == (
+        "Interrupted before the first world: played as without search."
+    )
+
+
+# -- draws and refusals ----------------------------------------------------------------------------
+
+
+def test_steps_from_the_policy_are_drawn_by_their_weights():
+    n = 40_000
+    means, wanted = np.array([0.0, 2.0, 1.0, -np.inf]), np.array([0.5, 0.1, 0.3, 0.1])
+    drawn = draw_step(
+        np.tile(means, (n, 1)), np.tile(wanted, (n, 1)), 2.0, np.arange(n, dtype="u8")
+    )
+    weights = wanted * np.exp(means / 2)
+    np.testing.assert_allclose(
+        np.bincount(drawn, minlength=4) / n, weights / weights.sum(), atol=0.01
+    )
+    one = draw_step(means[None], wanted[None], 2.0, np.array([7], "u8"))
+    assert one[0] == drawn[7]
+
+
+def test_temperature_needs_a_network():
+    with pytest.raises(ConfigError, match=r"search\.temperature=1\.0 .* null without a network"):
+        make_guest(load("search:heuristic,temperature=1"), table(1), 1)
+
+
+def test_who_cannot_sit_is_refused():
+    with pytest.raises(ConfigError, match="bot 'nobody': must be one of"):
+        make_guest(load("search:nobody"), table(1), 1)
+
+
+def test_a_policy_for_one_must_be_of_this_game():
+    policy = training.load_policy("pretrained/prospector")
+    agent = SearchAgent(policy, SearchOptions(worlds=1), "x")
+    engine = make_engine("DrMarioPlacement-v0", 1)
+    with pytest.raises(ConfigError, match="env='Prospector-v0' must be DrMarioPlacement-v0, as"):
+        agent.guest(engine, 0)
+
+
+def test_players_are_named_in_short():
+    names = [f"search:{PRETRAINED},worlds=2", "search:heuristic", "heuristic", PRETRAINED]
+    players = load_players([*names, names[0]])
+    shorts = ["search:skullking", "search:heuristic", "heuristic", "skullking", "search:skullking"]
+    assert [player.short for player in players] == shorts
+    assert [player.name for player in players] == [*names, f"{names[0]}#2"]
+
+
+def test_episodes_are_played_with_opponents_inside():
+    engine = make_engine(FLAT, 3, {"opponents": "rule_hard"})
+    engine.reset_many(seeds=4)
+    player = SearchPlayer("heuristic", SearchOptions(worlds=2), 1)
+    for _ in range(12):
+        actions = player.act(engine)
+        assert engine.mask[np.arange(3), actions].all()
+        engine.step_many(actions)
+    assert player.guest.cost.searched > 0
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_bar_an_action_fits_the_terminal(width, capsys):
+    rng = np.random.default_rng(0)
+    n = 20
+    mean = np.where(np.arange(n) == 3, -np.inf, rng.normal(size=n) * 100)
+    worlds = np.where(np.arange(n) == 3, 0, 32)
+    error = np.where(np.arange(n) == 3, np.nan, 9.5)
+    thought = Thought(np.arange(n), mean, error, worlds, np.full(n, 1 / n), 5, 12.0)
+    console = Console(width=width)
+    console.print(thinking.table(thought, lambda a: f"a long name of an action, {a}", width))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    assert len([line for line in lines if "a long name" in line]) == thinking.MOST
+    assert "▶" in lines[2]
+    assert "and 8 more" in lines[-1]
+    assert "…" in lines[3]  # a name that is too long, and no number
+    numbers = [float(line.split()[-4]) for line in lines[3:-1]]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_equal_actions_have_equal_bars(capsys):
+    same = np.zeros(3)
+    thought = Thought(np.arange(3), same, same, np.full(3, 4), same * np.nan, 0, 1.0)
+    Console(width=80).print(thinking.table(thought, str, 80))
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert len({line.count("█") for line in lines}) == 1
+    assert all(line.rstrip().endswith("-") for line in lines)

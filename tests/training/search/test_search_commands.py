@@ -1,0 +1,313 @@
+"""Agents that search wherever a policy can sit: evaluations, tables, opponents, watch and play."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from training import evaluate, play, watch
+from training.apps.skullking.evaluation import MatchProtocol
+from training.evaluation.protocols import get_protocol
+from training.evaluation.trained import AGENT, WITHOUT
+from training.policies.contest import contest, load_players
+from training.run.config import RunConfig
+from training.run.envs import make_engine
+from training.search.searcher import Searcher
+
+PRETRAINED = "pretrained/skullking"
+SEARCH = f"search:{PRETRAINED},worlds=2"
+FLAT = "SkullKingFlat-v0"
+
+
+def files_of(folder):
+    return {path: path.stat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+# -- evaluate --------------------------------------------------------------------------------------
+
+
+def test_a_run_is_evaluated_with_search_and_without(capsys, tmp_path, pytestconfig):
+    folder, path = pytestconfig.rootpath / PRETRAINED, tmp_path / "found.json"
+    before = files_of(folder)
+    flags = ["--games", "4", "--opponents", "random,search:random,worlds=1,heuristic"]
+    assert evaluate.main([SEARCH, *flags, "--output-path", str(path)]) == 0
+    assert files_of(folder) == before
+    shown = capsys.readouterr().out
+    assert WITHOUT in shown
+    assert re.search(r"search:\S+: [\d.]+ ms of CPU time a decision, \d+% of them searched", shown)
+    record = json.loads(path.read_text())
+    assert record["base"] == PRETRAINED
+    assert record["checkpoint"].startswith("ckpt_")
+    assert record["policy"] == "search"
+    search = record["search"]
+    assert search["name"] == SEARCH
+    assert search["options"]["worlds"] == 2
+    assert (search["options"]["rollouts"], search["options"]["horizon"]) == ("heuristic", "round")
+    assert search["cpu_ms_per_decision"] > 0
+    assert 0 < search["searched"] < search["decisions"]
+    results = record["matches"]["results"]
+    assert [*results] == ["random", "search:random,worlds=1", "heuristic"]
+    assert all({AGENT, WITHOUT, "heuristic"} <= set(each) for each in results.values())
+    assert results["heuristic"][AGENT] != results["heuristic"][WITHOUT]
+
+
+def test_a_game_for_one(capsys, tmp_path):
+    path = tmp_path / "found.json"
+    who = "search:pretrained/prospector,worlds=1,limit=3"
+    flags = ["--episodes", "2", "--max-steps", "3", "--output-path", str(path)]
+    assert evaluate.main([who, *flags]) == 0
+    record = json.loads(path.read_text())
+    assert {AGENT, WITHOUT} <= set(record["episodes"]["policies"])
+    assert {row["bot"] for row in record["rows"]} >= {AGENT, WITHOUT}
+    assert WITHOUT in capsys.readouterr().out
+
+
+def test_bots_search(capsys, tmp_path):
+    path = tmp_path / "found.json"
+    bots = ["--bot", "search:greedy_miner,worlds=1,limit=2", "--bot", "greedy_miner"]
+    flags = ["--episodes", "2", "--max-steps", "3", "--output-path", str(path)]
+    assert evaluate.main(["--bots", *bots, "--env", "Prospector-v0", *flags]) == 0
+    policies = json.loads(path.read_text())["policies"]
+    assert [each["kind"] for each in policies.values()] == ["search", "bot"]
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (["search:heuristic"], "heuristic is no trained agent; .* --bots --bot search:heuristic"),
+        ([SEARCH, "--replays", "2"], "--replays 2: must be left out"),
+        ([SEARCH, "--only", "goals"], "--only must be left out or matches with search"),
+        ([SEARCH, "--set", "num_players=4"], "--set .* must be left out"),
+        ([SEARCH, "--checkpoint", "ckpt_1"], "must be a run folder, a checkpoint"),
+        (["search:no/where"], "must be a run folder, a checkpoint"),
+        ([f"{SEARCH},joy=1"], "'search.joy' is not an option"),
+        ([f"{SEARCH},outcome=joy", "--games", "4"], "search.outcome must be points or"),
+        (["--bots", "--bot", "search:nobody"], "bot 'nobody'"),
+        ([SEARCH, "--games", "4", "--opponents", "search:nobody"], "bot 'nobody'"),
+    ],
+)
+def test_evaluate_refuses(words, refused, capsys):
+    assert evaluate.main(words) == 2
+    error = capsys.readouterr().err
+    assert re.search(refused, error)
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [[SEARCH], [PRETRAINED, "--against", SEARCH]])
+def test_ctrl_c_ends_an_evaluation(words, capsys, monkeypatch):
+    def press(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Searcher, "_look", press)
+    assert evaluate.main([*words, "--games", "4"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def test_a_table_says_what_searching_costs(capsys, tmp_path):
+    path = tmp_path / "found.json"
+    words = [PRETRAINED, "--against", SEARCH, "heuristic", "search:random,worlds=1"]
+    assert evaluate.main([*words, "--games", "4", "--output-path", str(path)]) == 0
+    players = {each["name"]: each for each in json.loads(path.read_text())["players"]}
+    assert "cpu_ms_per_decision" not in players["heuristic"]
+    assert players[SEARCH]["cpu_ms_per_decision"] > 0
+    assert players[PRETRAINED]["cpu_ms_per_decision"] > 0
+    shown = capsys.readouterr().out
+    assert "CPU ms" in shown
+    assert "CPU ms: CPU time of a decision" in shown
+
+
+def test_a_table_without_search_says_nothing_of_it():
+    found = contest(load_players([PRETRAINED, "heuristic"]), 4, resamples=20)
+    assert not found.cpu_ms
+    assert "cpu_ms_per_decision" not in found.record()["players"][0]
+
+
+def test_a_contest_can_be_played_again():
+    players = load_players([SEARCH, "heuristic"])
+    assert contest(players, 4, resamples=20) == contest(players, 4, resamples=20)
+
+
+# -- opponents -------------------------------------------------------------------------------------
+
+
+def test_opponents_search():
+    options = {"opponents": ["search:heuristic,worlds=1", "rule_hard", SEARCH]}
+    engine = make_engine(FLAT, 2, options)
+    engine.reset_many(seeds=3)
+    for _ in range(12):
+        engine.step_many(engine.mask.argmax(1).astype(np.int32))
+    first, second, third = engine.guests
+    assert second is None
+    assert first.cost.searched > 0
+    assert third.cost.searched > 0
+
+
+def test_opponents_inside_an_engine_do_not():
+    with pytest.raises(ConfigError, match="bots: agents that are trained or search play whole"):
+        make_engine("SkullKingWorker-v0", 1, {"opponents": "search:heuristic"})
+
+
+def test_a_training_refuses_opponents_that_search(train, tmp_path, capsys):
+    flag = '--set=env_options={"opponents": "search:heuristic"}'
+    flags = ["--env", FLAT, "--set=num_envs=2", flag]
+    assert train(tmp_path, "x", *flags) == 2
+    assert "of agents that do not search: a training cannot wait" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [("search:nobody", "bot 'nobody'"), ("search:heuristic,belief=bids", "search.belief='bids'")],
+)
+def test_opponents_of_an_evaluation_are_checked_before_a_training(name, refused):
+    config = RunConfig.from_mapping({"env": FLAT, "evaluation": {"opponents": [name]}})
+    protocol = get_protocol(FLAT)
+    assert isinstance(protocol, MatchProtocol)
+    with pytest.raises(ConfigError, match=refused):
+        protocol.check(config)
+
+
+def test_runs_are_compared_against_opponents_that_search():
+    from training.compare import parser
+    from training.evaluation.command import evaluation_of
+
+    words = ["--seeds", "1,2", "--opponents", "random,search:heuristic,worlds=2", "--games", "4"]
+    config = RunConfig.from_mapping({"env": FLAT})
+    played = evaluation_of(parser().parse_args(words), config)
+    assert played.opponents == ("random", "search:heuristic,worlds=2")
+    words[3] = "search:nobody,worlds=2"
+    with pytest.raises(ConfigError, match="bot 'nobody'"):
+        evaluation_of(parser().parse_args(words), config)
+
+
+# -- agents that have learnt only a part of the game -----------------------------------------------
+
+
+def test_a_worker_searches_in_whole_games(finished, capsys):
+    who = f"search:{finished},worlds=2"
+    assert watch.main([who, "--max-steps", "12", "--think"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("search:done chooses") == 12
+    assert "thought for" in shown
+    assert evaluate.main([who, "--games", "4", "--opponents", "random"]) == 0
+    assert "done,worlds=2: " in capsys.readouterr().out
+    assert not (finished / "evaluation.json").exists()
+    assert evaluate.main([who, "--games", "4", "--bids", "heuristic"]) == 2
+    assert "--bids must be rule_hard with search" in capsys.readouterr().err
+
+
+# -- watch -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [SEARCH],
+        [PRETRAINED, "--against", SEARCH],
+        ["search:heuristic,worlds=2", "--env", FLAT],
+    ],
+    ids=["alone", "table", "bot"],
+)
+def test_thoughts_are_watched(words, width, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert watch.main([*words, "--max-steps", "24", "--think"]) == 0
+    shown = capsys.readouterr().out
+    assert "thought for" in shown
+    assert "▶" in shown
+    assert max(map(len, shown.splitlines())) <= width
+    assert watch.main([*words, "--max-steps", "24"]) == 0
+    without = capsys.readouterr().out
+    assert "thought for" not in without
+    chosen = re.findall(r"chooses .*", shown)
+    assert chosen == re.findall(r"chooses .*", without)
+    assert len(chosen) == 24
+
+
+@pytest.mark.parametrize("words", [[SEARCH], [PRETRAINED, "--against", SEARCH]])
+def test_ctrl_c_is_said_and_pressed_twice_leaves(words, capsys, monkeypatch):
+    """It is pressed in the first search, and then in the third and the fourth."""
+    look, searches = Searcher._look, []
+
+    def press(self, position, estimates, done, block):
+        searches.extend([1] if done == 0 else [])
+        if len(searches) in (1, 3, 4):
+            raise KeyboardInterrupt
+        look(self, position, estimates, done, block)
+
+    monkeypatch.setattr(Searcher, "_look", press)
+    assert watch.main(words) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("Interrupted before the first world: played as without search.") == 2
+    assert len(searches) == 4
+    assert "return" not in shown
+    assert "points:" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        ([PRETRAINED, "--think"], "--think must be left out: none of them searches"),
+        ([SEARCH, "--think", "--out", "x.gif"], "--think must be left out with --out"),
+        (["search:heuristic"], "must be search:RUN, or with --env search:BOT"),
+        (["search:nobody", "--env", FLAT], "bot 'nobody'"),
+    ],
+)
+def test_watch_refuses(words, refused, capsys):
+    assert watch.main(words) == 2
+    assert refused in capsys.readouterr().err
+
+
+# -- play ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def person(monkeypatch):
+    """Type words in turn, then leave."""
+
+    def types(*words):
+        given = iter([*words, "q"])
+        monkeypatch.setattr("rich.console.Console.input", lambda self, prompt="": next(given))
+
+    return types
+
+
+@pytest.mark.parametrize("who", [[], ["search:heuristic,worlds=3"], ["heuristic"]])
+def test_a_person_is_advised_on_own_decisions_alone(who, person, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    person("0", "0", "0", "0")
+    words = ["--against", SEARCH, "rule_hard", "--seed", "3", "--think", *who]
+    assert play.main(words) == 0
+    shown = capsys.readouterr().out
+    asked = shown.count("advice: ")
+    assert asked == 5  # one for each question, the last of which was left
+    assert 0 < shown.count("thought for") < asked  # bids are not searched
+    for block in shown.split("thought for")[1:]:
+        hand = shown[: shown.index(block)].rpartition("Your hand")[2]
+        for line in block.partition("advice")[0].splitlines()[2:]:
+            name = re.match(r"▶?\s+(.*?)\s{2,}", line)
+            assert name is None or name[1] in hand
+
+
+def test_nobody_is_told_what_others_think(person, capsys):
+    person("0", "0", "0")
+    assert play.main(["--against", SEARCH, "--seed", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert "thought for" not in shown
+    assert "advice" not in shown
+
+
+def test_a_game_for_one_is_advised_too(person, capsys):
+    person("0")
+    who = "search:greedy_miner,worlds=1,limit=2"
+    assert play.main(["--env", "Prospector-v0", "--seed", "1", "--think", who]) == 0
+    assert capsys.readouterr().out.count("advice: ") == 2
+
+
+def test_play_refuses_advice_by_nobody(capsys):
+    assert play.main(["--against", "heuristic", "--seed", "1", "--think", "nobody"]) == 2
+    assert "bot 'nobody'" in capsys.readouterr().err
