@@ -318,7 +318,7 @@ class Game(Reference):
         The highest of a row that is over has won, and equal ones share it.
         """
         found: npt.NDArray[np.float64] = rows["ep_return"].astype(np.float64)
-        return found.reshape(len(rows), -1)
+        return found.reshape(len(rows), self.spec.num_agents)
 
     # -- the rest --------------------------------------------------------------------------------
 
