@@ -116,8 +116,10 @@ class Searcher:
             assert policy is not None
             return PolicyBlueprint(self._engine, policy)
         bots = self._engine.game.bot_names
-        require(name in bots, "search.rollouts", name, " or ".join((*bots, POLICY)))
-        return BotBlueprint(self._engine, name or "")
+        names = (name or "").split("+")
+        allowed = f"{' or '.join((*bots, POLICY))}, or several bots such as {'+'.join(bots[-2:])}"
+        require(set(names) <= set(bots), "search.rollouts", name, allowed)
+        return BotBlueprint(self._engine, names)
 
     def _make_belief(self, policy: Policy | None) -> Belief | None:
         name = self.options.belief
