@@ -89,7 +89,8 @@ class Searcher:
         self.rules = rules = games.get_engine_game(engine).search or SearchRules()
         bots = engine.game.bot_names
         self.options = chosen = complete(options or SearchOptions(), rules, bots)
-        self._engine = BatchEngine(engine.game, 1, num_threads=engine.num_threads)
+        threads = engine.num_threads  # and as many lanes, which an engine wants
+        self._engine = BatchEngine(engine.game, threads, num_threads=threads)
         self.blueprint = self._make_blueprint(policy)
         self._until = None if chosen.horizon == END else chosen.horizon
         self._limit = chosen.limit
@@ -283,7 +284,7 @@ class Searcher:
         wanted : ndarray of float64, shape (A,)
             Probabilities of the policy.
         """
-        one = found.estimates.take([position])
+        one, options = found.estimates.take([position]), self.options
         legal = np.flatnonzero(one.legal[0])
         error = one.behind(np.array([chosen]))[1][0]
         error[chosen] = one.errors()[0, chosen]
@@ -296,6 +297,7 @@ class Searcher:
             chosen,
             found.milliseconds,
             found.finished,
+            f"{options.worlds}" if options.budget_ms is None else f"{options.budget_ms:g} ms",
         )
 
 
