@@ -219,10 +219,17 @@ def _viewer() -> Callable[[list[str]], int]:
     return command.main
 
 
+def _values() -> Callable[[list[str]], int]:
+    from training.apps.skullking import fit_values
+
+    return fit_values.main
+
+
 # By what stands behind `python -m training`.
 PROGRAMS = {
     "evaluator": Command("train and compare judges of Dr. Mario's bottles", _evaluator),
     "reader": Command("read Dr. Mario from the frames of a camera", _reader),
+    "values": Command("train what closes the rollouts of a search in Skull King", _values),
     "evaluate seeds": Command("Dr. Mario over its registry of seeds", _seeds),
     "watch viewer": Command("Dr. Mario while it is played", _viewer),
 }

@@ -22,6 +22,7 @@ LAYERS = (
     ("callbacks", "selfplay"),
     ("ppo", "dqn"),
     ("sb3", "ensemble", "rllib"),
+    ("search",),
     ("policies",),
     ("search",),
     ("bench",),

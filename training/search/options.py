@@ -56,8 +56,11 @@ class SearchOptions(Options):
         "at least 1, or null for the game's default",
         ge=1,
     )
-    value: Truth = option(
-        False, "close rollouts that end early by what the policy's value network expects"
+    value: Text | None = option(
+        None,
+        "file of a value network, which says what becomes of a rollout that ends before the game's "
+        "usual horizon; null takes it as it stands",
+        "the file of a value network, or null",
     )
     decisions: Text | None = option(
         None,

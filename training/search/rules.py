@@ -11,6 +11,9 @@ import numpy as np
 # Values of rollouts, higher is better, float64 (m,): of outcomes (m, P), of the rows with which
 # they ended (m,), and of the seats that judge (m,).
 Outcome = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+# Of rollouts that ended in rows (m,): which are not over, bool (m,); what a value network sees of
+# these, float32 (k, inputs); and the seats of its outputs, int (k, P).
+View = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 # Tells in which rows (k,) a decision is searched, bool (k,).
 Searched = Callable[[np.ndarray], np.ndarray]
 
@@ -48,6 +51,8 @@ class SearchRules:
     outcome : str
         What is judged, a name in ``outcomes``.
     outcomes : mapping of str to callable
+    made : mapping of str to callable
+        Further outcomes, which depend on the rules of a game: each is made of the game.
     decisions : str
         Which decisions are searched, a name in ``searched`` or ``all``.
     searched : mapping of str to callable
@@ -56,6 +61,8 @@ class SearchRules:
     beliefs : callable or None
         Returns what weighs worlds, given the name of a belief and the policy; see
         :class:`training.search.beliefs.Belief`. None where all worlds are equally likely.
+    view : callable or None
+        Returns what a value network sees of rollouts of a game, which is given; see :data:`View`.
     """
 
     actor: str = ""
@@ -66,7 +73,15 @@ class SearchRules:
     outcomes: Mapping[str, Outcome] = field(
         default_factory=lambda: {"points": points, "margin": margin}
     )
+    made: Mapping[str, Callable[[Any], Outcome]] = field(default_factory=dict)
     decisions: str = "all"
     searched: Mapping[str, Searched] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     beliefs: Callable[..., Any] | None = None
+    view: Callable[[Any], View] | None = None
+
+    def find_outcome(self, name: str, game: Any) -> Outcome | None:
+        """Return an outcome of a game by its name, or None."""
+        if name in self.made:
+            return self.made[name](game)
+        return self.outcomes.get(name)

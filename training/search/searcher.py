@@ -22,6 +22,7 @@ from training.search.estimates import Estimates
 from training.search.options import POLICY, SearchOptions
 from training.search.rules import SearchRules
 from training.search.thoughts import Thought
+from training.search.values import Closing
 
 BLOCKS = 4  # parts of a budget, after each of which actions are dropped
 AT_ONCE = 1 << 15  # worlds in memory
@@ -95,9 +96,12 @@ class Searcher:
         self._until = None if chosen.horizon == END else chosen.horizon
         self._limit = chosen.limit
         name = chosen.outcome or ""
-        allowed = " or ".join(rules.outcomes)
-        require(name in rules.outcomes, "search.outcome", name, allowed)
-        self._value_of = rules.outcomes[name]
+        outcome = rules.find_outcome(name, engine.game)
+        allowed = " or ".join((*rules.outcomes, *rules.made))
+        require(outcome is not None, "search.outcome", name, allowed)
+        assert outcome is not None
+        self._value_of = outcome
+        self._close = None if chosen.value is None else Closing.load(chosen.value, engine.game)
         name = chosen.decisions or ""
         allowed = " or ".join((*rules.searched, "all"))
         require(name in rules.searched or name == "all", "search.decisions", name, allowed)
@@ -117,8 +121,10 @@ class Searcher:
             assert policy is not None
             return PolicyBlueprint(self._engine, policy)
         bots = self._engine.game.bot_names
-        require(name in bots, "search.rollouts", name, " or ".join((*bots, POLICY)))
-        return BotBlueprint(self._engine, name or "")
+        names = (name or "").split("+")
+        allowed = f"{' or '.join((*bots, POLICY))}, or several bots such as {'+'.join(bots[-2:])}"
+        require(set(names) <= set(bots), "search.rollouts", name, allowed)
+        return BotBlueprint(self._engine, names)
 
     def _make_belief(self, policy: Policy | None) -> Belief | None:
         name = self.options.belief
@@ -242,6 +248,8 @@ class Searcher:
         first = self._first(what, position.seats[at])
         how = (seeds, self._until, self._limit)
         outcomes, ends = self.blueprint.play_on(worlds, of, first, *how)
+        if self._close is not None:
+            outcomes = self._close(outcomes, ends)
         found = self._value_of(outcomes, ends, position.seats[at])
         estimates.note(at, what, np.tile(each, len(places)), found)
 

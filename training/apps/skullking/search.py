@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.skullking.tables import Phase
-from training.search.rules import SearchRules, margin, points
+from training.search.rules import Outcome, SearchRules, View, margin, points
 
 
 def bids(rows: np.ndarray) -> np.ndarray:
@@ -28,13 +28,29 @@ def beliefs(name: str, policy: Any, engine: Any) -> Any:
     return HandBelief(name, policy, engine)
 
 
+def win(game: Any) -> Outcome:
+    """Return the chance to win the game, by the points after the round."""
+    from training.apps.skullking.win_chance import make_win
+
+    return make_win(game)
+
+
+def view(game: Any) -> View:
+    """Return what a value network sees of rounds that are not over."""
+    from training.apps.skullking.round_view import RoundView
+
+    return RoundView(game)
+
+
 SEARCH = SearchRules(
     actor="actor",
     rollouts="heuristic",
     horizon="round",
     outcome="margin",
     outcomes={"points": points, "margin": margin},
+    made={"win": win},
     decisions="cards",  # a bid is worth what the player of its cards makes of it
     searched={"cards": cards, "bids": bids},
     beliefs=beliefs,
+    view=view,
 )

@@ -1,0 +1,125 @@
+"""Train a value network of Skull King: ``python -m training values AGENT --out FILE``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import FastEnvError
+from training.run.command_line import new_parser
+
+ABOUT = """\
+Train a network that closes rollouts of search in Skull King. It sees all hands, as a rollout does,
+and says what each seat gains until the end of the round, where an agent plays all seats.
+"""
+LANES = 2000  # games that are played together
+UNIT = 100.0  # points
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    example = "pretrained/skullking --out value.safetensors"
+    parse = new_parser("values", ABOUT, example, "AGENT --out FILE [options]")
+    parse.add_argument("agent", help="a run, a checkpoint, or the name of a bot")
+    parse.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parse.add_argument("--games", type=int, default=16_000, help="an eighth of them only judge")
+    parse.add_argument("--epochs", type=int, default=8)
+    parse.add_argument("--hidden", type=int, nargs="+", default=[256, 128])
+    parse.add_argument("--seed", type=int, default=0)
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        from training.run import files
+
+        files.prepare("--out", args.out)
+        run(args)
+    except (FastEnvError, ImportError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def run(args: argparse.Namespace) -> None:
+    """Play, train, judge, and write the file."""
+    import torch
+
+    from training.apps.skullking.round_view import RoundView
+    from training.policies.contest import load_players, table_of
+    from training.run import machine
+    from training.search.values import Head, Value, fit
+
+    begun = time.monotonic()
+    players = load_players([args.agent])
+    table = table_of(players, "SkullKingFlat-v0")
+    engine = table.make(1)
+    view = RoundView(engine.game)
+    seen, gained, left, held = _samples(args, players[0].who, table, view)
+    torch.manual_seed(args.seed)
+    shape = {"inputs": view.inputs, "outputs": gained.shape[1], "hidden": tuple(args.hidden)}
+    about = {"command": machine.command(), "samples": len(seen), **machine.revision()}
+    head = Head(env=table.env, unit=UNIT, **shape)
+    value = Value(head, head.net())
+    fit(value, seen[~held], gained[~held], epochs=args.epochs, seed=args.seed)
+    found = judge(value(seen[held].astype(np.float32)), gained[held], left[held])
+    about |= {"held_out": found, "minutes": round((time.monotonic() - begun) / 60, 1)}
+    Value(Head(**{**head.to_dict(), "about": about}), value.net).save(args.out)
+    for name, row in found.items():
+        print(f"{name}: R2 {row['r2']:.3f}, of margins {row['r2_margin']:.3f}, n {row['n']}")
+
+
+def _samples(
+    args: argparse.Namespace, who: Any, table: Any, view: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return what is seen, gained, tricks left, and which samples only judge: whole batches."""
+    from training.apps.skullking.value_samples import play
+    from training.policies.guests import make_guest
+
+    lanes = min(LANES, -(-args.games // 2))
+    batches = max(2, args.games // lanes)
+    parts: list[tuple[np.ndarray, ...]] = []
+    for k in range(batches):
+        engine = table.make(lanes)
+        seed = args.seed + k * lanes
+        samples = play(engine, make_guest(who, engine, seed), seed)
+        running, seen, seats = view(samples.rows)
+        rows, gained = samples.rows[running], samples.gained[running]
+        own = np.take_along_axis(gained, seats, axis=1)
+        held = np.full(len(rows), k < max(1, batches // 8))
+        parts.append((seen.astype(np.float16), own, rows["cards"] - rows["tricks"], held))
+    seen, own, left, held = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return seen, own, left, held
+
+
+def judge(said: np.ndarray, came: np.ndarray, left: np.ndarray) -> dict[str, dict[str, float]]:
+    """Return the share of variance that is told, of points and of margins, by tricks to come."""
+    found = {}
+    for name, here in [("all", left > 0), *((str(k), left == k) for k in np.unique(left))]:
+        figures: dict[str, float] = {"n": int(here.sum())}
+        figures["r2"] = _r2(said[here], came[here])
+        figures["r2_margin"] = _r2(_margins(said[here]), _margins(came[here]))
+        found[name] = figures
+    return found
+
+
+def _margins(points: np.ndarray) -> np.ndarray:
+    """Return by how much each seat is ahead of the mean of the others."""
+    others = points.shape[1] - 1
+    ahead: np.ndarray = points - (points.sum(1, keepdims=True) - points) / others
+    return ahead
+
+
+def _r2(said: np.ndarray, came: np.ndarray) -> float:
+    return float(1 - ((said - came) ** 2).sum() / ((came - came.mean()) ** 2).sum())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

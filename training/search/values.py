@@ -1,0 +1,239 @@
+"""Value networks: what becomes of a rollout that ends early, so that it need not be played on.
+
+What a network sees is said by the game (``SearchRules.view``): a rollout is a world, so that it may
+see all cards. It says what each seat still gains until the game's usual horizon.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from fastenv.errors import ConfigError, FileError, show, show_reason
+from fastenv.files import open_regular, parse_json
+from training.run import files, games
+from training.run.options import Number, Options, Plain, Text, Whole, require
+from training.search.rules import View
+
+FORMAT = "fastenv-search-value"
+MOST = 1 << 27  # bytes of a file
+AT_ONCE = 1 << 13  # rows that a network sees together
+
+
+class Head(Options):
+    """What a value network is for.
+
+    Parameters
+    ----------
+    env : str
+        Id of the environment whose rows it was trained on.
+    inputs, outputs : int
+        Numbers that it sees, and seats that it tells about.
+    hidden : tuple of int
+        Units of the hidden layers.
+    unit : float
+        What an output of 1 stands for.
+    about : mapping
+        How it was trained, and how well it did.
+    """
+
+    SECTION: ClassVar[str] = "value."
+
+    env: Text
+    inputs: Whole = Field(ge=1, le=100_000)
+    outputs: Whole = Field(ge=1, le=1000)
+    hidden: tuple[Whole, ...] = (256, 128)
+    unit: Number = 1.0
+    about: Plain = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Refuse impossible values."""
+        possible = len(self.hidden) <= 8 and all(1 <= units <= 8192 for units in self.hidden)
+        require(possible, "value.hidden", self.hidden, "at most 8 layers of 1 to 8192 units")
+        require(self.unit > 0, "value.unit", self.unit, "above 0")
+        return self
+
+    def net(self) -> nn.Sequential:
+        """Return a new network."""
+        sizes, layers = (self.inputs, *self.hidden), list[nn.Module]()
+        for before, after in pairwise(sizes):
+            layers += [nn.Linear(before, after), nn.ReLU()]
+        return nn.Sequential(*layers, nn.Linear(sizes[-1], self.outputs))
+
+
+class Value:
+    """A value network.
+
+    Parameters
+    ----------
+    head : Head
+    net : Module
+    """
+
+    def __init__(self, head: Head, net: nn.Module) -> None:
+        self.head, self.net = head, net
+        net.eval().requires_grad_(False)
+
+    def __call__(self, seen: np.ndarray) -> np.ndarray:
+        """Return what each seat still gains, float64 (k, outputs).
+
+        Parameters
+        ----------
+        seen : ndarray of float32, shape (k, inputs)
+        """
+        found = np.zeros((len(seen), self.head.outputs))
+        with torch.inference_mode():
+            for first in range(0, len(seen), AT_ONCE):
+                part = slice(first, first + AT_ONCE)
+                found[part] = self.net(torch.from_numpy(seen[part])).numpy()
+        return found * self.head.unit
+
+    def save(self, path: Path) -> None:
+        """Write it to a file."""
+        tensors = {name: value.contiguous() for name, value in self.net.state_dict().items()}
+        head = {"format": FORMAT, "head": json.dumps(self.head.to_dict())}
+        files.write_bytes(path, _safetensors().torch.save(tensors, head))
+
+
+def load(path: Path) -> Value:
+    """Read a value network from a file.
+
+    Raises
+    ------
+    ConfigError
+        If it is none.
+    ImportError
+        Without safetensors.
+    """
+    library = _safetensors()
+    try:
+        with open_regular(path, MOST), library.safe_open(path, "pt") as file:
+            found = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        allowed = "a file that python -m training values has written"
+        require(found.get("format") == FORMAT, "search.value", str(path), allowed)
+        values = parse_json(found["head"], "its head")
+    except FileError as error:
+        raise ConfigError(f"search.value={show(str(path))} is not possible: {error}") from error
+    except (library.SafetensorError, KeyError, ValueError, OSError) as error:
+        raise ConfigError(f"{path} is no value network: {show_reason(error)}.") from error
+    head = Head.from_mapping(values)
+    net = head.net()
+    try:
+        net.load_state_dict({name: value.float() for name, value in tensors.items()})
+    except RuntimeError as error:
+        raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
+    finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
+    require(finite, "search.value", str(path), "a network of finite numbers")
+    return Value(head, net)
+
+
+class Closing:
+    """Adds to the outcomes of rollouts what seats still gain.
+
+    Parameters
+    ----------
+    value : callable
+        A :class:`Value`.
+    view : callable
+        Of the game; see :data:`training.search.rules.View`.
+    """
+
+    def __init__(self, value: Value, view: View) -> None:
+        self._value, self._view = value, view
+
+    @classmethod
+    def load(cls, path: str, game: Any) -> Closing:
+        """Return that of a file.
+
+        Raises
+        ------
+        ConfigError
+            If the file or the game has none, or they do not fit.
+        """
+        rules = games.get_game(game.env_id or "").search
+        allowed = "null: this game does not say what a value network sees"
+        require(rules.view is not None, "search.value", path, allowed)
+        assert rules.view is not None
+        view, value = rules.view(game), load(Path(path))
+        fits = value.head.outputs == game.num_seats
+        fits &= value.head.inputs == view(np.zeros(0, game.spec.state_dtype))[1].shape[1]
+        allowed = f"one of a game that is played as {game.env_id} here, not of {value.head.env}"
+        require(fits, "search.value", path, allowed)
+        return cls(value, view)
+
+    def __call__(self, outcomes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return closed outcomes, float64 (m, P).
+
+        Parameters
+        ----------
+        outcomes : ndarray of float64, shape (m, P)
+        rows : ndarray, shape (m,)
+            With which rollouts ended.
+        """
+        running, seen, seats = self._view(rows)
+        closed = outcomes.copy()
+        if len(seen):
+            closed[np.flatnonzero(running)[:, None], seats] += self._value(seen)
+        return closed
+
+
+def fit(
+    value: Value,
+    seen: Sequence[np.ndarray] | np.ndarray,
+    gained: np.ndarray,
+    *,
+    epochs: int = 10,
+    batch_size: int = 1024,
+    learning_rate: float = 1e-3,
+    seed: int = 0,
+) -> None:
+    """Train a network in place, by least squares.
+
+    Parameters
+    ----------
+    value : Value
+    seen : ndarray, shape (n, inputs)
+        Of any dtype; a batch of it is converted at a time.
+    gained : ndarray, shape (n, outputs)
+    epochs, batch_size : int
+    learning_rate : float
+        At first; it falls to 0 like a cosine.
+    seed : int
+        Of the order of the samples.
+    """
+    net, rng = value.net.train().requires_grad_(True), np.random.default_rng(seed)
+    steps = epochs * (len(gained) // batch_size)
+    optimizer = torch.optim.AdamW(net.parameters(), learning_rate, weight_decay=1e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps, 1))
+    wanted = (gained / value.head.unit).astype(np.float32)
+    for _ in range(epochs):
+        order = rng.permutation(len(gained))
+        for first in range(0, len(order) - batch_size + 1, batch_size):
+            chosen = order[first : first + batch_size]
+            shown = torch.from_numpy(np.asarray(seen[chosen], np.float32))
+            error: Tensor = net(shown) - torch.from_numpy(wanted[chosen])
+            loss = error.square().mean()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    net.eval().requires_grad_(False)
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors
+        import safetensors.torch
+    except ImportError as error:
+        raise ImportError("Value networks need safetensors: pip install '.[train]'.") from error
+    return safetensors
