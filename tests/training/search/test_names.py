@@ -110,7 +110,7 @@ def test_a_policy_searches_under_a_name_that_can_be_read_again():
     assert (who, options) == (str(policy.path), agent.options)
     again = load(agent.name)
     assert again.base.path == policy.path
-    with pytest.raises(ConfigError, match="'search.world' is not an option"):
+    with pytest.raises(ConfigError, match=r"'search\.world' is not an option"):
         policy.search(world=3)
 
 
