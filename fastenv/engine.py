@@ -22,7 +22,6 @@ from fastenv.errors import (
     ConfigError,
     InvalidActionError,
     ResetNeededError,
-    StateError,
     show,
 )
 from fastenv.game import Game

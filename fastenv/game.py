@@ -142,16 +142,17 @@ class Reference(ABC):
         """
         raise NotImplementedError
 
-    def begin_rollout(  # noqa: B027  (most games need none)
-        self, game: Any, players: Array, until: str | None, rng: Rng
+    def begin_rollout(
+        self, game: Any, players: Array | None, until: str | None, rng: Rng
     ) -> None:
         """Prepare a game for a rollout, in which all seats are asked; default it is as it is.
 
         Parameters
         ----------
         game : object
-        players : ndarray, shape (P,)
-            Of the spec's ``bot_dtype``.
+        players : ndarray, shape (P,), or None
+            Of the spec's ``bot_dtype``; None where the rollout is one decision that is given, so
+            that no player decides anything.
         until : str or None
             One of the spec's ``stops``.
         rng : Rng

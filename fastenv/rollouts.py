@@ -318,7 +318,8 @@ def roll(
     obs = np.zeros((spec.num_agents, *spec.obs_shape), spec.obs_dtype)
     mask = np.zeros((spec.num_agents, spec.num_actions), np.uint8)
     one = spec.num_agents == 1
-    game.begin_rollout(state, players, stop.until, rng)
+    asked = stop.limit != 1 or any(a < 0 for a in first)
+    game.begin_rollout(state, players if asked else None, stop.until, rng)
     taken = 0
     while True:
         chosen = first if taken == 0 else [-1] * len(first)

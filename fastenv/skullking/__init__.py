@@ -146,9 +146,10 @@ class SkullKingGame(ConfiguredGame):
         worlds.resample(game, agent, rng)
 
     def begin_rollout(
-        self, game: reference.SkullKing, players: Array, until: str | None, rng: Rng
+        self, game: reference.SkullKing, players: Array | None, until: str | None, rng: Rng
     ) -> None:
-        rollouts.begin(game, players["kind"].tolist(), until, rng)
+        kinds = None if players is None else players["kind"].tolist()
+        rollouts.begin(game, kinds, until, rng)
 
     def stopped(
         self, game: reference.SkullKing, start: reference.SkullKing, until: str, number: int

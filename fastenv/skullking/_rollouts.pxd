@@ -34,8 +34,9 @@ cdef inline void choose_again(State* s, Rollout* roll, int seat) noexcept nogil:
         s.cannon[seat] = bot_cannon(roll.players[seat].kind, roll.rng)
 
 
-cdef inline void begin_bids(State* s, Rollout* roll, bint goal) noexcept nogil:
-    # On the way round from the agent: before the actor all choose anew, after it they will be asked.
+cdef inline void begin_bids(State* s, Rollout* roll, bint goal, bint asked_none) noexcept nogil:
+    # On the way round from the agent: before the actor all choose anew, unless no player decides
+    # anything; after it they will be asked.
     cdef int i, seat = s.agent, phase = s.phase, players = roll.rules.num_players
     cdef bint asked = False
     if phase == BID:
@@ -47,12 +48,14 @@ cdef inline void begin_bids(State* s, Rollout* roll, bint goal) noexcept nogil:
             s.cannon[seat] = 0
             if phase == BID:
                 s.bid[seat] = -1
-        elif i or not goal:
+        elif (i or not goal) and not asked_none:
             choose_again(s, roll, seat)
         seat = seat + 1 - players * (seat + 1 == players)
 
 
-cdef inline void begin_rollout(State* s, Rollout* roll, int until, int number) noexcept nogil:
+cdef inline void begin_rollout(
+    State* s, Rollout* roll, int until, int number, bint asked_none
+) noexcept nogil:
     cdef Rules* r = &roll.rules
     cdef bint goal = has_goal(r)
     cdef int seat
@@ -67,7 +70,7 @@ cdef inline void begin_rollout(State* s, Rollout* roll, int until, int number) n
         s.bots[seat] = EXTERNAL
     s.bots[s.agent] = RULE_HARD
     if s.phase == BID or s.phase == CANNON:
-        begin_bids(s, roll, goal)
+        begin_bids(s, roll, goal, asked_none)
 
 
 cdef inline bint ends(const State* s, const Rollout* roll, int until) noexcept nogil:
@@ -132,7 +135,7 @@ cdef inline int rollout_row(
     cdef Rollout roll
     roll.rules, roll.tables, roll.knobs = rules[0], tb, k
     roll.players, roll.rng, roll.limit = players, rng, limit
-    begin_rollout(s, &roll, until, number)
+    begin_rollout(s, &roll, until, number, action >= 0 and limit == 1)
     while True:
         if action < 0 and s.phase == PLAY:
             play_cards(s, &roll, until)

@@ -14,7 +14,7 @@ cdef enum:
     DISCARDED = -2
     STOCK = -3
     MAX_PLACES = MAX_PLAYERS + 3
-    MAX_REJECTIONS = 200
+    MAX_REJECTIONS = 1000
     SWAPS = 8
     NO_PLACE = -1
 
@@ -187,19 +187,20 @@ cdef inline void sort_bound(Unseen* u) noexcept nogil:
 
 
 cdef inline void most_choice(Unseen* u) noexcept nogil:
-    cdef int i, k, certain
+    # The most cards that can be left to choose from. What the places before cannot fill with cards
+    # that do not fit here, they take from those that do.
+    cdef uint64_t before[2]
     cdef uint64_t beside[2]
+    cdef int i, size = 0
     cdef Place* place
-    cdef Place* other
+    before[0] = before[1] = 0
     for i in range(u.num_bound):
         place = &u.place[u.bound[i]]
-        place.most = size_of(place.fits)
-        for k in range(i):
-            other = &u.place[u.bound[k]]
-            beside[0] = other.fits[0] & ~place.fits[0]
-            beside[1] = other.fits[1] & ~place.fits[1]
-            certain = other.size - size_of(beside)
-            place.most -= certain if certain > 0 else 0
+        beside[0], beside[1] = before[0] & ~place.fits[0], before[1] & ~place.fits[1]
+        place.most = size_of(place.fits) - max(0, size - size_of(beside))
+        size += place.size
+        before[0] |= place.fits[0]
+        before[1] |= place.fits[1]
 
 
 cdef inline double propose(Unseen* u, uint64_t* left, uint64_t* rng) noexcept nogil:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 STOPS = ("round", "tricks=")
 
 
-def begin(game: SkullKing, kinds: list[int], until: str | None, rng: Rng) -> None:
+def begin(game: SkullKing, kinds: list[int] | None, until: str | None, rng: Rng) -> None:
     """Prepare a game for players of these kinds, one a seat; see ``Reference.begin_rollout``.
 
-    Every decision of every seat is asked for, whatever the tier. What a rule decides, it decides
+    What seats have chosen in secret they choose anew, unless no player decides anything. Every decision of every seat is asked for, whatever the tier. What a rule decides, it decides
     alike for all seats, whoever sat there. With ``until="round"`` the episode ends with the round.
     """
     goal = game.agent if game.has_goal() else -1
@@ -35,7 +35,8 @@ def begin(game: SkullKing, kinds: list[int], until: str | None, rng: Rng) -> Non
     if game.phase in (Phase.BID, Phase.CANNON):
         seats = [(game.agent + i) % players for i in range(players)]
         place = seats.index(game.actor)
-        choose_again(game, [seat for seat in seats[:place] if seat != goal], kinds, rng)
+        if kinds is not None:
+            choose_again(game, [seat for seat in seats[:place] if seat != goal], kinds, rng)
         forget(game, seats[place + 1 :])
 
 

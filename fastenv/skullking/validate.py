@@ -210,8 +210,9 @@ def _cards(rows: np.ndarray, rule: np.void) -> Iterator[Check]:
     shown |= (discards > 0) & (rows["bendt_seat"] == actor)[:, None]
     yield "out", (out != shown).any(axis=1), "what Jade showed the actor, and his own discards"
     yield "known", (known != (seen | out)).any(axis=1), "what he has seen, and nothing else"
-    early = (rows["jade_seat"] < 0) & (rows["jade_pos"] != 0)
-    yield "jade_pos", early | (rows["jade_pos"] > rows["stock_pos"]), "stock_pos at Jade's look"
+    drew = np.arange(t.MAX_PLAYERS) == rows["bendt_seat"][:, None]
+    kept = _members(rows["hand"], in_hand & drew[:, :, None]) + discards + played
+    yield from _drawn(rows, kept > 0)
     specials = (known & _IS_SPECIAL).sum(axis=1)
     yield "specials_known", rows["specials_known"] != specials, "the specials among `known`"
     counts = played.astype(np.int64) @ _CATEGORY.T
@@ -233,6 +234,17 @@ def _voids(rows: np.ndarray, rule: np.void, played: np.ndarray) -> Iterator[Chec
     suits = np.where(rows["hand_len"][:, :, None] > np.arange(t.MAX_HAND), _SUIT[rows["hand"]], -1)
     held = (suits >= 0) & (voids[:, :, None] >> np.maximum(suits, 0) & 1 == 1)
     yield "voids", held.any(axis=(1, 2)), "the seat holds a card of a suit that it has none of"
+
+
+def _drawn(rows: np.ndarray, kept: np.ndarray) -> Iterator[Check]:
+    """Check what was drawn from the stock; ``kept`` are the cards that may have been."""
+    lanes = np.arange(len(rows))[:, None]
+    drawn = np.arange(2) < rows["stock_pos"][:, None]
+    lost = drawn & ~kept[lanes, rows["stock"][:, :2]]
+    yield "stock", lost.any(axis=1), "who drew cards holds them, or they were discarded or played"
+    discarding = np.isin(rows["phase"], (t.Phase.BENDT_1, t.Phase.BENDT_2))
+    wrong = (rows["jade_pos"] != rows["stock_pos"]) | (rows["jade_seat"] < 0) | discarding
+    yield "jade_pos", (rows["jade_pos"] != 0) & wrong, "stock_pos at Jade's look"
 
 
 def _finished_tricks(rows: np.ndarray, done: np.ndarray) -> Iterator[Check]:

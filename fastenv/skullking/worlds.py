@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fastenv.skullking.reference import SkullKing
 
 DRAWN, DISCARDED, STOCK = -1, -2, -3  # places that are no hand
-MAX_REJECTIONS = 200
+MAX_REJECTIONS = 1000
 SWAPS = 8  # for each unseen card, where a world is not drawn but found
 
 Cards = set[int]
@@ -130,11 +130,15 @@ def deal_bound(unseen: Cards, bound: list[Place], rng: Rng) -> Dealt:
 
 
 def most_choice(bound: list[Place]) -> list[int]:
-    """Return for each place the most cards that can be left for it to choose from."""
-    choice = []
-    for i, place in enumerate(bound):
-        taken = (other.size - len(other.fits - place.fits) for other in bound[:i])
-        choice.append(len(place.fits) - sum(max(0, number) for number in taken))
+    """Return for each place the most cards that can be left for it to choose from.
+
+    What the places before it cannot fill with cards that do not fit here, they take from those
+    that do.
+    """
+    choice, size, fits = [], 0, set[int]()
+    for place in bound:
+        choice.append(len(place.fits) - max(0, size - len(fits - place.fits)))
+        size, fits = size + place.size, fits | place.fits
     return choice
 
 

@@ -1,8 +1,9 @@
-"""Who plays rollouts: bots in one compiled loop, or a network, all games in one forward pass."""
+"""Who plays rollouts: bots in one compiled loop, a network, or whoever is thought to sit there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,42 +12,49 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError, show
 from training.policies.guests import sight_of
 from training.policies.policy import Policy
+from training.search.seeds import mix, uniform
 
 MAX_STEPS = 10_000  # of rollouts by a network, which then end as they stand
+POLICY = "policy"  # rollouts by the network that is searched for
+PLAYERS = 4  # what a seed is for
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where rollouts begin, and how they end.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (k,)
+    of : ndarray of int64, shape (m,)
+        The row of each rollout.
+    actions : ndarray of int32, shape (m,), or (m, K) in games of K agents
+        The first decision; -1 leaves it to the blueprint.
+    seeds : ndarray of uint64, shape (m,)
+        Equal for all actions in a world.
+    until, limit
+        See :meth:`fastenv.BatchEngine.rollout`.
+    seats : ndarray of int, shape (m,)
+        Whose decision it is.
+    lanes : ndarray of int, shape (m,), or None
+        The games that are searched.
+    """
+
+    rows: np.ndarray
+    of: np.ndarray
+    actions: np.ndarray
+    seeds: np.ndarray
+    until: str | None
+    limit: int | None
+    seats: np.ndarray
+    lanes: np.ndarray | None
 
 
 class Blueprint(Protocol):
     """Plays games on, in all seats."""
 
-    def play_on(
-        self,
-        rows: np.ndarray,
-        of: np.ndarray,
-        actions: np.ndarray,
-        seeds: np.ndarray,
-        until: str | None,
-        limit: int | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Play on from rows after a first action.
-
-        Parameters
-        ----------
-        rows : ndarray, shape (k,)
-        of : ndarray of int64, shape (m,)
-            The row of each rollout.
-        actions : ndarray of int32, shape (m,), or (m, K) in games of K agents
-            -1 leaves a decision to the blueprint.
-        seeds : ndarray of uint64, shape (m,)
-        until, limit
-            See :meth:`fastenv.BatchEngine.rollout`.
-
-        Returns
-        -------
-        ndarray of float64, shape (m, P)
-            Outcomes.
-        ndarray, shape (m,)
-            The rows with which they end.
-        """
+    def play_on(self, start: Start) -> np.ndarray:
+        """Return the rows with which rollouts end, shape (m,)."""
 
 
 class BotBlueprint:
@@ -69,39 +77,42 @@ class BotBlueprint:
             engine.game.bot(name)
         self._engine, self._names = engine, names
 
-    def play_on(
-        self,
-        rows: np.ndarray,
-        of: np.ndarray,
-        actions: np.ndarray,
-        seeds: np.ndarray,
-        until: str | None,
-        limit: int | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def play_on(self, start: Start) -> np.ndarray:
         """See :class:`Blueprint`."""
-        engine, names = self._engine, self._names
-        ends = np.zeros(len(of), rows.dtype)
+        names = self._names
+        if len(names) == 1:
+            return _roll(self._engine, start, slice(None), names[0])
+        ends = np.zeros(len(start.of), start.rows.dtype)
         for k, name in enumerate(names):  # a world is the same bot's for all actions
-            own = of % len(names) == k
-            found = engine.rollout(
-                rows, actions[own], name, until, limit, seeds[own], of=of[own], trusted=True
-            )
-            if len(names) == 1:
-                return found.outcomes, found.rows
-            ends[own] = found.rows
-        return engine.game.outcomes(ends), ends
+            own = start.seeds % len(names) == k
+            ends[own] = _roll(self._engine, start, own, name)
+        return ends
 
 
-class PolicyBlueprint:
-    """A network in every seat, which takes its best actions.
+def _roll(
+    engine: BatchEngine, start: Start, own: slice | np.ndarray, players: str | Sequence[str]
+) -> np.ndarray:
+    """Return how those rollouts end that are the players'."""
+    actions, seeds = start.actions[own], start.seeds[own]
+    how = (start.until, start.limit, seeds)
+    return engine.rollout(start.rows, actions, players, *how, of=start.of[own], trusted=True).rows
 
-    All games are stepped together, each by one decision; those that have ended leave.
+
+class SteppedBlueprint:
+    """A network in some seats, bots in the others; all games take a decision at a time.
+
+    The network takes its best actions, in one forward pass for all games. Games that have ended
+    leave.
 
     Parameters
     ----------
     engine : BatchEngine
         Of the game at the table.
     policy : Policy
+    actor : str
+        Field of the row with the seat whose decision is due; empty in games for one.
+    bots : sequence of str
+        Who else may play.
 
     Raises
     ------
@@ -109,48 +120,147 @@ class PolicyBlueprint:
         For a network with memory, or in games whose agents act together.
     """
 
-    def __init__(self, engine: BatchEngine, policy: Policy) -> None:
+    def __init__(
+        self, engine: BatchEngine, policy: Policy, actor: str = "", bots: Sequence[str] = ()
+    ) -> None:
         possible = not policy.state_size and engine.spec.num_agents == 1
         if not possible:
             raise ConfigError(
-                f"search.rollouts={show('policy')} is not possible for {policy.path}: it must be a "
+                f"search.rollouts={show(POLICY)} is not possible for {policy.path}: it must be a "
                 "bot for networks with memory and in games whose agents act together."
             )
-        self._engine, self._policy = engine, policy
+        self._engine, self._policy, self._actor = engine, policy, actor
         self._see = sight_of(policy)
+        self._bots = tuple(bots) or engine.game.bot_names[:1]  # somebody who has nothing to decide
 
-    def play_on(
-        self,
-        rows: np.ndarray,
-        of: np.ndarray,
-        actions: np.ndarray,
-        seeds: np.ndarray,
-        until: str | None,
-        limit: int | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """See :class:`Blueprint`."""
-        if (actions < 0).any():
-            raise ValueError("actions: a network's rollouts begin with an action that is given")
-        reached = rows[of]
-        going = np.arange(len(of))
-        for taken in range(limit or MAX_STEPS):
-            then = self._step(reached[going], actions, seeds[going], until)
+    def play_on(self, start: Start, players: np.ndarray | None = None) -> np.ndarray:
+        """See :class:`Blueprint`.
+
+        Parameters
+        ----------
+        start : Start
+        players : ndarray of int, shape (m, P), optional
+            Who plays: 0 is the network, from 1 on the bots; default everywhere the network.
+        """
+        reached, actions = start.rows[start.of], start.actions.copy()
+        going = np.arange(len(reached))
+        for _ in range(start.limit or MAX_STEPS):
+            now = reached[going]
+            who = np.zeros(len(now), np.int64)
+            if players is not None:
+                who = players[going, now[self._actor].astype(np.int64)]
+            self._decide(now, actions, who)
+            then = self._step(now, actions, who, start.seeds[going], start.until)
             reached[going] = then
-            stays = then["done"] == 0
-            going = going[stays]
-            if not going.size or taken + 1 == limit:
+            going = going[then["done"] == 0]
+            if not going.size:
                 break
-            actions = self._choose(then[stays])
-        return self._engine.game.outcomes(reached), reached
+            actions = np.full(len(going), -1, np.int32)
+        return reached
+
+    def _decide(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> None:
+        """Write the network's actions where it decides."""
+        own = (actions < 0) & (who == 0)
+        if own.any():
+            masks = self._engine.action_masks_many(rows[own], trusted=True)
+            actions[own] = self._policy.act(self._see(rows[own]), masks)[0]
 
     def _step(
-        self, rows: np.ndarray, actions: np.ndarray, seeds: np.ndarray, until: str | None
+        self,
+        rows: np.ndarray,
+        actions: np.ndarray,
+        who: np.ndarray,
+        seeds: np.ndarray,
+        until: str | None,
     ) -> np.ndarray:
         """Return rows one decision on: a rollout of one decision needs no lane."""
-        bot = self._engine.game.bot_names[0]  # it has nothing to decide
-        return self._engine.rollout(rows, actions, bot, until, 1, seeds, trusted=True).rows
+        then, bots = np.empty_like(rows), np.where(actions < 0, who, 1)
+        for k, name in enumerate(self._bots, start=1):
+            own = bots == k
+            if own.any():
+                how = (name, until, 1, seeds[own])
+                then[own] = self._engine.rollout(rows[own], actions[own], *how, trusted=True).rows
+        return then
 
-    def _choose(self, rows: np.ndarray) -> np.ndarray:
-        masks = self._engine.action_masks_many(rows, trusted=True)
-        actions, _ = self._policy.act(self._see(rows), masks)
-        return np.asarray(actions, np.int32)
+
+class Model(Protocol):
+    """Learns who plays the other seats; it watches the games that are searched."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The candidates: ``policy``, if there is one, then bots; of those the best first."""
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was in lanes whose games begin."""
+
+    def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        """Note what the searcher sees of games at its decisions, searched or not."""
+
+    def draw(self, lanes: np.ndarray, luck: np.ndarray) -> np.ndarray:
+        """Return candidates for each seat, drawn by how likely they are, int64 (k, P).
+
+        Parameters
+        ----------
+        lanes : ndarray of int, shape (k,)
+        luck : ndarray of float64, shape (k, P)
+            From 0 to 1.
+        """
+
+
+class ModelBlueprint:
+    """Whoever is thought to sit in the other seats, drawn anew for each world.
+
+    The own seat is played by the network if it sits in another one too, else by the best bot: one
+    compiled loop then does it.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of the game at the table.
+    policy : Policy or None
+    model : Model
+    actor : str
+        See :class:`SteppedBlueprint`.
+    """
+
+    def __init__(
+        self, engine: BatchEngine, policy: Policy | None, model: Model, actor: str
+    ) -> None:
+        self._engine, self._model = engine, model
+        self._bots = tuple(name for name in model.names if name != POLICY)
+        self._stepped = None
+        if policy is not None:
+            self._stepped = SteppedBlueprint(engine, policy, actor, self._bots)
+
+    def play_on(self, start: Start) -> np.ndarray:
+        """See :class:`Blueprint`."""
+        players = self._players(start)  # 0 is the network, from 1 on the bots
+        ends = np.zeros(len(start.of), start.rows.dtype)
+        stepped = (players == 0).any(1)
+        if stepped.any() and self._stepped is not None:
+            part = take(start, stepped)
+            ends[stepped] = self._stepped.play_on(part, players[stepped])
+        tables, which = np.unique(players[~stepped], axis=0, return_inverse=True)
+        for k, table in enumerate(tables):
+            own = np.flatnonzero(~stepped)[which.ravel() == k]
+            ends[own] = _roll(self._engine, start, own, [self._bots[p - 1] for p in table])
+        return ends
+
+    def _players(self, start: Start) -> np.ndarray:
+        count = self._engine.game.num_seats
+        seats = np.arange(count)
+        seeds = mix(start.seeds.repeat(count), np.tile(seats, len(start.of)), PLAYERS)
+        luck = uniform(seeds).reshape(-1, count)
+        lanes = np.zeros(len(luck), np.int64) if start.lanes is None else start.lanes
+        drawn = self._model.draw(lanes, luck) + (self._stepped is None)
+        own = seats == start.seats[:, None]
+        alone: np.ndarray = (np.where(own, 1, drawn) > 0).all(1)
+        players: np.ndarray = np.where(own, alone[:, None], drawn).astype(np.int64)
+        return players
+
+
+def take(start: Start, some: np.ndarray) -> Start:
+    """Return some of the rollouts."""
+    lanes = None if start.lanes is None else start.lanes[some]
+    parts = {name: getattr(start, name)[some] for name in ("of", "actions", "seeds", "seats")}
+    return replace(start, **parts, lanes=lanes)

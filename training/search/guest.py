@@ -15,7 +15,8 @@ from training.policies.guests import Guest, make_guest
 from training.policies.policy import Policy
 from training.run.options import require
 from training.search.options import SearchOptions
-from training.search.searcher import STEP, Found, Searcher, mix
+from training.search.searcher import STEP, Found, Searcher
+from training.search.seeds import mix
 from training.search.thoughts import Thought
 
 
@@ -91,8 +92,7 @@ class SearchGuest:
         """Forget what was in lanes whose games begin."""
         self._base.begin(lanes)
         self._taken[lanes] = 0
-        if self.searcher.belief is not None:
-            self.searcher.belief.begin(lanes)
+        self.searcher.begin(lanes)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return legal actions, shape (k,), for the lanes (k,) in which it has to decide.
@@ -106,8 +106,7 @@ class SearchGuest:
         engine.refresh()
         searcher = self.searcher
         rows, legal = engine.get_states(lanes), engine.mask[lanes] != 0
-        if searcher.belief is not None:
-            searcher.belief.watch(lanes, rows)
+        searcher.watch(lanes, rows)
         self._taken[lanes] += 1
         searched = searcher.wants(rows, legal)
         actions, wanted = self._ask_base(engine, lanes, ~searched)

@@ -8,8 +8,6 @@ from pydantic import model_validator
 
 from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
-POLICY = "policy"  # rollouts by the network that is searched for
-
 
 class SearchOptions(Options):
     """Options of a search; see ``docs/search.md``."""
@@ -28,9 +26,10 @@ class SearchOptions(Options):
     )
     rollouts: Text | None = option(
         None,
-        "who plays all seats in the rollouts: a bot, or ``policy`` for the network itself; null is "
-        "the game's default",
-        "the name of a bot, policy, or null for the game's default",
+        "who plays all seats in the rollouts: a bot; several bots such as ``heuristic+rule_hard``, "
+        "each in its share of the worlds; ``policy``, the network itself; or ``model``, whoever is "
+        "thought to sit there by what they did in rounds that are over; null is the game's default",
+        "the name of a bot, bots joined by +, policy, model, or null for the game's default",
     )
     belief: Literal["uniform", "bids", "plays", "open"] = option(
         "uniform",

@@ -59,8 +59,12 @@ class SearchRules:
     options : mapping
         Other defaults of :class:`training.search.options.SearchOptions`.
     beliefs : callable or None
-        Returns what weighs worlds, given the name of a belief and the policy; see
+        Returns what weighs worlds, given the name of a belief, the policy, an engine, and what
+        learns who the others are, if that is asked for; see
         :class:`training.search.beliefs.Belief`. None where all worlds are equally likely.
+    opponents : callable or None
+        Returns what learns who the others are, given the policy or None and an engine; see
+        :class:`training.search.blueprints.Model`. None where nobody can tell.
     view : callable or None
         Returns what a value network sees of rollouts of a game, which is given; see :data:`View`.
     """
@@ -78,6 +82,7 @@ class SearchRules:
     searched: Mapping[str, Searched] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     beliefs: Callable[..., Any] | None = None
+    opponents: Callable[..., Any] | None = None
     view: Callable[[Any], View] | None = None
 
     def find_outcome(self, name: str, game: Any) -> Outcome | None:

@@ -11,26 +11,33 @@ import numpy as np
 
 from fastenv import BatchEngine, checks
 from fastenv.errors import ConfigError, StateError
-from fastenv.rng import GOLDEN_GAMMA
 from fastenv.rollouts import Stop, check_resample
 from training.policies.policy import Policy
 from training.run import games
 from training.run.options import require
 from training.search.beliefs import Belief, choose_by_weight
-from training.search.blueprints import Blueprint, BotBlueprint, PolicyBlueprint
+from training.search.blueprints import (
+    POLICY,
+    Blueprint,
+    BotBlueprint,
+    Model,
+    ModelBlueprint,
+    Start,
+    SteppedBlueprint,
+)
 from training.search.estimates import Estimates
-from training.search.options import POLICY, SearchOptions
+from training.search.options import SearchOptions
 from training.search.rules import SearchRules
+from training.search.seeds import mix
 from training.search.thoughts import Thought
 from training.search.values import Closing
 
 BLOCKS = 4  # parts of a budget, after each of which actions are dropped
 AT_ONCE = 1 << 15  # worlds in memory
 FIRST_WORLDS = 8  # with a budget of time: worlds before the clock is looked at
-END, OPEN = "end", "open"
+END, OPEN, MODEL = "end", "open", "model"
 CANDIDATES = 4  # worlds that are weighed for each that is played, with a belief
 STEP, WORLD, ROLLOUT, CHOICE = 0, 1, 2, 3  # what a seed is for
-GAMMA = np.uint64(GOLDEN_GAMMA)
 
 
 @dataclass(frozen=True)
@@ -92,6 +99,7 @@ class Searcher:
         self.options = chosen = complete(options or SearchOptions(), rules, bots)
         threads = engine.num_threads  # and as many lanes, which an engine wants
         self._engine = BatchEngine(engine.game, threads, num_threads=threads)
+        self.model: Model | None = None
         self.blueprint = self._make_blueprint(policy)
         self._until = None if chosen.horizon == END else chosen.horizon
         self._limit = chosen.limit
@@ -119,7 +127,13 @@ class Searcher:
             allowed = "a bot: there is no network to search for"
             require(policy is not None, "search.rollouts", name, allowed)
             assert policy is not None
-            return PolicyBlueprint(self._engine, policy)
+            return SteppedBlueprint(self._engine, policy, self.rules.actor)
+        if name == MODEL:
+            allowed = "a bot: nobody can tell in this game who the others are"
+            require(self.rules.opponents is not None, "search.rollouts", name, allowed)
+            assert self.rules.opponents is not None
+            self.model = self.rules.opponents(policy, self._engine)
+            return ModelBlueprint(self._engine, policy, self.model, self.rules.actor)
         bots = self._engine.game.bot_names
         names = (name or "").split("+")
         allowed = f"{' or '.join((*bots, POLICY))}, or several bots such as {'+'.join(bots[-2:])}"
@@ -135,7 +149,7 @@ class Searcher:
         allowed = "uniform where there is no policy whose bids and plays are known"
         require(policy is not None, "search.belief", name, allowed)
         assert self.rules.beliefs is not None
-        belief: Belief = self.rules.beliefs(name, policy, self._engine)
+        belief: Belief = self.rules.beliefs(name, policy, self._engine, self.model)
         return belief
 
     def seats_of(self, engine: Any, rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
@@ -146,6 +160,20 @@ class Searcher:
             found: np.ndarray = engine.get_actors(lanes)
             return found
         return np.zeros(len(rows), np.int32)
+
+    # -- watching --------------------------------------------------------------------------------
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was in lanes whose games begin."""
+        for watcher in (self.belief, self.model):
+            if watcher is not None:
+                watcher.begin(lanes)
+
+    def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        """Note what is seen of games at decisions, searched or not."""
+        for watcher in (self.belief, self.model):
+            if watcher is not None:
+                watcher.watch(lanes, rows)
 
     # -- searching -------------------------------------------------------------------------------
 
@@ -246,8 +274,10 @@ class Searcher:
         at, what = here[places].repeat(block), actions.repeat(block)
         seeds = mix(position.seeds[at], done + np.tile(each, len(places)), ROLLOUT)
         first = self._first(what, position.seats[at])
-        how = (seeds, self._until, self._limit)
-        outcomes, ends = self.blueprint.play_on(worlds, of, first, *how)
+        lanes = None if position.lanes is None else position.lanes[at]
+        how = (seeds, self._until, self._limit, position.seats[at], lanes)
+        ends = self.blueprint.play_on(Start(worlds, of, first, *how))
+        outcomes = self._engine.game.outcomes(ends)
         if self._close is not None:
             outcomes = self._close(outcomes, ends)
         found = self._value_of(outcomes, ends, position.seats[at])
@@ -340,13 +370,3 @@ def complete(options: SearchOptions, rules: SearchRules, bots: Sequence[str]) ->
     if given.get("budget_ms") is not None:
         usual.pop("worlds", None)
     return SearchOptions(**{**usual, **given})
-
-
-def mix(seeds: np.ndarray, numbers: np.ndarray, purpose: int) -> np.ndarray:
-    """Return seeds of the numbered parts of decisions, uint64: those of two never meet."""
-    with np.errstate(over="ignore"):
-        x = seeds + (numbers.astype(np.uint64) * np.uint64(4) + np.uint64(purpose)) * GAMMA
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed: np.ndarray = x ^ (x >> np.uint64(31))
-    return mixed

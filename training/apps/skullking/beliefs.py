@@ -16,24 +16,21 @@ holds what by chance, say nothing more, because worlds are drawn uniformly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.registry import short_id
-from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, SPECIALS, Phase
+from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, Phase
+from training.apps.skullking.answers import EMPTY, Answers, Asked
+from training.apps.skullking.opponent_model import OpponentModel
 from training.apps.skullking.round_record import RoundRecord, is_bidding, round_start
-from training.policies.guests import sight_of
 from training.policies.policy import Policy
 from training.run import games
 from training.run.options import require
 
-DOUBT = 0.05  # of each decision: the share of any legal one
 AT_ONCE = 1 << 13  # rows that a network sees together
-EMPTY = 127  # behind every card in a sorted hand
-IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
 
 
 class HandBelief:
@@ -46,6 +43,8 @@ class HandBelief:
         Judges what is likely; it must decide itself what is judged.
     engine : BatchEngine
         Of the game; its lanes are not touched.
+    model : OpponentModel, optional
+        Says who plays the other seats; default everywhere the policy.
 
     Raises
     ------
@@ -53,7 +52,13 @@ class HandBelief:
         If the policy has learnt only part of the game, or has a memory.
     """
 
-    def __init__(self, name: str, policy: Policy, engine: BatchEngine) -> None:
+    def __init__(
+        self,
+        name: str,
+        policy: Policy,
+        engine: BatchEngine,
+        model: OpponentModel | None = None,
+    ) -> None:
         part = games.get_game(policy.env).table.parts.get(short_id(policy.env))
         bids = part is None or Phase.BID in part.values
         fits = not policy.state_size and bids and (part is None or name == "bids")
@@ -62,7 +67,9 @@ class HandBelief:
         game: Any = engine.game
         self._players = int(game.rules[0]["num_players"])
         self._by_cards = name == "plays"
-        self._policy, self._engine, self._see = policy, engine, sight_of(policy)
+        self._engine, self._model = engine, model
+        bots = () if model is None else model.bots
+        self._answers = Answers(engine, policy, bots)
         self._record = RoundRecord(engine)
 
     def begin(self, lanes: np.ndarray) -> None:
@@ -87,19 +94,26 @@ class HandBelief:
             step = max(1, AT_ONCE // each)
             for begin in range(0, len(asked.rows), step):
                 some = asked.take(slice(begin, begin + step))
-                chances = self._log_chances(some, *dealt.hands(some), each)
+                who = self._who(lanes[some.position], some.seat)
+                chances = self._log_chances(some, *dealt.hands(some), each, who)
                 np.add.at(found, some.position, chances)
         return found.ravel()
 
+    def _who(self, lanes: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """Return who is believed to play seats, by place in the names of the answers."""
+        if self._model is None:
+            return np.zeros(len(lanes), np.int64)
+        return self._model.likely(lanes)[np.arange(len(lanes)), seats]
+
     def _asked(
         self, record: RoundRecord, lanes: np.ndarray, rows: np.ndarray, seats: np.ndarray
-    ) -> list[_Asked]:
+    ) -> list[Asked]:
         """Return the decisions of others that are known, of bids and of cards."""
         known = record.is_complete(lanes, rows) & ~is_bidding(rows)
         position, seat = np.nonzero(known[:, None] & (np.arange(self._players) != seats[:, None]))
         start, bids = round_start(rows[position]), rows["bid"][position, seat]
         start["phase"], start["bid"][:, : self._players] = Phase.BID, -1
-        found = [_Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)]
+        found = [Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)]
         if self._by_cards:
             known = record.is_replayed(lanes, rows) & ~is_bidding(rows)
             who = record.seats[lanes]
@@ -108,53 +122,15 @@ class HandBelief:
             lane = lanes[position]
             trick = record.rows["tricks"][lane, ply].astype(np.int64)
             before, cards = record.rows[lane, ply], record.cards[lane, ply]
-            found.append(_Asked(position, who[position, ply], trick, before, cards))
+            found.append(Asked(position, who[position, ply], trick, before, cards))
         return found
 
     def _log_chances(
-        self, asked: _Asked, hands: np.ndarray, sizes: np.ndarray, each: int
+        self, asked: Asked, hands: np.ndarray, sizes: np.ndarray, each: int, who: np.ndarray
     ) -> np.ndarray:
         """Return how likely decisions are with hands (k, each), float64 of that shape."""
-        rows, seat = asked.rows.repeat(each), asked.seat.repeat(each)
-        hands, sizes = hands.reshape(len(rows), -1), sizes.ravel()
-        everywhere = np.arange(len(rows))
-        rows["actor"] = rows["turn"] = seat
-        rows["hand"][everywhere, seat] = np.where(hands == EMPTY, 0, hands)
-        rows["hand_len"][everywhere, seat] = sizes
-        _know_hands(rows, hands)
-        chosen = asked.answer.repeat(each).astype(np.int64)
-        playing = rows["phase"] == Phase.PLAY
-        slots = (hands == chosen[:, None]).argmax(1)
-        chosen = np.where(playing, slots, chosen)
-        legal = self._engine.action_masks_many(rows, trusted=True)
-        choices = legal.sum(1)
-        free = choices > 1
-        logs = np.zeros(len(rows))
-        if free.any():
-            wanted = self._policy.probabilities(self._see(rows[free]), legal[free])
-            likely = wanted[np.arange(len(wanted)), chosen[free]]
-            logs[free] = np.log((1 - DOUBT) * likely + DOUBT / choices[free])
-        return logs.reshape(-1, each)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Decisions of others: of which position, whose, in which trick, on what, and the answer.
-
-    ``rows`` have no hands. An answer is a bid or a card.
-    """
-
-    position: np.ndarray
-    seat: np.ndarray
-    trick: np.ndarray
-    rows: np.ndarray
-    answer: np.ndarray
-
-    def take(self, part: slice) -> _Asked:
-        return _Asked(
-            *(self.position[part], self.seat[part], self.trick[part]),
-            *(self.rows[part], self.answer[part]),
-        )
+        rows, actions = asked.with_hands(hands, sizes, each)
+        return self._answers.log_chances(rows, actions, who.repeat(each)).reshape(-1, each)
 
 
 class _Dealt:
@@ -170,7 +146,7 @@ class _Dealt:
         self._drawn = np.where(drawn, worlds["stock"].reshape(*shape, -1)[:, :, :2], -1)
         self._discard = worlds["discard"].reshape(*shape, 2)
 
-    def hands(self, asked: _Asked) -> tuple[np.ndarray, np.ndarray]:
+    def hands(self, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
         """Return the hands before decisions, sorted: int8 (k, each, 11), and their sizes."""
         at, seat = asked.position, asked.seat
         k, each = len(at), self._hand.shape[1]
@@ -190,12 +166,3 @@ class _Dealt:
         cards.sort(axis=2)
         cards = cards[:, :, :MAX_HAND]
         return cards, (cards != EMPTY).sum(2)
-
-
-def _know_hands(rows: np.ndarray, hands: np.ndarray) -> None:
-    """Add hands to what the actors of rows have seen."""
-    rows["specials_known"] += IS_SPECIAL[hands].sum(1).astype(np.int8)
-    bits = np.uint64(1) << (hands % 64).astype(np.uint64)
-    for word in (0, 1):
-        here = (hands // 64 == word) & (hands != EMPTY)
-        rows["known"][:, word] |= np.where(here, bits, np.uint64(0)).sum(1, dtype=np.uint64)

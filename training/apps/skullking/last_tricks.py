@@ -12,7 +12,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.search.rules import margin
-from training.search.searcher import mix
+from training.search.seeds import mix
 
 PARTS = 1 << 16  # rows that are looked at together
 FIRST, LATER = 1, 2  # what a seed is for

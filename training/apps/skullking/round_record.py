@@ -78,9 +78,9 @@ class RoundRecord:
         self._engine = engine
         game: Any = engine.game
         rules = game.rules[0]
-        self._hands, self._players = int(rules["num_hands"]), int(rules["num_players"])
+        self.num_hands, self._players = int(rules["num_hands"]), int(rules["num_players"])
         self._bot = engine.game.bot_names[0]  # it has nothing to decide
-        plies = self._hands * int(rules["schedule"].max())
+        plies = self.num_hands * int(rules["schedule"].max())
         self.cards, self.seats, self._modes = (np.zeros((0, plies), np.int8) for _ in range(3))
         self.rows = np.zeros((0, plies), engine.spec.state_dtype)
         self._round, self._reached = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -103,9 +103,37 @@ class RoundRecord:
         self._note(lanes, rows, "table", 0)
         self._replay(lanes, rows)
 
+    def finish(self, lanes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Note the last trick of rounds that are over; call it before :meth:`watch`.
+
+        Parameters
+        ----------
+        lanes : ndarray of int, shape (k,)
+        rows : ndarray, shape (k,)
+            Of the round behind it.
+
+        Returns
+        -------
+        ndarray of bool, shape (k,)
+            Where a round is over of which every card is known, and each row before it but those of
+            the last trick.
+        """
+        self._grow(lanes)
+        over = (self._round[lanes] >= 0) & (rows["rounds_done"] == self._round[lanes] + 1)
+        over &= rows["abilities"] == Abilities.OFF
+        where, found = lanes[over], rows[over]
+        cards = self.rows[where, 0]["cards"].astype(np.int64)
+        self._note(where, found, "last", cards - 1 - found["tricks"])
+        there = np.arange(self.cards.shape[1]) < (cards * self.num_hands)[:, None]
+        whole = ~(there & (self.cards[where] < 0)).any(1)
+        whole &= self._reached[where] >= (cards - 1) * self.num_hands
+        done: np.ndarray = over.copy()
+        done[over] = whole
+        return done
+
     def count(self, rows: np.ndarray) -> np.ndarray:
         """Return how many cards have been played this round, int (k,)."""
-        played: np.ndarray = rows["tricks"].astype(np.int64) * self._hands + rows["table_len"]
+        played: np.ndarray = rows["tricks"].astype(np.int64) * self.num_hands + rows["table_len"]
         return played
 
     def is_complete(self, lanes: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -125,9 +153,9 @@ class RoundRecord:
     def by_seat(self, lanes: np.ndarray) -> np.ndarray:
         """Return the card that each seat has played to each trick, int8 (k, P, 10), or -1."""
         cards, seats = self.cards[lanes], self.seats[lanes]
-        found = np.full((len(lanes), self._hands, MAX_CARDS), -1, np.int8)
+        found = np.full((len(lanes), self.num_hands, MAX_CARDS), -1, np.int8)
         which, ply = np.nonzero(seats >= 0)
-        found[which, seats[which, ply], ply // self._hands] = cards[which, ply]
+        found[which, seats[which, ply], ply // self.num_hands] = cards[which, ply]
         return found
 
     # -- noting ----------------------------------------------------------------------------------
@@ -142,10 +170,12 @@ class RoundRecord:
             setattr(self, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
         self.forget(np.arange(have, have + more))
 
-    def _note(self, lanes: np.ndarray, rows: np.ndarray, which: str, back: int) -> None:
+    def _note(
+        self, lanes: np.ndarray, rows: np.ndarray, which: str, back: int | np.ndarray
+    ) -> None:
         """Note the trick on the table, or the one before it."""
-        cards, seats = (rows[f"{which}_{part}"][:, : self._hands] for part in ("card", "seat"))
-        begin = (rows["tricks"].astype(np.int64) + back) * self._hands
+        cards, seats = (rows[f"{which}_{part}"][:, : self.num_hands] for part in ("card", "seat"))
+        begin = (rows["tricks"].astype(np.int64) + back) * self.num_hands
         row, place = np.nonzero(seats >= 0)
         at = lanes[row], begin[row] + place
         card = cards[row, place]
@@ -175,7 +205,7 @@ class RoundRecord:
         # A hand of that one card is enough: nobody reads another one.
         now["hand"][one, now["actor"], 0] = self.cards[lanes, ply]
         now["hand_len"][one, now["actor"]] = 1
-        for seat in range(self._players, self._hands):
+        for seat in range(self._players, self.num_hands):
             self._hold_pile(now, lanes, seat)
         then = self._play(now, np.zeros(len(lanes), np.int32))
         asked = then["phase"] == Phase.TIGRESS

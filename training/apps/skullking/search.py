@@ -21,11 +21,18 @@ def cards(rows: np.ndarray) -> np.ndarray:
     return ~bids(rows)
 
 
-def beliefs(name: str, policy: Any, engine: Any) -> Any:
-    """Return what weighs worlds by what a policy would have done in them."""
+def beliefs(name: str, policy: Any, engine: Any, model: Any = None) -> Any:
+    """Return what weighs worlds by what others would have done in them."""
     from training.apps.skullking.beliefs import HandBelief
 
-    return HandBelief(name, policy, engine)
+    return HandBelief(name, policy, engine, model)
+
+
+def opponents(policy: Any, engine: Any) -> Any:
+    """Return what learns who plays the other seats."""
+    from training.apps.skullking.opponent_model import OpponentModel
+
+    return OpponentModel(policy, engine)
 
 
 def win(game: Any) -> Outcome:
@@ -52,5 +59,6 @@ SEARCH = SearchRules(
     decisions="cards",  # a bid is worth what the player of its cards makes of it
     searched={"cards": cards, "bids": bids},
     beliefs=beliefs,
+    opponents=opponents,
     view=view,
 )

@@ -1,0 +1,144 @@
+"""How likely a player would have answered as somebody did: the policy, or a bot.
+
+What a player decides, it decides by its own hand and what everybody has seen. Rows in which that
+hand alone is filled in are enough to ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.skullking.tables import SPECIALS, Phase
+from training.policies.guests import sight_of
+from training.policies.policy import Policy
+
+DOUBT = 0.05  # of each decision: the share of any legal one, since nobody plays quite like another
+EMPTY = 127  # behind every card in a sorted hand
+IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
+# How likely a bot's bid is, by its distance from one that it draws for the same hand.
+BID_KERNEL = np.array([0.7, 0.13, 0.02])
+POLICY = "policy"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Decisions: of which position, whose, in which trick, on what, and the answer.
+
+    ``rows`` have no hands. An answer is a bid or a card. All arrays have shape (k,).
+    """
+
+    position: np.ndarray
+    seat: np.ndarray
+    trick: np.ndarray
+    rows: np.ndarray
+    answer: np.ndarray
+
+    def take(self, part: slice | np.ndarray) -> Asked:
+        """Return some of them."""
+        return Asked(
+            *(self.position[part], self.seat[part], self.trick[part]),
+            *(self.rows[part], self.answer[part]),
+        )
+
+    def with_hands(
+        self, hands: np.ndarray, sizes: np.ndarray, each: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows with the hand of who decides, and the action that was taken.
+
+        Parameters
+        ----------
+        hands : ndarray of int8, shape (k, each, 11)
+            Sorted, ``EMPTY`` behind the cards.
+        sizes : ndarray of int, shape (k, each)
+        each : int
+            Hands of every decision.
+
+        Returns
+        -------
+        ndarray, shape (k * each,)
+        ndarray of int64, shape (k * each,)
+        """
+        rows, seat = self.rows.repeat(each), self.seat.repeat(each)
+        hands, everywhere = hands.reshape(len(rows), -1), np.arange(len(rows))
+        rows["actor"] = rows["turn"] = seat
+        rows["hand"][everywhere, seat] = np.where(hands == EMPTY, 0, hands)
+        rows["hand_len"][everywhere, seat] = sizes.ravel()
+        _know_hands(rows, hands)
+        chosen = self.answer.repeat(each).astype(np.int64)
+        slots = (hands == chosen[:, None]).argmax(1)
+        return rows, np.where(rows["phase"] == Phase.PLAY, slots, chosen)
+
+
+class Answers:
+    """Players who are asked.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of the game; its lanes are not touched.
+    policy : Policy or None
+    bots : sequence of str
+
+    Attributes
+    ----------
+    names : tuple of str
+        ``policy``, if there is one, and the bots.
+    """
+
+    def __init__(self, engine: BatchEngine, policy: Policy | None, bots: Sequence[str]) -> None:
+        self._engine, self._policy = engine, policy
+        self._see = None if policy is None else sight_of(policy)
+        self.names = (*([] if policy is None else [POLICY]), *bots)
+
+    def log_chances(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> np.ndarray:
+        """Return the logarithm of how likely players would have acted like this, float64 (k,).
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k,)
+        actions : ndarray of int, shape (k,)
+        who : ndarray of int, shape (k,)
+            By place in ``names``.
+        """
+        legal = self._engine.action_masks_many(rows, trusted=True)
+        choices, found = legal.sum(1), np.zeros(len(rows))
+        for k, name in enumerate(self.names):
+            own = np.flatnonzero((choices > 1) & (who == k))
+            if own.size:
+                if name == POLICY:
+                    likely = self._by_policy(rows[own], legal[own], actions[own])
+                else:
+                    likely = self._by_bot(rows[own], actions[own], name)
+                found[own] = np.log((1 - DOUBT) * likely + DOUBT / choices[own])
+        return found
+
+    def _by_policy(self, rows: np.ndarray, legal: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        assert self._policy is not None
+        assert self._see is not None
+        wanted = self._policy.probabilities(self._see(rows), legal)
+        likely: np.ndarray = wanted[np.arange(len(rows)), actions]
+        return likely
+
+    def _by_bot(self, rows: np.ndarray, actions: np.ndarray, name: str) -> np.ndarray:
+        """Let a bot decide; of a card it is the same or not, of a bid it is near or far."""
+        then = self._engine.rollout(rows, None, name, None, 1, 0, trusted=True).rows
+        every, seat = np.arange(len(rows)), rows["actor"]
+        laid = rows["hand"][every, seat, actions].astype(np.int64)
+        new = then["played"] ^ rows["played"]
+        same = (new[every, laid // 64] >> (laid % 64).astype(np.uint64)) & np.uint64(1)
+        apart = np.abs(then["bid"][every, seat].astype(np.int64) - actions)
+        near = BID_KERNEL[np.minimum(apart, len(BID_KERNEL) - 1)]
+        return np.where(rows["phase"] == Phase.PLAY, same.astype(np.float64), near)
+
+
+def _know_hands(rows: np.ndarray, hands: np.ndarray) -> None:
+    """Add hands to what the actors of rows have seen."""
+    rows["specials_known"] += IS_SPECIAL[hands].sum(1).astype(np.int8)
+    bits = np.uint64(1) << (hands % 64).astype(np.uint64)
+    for word in (0, 1):
+        here = (hands // 64 == word) & (hands != EMPTY)
+        rows["known"][:, word] |= np.where(here, bits, np.uint64(0)).sum(1, dtype=np.uint64)
