@@ -43,7 +43,7 @@ _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_ste
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("evaluate", ABOUT, "first --replays 3", "RUN | --bots [options]")
-    parse.add_argument("run", nargs="?", help="a run, or search:RUN,worlds=16: its agent searches")
+    parse.add_argument("run", nargs="?", help="a run, or search:RUN,worlds=16 to search")
     parse.add_argument("--episodes", type=int, help="episodes, or rounds at equal goals")
     about = "evaluation seed, or that of the first episode"
     parse.add_argument("--seed", "--base-seed", type=int, metavar="N", help=about)

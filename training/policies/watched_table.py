@@ -12,7 +12,7 @@ from rich.console import Console
 
 from fastenv.env import check_render_mode
 from training.policies.contest import load_players, table_of
-from training.policies.guests import make_guest
+from training.policies.guests import Guest, make_guest
 from training.policies.person import number_names
 from training.policies.thinking import Thoughts
 from training.policies.watched import Episode
@@ -47,11 +47,22 @@ def at_table(
     count = table.seats.count
     require(len(players) <= count, "--against", names[1:], f"1 to {count - 1} players")
     engine = table.make(1)
-    game, lane = games.get_engine_game(engine), np.arange(1)
     check_render_mode(engine.game, mode)
     seated = [players[k % len(players)] for k in range(count)]
     labels = number_names([player.short for player in seated])
     guests = [make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(seated)]
+    return _episode(engine, guests, labels, args, mode)
+
+
+def _episode(
+    engine: Any,
+    guests: Sequence[Guest],
+    labels: Sequence[str],
+    args: argparse.Namespace,
+    mode: str,
+) -> Episode:
+    """Return an episode of guests, one in every seat of an engine of one lane."""
+    game, lane = games.get_engine_game(engine), np.arange(1)
     thoughts = Thoughts(args.think)
     thoughts.listen(guests)
 

@@ -131,7 +131,7 @@ class EvaluationConfig(Options):
         ------
         ConfigError
         """
-        allowed = "the path of a trained agent, search:WHO, or among " + ", ".join(known)
+        allowed = "the path of a trained agent, or among " + ", ".join((*known, "search:WHO"))
         for name in ("opponents", "curve_opponents"):
             for each in getattr(self, name) or ():
                 require(each in known or is_guest(each), f"evaluation.{name}", each, allowed)
