@@ -82,7 +82,7 @@ define parity_in_copy
 	    README.md LICENSE | tar -xf - -C build/$(1)
 	cd build/$(1) && $(2) FASTENV_REQUIRE_EXTENSION=1 $(PY) setup.py -q build_ext --inplace
 	cd build/$(1) && $(2) $(3) $(PY) -m pytest -n $(JOBS) --dist worksteal --capture=sys \
-	    -m "not slow" tests/parity tests/test_batch.py tests/prospector/test_core*.py tests/drmario/test_core*.py \
+	    -m "not slow" tests/parity tests/test_batch.py tests/test_rollouts.py tests/prospector/test_core*.py tests/drmario/test_core*.py \
 	    tests/drmario/test_greedy.py \
 	    tests/skullking/test_validate.py tests/prospector/test_validate.py \
 	    tests/gameboy/test_parity.py tests/gameboy/test_validate.py tests/gameboy/test_lanes.py \

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fastenv import checks
 from fastenv.backend import Backend, resolve
-from fastenv.errors import ConfigError, StateError
+from fastenv.errors import ConfigError, ResetNeededError, StateError
 from fastenv.game import Game
 from fastenv.memory import Batch, Buffers, aligned
 from fastenv.one_seat import OneSeatPath, Opponents
@@ -161,6 +161,20 @@ class BatchState:
             Which lanes; default all.
         """
         return self.get_state(idx).view(self.spec.state_dtype).reshape(-1)
+
+    def running_states(self, idx: npt.ArrayLike | None = None) -> Array:
+        """Return what :meth:`get_states` does, of lanes that all have a running episode.
+
+        Raises
+        ------
+        ResetNeededError
+            A lane has none.
+        """
+        lanes = self.lanes(idx)
+        stuck = lanes[self.ended[lanes]]
+        if stuck.size:
+            raise ResetNeededError(f"lane {stuck[0]} has no running episode: reset it first")
+        return self.get_states(lanes)
 
     def set_states(
         self, rows: Array, idx: npt.ArrayLike | None = None, *, trusted: bool = False

@@ -280,12 +280,21 @@ class BatchEngine(BatchState):
         return self._encode(rows, out, None, trusted, seat)[0]
 
     def action_masks_many(
-        self, rows: Array | None = None, out: Array | None = None, *, trusted: bool = False
+        self,
+        rows: Array | None = None,
+        out: Array | None = None,
+        *,
+        trusted: bool = False,
+        seat: int | Array | None = None,
     ) -> Array:
-        """Return the masks of ``rows`` (default: the lanes' own), uint8, shape (k, A)."""
-        if rows is None:
+        """Return the masks of ``rows`` (default: the lanes' own), uint8, shape (k, A).
+
+        ``trusted`` and ``seat`` as in :meth:`encode_obs_many`.
+        """
+        if rows is None and seat is None:
             return self._own(self.mask, out)
-        return self._encode(rows, None, out, trusted)[1]
+        rows = self.get_states() if rows is None else rows
+        return self._encode(rows, None, out, trusted, seat)[1]
 
     def bot_actions(
         self,

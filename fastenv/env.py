@@ -25,6 +25,7 @@ from fastenv.errors import (
 )
 from fastenv.game import Game
 from fastenv.registry import make_game
+from fastenv.rollouts import Rollouts
 from fastenv.seats import Opponent
 
 Array = npt.NDArray[Any]
@@ -431,6 +432,68 @@ class FastEnv(gymnasium.Env[Any, int]):
             raise StateError(f"row: must be one state, got {rows.size}")
         self.engine.set_states(rows.reshape(1))
         self._running, self._seeded = not self.engine.ended[0], True
+
+    def resample(self, agent: int, seeds: int | Sequence[int] | Array, worlds: int = 1) -> Array:
+        """Return worlds of the current state: search begins with them.
+
+        Parameters
+        ----------
+        agent : int
+            Whose knowledge counts, a seat.
+        seeds, worlds
+            See :meth:`fastenv.engine.BatchEngine.resample`.
+
+        Returns
+        -------
+        ndarray, shape (worlds,)
+
+        Raises
+        ------
+        ResetNeededError
+            There is no running episode.
+        """
+        return self.engine.resample(self._running_row(), agent, seeds, worlds=worlds)
+
+    def rollout(
+        self,
+        actions: npt.ArrayLike | None = None,
+        players: str | Sequence[str] = "random",
+        until: str | None = None,
+        limit: int | None = None,
+        seeds: int | Sequence[int] | Array = 0,
+    ) -> Rollouts:
+        """Play the current state on by scripted players, once for each first action.
+
+        Parameters
+        ----------
+        actions : int or array_like of int, shape (m,), or (m, K) in games of K agents
+            The first decision of each rollout; -1 leaves it to the player. Default is one rollout
+            of the player's.
+        players, until, limit, seeds
+            See :meth:`fastenv.engine.BatchEngine.rollout`.
+
+        Returns
+        -------
+        Rollouts
+            The environment stays as it is.
+
+        Raises
+        ------
+        ResetNeededError
+            There is no running episode.
+        """
+        row, of = self._running_row(), None
+        if actions is not None:
+            actions = np.atleast_1d(checks.as_array("actions", actions, InvalidActionError))
+            of = np.zeros(len(actions), np.int64)
+        return self.engine.rollout(row, actions, players, until, limit, seeds, of=of)
+
+    def _running_row(self) -> Array:
+        if not self._running:
+            raise ResetNeededError(
+                "this environment has no running episode: call reset() before a search"
+            )
+        return self.engine.get_states()
 
     def configure(self, name: str, value: Any) -> None:
         """Set a knob of the game for the episodes to come."""

@@ -39,13 +39,12 @@ def note_rollouts(game: Game, seconds: float, decisions: int) -> None:
 
     The line is printed once in a process for each game.
     """
-    name = game.env_id or type(game).__name__
-    told = f"rollouts of {name}"
-    if seconds < SLOW_S or told in _reported:
+    what = f"rollouts of {game.env_id or type(game).__name__}"
+    if seconds < SLOW_S or what in _reported:
         return
-    _reported.add(told)
+    _reported.add(what)
     print_notice(
-        f"{told} are played in Python alone: {decisions} decisions took {seconds:.1f} s; a "
+        f"{what} are played in Python alone: {decisions} decisions took {seconds:.1f} s; a "
         "compiled `bot`, and `stop` for a stop condition, make them fast (docs/new_game.md)"
     )
 

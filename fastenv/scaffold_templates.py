@@ -79,6 +79,7 @@ from fastenv.@name@.reference import @Class@
 from fastenv.@name@.state import INFO_DTYPE, STATE_DTYPE, TOSSES
 from fastenv.game import GameSpec
 from fastenv.plain import PlainGame
+from fastenv.rng import Rng
 
 
 def random_options(rng, **given):
@@ -113,6 +114,9 @@ class @Class@Game(PlainGame):
 
     def info(self, game):
         return (game.tosses,)
+
+    def resample(self, game, agent, rng):
+        game.rng = Rng(rng.next())  # nobody knows the luck to come
 
     def render(self, row, mode):
         return f"{row['tosses']} of {TOSSES} tosses"
@@ -163,7 +167,7 @@ CORE = '''\
 from libc.stdint cimport int32_t, uint64_t
 
 from fastenv cimport _batch
-from fastenv._rng cimport rng_bounded, rng_seed
+from fastenv._rng cimport rng_bounded, rng_next, rng_seed
 from fastenv.@name@._state cimport TOSSES, State
 
 
@@ -187,8 +191,14 @@ cdef bint step(
     return False
 
 
+cdef void resample(
+    void* row, const void* shared, int32_t agent, uint64_t* rng
+) noexcept nogil:
+    rng_seed((<State*>row).rng, rng_next(rng))
+
+
 cdef _batch.RowTable table
-table.reset, table.step = reset, step
+table.reset, table.step, table.resample = reset, step, resample
 table.state_size = table.fetch = sizeof(State)
 TABLE = _batch.export(&table)
 '''
@@ -267,6 +277,12 @@ class @Class@:
         self.done = int(self.tosses == TOSSES)
         self.needs_action = [0, 0] if self.done else [agent, 1 - agent]
 
+    def resample(self, agent, rng):
+@open@        """Draw what an agent cannot know: the luck to come."""
+@hidden@        """Draw what an agent cannot know: the other's coin, and the luck to come."""
+@hidden@        self.coins[1 - agent] = rng.bounded(2)
+        self.rng, self.bot_rng = Rng(rng.next()), [rng.next() for _ in range(4)]
+
     def bot(self, agent, rng):
         """Guess at random."""
         return rng.bounded(2) if self.needs_action[agent] else 0
@@ -304,6 +320,7 @@ class @Class@Game(PlainGame):
             kernel_module="fastenv.@name@.kernels",
             core_module="fastenv.@name@._core",
             render_modes=("ansi",),
+@hidden@            hidden=True,
         )
         limits = {"tosses": (0, TOSSES), "done": (0, 2), "ev_right": (0, 2)}
 @open@        super().__init__(spec, limits, BOTS)
@@ -326,6 +343,9 @@ class @Class@Game(PlainGame):
 
     def bot_action(self, game, params, agent, obs, mask, rng):
         return game.bot(agent, rng)
+
+    def resample(self, game, agent, rng):
+        game.resample(agent, rng)
 
 @open@    def render(self, row, mode):
 @open@        return f"{row['tosses']} of {TOSSES} tosses"
@@ -420,6 +440,17 @@ cdef bint step(
     return False
 
 
+cdef void resample(
+    void* row, const void* shared, int32_t agent, uint64_t* rng
+) noexcept nogil:
+    cdef State* s = <State*>row
+    cdef int k
+@hidden@    s.coins[1 - agent] = rng_bounded(rng, 2)
+    rng_seed(s.rng, rng_next(rng))
+    for k in range(4):
+        s.bot_rng[k] = rng_next(rng)
+
+
 cdef int32_t bot(
     const void* row, const void* derived, const void* shared, const void* params, int32_t agent,
     const void* obs, const uint8_t* mask, uint64_t* rng
@@ -428,7 +459,7 @@ cdef int32_t bot(
 
 
 cdef _batch.RowTable table
-table.reset, table.step, table.bot = reset, step, bot
+table.reset, table.step, table.bot, table.resample = reset, step, bot, resample
 table.state_size = table.fetch = sizeof(State)
 TABLE = _batch.export(&table)
 '''
@@ -453,7 +484,7 @@ def test_backends_give_the_same_bits(seed):
     engines = {name: (name, 1) for name, why in available(game).items() if why is None}
     case, ended = Case(game, seed, 7, engines, options, draw_opponent(game, seed)), 0
     for _ in range(200):
-        difference = case.advance()
+        difference = case.advance(searches=0.1)
         assert difference is None, difference
         ended += int((case.standard.terminated | case.standard.truncated).sum())
     assert ended, "no episode came to its end: the test has not seen what happens then"

@@ -177,6 +177,9 @@ class GameSpec:
         _check_columns(self)
         if self.reward_dtype not in (np.float32, np.float64):
             raise ConfigError(f"reward_dtype={self.reward_dtype}: must be float32 or float64")
+        names = self.stops if isinstance(self.stops, tuple) else (None,)
+        if not all(isinstance(name, str) and name.rstrip("=") for name in names):
+            raise ConfigError(f"stops={show(self.stops)}: must be a tuple of names")
         for name, words in (("order", ORDERS), ("illegal_actions", ("play", "raise"))):
             if getattr(self, name) not in words:
                 value, allowed = show(getattr(self, name)), " or ".join(words)

@@ -26,6 +26,7 @@ from fastenv.env import (
 from fastenv.errors import ConfigError, ResetNeededError, show
 from fastenv.game import Game
 from fastenv.memory import aligned
+from fastenv.rollouts import Rollouts
 from fastenv.seats import Opponent
 
 Array = npt.NDArray[Any]
@@ -329,6 +330,38 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
     def set_states(self, rows: Array, idx: npt.ArrayLike | None = None) -> None:
         """Load state rows into the given lanes (default: all); they are checked first."""
         self.engine.set_states(rows, idx)
+
+    def resample(
+        self,
+        agents: npt.ArrayLike,
+        seeds: int | Sequence[int] | Array,
+        worlds: int = 1,
+        idx: npt.ArrayLike | None = None,
+    ) -> Array:
+        """Return worlds of the given lanes' current rows (default: all), shape (k * worlds,).
+
+        See :meth:`fastenv.engine.BatchEngine.resample`; a lane without a running episode raises
+        :class:`fastenv.ResetNeededError`.
+        """
+        rows = self.engine.running_states(idx)
+        return self.engine.resample(rows, agents, seeds, worlds=worlds)
+
+    def rollout(
+        self,
+        actions: npt.ArrayLike | None = None,
+        players: str | Sequence[str] = "random",
+        until: str | None = None,
+        limit: int | None = None,
+        seeds: int | Sequence[int] | Array = 0,
+        idx: npt.ArrayLike | None = None,
+    ) -> Rollouts:
+        """Play the given lanes' current rows (default: all) on; the lanes stay as they are.
+
+        See :meth:`fastenv.engine.BatchEngine.rollout`; a lane that is named twice is played on
+        twice, one without a running episode raises :class:`fastenv.ResetNeededError`.
+        """
+        rows = self.engine.running_states(idx)
+        return self.engine.rollout(rows, actions, players, until, limit, seeds)
 
     def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
         """Set a knob of the game; each lane takes it at its next reset."""

@@ -3,14 +3,14 @@
 Used by ``python -m fastenv verify`` and by the differential tests: the same seeds, the same
 actions, and after every step the complete rows, observations, masks, rewards, flags, tau, all info
 columns, final values and who sits where are compared as bytes. Who must act is held to the order
-that the game says.
+that the game says. Worlds and rollouts from the rows are compared too.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,15 @@ import numpy.typing as npt
 
 from fastenv.backend import Backend, missing
 from fastenv.engine import BatchEngine
+from fastenv.errors import StateError
 from fastenv.game import Game
 from fastenv.registry import entry_of, make_game
+from fastenv.rollouts import Rollouts, knows_resample
 from fastenv.seats import EXTERNAL, ROTATE, Opponent
 from fastenv.vector import sample_legal
 
 Array = npt.NDArray[Any]
+Outputs = Iterable[tuple[str, Array]]
 BACKENDS = {
     "reference": Backend(False, False),
     "numba": Backend(True, False),
@@ -72,10 +75,7 @@ def outputs(engine: BatchEngine) -> Iterator[tuple[str, Array]]:
 
     Final values are zeroed in lanes where no episode ended, for they are stale there.
     """
-    rows = engine.get_states()
-    for name in rows.dtype.names or ():
-        yield f"state.{name}", rows[name]
-    yield "state (padding included)", rows.view(np.uint8).reshape(len(rows), -1)
+    yield from _row_parts("state", engine.get_states())
     yield from _parts("obs", engine.obs)
     yield "mask", engine.mask
     yield "reward", engine.reward
@@ -101,9 +101,16 @@ def outputs(engine: BatchEngine) -> Iterator[tuple[str, Array]]:
             yield part, kept
 
 
-def first_difference(a: BatchEngine, b: BatchEngine) -> tuple[str, int, tuple[Any, Any]] | None:
+Found = tuple[str, int, tuple[Any, Any]]  # field, lane and values of a difference
+
+
+def first_difference(a: BatchEngine, b: BatchEngine) -> Found | None:
     """Return field, lane and values of the first difference in bits, or None."""
-    for (name, x), (_, y) in zip(outputs(a), outputs(b), strict=True):
+    return _first(outputs(a), outputs(b))
+
+
+def _first(ours: Outputs, theirs: Outputs) -> Found | None:
+    for (name, x), (_, y) in zip(ours, theirs, strict=True):
         if x.tobytes() != y.tobytes():
             lane = next(i for i in range(len(x)) if x[i].tobytes() != y[i].tobytes())
             wrong = np.flatnonzero(np.atleast_1d(x[lane] != y[lane]))
@@ -123,6 +130,42 @@ def _parts(name: str, array: Array) -> Iterator[tuple[str, Array]]:
         return
     for field in array.dtype.names:
         yield f"{name}.{field}", array[field]
+
+
+def _row_parts(name: str, rows: Array) -> Iterator[tuple[str, Array]]:
+    """Yield the fields of rows, and all their bytes."""
+    yield from _parts(name, rows)
+    yield f"{name} (padding included)", rows.view(np.uint8).reshape(len(rows), rows.itemsize)
+
+
+def _rollout_parts(rollouts: Rollouts) -> Iterator[tuple[str, Array]]:
+    yield "rollout.decisions", rollouts.decisions
+    yield from _row_parts("rollout.rows", rollouts.rows)
+    yield "rollout.outcomes", rollouts.outcomes
+
+
+def _masks_of_seats(engine: BatchEngine, rows: Array) -> Array:
+    """Return the masks of all agents of rows, shape (k, K, A)."""
+    if engine.opponent is None:
+        masks = engine.action_masks_many(rows)
+        return masks.reshape(len(rows), engine.spec.num_agents, -1)
+    seats = range(engine.spec.num_agents)
+    return np.stack([engine.action_masks_many(rows, seat=k) for k in seats], axis=1)
+
+
+def _shown_parts(engine: BatchEngine, rows: Array, agents: Array) -> Iterator[tuple[str, Array]]:
+    """Yield what rows show an agent each: observation and mask."""
+    each = np.arange(len(rows)), agents
+    if engine.opponent is not None:
+        obs = engine.encode_obs_many(rows, trusted=True, seat=agents)
+        mask = engine.action_masks_many(rows, trusted=True, seat=agents)
+    else:
+        obs = engine.encode_obs_many(rows, trusted=True)
+        mask = engine.action_masks_many(rows, trusted=True)
+        if engine.spec.num_agents > 1:
+            obs, mask = obs[each], mask[each]
+    yield from _parts("obs", obs)
+    yield "mask", mask
 
 
 class Case:
@@ -148,7 +191,8 @@ class Case:
 
     Notes
     -----
-    Now and then the other seats get new players, and rows are reloaded without who sits where.
+    Now and then the other seats get new players, rows are reloaded without who sits where, and from
+    the lanes' rows worlds are drawn and rollouts played, where the game has ``resample`` and bots.
     """
 
     def __init__(
@@ -163,6 +207,7 @@ class Case:
     ) -> None:
         self.seed, self.options = seed, options or {}
         self.rng = np.random.default_rng(seed)
+        self._search_rng = np.random.default_rng([seed, 4])
         columns = (*game.spec.info_columns, *game.spec.term_columns)
         if agent_seat is None:
             agent_seat = 0 if opponent is None else draw_seat(game, seed)
@@ -189,7 +234,9 @@ class Case:
         for lane in range(n) if lanes is None else np.flatnonzero(lanes):
             self.history[lane].append(word[lane] if isinstance(word, list) else word)
 
-    def advance(self, illegal: float = 0.05, events: float = 0.05) -> Difference | None:
+    def advance(
+        self, illegal: float = 0.05, events: float = 0.05, searches: float = 0.05
+    ) -> Difference | None:
         """Take one step with random actions, now and then something else, and compare.
 
         Parameters
@@ -199,6 +246,8 @@ class Case:
         events : float
             Probability of a reset of some lanes, of reloading all rows, of steps without
             automatic reset: one of these instead of an ordinary step.
+        searches : float
+            Probability of worlds and rollouts from the rows, behind the step.
         """
         rng, standard = self.rng, self.standard
         n, kind = standard.num_envs, "step"
@@ -226,7 +275,10 @@ class Case:
                 select,
             )
         self.step += 1
-        return self.check()
+        found = self.check()
+        if found is None and self._search_rng.random() < searches:
+            found = self.check_search()
+        return found
 
     def _change_players(self) -> None:
         """Let others play from the next reset on, now and then."""
@@ -262,13 +314,116 @@ class Case:
         for name in self.others:
             found = first_difference(self.standard, self.engines[name])
             if found is not None:
-                field, lane, values = found
-                pair = (self.standard_name, name)
-                history = self.history[lane]
-                return Difference(
-                    self.seed, self.options, pair, self.step, lane, field, values, history
-                )
+                return self._difference((self.standard_name, name), found)
         return None
+
+    def _difference(
+        self,
+        pair: tuple[str, str],
+        found: Found,
+        lanes: Sequence[int] | None = None,
+        word: str | None = None,
+    ) -> Difference:
+        """Return it with what led to it.
+
+        Parameters
+        ----------
+        pair : tuple of str
+            What differs.
+        found : tuple
+            Field, lane and values.
+        lanes : sequence of int, optional
+            The lanes by the numbers in ``found``, where those are others.
+        word : str, optional
+            What was done last, if nobody's history says so.
+        """
+        field, place, values = found
+        lane = place if lanes is None else lanes[place]
+        history = [*self.history[lane], *([] if word is None else [word])]
+        return Difference(self.seed, self.options, pair, self.step, lane, field, values, history)
+
+    # -- search ----------------------------------------------------------------------------------
+
+    def check_search(self) -> Difference | None:
+        """Draw worlds and play rollouts from the rows of running lanes, and compare."""
+        standard = self.standard
+        lanes = np.flatnonzero(~standard.ended)
+        if lanes.size == 0:
+            return None
+        rows, found = standard.get_states(lanes), None
+        if knows_resample(standard.game):
+            found = self._check_worlds(rows, lanes.tolist())
+        if found is None and standard.game.bot_names:
+            found = self._check_rollouts(rows, lanes.tolist())
+        return found
+
+    def _check_worlds(self, rows: Array, lanes: list[int]) -> Difference | None:
+        rng, game = self._search_rng, self.standard.game
+        agents = rng.integers(game.num_seats, size=len(rows))
+        seed, given = int(rng.integers(2**63)), rows.tobytes()
+        word = f"resample for agents {agents.tolist()} with {seed} + 2 * row, 2 worlds each"
+        each = {
+            name: engine.resample(rows, agents, seed, worlds=2)
+            for name, engine in self.engines.items()
+        }
+        worlds = each[self.standard_name]
+        lanes = [lane for lane in lanes for _ in range(2)]
+        if rows.tobytes() != given:
+            values = "the rows", "others"
+            return self._difference(("given", "after resample"), ("rows", 0, values), lanes, word)
+        for name in self.others:
+            found = _first(_row_parts("world", worlds), _row_parts("world", each[name]))
+            if found is not None:
+                return self._difference((self.standard_name, name), found, lanes, word)
+        impossible = self._check_possible(worlds, lanes, word)
+        if impossible is not None:
+            return impossible
+        rows, who = rows.repeat(2), agents.repeat(2)
+        if game.seats is not None and game.seats.fields is not None:
+            # a row that shows one seat at a time shows the others' nothing
+            seen = np.flatnonzero(who == rows[game.seats.fields.actor])
+            rows, worlds, who = rows[seen], worlds[seen], who[seen]
+            lanes = [lanes[k] for k in seen]
+        shown, again = (_shown_parts(self.standard, array, who) for array in (rows, worlds))
+        found = _first(shown, again)
+        if found is None:
+            return None
+        return self._difference(("row", "world of it"), found, lanes, word)
+
+    def _check_possible(self, worlds: Array, lanes: list[int], word: str) -> Difference | None:
+        """Return a difference where the game's own check refuses a world."""
+        for place in range(len(worlds)):
+            try:
+                self.standard.game.validate(worlds[place : place + 1])
+            except StateError as error:
+                values = "a possible row", str(error)
+                pair = "resample", "validate"
+                return self._difference(pair, ("world", place, values), lanes, word)
+        return None
+
+    def _check_rollouts(self, rows: Array, lanes: list[int]) -> Difference | None:
+        rng, game, standard = self._search_rng, self.standard.game, self.standard
+        spec, k = game.spec, len(rows)
+        actions = sample_legal(_masks_of_seats(standard, rows), rng)
+        actions = np.where(rng.random(actions.shape) < 0.5, -1, actions)
+        until = (None, *spec.stops)[rng.integers(1 + len(spec.stops))]
+        how: dict[str, Any] = {
+            "actions": actions.reshape(spec.agents(k)).tolist(),
+            "players": [str(name) for name in rng.choice(game.bot_names, game.num_seats)],
+            "until": f"{until}{rng.integers(1, 6)}" if until and until.endswith("=") else until,
+            "limit": int(rng.integers(1, 9)),
+            "seeds": int(rng.integers(2**63)),
+        }
+        expected = standard.rollout(rows, **how)
+        for name in self.others:
+            rollouts = self.engines[name].rollout(rows, **how)
+            found = _first(_rollout_parts(expected), _rollout_parts(rollouts))
+            if found is not None:
+                pair, word = (self.standard_name, name), f"rollouts of lanes {lanes}: {how}"
+                return self._difference(pair, found, lanes, word)
+        return None
+
+    # -- order -----------------------------------------------------------------------------------
 
     def _check_order(self) -> Difference | None:
         """Return the first running lane in which not those must act that the order says."""
@@ -286,10 +441,9 @@ class Case:
         if wrong.size == 0:
             return None
         lane = int(wrong[0])
-        pair = (f"order={spec.order!r}", self.standard_name)
         values = words, rows["needs_action"][lane].tolist()
-        field, history = "state.needs_action", self.history[lane]
-        return Difference(self.seed, self.options, pair, self.step, lane, field, values, history)
+        pair = (f"order={spec.order!r}", self.standard_name)
+        return self._difference(pair, ("state.needs_action", lane, values))
 
 
 def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:

@@ -99,6 +99,11 @@ def test_numbers_that_count_nothing(name, number):
     refuses(with_spec(WalkGame(), **{name: number}), f"{name}=")
 
 
+@pytest.mark.parametrize("stops", ["round", ["round"], ("",), ("=",), (None,), None])
+def test_conditions_without_a_name(stops):
+    refuses(with_spec(WalkGame(), stops=stops), "stops=.*: must be a tuple of names")
+
+
 # -- observation and reward ------------------------------------------------------------------------
 
 

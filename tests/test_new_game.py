@@ -54,9 +54,9 @@ def test_the_page_has_every_file_and_stays_short() -> None:
         code = {part: listings[f"fastenv/{game}/{part}"] for part in parts}
         rules = code.pop("reference.py")
         assert rules
-        assert sum(len(text.splitlines()) for text in code.values()) < 220
+        assert sum(len(text.splitlines()) for text in code.values()) < 230
         ours = [text for name, text in listings.items() if f"/{game}/" in name]
-        assert sum(len(text.splitlines()) for text in ours) <= 300
+        assert sum(len(text.splitlines()) for text in ours) <= 340
 
 
 @pytest.mark.parametrize(("players", "hidden"), PLAYERS)

@@ -9,9 +9,10 @@ from numba import types
 
 from fastenv import notices
 from fastenv.engine import BatchEngine, rng_streams
-from fastenv.errors import ConfigError
+from fastenv.env import FastEnv
+from fastenv.errors import ConfigError, InvalidActionError, ResetNeededError
 from fastenv.rng import Rng
-from fastenv.vector import sample_legal
+from fastenv.vector import FastVectorEnv, sample_legal
 from fastenv.verify import available
 from tests.by_hand import bits
 from tests.needs import FASTEST, HAS_CORE, needs_core
@@ -398,3 +399,47 @@ def test_a_rollout_that_a_game_compiles_itself(backend):
             BatchEngine(OwnRollout(), 2, backend)
     finally:
         OwnRollout.pays_rollouts = False
+
+
+# -- views -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agents", ["one", "all"])
+def test_the_lanes_of_a_vector_environment(agents):
+    vec = FastVectorEnv(RaceGame(), 5, agents=agents, **SEATED[agents])
+    with pytest.raises(ResetNeededError, match="lane 3 has no running episode: reset it first"):
+        vec.resample(0, 0, idx=[3])
+    vec.reset(seed=4)
+    engine, rows, before = vec.engine, vec.get_states(), everything(vec.engine)
+    worlds = vec.resample([1, 0], 7, worlds=3, idx=[4, 2])
+    assert worlds.tobytes() == engine.resample(rows[[4, 2]], [1, 0], 7, worlds=3).tobytes()
+    assert vec.resample(1, 7).tobytes() == engine.resample(rows, 1, 7).tobytes()
+    lanes = [4, 4, 1]
+    how = ("fast", "frames=9", 5, [3, 1, 2])
+    rollouts = vec.rollout([[1, 0], [2, -1], [0, 0]], *how, idx=lanes)
+    assert found(rollouts) == found(engine.rollout(rows[lanes], [[1, 0], [2, -1], [0, 0]], *how))
+    assert found(vec.rollout()) == found(engine.rollout(rows))
+    assert everything(engine) == before
+
+
+SEATED = {"one": {"opponent": "slow"}, "all": {}}
+
+
+def test_the_state_of_an_environment():
+    env = FastEnv(WalkGame())
+    for call in (lambda: env.resample(0, 0), env.rollout):
+        with pytest.raises(ResetNeededError, match="call reset"):
+            call()
+    env.reset(seed=5)
+    engine, row = env.engine, env.get_state()
+    assert env.resample(0, 3, worlds=4).tobytes() == engine.resample(row, 0, 3, worlds=4).tobytes()
+    tried = env.rollout([0, 1, 2, -1], "random", seeds=[6] * 4)
+    each = [env.rollout(action, "random", seeds=6) for action in (0, 1, 2, -1)]
+    assert found(tried) == [b"".join(bits) for bits in zip(*map(found, each), strict=True)]
+    assert found(each[3]) == found(env.rollout(None, "random", seeds=6))
+    assert env.get_state() == row
+    with pytest.raises(InvalidActionError, match="rollout 1: action 3 is out of range"):
+        env.rollout([0, 3])
+    env.close()
+    with pytest.raises(ResetNeededError, match="call reset"):
+        env.rollout()

@@ -261,6 +261,18 @@ def _opponents() -> Callable[..., Any]:
     return check
 
 
+def _search() -> Callable[..., Any]:
+    from training.search.agent import load
+
+    return load
+
+
+def _searching() -> Callable[..., Any]:
+    from training.search.agent import searching
+
+    return searching
+
+
 def compose() -> None:
     """Fill the registries."""
     for env in GAMES:
@@ -274,3 +286,5 @@ def compose() -> None:
     registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.register("seating", _seating)
     registry.FUNCTIONS.register("opponents", _opponents)
+    registry.FUNCTIONS.register("search", _search)
+    registry.FUNCTIONS.register("searching", _searching)

@@ -11,13 +11,19 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fastenv.__main__ import option
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from training.run import files, machine
 from training.run.command_line import new_parser
+from training.run.names import is_search, split_names
 from training.run.registry import DEFAULT_ENVS
+
+if TYPE_CHECKING:  # the help need not wait for it
+    from training.run.config import RunConfig
+    from training.run.sections import EvaluationConfig
 
 ABOUT = """\
 Evaluate a run, scripted players (--bots) or those at a table (--against).
@@ -37,7 +43,7 @@ _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_ste
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("evaluate", ABOUT, "first --replays 3", "RUN | --bots [options]")
-    parse.add_argument("run", nargs="?", help="a run folder, or the name of one under runs/")
+    parse.add_argument("run", nargs="?", help="a run, or search:RUN,worlds=16: its agent searches")
     parse.add_argument("--episodes", type=int, help="episodes, or rounds at equal goals")
     about = "evaluation seed, or that of the first episode"
     parse.add_argument("--seed", "--base-seed", type=int, metavar="N", help=about)
@@ -67,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     alone.add_argument("--env", metavar="ID", help=about)
     alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
     alone.add_argument("--run-id", help="with --bots: name in the report")
-    alone.add_argument("--output-path", type=Path, help="JSON report, with --bots and --against")
+    alone.add_argument("--output-path", type=Path, help="JSON report, where no run is evaluated")
     return parse
 
 
@@ -101,7 +107,7 @@ def play_bots(args: argparse.Namespace) -> None:
     unused = (n for n in _OF_GAMES if n not in usable)
     refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, *unused))
     if args.opponents is not None:
-        asked["opponents"] = args.opponents.split(",")
+        asked["opponents"] = [*split_names(args.opponents)]
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     found = protocol.play_bots(tables.console(), env, args.bot, asked)
@@ -141,21 +147,52 @@ def evaluate_run(args: argparse.Namespace) -> None:
     from training.run.folder import RunFolder
 
     run = RunFolder.find(args.run, Path(args.runs))
-    from training.evaluation.protocols import get_protocol
-
-    used = get_protocol(run.config.env).options
-    others = (*_OF_GAMES, *_OF_BOTS, *_OF_TABLES, "env")
-    unused = (name for name in others if name not in used)
-    refuse_unused(args, f"a run of {run.config.env}", unused)
-    given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
-    if args.opponents is not None:
-        given["opponents"] = tuple(args.opponents.split(","))
-    options = run.config.evaluated_by(**given).evaluation
+    options, asked = _settings(args, run.config, (*_OF_BOTS, *_OF_TABLES, "env"))
     from training.evaluation import tables
     from training.evaluation.run_evaluation import evaluate
 
-    asked = {"only": args.only, "time_max": args.time_max, "best_times": args.best_times}
     evaluate(run, options, tables.console(), name=args.checkpoint, member=args.member, **asked)
+
+
+def evaluate_search(args: argparse.Namespace) -> None:
+    """Evaluate a run whose agent searches: print and, if asked to, write what came out."""
+    if args.output_path is not None:
+        files.prepare("--output-path", args.output_path)
+    from training.evaluation import searching, tables
+    from training.evaluation.trained import load
+    from training.policies.load import find
+    from training.search import agent
+
+    found = agent.load(args.run, Path(args.runs), checkpoint=args.checkpoint, member=args.member)
+    if isinstance(found.base, str):
+        raise ConfigError(
+            f"{args.run}: {found.base} is no trained agent; a bot that searches is evaluated by "
+            f"--bots --bot {args.run}, or at a table with --against."
+        )
+    run, name = find(found.base.path)
+    unused = ("bot", "run_id", "replays", *_OF_TABLES, "env")
+    options, asked = _settings(args, run.config, unused)
+    options = options.replace(replays=0)
+    trained = load(run, name, found.base.member)
+    record = searching.evaluate(run, trained, found, options, tables.console(), asked)
+    if args.output_path is not None:
+        files.write_json(args.output_path, record)
+
+
+def _settings(
+    args: argparse.Namespace, config: RunConfig, others: Iterable[str]
+) -> tuple[EvaluationConfig, dict[str, Any]]:
+    """Return the options of a run's evaluation, and what else the protocol is asked for."""
+    from training.evaluation.protocols import get_protocol
+
+    used = get_protocol(config.env).options
+    unused = (name for name in (*_OF_GAMES, *others) if name not in used)
+    refuse_unused(args, f"a run of {config.env}", unused)
+    given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
+    if args.opponents is not None:
+        given["opponents"] = split_names(args.opponents)
+    options = config.evaluated_by(**given).evaluation
+    return options, {name: getattr(args, name) for name in ("only", "time_max", "best_times")}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -166,8 +203,13 @@ def main(argv: list[str] | None = None) -> int:
             raise ConfigError("evaluate either a RUN or --bots.")
         if args.against is not None:
             play_table(args)
+        elif args.bots:
+            play_bots(args)
         else:
-            play_bots(args) if args.bots else evaluate_run(args)
+            evaluate_search(args) if is_search(args.run) else evaluate_run(args)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -14,7 +14,8 @@ from training.run.registry import DEFAULT_ENVS
 ABOUT = """\
 Play against trained agents in the terminal, in any game of several players. Opponents are trained
 agents (paths, or names of runs) and bots by their names; they take the other seats in turns.
-Without any, the environment is played as it is.
+Without any, the environment is played as it is. search:WHO,worlds=16 is an agent or bot that
+searches.
 """
 
 
@@ -26,6 +27,8 @@ def parser() -> argparse.ArgumentParser:
     about = "option of the environment: num_players=6"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--against", nargs="+", metavar="WHO", help="trained agents and bots")
+    about = "advise me: what search:WHO would think of my decisions; default who plays against me"
+    parse.add_argument("--think", nargs="?", const="", metavar="WHO", help=about)
     parse.add_argument("--seat", type=int, default=0, help="yours at the table; default 0")
     parse.add_argument("--seed", type=int, help="of the game; default random")
     parse.add_argument("--runs", default="runs", help="folder of all runs")

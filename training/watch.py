@@ -11,6 +11,7 @@ from typing import Any
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.run.command_line import new_parser
+from training.run.names import is_search
 from training.run.options import require
 
 ABOUT = """\
@@ -31,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
             "replay": "recorded episodes, and whether they play as recorded",
         },
     )
-    about = "path of a trained agent, or the name of a run; with --env a scripted player"
+    about = "a trained agent, or with --env a scripted player; search:WHO searches"
     parse.add_argument("path", metavar="who", help=about)
     parse.add_argument("--env", help="id of the environment that a scripted player plays in")
     about = "who has the other seats, in turns: trained agents and scripted players"
@@ -39,6 +40,8 @@ def parser() -> argparse.ArgumentParser:
     about = "option of the environment: level=5"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--opponents", help="bots to play with; default those of the training")
+    about = "show what those who search thought of each decision"
+    parse.add_argument("--think", action="store_true", help=about)
     parse.add_argument("--seed", type=int, default=0, help="of the episode")
     parse.add_argument("--max-steps", type=int, default=300, help="decisions to show; default 300")
     parse.add_argument("--delay", type=float, help="seconds of a decision in the terminal")
@@ -55,6 +58,11 @@ def _watch(args: argparse.Namespace) -> None:
         value = getattr(args, name)
         possible = value is None or (0 if name == "delay" else 0.01) <= value < math.inf
         require(possible, f"--{name}", value, "a finite number above 0")
+
+    if args.think:
+        require(args.out is None, "--think", True, "left out with --out: a film shows no thoughts")
+        names = [args.path, *(args.against or ())]
+        require(any(map(is_search, names)), "--think", True, "left out: none of them searches")
 
     from rich.console import Console
 
@@ -81,9 +89,9 @@ def _begin(args: argparse.Namespace, mode: str) -> Any:
     if args.opponents is not None:
         options["opponents"] = args.opponents
     if args.env is None:
-        who = watched.trained(args.path, args.runs, options)
+        who = watched.trained(args.path, args.runs, options, args.think)
     else:
-        who = watched.scripted(args.path, args.env, options)
+        who = watched.scripted(args.path, args.env, options, args.think)
     return watched.alone(who, args.seed, args.max_steps, mode)
 
 

@@ -29,6 +29,7 @@ from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, TAIL_OF_LANE
 from fastenv.gameboy.steering import ButtonSteering
 from fastenv.gameboy.validate import validate_lanes
 from fastenv.gameboy.validate_machine import validate_rows
+from fastenv.rng import Rng
 
 __all__ = ["GameBoyConfig", "GameBoyGame", "make_game", "random_options"]
 
@@ -112,6 +113,10 @@ class GameBoyGame(ConfiguredGame):
 
     def unpack(self, row: Any) -> Environment:
         return lane_position.unpack(row, self.common)
+
+    def resample(self, game: Environment, agent: int, rng: Rng) -> None:
+        """Draw the generator anew: nothing else is hidden."""
+        game.rng.state = [rng.next() for _ in range(4)]
 
     # -- the compiled twins ----------------------------------------------------------------------
 

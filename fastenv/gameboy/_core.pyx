@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from fastenv cimport _batch
+from fastenv._rng cimport rng_next
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._lane cimport reset_lane, step_lane
@@ -91,8 +92,19 @@ cdef bint is_legal(
     return (<const Shared*>shared).rules.allowed[action]
 
 
+cdef void resample(
+    void* row, const void* shared, int32_t agent, uint64_t* rng
+) noexcept nogil:
+    # Nothing is hidden but the luck to come.
+    cdef Episode* e = <Episode*>(<char*>row + sizeof(State))
+    cdef int k
+    for k in range(4):
+        e.rng[k] = rng_next(rng)
+
+
 cdef _batch.RowTable table
 table.reset, table.step, table.is_legal = reset, step, is_legal
+table.resample = resample
 table.state_size, table.knobs_size = sizeof(State) + sizeof(Episode), sizeof(Knobs)
 table.fetch = 256  # registers; programs differ in what else they read
 table.chunk = 4  # some programs take much longer than others

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fastenv.configured import ConfiguredGame
 from fastenv.game import GameSpec
-from fastenv.prospector import bots, encoding, position, reference, render, view
+from fastenv.prospector import bots, encoding, position, reference, render, resample, view
 from fastenv.prospector import tables as t
 from fastenv.prospector.actions import AnyWholeNumber
 from fastenv.prospector.config import ProspectorConfig
@@ -74,6 +74,7 @@ class ProspectorGame(ConfiguredGame):
             kernel_module="fastenv.prospector.kernels",
             core_module="fastenv.prospector._core",
             render_modes=("ansi", "rgb_array"),
+            hidden=True,
         )
 
     def with_shared(self, shared: Array, trusted: bool = False) -> ProspectorGame:
@@ -99,6 +100,9 @@ class ProspectorGame(ConfiguredGame):
         rng: Rng,
     ) -> int:
         return bots.bot_action(int(params["kind"]), obs, mask, rng, int(params["target"]))
+
+    def resample(self, game: reference.Prospector, agent: int, rng: Rng) -> None:
+        resample.resample(game, rng)
 
     # -- the rest --------------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 """Asteroid Prospector for the loop over lanes (``fastenv/_batch.pyx``): row functions and their table.
 
-The rules are in ``_world.pxd`` and ``_game.pxd``. Most of an observation is what is around the ship,
+The rules are in ``_world.pxd`` and ``_game.pxd``, worlds in ``_resample.pxd``. Most of an observation is what is around the ship,
 and most actions leave that as it is: it is the derived record, which the kernels compute.
 """
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from fastenv cimport _batch
 from fastenv.prospector cimport _game
+from fastenv.prospector._resample cimport resample_row
 from fastenv.prospector._state cimport Shared, State, Tables
 
 cdef extern from *:
@@ -58,9 +59,15 @@ cdef bint look_ahead(const void* row, const void* shared) noexcept nogil:
     return False
 
 
+cdef void resample(
+    void* row, const void* shared, int32_t agent, uint64_t* rng
+) noexcept nogil:
+    resample_row(<State*>row, &(<const Shared*>shared).tables, rng)
+
+
 cdef _batch.RowTable table
 table.reset, table.step, table.is_legal = reset, step, is_legal
-table.complete, table.look_ahead = complete, look_ahead
+table.complete, table.look_ahead, table.resample = complete, look_ahead, resample
 table.state_size, table.shared_size = sizeof(State), sizeof(Shared)
 table.fetch = 752  # the fields before the edges
 

@@ -187,8 +187,8 @@ cdef inline int travel(State* s, const Tables* tb, int slot) noexcept nogil:
     return dt
 
 
-cdef inline void scan(State* s, int a, const Scan* mode) noexcept nogil:
-    cdef int c, node = s.current_node
+cdef inline void scan(State* s, int node, int a, const Scan* mode) noexcept nogil:
+    cdef int c
     cdef double conf = s.scan_conf[node][a], rest = 1.0 - mode.blend, stability
     cdef double sigma = (s.noise[node][a] * ((1.0 - conf) + 0.1)) * mode.noise
     cdef double x[6]
@@ -217,9 +217,9 @@ cdef inline int scan_node(State* s, int action, bint valid) noexcept nogil:
         return 1
     if action == SCAN_WIDE:
         for a in range(s.asteroid_count[s.current_node]):
-            scan(s, a, mode)
+            scan(s, s.current_node, a, mode)
     else:
-        scan(s, s.selected, mode)
+        scan(s, s.current_node, s.selected, mode)
     s.scan_count += 1
     return mode.dt
 

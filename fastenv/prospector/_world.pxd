@@ -130,11 +130,18 @@ cdef inline void count_hops(State* s, const Graph* g) noexcept nogil:
         hops += 1
 
 
+cdef inline void draw_dangers(State* s, uint64_t* rng, int node) noexcept nogil:
+    s.node_hazard[node] = <float>uni(rng, 0.05, 0.35)
+    s.node_pirate[node] = <float>uni(rng, 0.05, 0.30)
+    if s.node_type[node] == HAZARD:
+        s.node_hazard[node] = <float>clamp(s.node_hazard[node] + 0.25, 0.0, 1.0)
+        s.node_pirate[node] = <float>clamp(s.node_pirate[node] + 0.12, 0.0, 1.0)
+
+
 cdef inline void generate_graph(State* s, uint64_t* rng) noexcept nogil:
     cdef Graph g
     cdef int node, n = below(rng, 8, 33)
     cdef uint32_t u, v
-    cdef bint dangerous
     memset(g.neighbors, 0, sizeof(g.neighbors))
     memset(g.degree, 0, sizeof(g.degree))
     g.num_edges = 0
@@ -145,13 +152,9 @@ cdef inline void generate_graph(State* s, uint64_t* rng) noexcept nogil:
     s.node_count = n
     s.node_type[0] = STATION
     for node in range(1, n):
-        dangerous = uniform(rng) < 0.25
-        s.node_hazard[node] = <float>uni(rng, 0.05, 0.35)
-        s.node_pirate[node] = <float>uni(rng, 0.05, 0.30)
-        if dangerous:
+        if uniform(rng) < 0.25:
             s.node_type[node] = HAZARD
-            s.node_hazard[node] = <float>clamp(s.node_hazard[node] + 0.25, 0.0, 1.0)
-            s.node_pirate[node] = <float>clamp(s.node_pirate[node] + 0.12, 0.0, 1.0)
+        draw_dangers(s, rng, node)
     for node in range(1, n):
         add_edge(&g, rng, node, below(rng, 0, node))
     for _ in range(n):
@@ -234,12 +237,23 @@ cdef inline void write_asteroid(
     s.scan_conf[node][a] = <float>0.10
 
 
-cdef inline void generate_asteroids(State* s, const Tables* tb, int node) noexcept nogil:
-    # Fill the block of a pending node; what lies there is of an earlier episode.
+cdef inline void write_asteroids(
+    State* s, const Tables* tb, int node, uint64_t rng
+) noexcept nogil:
+    # All of a node, from where their draws begin.
     cdef uint32_t draws[20 * BLOCK]
     cdef float found[14 * BLOCK]
-    cdef uint64_t rng = s.asteroid_rng[node]
     cdef int a, k, first, count = s.asteroid_count[node]
+    for k in range((count + BLOCK - 1) // BLOCK):
+        first = k * BLOCK
+        draw_block(tb, &rng, draws)
+        find_asteroids(draws, 1.0, found)
+        for a in range(first, min(first + BLOCK, count)):
+            write_asteroid(s, node, a, draws + a - first, found + a - first)
+
+
+cdef inline void generate_asteroids(State* s, const Tables* tb, int node) noexcept nogil:
+    # Fill the block of a pending node; what lies there is of an earlier episode.
     memset(s.depletion[node], 0, sizeof(s.depletion[node]))
     memset(s.scan_conf[node], 0, sizeof(s.scan_conf[node]))
     memset(s.stability_est[node], 0, sizeof(s.stability_est[node]))
@@ -248,12 +262,7 @@ cdef inline void generate_asteroids(State* s, const Tables* tb, int node) noexce
     memset(s.richness[node], 0, sizeof(s.richness[node]))
     memset(s.stability[node], 0, sizeof(s.stability[node]))
     memset(s.noise[node], 0, sizeof(s.noise[node]))
-    for k in range((count + BLOCK - 1) // BLOCK):
-        first = k * BLOCK
-        draw_block(tb, &rng, draws)
-        find_asteroids(draws, 1.0, found)
-        for a in range(first, min(first + BLOCK, count)):
-            write_asteroid(s, node, a, draws + a - first, found + a - first)
+    write_asteroids(s, tb, node, s.asteroid_rng[node])
     s.pending &= ~((<uint32_t>1) << node)
     s.asteroid_rng[node] = 0
 

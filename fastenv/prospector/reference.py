@@ -227,13 +227,16 @@ class Prospector(World):
         else:
             return INVALID
         for a in targets:
-            self.scan_asteroid(a, mode)
+            self.scan_asteroid((self.current_node, a), mode)
         self.scan_count += 1
         return mode.dt
 
-    def scan_asteroid(self, a: int, mode: Scan) -> None:
-        """Blend a noisy measurement into the estimates (docs/prospector.md, 9.3); 14 draws."""
-        at, rng, b = (self.current_node, a), self.rng, mode.blend
+    def scan_asteroid(self, at: tuple[int, int], mode: Scan) -> None:
+        """Blend a noisy measurement into the estimates (docs/prospector.md, 9.3); 14 draws.
+
+        ``at`` is node and slot.
+        """
+        rng, b = self.rng, mode.blend
         conf, stability = self.scan_conf.item(at), self.stability.item(at)
         sigma = self.noise.item(at) * (1.0 - conf + 0.1) * mode.noise
         seen = norm6([x + rng.normal(0.0, sigma) for x in self.true_comp[at].tolist()])

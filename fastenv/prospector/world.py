@@ -109,12 +109,15 @@ class World:
 
     def draw_node(self, node: int) -> None:
         """Draw type, hazard and pirates of a field node; three draws."""
-        rng = self.rng
-        hazardous = rng.uniform() < 0.25
-        self.node_hazard[node] = rng.uni(0.05, 0.35)
-        self.node_pirate[node] = rng.uni(0.05, 0.30)
-        if hazardous:
+        if self.rng.uniform() < 0.25:
             self.node_type[node] = NodeType.HAZARD
+        self.draw_dangers(node)
+
+    def draw_dangers(self, node: int) -> None:
+        """Draw hazard and pirates of a field node, whose type is known; two draws."""
+        self.node_hazard[node] = self.rng.uni(0.05, 0.35)
+        self.node_pirate[node] = self.rng.uni(0.05, 0.30)
+        if self.node_type.item(node) == NodeType.HAZARD:
             self.node_hazard[node] = clamp(self.node_hazard.item(node) + 0.25, 0.0, 1.0)
             self.node_pirate[node] = clamp(self.node_pirate.item(node) + 0.12, 0.0, 1.0)
 

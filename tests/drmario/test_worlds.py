@@ -39,7 +39,7 @@ def rows_of(game, seed, steps, who="random"):
     return engine.get_states()
 
 
-def moments(agents, placement, seeds=4, **changes):
+def moments(agents, placement, seeds=2, **changes):
     """Yield games and rows of them at moments that a seed draws."""
     for seed in range(seeds):
         game = game_of(seed, agents, placement, **changes)
@@ -126,7 +126,7 @@ def test_players_see_the_same(agents, placement):
 def test_the_truth_does_not_leak(agents, placement):
     """Rows that differ in what is hidden alone have the same worlds."""
     rng = np.random.default_rng(8)
-    for game, rows in moments(agents, placement, seeds=2):
+    for game, rows in moments(agents, placement):
         engine, other = BatchEngine(game, 1), rows.copy()
         for row in other:
             shown = first_hidden(row)
@@ -213,7 +213,7 @@ def test_a_placement_that_could_not_be_chosen_stays():
 @pytest.mark.parametrize(("agents", "placement"), KINDS)
 def test_backends_play_the_same_rollouts(agents, placement):
     number = 2 if placement else 1
-    for game, rows in moments(agents, placement, seeds=2, intro_frames=1):
+    for game, rows in moments(agents, placement, intro_frames=1):
         rows = rows[:3]
         for who in names_of(placement):
             first = BatchEngine(game, 1).rollout(rows, None, who, limit=1, seeds=4)

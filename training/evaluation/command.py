@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastenv.errors import FastEnvError
+from training.run.names import split_names
 
 if TYPE_CHECKING:  # the help of a command need not wait for it
     from training.run.config import RunConfig
@@ -72,7 +73,7 @@ def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConf
     protocol = get_protocol(config.env)
     opponents = protocol.compared_against
     if args.opponents is not None:
-        opponents = tuple(args.opponents.split(","))
+        opponents = split_names(args.opponents)
     played = config.evaluated_by(games=args.games, episodes=args.games, opponents=opponents)
     protocol.check(played)
     return played.evaluation

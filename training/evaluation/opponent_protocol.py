@@ -26,8 +26,14 @@ from training.evaluation.trained import AGENT, Trained
 from training.logs.run_data import describe_opponents
 from training.run.backend import make_seated
 from training.run.config import RunConfig
-from training.run.envs import get_scheduled_values, with_defaults, with_seating
+from training.run.envs import (
+    check_guests,
+    get_scheduled_values,
+    with_defaults,
+    with_seating,
+)
 from training.run.games import GameTraining
+from training.run.names import is_guest, is_search
 from training.run.options import require
 from training.run.sections import EARLIER_SETS, EvaluationConfig
 
@@ -88,10 +94,12 @@ class OpponentProtocol(EpisodeProtocol):
         self, env: str, options: Mapping[str, Any], names: Sequence[str]
     ) -> ConfigError | None:
         """Return why one of some names is no player of the game, if one is none."""
-        bots = [name for name in names if "/" not in name]  # others are trained agents
-        if not bots:
-            return None
+        bots = [name for name in names if not is_guest(name)]  # others are trained agents
         try:
+            for name in filter(is_search, names):
+                check_guests(env, {**options, "opponent": name})
+            if not bots:
+                return None
             game, _ = make_seated(env, with_defaults(env, {**options, "opponent": bots[0]}))
             for name in bots:
                 game.bot(name)

@@ -24,10 +24,12 @@ from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.policies import Bot, Net, RandomLegal
 from training.evaluation.tables import Column
 from training.evaluation.trained import AGENT, Trained
+from training.run import registry
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.games import GameTraining
+from training.run.names import is_search
 from training.run.options import require
 from training.run.sections import EvaluationConfig
 
@@ -369,13 +371,18 @@ class EpisodeProtocol(Protocol):
         by_chance: Player = lambda first_seed, lanes: RandomLegal(first_seed)  # noqa: E731
         found: dict[str, Player] = {}
         for name in names:
-            found[name] = by_chance if name == RANDOM else self._game.player(name) or bot(name)
+            if is_search(name):
+                found[name] = registry.FUNCTIONS.load("search")(name).player
+            else:
+                found[name] = by_chance if name == RANDOM else self._game.player(name) or bot(name)
         return found
 
     def kind(self, name: str) -> str:
-        """Return what a contender is: ``policy``, ``bot`` or ``reference_line``."""
+        """Return what a contender is: ``policy``, ``bot``, ``search`` or ``reference_line``."""
         if name in (*self.reference_lines, RANDOM):
             return "reference_line"
+        if is_search(name):
+            return "search"
         return "bot" if name in self.bots else "policy"
 
     def about(self, engine: BatchEngine) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def evaluate(
     if trained.member is not None:
         seeds = run.config.members
         console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
-    record, begin = _head(run, trained, options), time.perf_counter()
+    record, begin = describe(run, trained, options), time.perf_counter()
     protocol = get_protocol(run.config.env)
     found = protocol.evaluate(console, run.name, trained, options, asked)
     record |= found.record
@@ -101,11 +101,11 @@ def play_for_comparison(
     path = run.path / "evaluation.json"
     before = files.read_object(path)
     if "compared" in before or before.get("checkpoint") != trained.path.name:
-        files.write_json(path, {**_head(run, trained, options), "compared": found})
+        files.write_json(path, {**describe(run, trained, options), "compared": found})
     return found
 
 
-def _head(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
     """Return what an evaluation says of who plays, and how."""
     return {
         "run": run.name,

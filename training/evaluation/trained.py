@@ -24,6 +24,7 @@ from training.run.seeds import MATCH_SEEDS
 
 AGENT = "trained"
 DRAWN = "trained, drawn"  # what it does is drawn as in its training
+WITHOUT = "without search"
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
 
 
@@ -45,6 +46,9 @@ class Trained:
         Both networks of a hierarchical run, as its trainer returns them; None elsewhere.
     member : int or None
         Which network of an ensemble it is, from 1 on.
+    search : callable or None
+        The agent as a player that searches (:data:`training.evaluation.episodes.Player`); None
+        where it does not.
     """
 
     config: RunConfig
@@ -54,6 +58,7 @@ class Trained:
     windows: dict[str, Any]
     pair: Any = None
     member: int | None = None
+    search: episodes.Player | None = None
 
     def engine(self) -> BatchEngine:
         """Return a small engine of the environment it was trained on, to encode with."""
@@ -63,7 +68,8 @@ class Trained:
         """Return who plays episodes: the agent, by its best actions.
 
         Where its game says so (``draws``) it plays again with drawn actions, and where its training
-        still holds actions back with these held back here too: so it has learnt to play.
+        still holds actions back with these held back here too: so it has learnt to play. One that
+        searches plays again without.
         """
         found: dict[str, episodes.Player] = {AGENT: lambda seed, lanes: Net(self.logits)}
         if games.get_game(self.config.env).draws:
@@ -72,6 +78,8 @@ class Trained:
         if any(rule.ticks_at(steps) for rule in rules):
             legal = partial(delayed_actions.mask_delayed, rules=rules, steps=steps)
             found[HELD_BACK] = lambda seed, lanes: Net(self.logits, legal)
+        if self.search is not None:
+            found = {AGENT: self.search, WITHOUT: found.pop(AGENT), **found}
         return found
 
 

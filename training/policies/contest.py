@@ -7,6 +7,7 @@ as many plays all deals.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -24,15 +25,14 @@ from training.evaluation.statistics import table_statistics
 from training.evaluation.tables import format_interval
 from training.policies import skill
 from training.policies.guests import Guest, Table, find_table, make_guest
-from training.policies.load import load_policy
-from training.policies.policy import Policy
+from training.policies.load import load_who
+from training.policies.policy import Policy, Who
+from training.run.names import is_search, short_name
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
-from training.search.agent import SearchAgent, is_search
-from training.search.agent import load as load_search
 from training.selfplay.ratings import fit
 
-IQM, AHEAD = "IQM", "above next %"  # headings
+IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings
 MAX_GROUPS, MAX_GAMES = 50, 100_000
 MAX_DECISIONS = 100_000  # of all seats, after which a game is given up as it stands
 
@@ -45,12 +45,22 @@ class Player:
     ----------
     name : str
         In tables.
-    who : Policy, SearchAgent or str
+    who : Policy, Agent or str
         A trained one, one that searches, or the name of a bot.
     """
 
     name: str
-    who: Policy | SearchAgent | str
+    who: Who
+
+    @property
+    def base(self) -> Policy | str:
+        """The trained agent or the bot behind it: itself, unless it searches."""
+        return self.who if isinstance(self.who, Policy | str) else self.who.base
+
+    @property
+    def short(self) -> str:
+        """What a line of text calls it."""
+        return short_name(self.name)
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,9 @@ class Contest:
     statistics : mapping
         By player, the interquartile mean of points over deals, and how probable it is that it comes
         to more than another on a deal (:mod:`training.evaluation.statistics`).
+    cpu_ms : mapping
+        By player, milliseconds of CPU time a decision: of all but bots, whose loop takes no note of
+        them, and only where somebody searches.
     """
 
     env: str
@@ -112,11 +125,16 @@ class Contest:
     groups: int = 1
     given_up: int = 0
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    cpu_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def games(self) -> int:
         """Games that were played."""
         return self.deals * self.num_players * self.groups
+
+    def _cost(self, name: str) -> dict[str, float]:
+        known = name in self.cpu_ms
+        return {"cpu_ms_per_decision": round(self.cpu_ms[name], 4)} if known else {}
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -138,16 +156,50 @@ class Contest:
                     "rating": one.rating.to_list(),
                     "openskill": None if one.skill is None else one.skill.to_list(),
                     **self.statistics.get(one.name, {}),
+                    **self._cost(one.name),
                 }
                 for one in self.standings
             ],
         }
 
 
+@dataclass
+class Timed:
+    """A guest, and what its decisions take.
+
+    Attributes
+    ----------
+    decisions : int
+    cpu_s : float
+        CPU seconds of all its threads.
+    """
+
+    guest: Guest
+    decisions: int = 0
+    cpu_s: float = 0.0
+
+    @property
+    def takes_all(self) -> bool:
+        """See :class:`training.policies.guests.Guest`."""
+        return self.guest.takes_all
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """See :class:`training.policies.guests.Guest`."""
+        self.guest.begin(lanes)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """See :class:`training.policies.guests.Guest`."""
+        begun = time.process_time()
+        actions = self.guest.act(engine, lanes)
+        self.cpu_s += time.process_time() - begun
+        self.decisions += len(lanes)
+        return actions
+
+
 def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Player]:
     """Return players by name: trained policies by a path or the name of a run, or else bots.
 
-    Both search if ``search:`` stands before their names (:mod:`training.search.agent`).
+    Both search if ``search:`` stands before their names (``training/search/agent.py``).
 
     Raises
     ------
@@ -156,18 +208,9 @@ def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Player
     """
     found: list[Player] = []
     for name in names:
-        if is_search(name):
-            taken = sum(player.name.partition("#")[0] == name for player in found)
-            label = name if not taken else f"{name}#{taken + 1}"
-            found.append(Player(label, load_search(name, runs)))
-            continue
-        path = Path(name) if Path(name).exists() else runs / name
-        is_path = path.exists() or "/" in name
-        taken = sum(player.name.partition("#")[0] == _short_name(name) for player in found)
-        label = _short_name(name) if not taken else f"{_short_name(name)}#{taken + 1}"
-        found.append(
-            Player(label, load_policy(path if path.exists() else name) if is_path else name)
-        )
+        shown = name if is_search(name) else _short_name(name)
+        taken = sum(player.name.partition("#")[0] == shown for player in found)
+        found.append(Player(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
     return found
 
 
@@ -186,8 +229,7 @@ def table_of(
     ConfigError
         If all are bots and no ``env`` is named, or if players do not meet in it.
     """
-    agents = [who.base if isinstance(who := p.who, SearchAgent) else who for p in players]
-    policies = [who for who in agents if isinstance(who, Policy)]
+    policies = [base for player in players if isinstance(base := player.base, Policy)]
     allowed = "one trained agent at least, or bots of a named environment (--env)"
     known = bool(policies) or env is not None
     require(known, "players", [player.name for player in players], allowed)
@@ -285,15 +327,26 @@ def contest(
     for player in players:  # a table of one tells who cannot come, before many are set up
         make_guest(player.who, trial, 0)
     deals = -(-num_games // count)
-    met, given_up = [], 0
+    met, given_up, spent = [], 0, np.zeros((len(players), 2))
     for who in _groups(len(players), count):
-        points, unfinished = _play_group(table, [players[k] for k in who], deals, seed)
+        points, unfinished, guests = _play_group(table, [players[k] for k in who], deals, seed)
         met.append((who, points))
         given_up += unfinished
+        for k, guest in zip(who, guests, strict=True):
+            spent[k] += guest.cpu_s, guest.decisions
     found, per_deal = standings(players, met, resamples, seed)
     statistics = table_statistics(per_deal, resamples, seed).record(names)
-    more = (MATCH_SEEDS + seed, len(met), given_up, statistics)
+    more = (MATCH_SEEDS + seed, len(met), given_up, statistics, _cpu_ms(players, spent))
     return Contest(table.env, found, deals, count, *more)
+
+
+def _cpu_ms(players: Sequence[Player], spent: np.ndarray) -> dict[str, float]:
+    """Return milliseconds of CPU time a decision, given seconds and decisions (players, 2)."""
+    if not any(is_search(player.name) for player in players):
+        return {}
+    each = 1000 * spent[:, 0] / np.maximum(spent[:, 1], 1)
+    named = zip(players, each.tolist(), strict=True)
+    return {player.name: ms for player, ms in named if not isinstance(player.who, str)}
 
 
 def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
@@ -305,18 +358,18 @@ def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
 
 def _play_group(
     table: Table, group: Sequence[Player], deals: int, seed: int
-) -> tuple[np.ndarray, int]:
-    """Return the points of guests, shape (deals, rotations, seats), and how many were given up."""
+) -> tuple[np.ndarray, int, list[Timed]]:
+    """Return the points of guests (deals, rotations, seats), games that were given up, guests."""
     count = len(group)
     engine = table.make(deals * count)
-    guests = [make_guest(player.who, engine, seed + 1 + g) for g, player in enumerate(group)]
+    guests = [Timed(make_guest(player.who, engine, seed + 1 + g)) for g, player in enumerate(group)]
     turn = np.arange(deals * count)[:, None] % count
     seating = (np.arange(count) + turn) % count
     seeds = np.repeat(np.arange(deals, dtype=np.int64) + MATCH_SEEDS + seed, count)
     reached = play_table(engine, guests, seating, seeds)
     by_guest = np.zeros_like(reached)
     np.put_along_axis(by_guest, seating, reached, axis=1)
-    return by_guest.reshape(deals, count, count), int((~engine.ended).sum())
+    return by_guest.reshape(deals, count, count), int((~engine.ended).sum()), guests
 
 
 def standings(
@@ -407,6 +460,11 @@ def show(console: Console, found: Contest) -> None:
     seats = [f" ({one.seats} seats)" if one.seats > 1 else "" for one in found.standings]
     names = [escape(one.name) + more for one, more in zip(found.standings, seats, strict=True)]
     columns = _columns(found.standings, found.statistics)
+    if found.cpu_ms:
+        columns[CPU] = [
+            f"{found.cpu_ms[one.name]:.3g}" if one.name in found.cpu_ms else ""
+            for one in found.standings
+        ]
     groups = f", {found.groups} groups" if found.groups > 1 else ""
     title = (
         f"{found.games:,} games of {found.num_players} on duplicate deals, every rotation{groups}"
@@ -476,6 +534,8 @@ def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
         f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
         "more than the next, equal ones half"
     )
+    if found.cpu_ms:
+        lines.append(f"{CPU}: CPU time of a decision, on the mean of all that it took")
     if found.given_up:
         lines.append(
             f"{found.given_up} games were given up after {MAX_DECISIONS:,} decisions, and count as "

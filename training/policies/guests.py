@@ -19,10 +19,9 @@ from fastenv.engine import rng_streams
 from fastenv.errors import ConfigError, StateError, show
 from fastenv.registry import short_id
 from fastenv.seats import EXTERNAL, Seats
-from training.policies.policy import Policy
+from training.policies.policy import Policy, Who
 from training.run import games
 from training.run.options import require
-from training.search.agent import SearchAgent
 
 # Options that say who plays where, which a table says itself.
 SEATING = ("seats", "agent_seat", "opponent", "opponents")
@@ -128,12 +127,12 @@ def find_table(
     return table
 
 
-def make_guest(who: Policy | SearchAgent | str, engine: BatchEngine, seed: int) -> Guest:
+def make_guest(who: Who, engine: BatchEngine, seed: int) -> Guest:
     """Return a player for a seat of a table: of a trained policy, or of a bot by its name.
 
     Parameters
     ----------
-    who : Policy, SearchAgent or str
+    who : Policy, Agent or str
     engine : BatchEngine
         The table's.
     seed : int
@@ -146,9 +145,10 @@ def make_guest(who: Policy | SearchAgent | str, engine: BatchEngine, seed: int) 
     """
     if isinstance(who, str):
         return BotGuest(who, engine, seed)
-    if isinstance(who, SearchAgent):
-        return who.guest(engine, seed)
-    return PolicyGuest(who, engine, seed)
+    if isinstance(who, Policy):
+        return PolicyGuest(who, engine, seed)
+    found: Guest = who.guest(engine, seed)
+    return found
 
 
 class BotGuest:
@@ -214,8 +214,12 @@ class PolicyGuest:
 
     def __init__(self, policy: Policy, engine: Any, seed: int) -> None:
         self._policy, self._observer = policy, _make_observer(policy)
-        _check_same_game(policy, self._observer, engine)
-        self._shown = policy.env_spec.encode is None and _shows_same(self._observer, engine)
+        if engine.seats is None:
+            _check_same_env(policy, engine)
+        else:
+            _check_same_game(policy, self._observer, engine)
+        shown = engine.seats is None or _shows_same(self._observer, engine)
+        self._shown = policy.env_spec.encode is None and shown
         game = games.get_game(policy.env)
         part = game.table.parts.get(short_id(policy.env))
         self.takes_all, self._part = part is None, part
@@ -295,6 +299,15 @@ def _make_observer(policy: Policy) -> BatchEngine:
     one_each = fastenv.make_game(policy.env, **options).spec.num_agents > 1
     seating: dict[str, Any] = {"seats": "all"} if one_each else {}
     return fastenv.make_engine(policy.env, 1, **options, **seating)
+
+
+def _check_same_env(policy: Policy, engine: Any) -> None:
+    """Refuse a policy in a game for one that does not show what it has learnt to see."""
+    where = engine.game.env_id
+    _check(short_id(policy.env) == where, policy, "env", policy.env, f"{where}, as here")
+    for name in ("obs_dtype", "obs_shape", "num_actions"):
+        own, shown = getattr(policy, name), getattr(engine, name)
+        _check(own == shown, policy, name, str(own), f"{shown}, as here")
 
 
 def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None:

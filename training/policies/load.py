@@ -8,10 +8,11 @@ from typing import Any
 
 from fastenv import Game
 from training.evaluation.trained import load
-from training.policies.policy import EnvSpec, Policy
-from training.run import games
+from training.policies.policy import EnvSpec, Policy, Who
+from training.run import games, registry
 from training.run.envs import has_guests, with_seating, without_guests
 from training.run.folder import RunError, RunFolder
+from training.run.names import is_search
 
 ALLOWED = (
     "a run folder, a checkpoint in its checkpoints/, or a folder that python -m training export "
@@ -55,6 +56,30 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
         logits = trained.logits
         env_spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
     return Policy(config, trained.path, trained.steps, logits, env_spec, trained.member)
+
+
+def load_who(name: str, runs: Path = Path("runs")) -> Who:
+    """Return who stands behind a name: a trained agent, one that searches, or else a bot.
+
+    Parameters
+    ----------
+    name : str
+        A path or the name of a run, that of a bot, or ``search:`` before one of them.
+    runs : Path
+        Folder of all runs.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If a path is no trained agent, or an option of a search is not possible.
+    """
+    if is_search(name):
+        found: Who = registry.FUNCTIONS.load("search")(name, runs)
+        return found
+    path = Path(name) if Path(name).exists() else runs / name
+    if path.exists():
+        return load_policy(path)
+    return load_policy(name) if "/" in name else name
 
 
 def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Trained agents among the opponents of an environment (``opponents: [PATH, BOT, ...]``).
 
+In an evaluation they may search (``search:PATH,worlds=16``).
+
 In a game with an entry an agent in its rows the option is called ``opponent``.
 """
 
@@ -14,10 +16,11 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.registry import short_id
 from fastenv.seats import EXTERNAL
-from training.policies.guests import Guest, PolicyGuest, env_of_table, without_seating
-from training.policies.load import load_policy
+from training.policies.guests import Guest, env_of_table, make_guest, without_seating
+from training.policies.load import load_policy, load_who
 from training.run import games
-from training.run.envs import is_path, make_engine, opponents_option
+from training.run.envs import make_engine, opponents_option
+from training.run.names import is_guest, is_search
 from training.run.options import require
 from training.selfplay.seated import Array, SeatedEngine
 
@@ -30,7 +33,8 @@ class GuestEngine(SeatedEngine):
     engine : BatchEngine
         With the seats of ``paths`` played from outside.
     paths : sequence of str or None
-        Of the opponents, from the learner's seat on; None for a bot of the engine.
+        Of the opponents, or ``search:`` names, from the learner's seat on; None for a bot of the
+        engine.
 
     Attributes
     ----------
@@ -52,9 +56,9 @@ class GuestEngine(SeatedEngine):
     def guests(self) -> list[Guest | None]:
         """Who sits in each seat after the learner's; None for a bot of the engine."""
         if self._guests is None:
-            policies = {path: load_policy(path) for path in {p for p in self.paths if p}}
+            known = {path: load_who(path) for path in {p for p in self.paths if p}}
             self._guests = [
-                None if path is None else PolicyGuest(policies[path], self._engine, seed=k)
+                None if path is None else make_guest(known[path], self._engine, seed=k)
                 for k, path in enumerate(self.paths)
             ]
         return self._guests
@@ -110,14 +114,17 @@ def prepare_seats(
     whole = seats is not None and env_of_table(env) == short_id(env)
     name = opponents_option(options) if seats is None else seats.opponents
     given = options.get(name)
-    allowed = "bots: trained agents play whole games alone, which this environment has not"
+    allowed = (
+        "bots: agents that are trained or search play whole games alone, which this environment "
+        "has not"
+    )
     require(whole, name, given, allowed)
     assert seats is not None
     if name not in options:  # the game knows the other word even less
         return dict(options), lambda engine: GuestEngine(engine, [])
     names = [given] * (seats.count - 1) if isinstance(given, str) else list(given or ())
-    plain = [EXTERNAL if is_path(each) else each for each in names]
-    paths = [each if is_path(each) else None for each in names]
+    plain = [EXTERNAL if is_guest(each) else each for each in names]
+    paths = [each if is_guest(each) else None for each in names]
     return {**options, name: plain}, lambda engine: GuestEngine(engine, paths)
 
 
@@ -142,6 +149,9 @@ def check(config: Any) -> None:
     plain = config.MEETS_AGENTS and config.selfplay is None
     require(plain, name, given, allowed.format(config.trainer))
     require(name not in config.schedules, f"schedules.{name}", given, "left out here")
+    for each in [given] if isinstance(given, str) else given:
+        allowed = "of agents that do not search: a training cannot wait for them"
+        require(not is_search(each), name, each, allowed)
     engine: Any = make_engine(config.env, 1, options)
     for path, guest in zip(engine.paths, engine.guests, strict=True):
         if path is not None and guest is not None:

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from training.policies.thinking import Thoughts
 from training.run import games
 
 YOU = "You"
@@ -33,10 +34,18 @@ class Session:
         Of the players in seat order; the person's is ``YOU``.
     guests : sequence of Guest or None
         Who sits there; None for the person. Where nobody else decides, one that is None.
+    adviser : Guest, optional
+        Thinks for the person, who is shown what it thought of each decision. What others have
+        thought is never shown: it names their cards.
     """
 
     def __init__(
-        self, console: Console, engine: Any, names: Sequence[str], guests: Sequence[Any]
+        self,
+        console: Console,
+        engine: Any,
+        names: Sequence[str],
+        guests: Sequence[Any],
+        adviser: Any = None,
     ) -> None:
         self._console, self._engine = console, engine
         self._names, self._guests = list(names), list(guests)
@@ -45,6 +54,9 @@ class Session:
         self._seat = self._names.index(YOU)
         self._secret: list[tuple[np.void, int, int]] = []  # decided, but nothing has come of it
         self._news: list[str] = []
+        self._adviser, self._advice, self._others = adviser, Thoughts(True), Thoughts(False)
+        self._advice.listen([adviser])
+        self._others.listen(guests)
 
     @property
     def _row(self) -> np.void:
@@ -61,6 +73,9 @@ class Session:
         """
         engine, lane = self._engine, np.arange(1)
         engine.reset_many(seeds=[seed])
+        for guest in (*self._guests, self._adviser):
+            if guest is not None:
+                guest.begin(lane)
         if self._meets:
             seats = enumerate(self._names)
             self._news.append("Seats: " + ", ".join(f"{k} {name}" for k, name in seats) + ".")
@@ -68,6 +83,7 @@ class Session:
             before, seat = self._row, int(engine.get_actors()[0]) if self._meets else 0
             guest = self._guests[seat]
             action = self._ask(before) if guest is None else int(guest.act(engine, lane)[0])
+            self._others.draw(self._console, str)
             engine.step_many([action], autoreset=False)
             self._hear(before, action, seat)
         self._tell()
@@ -105,6 +121,7 @@ class Session:
         self._console.print(Text.from_ansi(drawn))
         name = self._engine.game.action_name
         legal = {int(a): name(int(a), row) for a in np.flatnonzero(self._engine.mask[0])}
+        self._advise(legal)
         while True:
             try:
                 text = self._console.input("\nyour move (a number or a name; ? lists, q quits): ")
@@ -126,6 +143,14 @@ class Session:
                 markup=False,
                 style="yellow",
             )
+
+    def _advise(self, legal: dict[int, str]) -> None:
+        """Show what somebody else would think of the person's decision."""
+        if self._adviser is None:
+            return
+        action = int(self._adviser.act(self._engine, np.arange(1))[0])
+        self._advice.draw(self._console, lambda a: legal.get(a, str(a)))
+        self._console.print(f"  advice: {legal[action]}", style="cyan", markup=False)
 
     def _finish(self) -> None:
         engine, row = self._engine, self._row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -14,10 +14,8 @@ from gymnasium import spaces
 import fastenv
 from fastenv.errors import ConfigError
 from training.nets.actor_critic import Logits, RecurrentLogits
+from training.run import registry
 from training.run.config import RunConfig
-
-if TYPE_CHECKING:
-    from training.search.agent import SearchAgent
 
 Env = gymnasium.Env[Any, int]
 VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
@@ -168,7 +166,7 @@ class Policy:
         found: np.ndarray = weights / weights.sum(1, keepdims=True)
         return found[0] if single else found
 
-    def search(self, **options: Any) -> SearchAgent:
+    def search(self, **options: Any) -> Any:
         """Return an agent that searches, and is this policy where it does not.
 
         It plays wherever a policy plays: at tables, in contests and evaluations.
@@ -178,16 +176,16 @@ class Policy:
         **options
             Of :class:`training.search.options.SearchOptions`: ``worlds=64``, ``belief="bids"``.
 
+        Returns
+        -------
+        training.search.agent.SearchAgent
+
         Raises
         ------
         ConfigError
             For an option that there is not, or a value that is not possible.
         """
-        from training.search.agent import PREFIX, SearchAgent
-        from training.search.options import SearchOptions
-
-        given = "".join(f",{name}={value}" for name, value in options.items())
-        return SearchAgent(self, SearchOptions(**options), f"{PREFIX}{self.path}{given}")
+        return registry.FUNCTIONS.load("searching")(self, **options)
 
     def _ask(
         self, rows: np.ndarray, memory: np.ndarray | None
@@ -327,6 +325,33 @@ class Policy:
         refuse_unless(found == wanted, f"observation {found}{named}", allowed)
         fits = getattr(actions, "n", None) == self.num_actions
         refuse_unless(fits, f"action space {actions}{named}", f"Discrete({self.num_actions})")
+
+
+class Agent(Protocol):
+    """Who is more than a policy or a bot, such as one that searches."""
+
+    @property
+    def base(self) -> Policy | str:
+        """The policy or the bot behind it."""
+
+    @property
+    def name(self) -> str:
+        """As it was asked for."""
+
+    def guest(self, engine: Any, seed: int) -> Any:
+        """Return it as a player at tables, a :class:`training.policies.guests.Guest`."""
+
+    def player(
+        self, seed: int, lanes: int, listener: Callable[[int, Any], None] | None = None
+    ) -> Any:
+        """Return it as a player of episodes.
+
+        See :data:`training.evaluation.episodes.Player`; the listener is told what it thinks of
+        lanes.
+        """
+
+
+Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
 
 
 def refuse_unless(fits: bool, given: str, allowed: str) -> None:

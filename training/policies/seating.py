@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 import fastenv
 from training.policies.person import YOU, Session, number_names
 from training.run.envs import make_engine, with_defaults
+from training.run.names import SEARCH, is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 
@@ -31,7 +31,8 @@ def session(console: Console, args: argparse.Namespace) -> Session:
         against = _default_players(env, with_defaults(env, options))
         if not against:
             require(args.seat == 0, "--seat", args.seat, "left out without --against")
-            return Session(console, make_engine(env, 1, options), [YOU], [None])
+            alone = make_engine(env, 1, options)
+            return Session(console, alone, [YOU], [None], _adviser(args, [], alone))
     from training.policies.contest import load_players, table_of
     from training.policies.guests import make_guest
 
@@ -44,15 +45,39 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
     engine = table.make(1)
     others = [players[k % len(players)] for k in range(count - 1)]
-    names = number_names([player.name.rpartition("/")[2] for player in others])
+    names = number_names([player.short for player in others])
     guests: list[Any] = [
         make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(others)
     ]
-    for guest in guests:
-        guest.begin(np.arange(1))
     names.insert(args.seat, YOU)
     guests.insert(args.seat, None)
-    return Session(console, engine, names, guests)
+    return Session(console, engine, names, guests, _adviser(args, against, engine))
+
+
+def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> Any:
+    """Return who thinks for the person (``--think``); None for nobody.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If there is no such agent, or it cannot search here.
+    """
+    if args.think is None:
+        return None
+    from training.policies.guests import make_guest
+    from training.policies.load import load_who
+
+    bots = engine.game.bot_names
+    usual = (
+        *filter(is_search, against),
+        *(name for name in against if name not in bots),
+        *(against or bots[-1:]),
+    )
+    name = args.think or next(iter(usual), "")
+    allowed = "given a name: this game has no bots that could search"
+    require(bool(name), "--think", name, allowed)
+    name = name if is_search(name) else f"{SEARCH}{name}"
+    return make_guest(load_who(name, Path(args.runs)), engine, args.seed)
 
 
 def _default_players(env: str, options: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,12 @@ from rich.console import Console
 from rich.text import Text
 
 import fastenv
+from fastenv.registry import short_id
+from training.policies.guests import SEATING, find_table
+from training.policies.policy import Agent, Policy
+from training.policies.thinking import Thoughts
 from training.run import games
+from training.run.names import is_search, short_name
 from training.run.options import require
 
 # Chooses an action in an environment, of what it shows.
@@ -33,14 +38,17 @@ class Watched:
         Returns an environment, given its ``render_mode``.
     begin : callable
         Returns what chooses in the episode of a seed.
+    thoughts : Thoughts or None
+        Of one that searches.
     """
 
     name: str
     make: Callable[..., Any]
     begin: Callable[[int], Choose]
+    thoughts: Thoughts | None = None
 
 
-def trained(path: str, runs: str, options: Mapping[str, Any]) -> Watched:
+def trained(path: str, runs: str, options: Mapping[str, Any], think: bool = False) -> Watched:
     """Return a trained agent in the environment it was trained for.
 
     Raises
@@ -48,8 +56,15 @@ def trained(path: str, runs: str, options: Mapping[str, Any]) -> Watched:
     ConfigError, RunError, CheckpointError
         If there is none.
     """
-    from training.policies.load import load_policy
+    from training.policies.load import load_policy, load_who
 
+    if is_search(path):
+        agent = load_who(path, Path(runs))
+        assert not isinstance(agent, str | Policy)
+        allowed = "search:RUN, or with --env search:BOT"
+        require(isinstance(agent.base, Policy), "who", path, allowed)
+        assert isinstance(agent.base, Policy)
+        return searching(agent, _maker(agent.base, options), think)
     named = Path(path) if Path(path).exists() else Path(runs) / path
     allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
     require(named.exists(), "who", path, allowed)
@@ -70,7 +85,27 @@ def trained(path: str, runs: str, options: Mapping[str, Any]) -> Watched:
     return Watched(policy.path.parents[1].name, partial(policy.make, **options), begin)
 
 
-def scripted(name: str, env: str, options: Mapping[str, Any]) -> Watched:
+def searching(agent: Agent, make: Callable[..., Any], think: bool) -> Watched:
+    """Return an agent that searches."""
+    thoughts = Thoughts(think)
+
+    def begin(seed: int) -> Choose:
+        player = agent.player(seed, 1, thoughts)
+        return lambda env, obs: int(player.act(env.unwrapped.engine)[0])
+
+    return Watched(short_name(agent.name), make, begin, thoughts)
+
+
+def _maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return what makes an agent's environment: that of whole games, if it knows only a part."""
+    if short_id(policy.env) not in games.get_game(policy.env).table.parts:
+        return partial(policy.make, **options)
+    table, learnt = find_table([policy]), policy.env_spec.options
+    seating = {name: learnt[name] for name in SEATING if name in learnt}
+    return partial(fastenv.make, table.env, **{**table.options, **seating, **options})
+
+
+def scripted(name: str, env: str, options: Mapping[str, Any], think: bool = False) -> Watched:
     """Return a scripted player, or one that looks ahead by a file, in an environment.
 
     Raises
@@ -78,6 +113,13 @@ def scripted(name: str, env: str, options: Mapping[str, Any]) -> Watched:
     ConfigError
         If there is no such player, environment or option.
     """
+    make = partial(fastenv.make, env, **options)
+    if is_search(name):
+        from training.policies.load import load_who
+
+        agent = load_who(name)
+        assert not isinstance(agent, str | Policy)
+        return searching(agent, make, think)
     game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
     if player is None:
         game.bot(name)
@@ -89,7 +131,7 @@ def scripted(name: str, env: str, options: Mapping[str, Any]) -> Watched:
 
     kind, *behind = name.split(":")
     short = ":".join((kind, *behind[1:]))  # without the file
-    return Watched(short, partial(fastenv.make, env, **options), begin)
+    return Watched(short, make, begin)
 
 
 def bot(name: str, seed: int, lanes: int) -> Any:
@@ -113,12 +155,15 @@ class Episode:
         Returns whether it has ended, or was cut off.
     result : callable
         Returns in words what came out.
+    say : callable
+        Prints what was thought of the decision that is about to be made.
     """
 
     steps: Iterator[str | None]
     draw: Callable[[], Any]
     is_over: Callable[[], bool]
     result: Callable[[], str]
+    say: Callable[[Console], None] = lambda console: None
 
 
 def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
@@ -147,11 +192,17 @@ def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
                 break
         yield None
 
+    def say(console: Console) -> None:
+        if who.thoughts is not None:
+            game, row = env.unwrapped.game, env.unwrapped.get_state()
+            who.thoughts.draw(console, lambda action: game.action_name(action, row))
+
     return Episode(
         steps(),
         env.render,
         lambda: bool(engine.ended[0]),
         lambda: f"return {engine.ep_return[0]:.2f}",
+        say,
     )
 
 
@@ -165,6 +216,7 @@ def show(console: Console, episode: Episode, args: argparse.Namespace) -> None:
         console.rule(f"decision {step + 1}" if choice is not None else over, style="dim")
         console.print(Text.from_ansi(episode.draw()), no_wrap=True, overflow="crop")
         if choice is not None:
+            episode.say(console)
             console.print(Text(f"\n{choice}", "bold cyan"))
             time.sleep(delay)
     if episode.is_over():

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from fastenv.env import check_render_mode
 from training.policies.contest import load_players, table_of
 from training.policies.guests import make_guest
 from training.policies.person import number_names
+from training.policies.thinking import Thoughts
 from training.policies.watched import Episode
 from training.run import games
 from training.run.options import require
@@ -48,8 +50,10 @@ def at_table(
     game, lane = games.get_engine_game(engine), np.arange(1)
     check_render_mode(engine.game, mode)
     seated = [players[k % len(players)] for k in range(count)]
-    labels = number_names([player.name.rpartition("/")[2] for player in seated])
+    labels = number_names([player.short for player in seated])
     guests = [make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(seated)]
+    thoughts = Thoughts(args.think)
+    thoughts.listen(guests)
 
     def row() -> np.void:
         found: np.void = engine.get_states([0])[0]
@@ -77,4 +81,7 @@ def at_table(
         points = zip(labels, engine.get_outcomes()[0], strict=True)
         return "points: " + ", ".join(f"{name} {total:.6g}" for name, total in points)
 
-    return Episode(steps(), draw, lambda: bool(engine.ended[0]), result)
+    def say(console: Console) -> None:
+        thoughts.draw(console, lambda action: engine.game.action_name(action, row()))
+
+    return Episode(steps(), draw, lambda: bool(engine.ended[0]), result, say)

@@ -14,6 +14,7 @@ from training.run import games, registry
 from training.run.backend import ChosenBackend, build, make_seated
 from training.run.config import RunConfig
 from training.run.engine import Engine
+from training.run.names import is_guest
 from training.run.options import Schedule, require
 from training.run.seeds import TRAINING_BIT
 
@@ -59,20 +60,28 @@ def make_engine(
 OPPONENTS = ("opponents", "opponent")  # options that say who plays the other seats
 
 
-def is_path(name: Any) -> bool:
-    """Tell whether an opponent is a trained agent: paths have a ``/``."""
-    return isinstance(name, str) and "/" in name
-
-
 def opponents_option(options: Mapping[str, Any]) -> str:
     """Return the option that says who plays the other seats, as far as options tell."""
     return next((name for name in OPPONENTS if name in options), OPPONENTS[0])
 
 
 def has_guests(options: Mapping[str, Any]) -> bool:
-    """Tell whether trained agents are among the opponents."""
+    """Tell whether agents that are played from outside are among the opponents."""
     given = options.get(opponents_option(options))
-    return any(map(is_path, [given] if isinstance(given, str) else given or ()))
+    return any(map(is_guest, [given] if isinstance(given, str) else given or ()))
+
+
+def check_guests(env: str, options: Mapping[str, Any]) -> None:
+    """Refuse opponents that are played from outside and could not sit there, before they play.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If one is not there, or does not fit.
+    """
+    engine: Any = make_engine(env, 1, options)
+    if has_guests(options):
+        _ = engine.guests  # they are made when they are asked for
 
 
 def without_guests(options: Mapping[str, Any]) -> dict[str, Any]:

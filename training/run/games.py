@@ -21,7 +21,6 @@ from fastenv.errors import ConfigError, show
 from training.run import registry
 from training.run.engine import Engine
 from training.run.options import require
-from training.search.rules import SearchRules
 
 
 @dataclass(frozen=True)
@@ -236,8 +235,8 @@ class GameTraining:
         Actions worth playing for ever, which benchmarks offer as workloads, by name.
     table : TableRules
         How its players meet, where there are several.
-    search : SearchRules
-        How its positions are searched.
+    search : training.search.rules.SearchRules or None
+        How its positions are searched; None for what suits any game.
     """
 
     title = ""
@@ -255,7 +254,7 @@ class GameTraining:
     draws = False
     fixed_actions: ClassVar[Mapping[str, int]] = {}
     table: ClassVar[TableRules] = TableRules()
-    search: ClassVar[SearchRules] = SearchRules()
+    search: ClassVar[Any] = None
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file in ``training/configs`` with the default options of a run's learning.

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
+from training.run.names import is_guest
 from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
 # What configs from before null was the default say where nobody was named, whatever the game.
@@ -90,8 +91,9 @@ class EvaluationConfig(Options):
     )
     opponents: tuple[Text, ...] | None = option(
         None,
-        "opponent sets: bots of the game, and in matches paths of trained agents (with a ``/``); "
-        "null takes the opponent of the training and the strongest bot or, in matches, all sets",
+        "opponent sets: bots of the game, and where players meet paths of trained agents (with a "
+        "``/``) and ``search:WHO,worlds=16`` for one that searches; null takes the opponent of the "
+        "training and the strongest bot or, in matches, all sets",
         "names, or null for the default",
     )
     bids: Literal["rule_hard", "heuristic"] = option(
@@ -129,10 +131,10 @@ class EvaluationConfig(Options):
         ------
         ConfigError
         """
-        allowed = "the path of a trained agent, or among " + ", ".join(known)
+        allowed = "the path of a trained agent, search:WHO, or among " + ", ".join(known)
         for name in ("opponents", "curve_opponents"):
             for each in getattr(self, name) or ():
-                require(each in known or "/" in each, f"evaluation.{name}", each, allowed)
+                require(each in known or is_guest(each), f"evaluation.{name}", each, allowed)
 
 
 class ShapingConfig(Options):

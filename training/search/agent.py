@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastenv import BatchEngine
+from training.policies.load import load_policy
 from training.policies.policy import Policy
-from training.run.options import require
+from training.run.names import SEARCH, is_search
+from training.run.options import format_values, require
+from training.search.guest import SearchGuest, SearchPlayer
 from training.search.options import SearchOptions
+from training.search.thoughts import Thought
 
-if TYPE_CHECKING:
-    from training.search.guest import SearchGuest, SearchPlayer
-
-PREFIX = "search:"
 ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 
 
@@ -37,20 +38,20 @@ class SearchAgent:
 
     def guest(self, engine: BatchEngine, seed: int) -> SearchGuest:
         """Return it as a player at tables."""
-        from training.search.guest import SearchGuest
+        return SearchGuest(self.base, self.options, engine, seed)
 
-        return SearchGuest(self, engine, seed)
-
-    def player(self, seed: int, lanes: int) -> SearchPlayer:
+    def player(
+        self, seed: int, lanes: int, listener: Callable[[int, Thought], None] | None = None
+    ) -> SearchPlayer:
         """Return it as a player of episodes; see :data:`training.evaluation.episodes.Player`."""
-        from training.search.guest import SearchPlayer
-
-        return SearchPlayer(self, seed)
+        return SearchPlayer(self.base, self.options, seed, listener)
 
 
-def is_search(name: object) -> bool:
-    """Return whether a name is that of an agent that searches."""
-    return isinstance(name, str) and name.startswith(PREFIX)
+def searching(policy: Policy, **options: Any) -> SearchAgent:
+    """Return a trained agent that searches; see :meth:`training.policies.policy.Policy.search`."""
+    told = {k: v if isinstance(v, str) else format_values(v) for k, v in options.items()}
+    given = "".join(f",{name}={value}" for name, value in told.items())
+    return SearchAgent(policy, SearchOptions.from_mapping(options), f"{SEARCH}{policy.path}{given}")
 
 
 def parse(name: str) -> tuple[str, SearchOptions]:
@@ -61,7 +62,7 @@ def parse(name: str) -> tuple[str, SearchOptions]:
     ConfigError
         If the name has another form, or options that there are not.
     """
-    who, *given = name.removeprefix(PREFIX).split(",")
+    who, *given = name.removeprefix(SEARCH).split(",")
     require(is_search(name) and bool(who), "player", name, ALLOWED)
     values: dict[str, Any] = {}
     for text in given:
@@ -71,7 +72,13 @@ def parse(name: str) -> tuple[str, SearchOptions]:
     return who, SearchOptions.from_mapping(values)
 
 
-def load(name: str, runs: Path = Path("runs")) -> SearchAgent:
+def load(
+    name: str,
+    runs: Path = Path("runs"),
+    *,
+    checkpoint: str | None = None,
+    member: int | None = None,
+) -> SearchAgent:
     """Return the agent that a name stands for.
 
     Parameters
@@ -79,16 +86,21 @@ def load(name: str, runs: Path = Path("runs")) -> SearchAgent:
     name : str
     runs : Path
         Folder of all runs.
+    checkpoint : str, optional
+        Name of one, or ``best``; default that of the path, or the newest.
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
 
     Raises
     ------
     ConfigError, RunError, CheckpointError
         If there is no such agent, or an option that there is not.
     """
-    from training.policies.load import load_policy
-
     who, options = parse(name)
     path = Path(who) if Path(who).exists() else runs / who
     if not path.exists() and "/" not in who:
         return SearchAgent(who, options, name)  # a bot, or the table refuses it
-    return SearchAgent(load_policy(path if path.exists() else who), options, name)
+    path = path if path.exists() else Path(who)
+    if checkpoint is not None:
+        path = path / "checkpoints" / checkpoint
+    return SearchAgent(load_policy(path, member=member), options, name)

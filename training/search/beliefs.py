@@ -44,7 +44,8 @@ def choose_by_weight(log_weights: np.ndarray, count: int, seeds: np.ndarray) -> 
     seeds : ndarray of uint64, shape (n,)
     """
     best = log_weights.max(1, keepdims=True)
-    weights = np.exp(np.where(np.isfinite(best), log_weights - best, 0.0))
+    weights = np.exp(log_weights - np.where(np.isfinite(best), best, 0.0))
+    weights[~np.isfinite(best[:, 0])] = 1.0
     edges = np.cumsum(weights, axis=1)
     start = (seeds >> np.uint64(11)).astype(np.float64) * 2.0**-53
     marks = (np.arange(count) + start[:, None]) / count * edges[:, -1:]

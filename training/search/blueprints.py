@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -49,13 +50,13 @@ class Blueprint(Protocol):
 
 
 class BotBlueprint:
-    """A bot in every seat.
+    """A bot in every seat; of several bots each plays its share of the worlds.
 
     Parameters
     ----------
     engine : BatchEngine
         Of the game.
-    name : str
+    names : sequence of str
 
     Raises
     ------
@@ -63,9 +64,10 @@ class BotBlueprint:
         If there is no such bot.
     """
 
-    def __init__(self, engine: BatchEngine, name: str) -> None:
-        engine.game.bot(name)
-        self._engine, self._name = engine, name
+    def __init__(self, engine: BatchEngine, names: Sequence[str]) -> None:
+        for name in names:
+            engine.game.bot(name)
+        self._engine, self._names = engine, names
 
     def play_on(
         self,
@@ -77,10 +79,17 @@ class BotBlueprint:
         limit: int | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """See :class:`Blueprint`."""
-        found = self._engine.rollout(
-            rows, actions, self._name, until, limit, seeds, of=of, trusted=True
-        )
-        return found.outcomes, found.rows
+        engine, names = self._engine, self._names
+        ends = np.zeros(len(of), rows.dtype)
+        for k, name in enumerate(names):  # a world is the same bot's for all actions
+            own = of % len(names) == k
+            found = engine.rollout(
+                rows, actions[own], name, until, limit, seeds[own], of=of[own], trusted=True
+            )
+            if len(names) == 1:
+                return found.outcomes, found.rows
+            ends[own] = found.rows
+        return engine.game.outcomes(ends), ends
 
 
 class PolicyBlueprint:

@@ -66,8 +66,9 @@ class Estimates:
         fresh = int(worlds.max(initial=-1)) + 1
         block = np.full((*self.open.shape, fresh), np.nan)
         block[positions, actions, worlds] = found
-        self.values = np.concatenate([self.values, block], axis=2)
-        self.counts += (~np.isnan(block)).sum(2)
+        values = np.concatenate([self.values, block], axis=2)
+        counts = self.counts + (~np.isnan(block)).sum(2)
+        self.values, self.counts = values, counts  # both or none, if Ctrl-C comes
 
     def means(self) -> np.ndarray:
         """Return mean values, float64 (n, A); -inf of actions that have seen no world."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +13,33 @@ import numpy as np
 from fastenv import BatchEngine
 from training.policies.guests import Guest, make_guest
 from training.policies.policy import Policy
-from training.search.agent import SearchAgent
-from training.search.searcher import Found, Searcher, mix
+from training.run.options import require
+from training.search.options import SearchOptions
+from training.search.searcher import STEP, Found, Searcher, mix
 from training.search.thoughts import Thought
+
+
+@dataclass
+class Cost:
+    """What decisions have taken.
+
+    Attributes
+    ----------
+    decisions, searched : int
+        Of all, and of those in which it searched.
+    cpu_s : float
+        CPU seconds of all its threads.
+    """
+
+    decisions: int = 0
+    searched: int = 0
+    cpu_s: float = 0.0
+
+    def add(self, decisions: int, searched: int, cpu_s: float) -> None:
+        """Take in some more."""
+        self.decisions += decisions
+        self.searched += searched
+        self.cpu_s += cpu_s
 
 
 class SearchGuest:
@@ -20,7 +47,9 @@ class SearchGuest:
 
     Parameters
     ----------
-    who : SearchAgent
+    base : Policy or str
+        A trained agent or a bot: it takes the decisions that are not searched.
+    options : SearchOptions
     engine : BatchEngine
         The table's.
     seed : int
@@ -29,30 +58,39 @@ class SearchGuest:
     ----------
     listener : callable or None
         Is told, of every decision that was searched, lane and :class:`Thought`.
+    cost : Cost
+        What its decisions have taken so far.
 
     Raises
     ------
     ConfigError
-        If it cannot play there, or options of the search do not fit the game.
+        If it cannot play there, or options of the search do not fit game or network.
     """
 
     takes_all = True
 
-    def __init__(self, who: SearchAgent, engine: BatchEngine, seed: int) -> None:
-        policy = who.base if isinstance(who.base, Policy) else None
-        self._base: Guest = make_guest(who.base, engine, seed)
-        self.searcher = Searcher(engine, policy, who.options, seed)
+    def __init__(
+        self, base: Policy | str, options: SearchOptions, engine: BatchEngine, seed: int
+    ) -> None:
+        policy = base if isinstance(base, Policy) else None
+        self._base: Guest = make_guest(base, engine, seed)
+        self.searcher = Searcher(engine, policy, options, seed)
+        heat = self.searcher.options.temperature
+        known = policy is not None and not policy.state_size
+        allowed = "null without a network, and with one that has a memory"
+        require(heat is None or known, "search.temperature", heat, allowed)
         # Lane and decision make a seed, so that games beside it change nothing.
         everybody = np.arange(engine.num_envs)
         self._lane_seeds = mix(np.full(len(everybody), seed % 2**63, np.uint64), everybody, 0)
         self._taken = np.zeros(engine.num_envs, np.int64)
         self._remembers = policy is not None and policy.state_size > 0
-        self._rng = np.random.default_rng(seed)
+        self.cost = Cost()
         self.listener: Callable[[int, Thought], None] | None = None
 
     def begin(self, lanes: np.ndarray) -> None:
         """Forget what was in lanes whose games begin."""
         self._base.begin(lanes)
+        self._taken[lanes] = 0
         if self.searcher.belief is not None:
             self.searcher.belief.begin(lanes)
 
@@ -64,48 +102,65 @@ class SearchGuest:
         KeyboardInterrupt
             If the search was interrupted and nobody listens; else the best so far is played.
         """
+        begun = time.process_time()
         engine.refresh()
-        searcher, options = self.searcher, self.searcher.options
+        searcher = self.searcher
         rows, legal = engine.get_states(lanes), engine.mask[lanes] != 0
         if searcher.belief is not None:
             searcher.belief.watch(lanes, rows)
         self._taken[lanes] += 1
         searched = searcher.wants(rows, legal)
-        asked = options.lead > 0 or options.temperature is not None or self.listener is not None
-        everywhere = self._remembers or asked
-        actions, wanted = self._ask_base(engine, lanes, ~searched | everywhere, asked)
-        if not searched.any():
-            return actions
+        actions, wanted = self._ask_base(engine, lanes, ~searched)
         where = np.flatnonzero(searched)
-        seats = searcher.seats_of(engine, rows[where], lanes[where])
-        seeds = mix(self._lane_seeds[lanes[where]], self._taken[lanes[where]], 0)
-        found = searcher.search(rows[where], seats, legal[where], seeds, lanes[where])
-        actions[where] = self._decide(found, actions[where], wanted[where])
-        self._tell(found, lanes[where], actions[where], wanted[where])
-        if not found.finished and self.listener is None:
+        finished = True
+        if where.size:
+            seats = searcher.seats_of(engine, rows[where], lanes[where])
+            seeds = mix(self._lane_seeds[lanes[where]], self._taken[lanes[where]], 0)
+            found = searcher.search(rows[where], seats, legal[where], seeds, lanes[where])
+            actions[where] = self._decide(found, actions[where], wanted[where], seeds)
+            self._tell(found, lanes[where], actions[where], wanted[where])
+            finished = found.finished
+        self.cost.add(len(lanes), len(where), time.process_time() - begun)
+        if not finished and self.listener is None:
             raise KeyboardInterrupt
         return actions
 
     def _ask_base(
-        self, engine: Any, lanes: np.ndarray, where: np.ndarray, asked: bool
+        self, engine: Any, lanes: np.ndarray, left: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the base's actions where they are needed, and its probabilities if asked for."""
+        """Return the base's actions where they are needed, and its probabilities if they are.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        lanes : ndarray of int, shape (k,)
+        left : ndarray of bool, shape (k,)
+            Decisions that are not searched.
+        """
+        options = self.searcher.options
+        told = options.temperature is not None or self.listener is not None
+        everywhere = self._remembers or told or options.lead > 0
         actions = np.zeros(len(lanes), np.int32)
+        where = np.flatnonzero(left | everywhere)
+        tell = getattr(self._base, "probabilities", None) if told else None
+        # Before it acts: a base that remembers then remembers this decision too.
         wanted = np.full((len(lanes), engine.num_actions), np.nan)
-        if where.any():
-            actions[where] = self._base.act(engine, lanes[where])
-        tell = getattr(self._base, "probabilities", None)
-        if asked and tell is not None:
+        if tell is not None:
             wanted = tell(engine, lanes)
-        elif asked:
-            wanted = np.eye(engine.num_actions)[actions]
+        if where.size:
+            actions[where] = self._base.act(engine, lanes[where])
+        if told and not self._remembers:  # of a bot all is known: what it does
+            unknown = np.isnan(wanted).all(1)
+            wanted[unknown] = np.eye(engine.num_actions)[actions[unknown]]
         return actions, wanted
 
-    def _decide(self, found: Found, own: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    def _decide(
+        self, found: Found, own: np.ndarray, wanted: np.ndarray, seeds: np.ndarray
+    ) -> np.ndarray:
         options, estimates = self.searcher.options, found.estimates
         looked = (estimates.counts > 0).any(1)
         if options.temperature is not None:
-            best = draw_step(estimates.means(), wanted, options.temperature, self._rng)
+            best = draw_step(estimates.means(), wanted, options.temperature, seeds)
         else:
             best = estimates.best()
         if options.lead > 0:
@@ -128,13 +183,27 @@ class SearchGuest:
 
 
 def draw_step(
-    means: np.ndarray, wanted: np.ndarray, temperature: float, rng: np.random.Generator
+    means: np.ndarray, wanted: np.ndarray, temperature: float, seeds: np.ndarray
 ) -> np.ndarray:
-    """Return draws from the policy's distribution times exp(mean / temperature), int (n,)."""
+    """Return draws from the policy's distribution times exp(mean / temperature), int (n,).
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (n, A)
+        -inf for actions that were not looked at, which are not drawn.
+    wanted : ndarray of float64, shape (n, A)
+    temperature : float
+    seeds : ndarray of uint64, shape (n,)
+        One a draw.
+    """
+    n, actions = means.shape
+    number = np.tile(np.arange(actions), n)
+    bits = mix(seeds.repeat(actions), number, STEP).reshape(n, actions) >> np.uint64(11)
+    chance = (bits.astype(np.float64) + 0.5) * 2.0**-53
     with np.errstate(divide="ignore"):
         logits = np.log(wanted) + means / temperature
     logits = np.where(np.isfinite(means), logits, -np.inf)
-    drawn: np.ndarray = (logits + rng.gumbel(size=logits.shape)).argmax(1)
+    drawn: np.ndarray = (logits - np.log(-np.log(chance))).argmax(1)  # Gumbel's noise
     return drawn
 
 
@@ -143,21 +212,35 @@ class SearchPlayer:
 
     Parameters
     ----------
-    who : SearchAgent
-    seed : int
+    base, options, seed
+        See :class:`SearchGuest`.
+    listener : callable, optional
+
+    Attributes
+    ----------
+    guest : SearchGuest or None
+        None before its first decision.
     """
 
-    def __init__(self, who: SearchAgent, seed: int) -> None:
-        self._who, self._seed = who, seed
-        self._guest: SearchGuest | None = None
+    def __init__(
+        self,
+        base: Policy | str,
+        options: SearchOptions,
+        seed: int,
+        listener: Callable[[int, Thought], None] | None = None,
+    ) -> None:
+        self._make = partial(SearchGuest, base, options, seed=seed)
+        self._listener = listener
+        self.guest: SearchGuest | None = None
 
     def act(self, engine: BatchEngine) -> np.ndarray:
         """Return actions, int32 (n,); 0 in lanes whose episode is over."""
-        if self._guest is None:
-            self._guest = SearchGuest(self._who, engine, self._seed)
+        if self.guest is None:
+            self.guest = self._make(engine=engine)
+            self.guest.listener = self._listener
+            self.guest.begin(np.arange(engine.num_envs))
         lanes = np.flatnonzero(~engine.ended)
-        begun = lanes[engine.get_states(lanes)["ep_length"] == 0]
-        self._guest.begin(begun)
+        self.guest.begin(lanes[engine.get_states(lanes)["ep_length"] == 0])
         actions = np.zeros(engine.num_envs, np.int32)
-        actions[lanes] = self._guest.act(engine, lanes)
+        actions[lanes] = self.guest.act(engine, lanes)
         return actions

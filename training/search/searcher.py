@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
-from fastenv.errors import ConfigError
+from fastenv import BatchEngine, checks
+from fastenv.errors import ConfigError, StateError
 from fastenv.rng import GOLDEN_GAMMA
 from fastenv.rollouts import Stop, check_resample
 from training.policies.policy import Policy
@@ -19,6 +20,7 @@ from training.search.beliefs import Belief, choose_by_weight
 from training.search.blueprints import Blueprint, BotBlueprint, PolicyBlueprint
 from training.search.estimates import Estimates
 from training.search.options import POLICY, SearchOptions
+from training.search.rules import SearchRules
 from training.search.thoughts import Thought
 from training.search.values import Closing
 
@@ -27,7 +29,7 @@ AT_ONCE = 1 << 15  # worlds in memory
 FIRST_WORLDS = 8  # with a budget of time: worlds before the clock is looked at
 END, OPEN = "end", "open"
 CANDIDATES = 4  # worlds that are weighed for each that is played, with a belief
-WORLD, ROLLOUT, CHOICE = 1, 2, 3  # what a seed is for
+STEP, WORLD, ROLLOUT, CHOICE = 0, 1, 2, 3  # what a seed is for
 GAMMA = np.uint64(GOLDEN_GAMMA)
 
 
@@ -85,22 +87,22 @@ class Searcher:
         seed: int = 0,
     ) -> None:
         check_resample(engine.game)
-        self.rules = rules = games.get_engine_game(engine).search
-        given = (options or SearchOptions()).model_dump(exclude_unset=True)
-        self.options = chosen = SearchOptions(**{**rules.options, **given})
-        self._engine = BatchEngine(engine.game, 1, num_threads=engine.num_threads)
+        self.rules = rules = games.get_engine_game(engine).search or SearchRules()
+        bots = engine.game.bot_names
+        self.options = chosen = complete(options or SearchOptions(), rules, bots)
+        threads = engine.num_threads  # and as many lanes, which an engine wants
+        self._engine = BatchEngine(engine.game, threads, num_threads=threads)
         self.blueprint = self._make_blueprint(policy)
-        horizon = rules.horizon if chosen.horizon is None else chosen.horizon
-        self._until = None if horizon == END else horizon
-        self._limit = rules.limit if chosen.limit is None else chosen.limit
-        name = rules.outcome if chosen.outcome is None else chosen.outcome
+        self._until = None if chosen.horizon == END else chosen.horizon
+        self._limit = chosen.limit
+        name = chosen.outcome or ""
         outcome = rules.find_outcome(name, engine.game)
         allowed = " or ".join((*rules.outcomes, *rules.made))
         require(outcome is not None, "search.outcome", name, allowed)
         assert outcome is not None
         self._value_of = outcome
         self._close = None if chosen.value is None else Closing.load(chosen.value, engine.game)
-        name = rules.decisions if chosen.decisions is None else chosen.decisions
+        name = chosen.decisions or ""
         allowed = " or ".join((*rules.searched, "all"))
         require(name in rules.searched or name == "all", "search.decisions", name, allowed)
         self._searched = rules.searched.get(name)
@@ -119,9 +121,10 @@ class Searcher:
             assert policy is not None
             return PolicyBlueprint(self._engine, policy)
         bots = self._engine.game.bot_names
-        name = name or self.rules.rollouts or (bots[-1] if bots else "")
-        require(name in bots, "search.rollouts", name, " or ".join((*bots, POLICY)))
-        return BotBlueprint(self._engine, name)
+        names = (name or "").split("+")
+        allowed = f"{' or '.join((*bots, POLICY))}, or several bots such as {'+'.join(bots[-2:])}"
+        require(set(names) <= set(bots), "search.rollouts", name, allowed)
+        return BotBlueprint(self._engine, names)
 
     def _make_belief(self, policy: Policy | None) -> Belief | None:
         name = self.options.belief
@@ -185,8 +188,19 @@ class Searcher:
         Found
             Ctrl-C ends a search early: ``finished`` is then False, and the rest of the positions
             have no estimates.
+
+        Raises
+        ------
+        StateError
+            A row of a game that is over.
+        ValueError
+            A seat that is not there.
         """
         begun, n = time.perf_counter(), len(rows)
+        over = rows["done"] != 0
+        if over.any():
+            raise StateError(f"row {int(over.argmax())}: the game is over, nothing can follow")
+        checks.as_seats(seats, n, self._engine.game.num_seats, "seats")
         if seeds is None:
             seeds = np.arange(self._seed, self._seed + n).astype(np.uint64)
         estimates = [Estimates(legal[:0])]
@@ -276,7 +290,7 @@ class Searcher:
         wanted : ndarray of float64, shape (A,)
             Probabilities of the policy.
         """
-        one = found.estimates.take([position])
+        one, options = found.estimates.take([position]), self.options
         legal = np.flatnonzero(one.legal[0])
         error = one.behind(np.array([chosen]))[1][0]
         error[chosen] = one.errors()[0, chosen]
@@ -289,6 +303,7 @@ class Searcher:
             chosen,
             found.milliseconds,
             found.finished,
+            f"{options.worlds}" if options.budget_ms is None else f"{options.budget_ms:g} ms",
         )
 
 
@@ -299,6 +314,32 @@ class _Positions:
     legal: np.ndarray
     seeds: np.ndarray
     lanes: np.ndarray | None
+
+
+def complete(options: SearchOptions, rules: SearchRules, bots: Sequence[str]) -> SearchOptions:
+    """Return options with what a game takes where they say nothing.
+
+    Parameters
+    ----------
+    options : SearchOptions
+    rules : SearchRules
+        Of the game.
+    bots : sequence of str
+        That it has, the strongest last.
+    """
+    usual = {
+        "rollouts": rules.rollouts or (bots[-1] if bots else ""),
+        "horizon": rules.horizon or END,
+        "limit": rules.limit,
+        "outcome": rules.outcome,
+        "decisions": rules.decisions,
+    }
+    given = options.model_dump(exclude_unset=True)
+    given = {name: each for name, each in given.items() if each is not None or name not in usual}
+    usual |= rules.options
+    if given.get("budget_ms") is not None:
+        usual.pop("worlds", None)
+    return SearchOptions(**{**usual, **given})
 
 
 def mix(seeds: np.ndarray, numbers: np.ndarray, purpose: int) -> np.ndarray:

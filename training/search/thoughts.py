@@ -30,6 +30,8 @@ class Thought:
         What the decision took; its share, where several were made at once.
     finished : bool
         False where it was interrupted before its budget was spent.
+    budget : str
+        In words.
     """
 
     actions: np.ndarray
@@ -40,3 +42,4 @@ class Thought:
     chosen: int
     milliseconds: float
     finished: bool = True
+    budget: str = ""

@@ -31,11 +31,15 @@ from training.evaluation.tables import Column, format_interval
 from training.evaluation.trained import AGENT, Trained
 from training.logs.run_data import describe_opponents
 from training.run.config import RunConfig
+from training.run.envs import check_guests
 from training.run.folder import RunFolder
+from training.run.names import is_search
+from training.run.options import require
 from training.run.sections import EvaluationConfig
 from training.run.seeds import GOAL_SEEDS, MATCH_SEEDS
 
 GOAL_TIERS = ("worker", "ability")
+TABLE_BIDS = "rule_hard"  # who bids for a Worker at a table, where whoever searches sits
 CURVE_MEASURES = ("win_rate", "points", "margin", "bid_hit")
 DECIDES = "margin"  # against the first opponent set: which policy of a training is the best
 PAIRED_MEASURES = ("points", "margin", "win_rate", "bid_hit")  # the first one decides
@@ -94,6 +98,8 @@ class MatchProtocol(Protocol):
         """See :meth:`Protocol.evaluate`; ``only`` asks for ``matches`` or ``goals`` alone."""
         record: dict[str, Any] = {}
         only = asked.get("only")
+        if trained.search is not None:
+            only = _check_search(trained, options, only)
         if only != "goals":
             found = play_matches(trained, options)
             _print_matches(console, title, trained, options, found)
@@ -105,6 +111,13 @@ class MatchProtocol(Protocol):
             if accounts:
                 record["abilities"] = _report_abilities(console, options, accounts)
         return EvaluationResult(record)
+
+    def check(self, config: RunConfig) -> None:
+        """See :meth:`Protocol.check`: opponents that search must be able to."""
+        played = config.evaluation
+        for name in {*(played.opponents or ()), *(played.curve_opponents or ())}:
+            if is_search(name):
+                check_guests(matches.ENV, matches.match_options(name, players_of(config)))
 
     def curve(self, config: RunConfig) -> Curve:
         """See :meth:`Protocol.curve`."""
@@ -159,6 +172,16 @@ class MatchProtocol(Protocol):
         from training.apps.skullking import milestones
 
         return milestones.table(record)
+
+
+def _check_search(trained: Trained, options: EvaluationConfig, only: object) -> str:
+    """Return what an agent that searches plays: whole games, its network's part of them or all."""
+    allowed = "left out or matches with search, which plays whole games alone"
+    require(only in (None, "matches"), "--only", only, allowed)
+    bids, partial_tier = options.bids, tier_of(trained.config.env) in GOAL_TIERS
+    fits = bids == TABLE_BIDS or trained.pair is not None or not partial_tier
+    require(fits, "--bids", bids, f"{TABLE_BIDS} with search")
+    return "matches"
 
 
 # -- printing and recording ------------------------------------------------------------------------

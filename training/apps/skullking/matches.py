@@ -45,11 +45,16 @@ class Games:
     rounds: dict[str, np.ndarray]
 
 
+def match_options(opponents: str, players: int) -> dict[str, Any]:
+    """Return the options of a match; official rules."""
+    return {"opponents": opponents, "num_players": players, "deals": "duplicate"}
+
+
 def match_engine(
     deals: int, opponents: str, players: int = 4, options: Mapping[str, Any] | None = None
 ) -> BatchEngine:
     """Return an engine with a lane for each deal and seat; official rules."""
-    config = {"opponents": opponents, "num_players": players, "deals": "duplicate"}
+    config = match_options(opponents, players)
     engine = make_engine(ENV, deals * players, {**(options or {}), **config})
     for seat in range(players):
         engine.configure("agent_seat", seat, np.arange(deals) * players + seat)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from training.evaluation.policies import (
     best_legal,
     episode_begins,
 )
-from training.evaluation.trained import Trained
+from training.evaluation.trained import WITHOUT, Trained
 from training.nets.actor_critic import Logits, RecurrentLogits
 from training.run.envs import make_engine
 
@@ -111,6 +112,8 @@ def in_whole_games(
 
 def match_policy(trained: Trained, num_envs: int, bids: str, seed: int) -> Policy:
     """Return a trained agent as a player of whole games; see :func:`in_whole_games`."""
+    if trained.search is not None:
+        return trained.search(seed, num_envs)
     if trained.pair is not None:
         policy: Policy = trained.pair.policy(num_envs, seed)
         return policy
@@ -121,6 +124,9 @@ def match_policy(trained: Trained, num_envs: int, bids: str, seed: int) -> Polic
 
 def who_plays(trained: Trained, bids: str) -> str:
     """Return who takes which decisions of a trained agent's whole games, in words."""
+    if trained.search is not None:
+        alone = replace(trained, search=None)
+        return f"searches; {WITHOUT}: {who_plays(alone, bids)}"
     if trained.pair is not None:
         return "bids by the Manager, cards by the Worker"
     tier = tier_of(trained.config.env)

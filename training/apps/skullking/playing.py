@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fastenv import BatchEngine
 from training.apps.skullking import abilities, goals, matches
@@ -11,7 +12,7 @@ from training.apps.skullking.players import match_policy, tier_of
 from training.apps.skullking.rules import SETS
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Bot, Net, Policy
-from training.evaluation.trained import AGENT, Trained
+from training.evaluation.trained import AGENT, WITHOUT, Trained
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.sections import EvaluationConfig
@@ -71,6 +72,9 @@ def play_matches(
             halves = trained.pair.halves(n, options.bids, options.seed)
             seats |= {name: player for name, player in halves.items() if name in baselines}
         seats[AGENT] = match_policy(trained, n, options.bids, options.seed)
+        if trained.search is not None:
+            alone = replace(trained, search=None)
+            seats[WITHOUT] = match_policy(alone, n, options.bids, options.seed)
         results[opponents] = {
             name: matches.intervals(
                 matches.play(engine, policy, MATCH_SEEDS + options.seed, players),

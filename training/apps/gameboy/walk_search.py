@@ -1,0 +1,191 @@
+"""A beam through Lantern Walk: the machine says what buttons lead to, the map what is left to walk.
+
+What is found is a plan for a start state, without sticky actions. Nothing is learnt.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.gameboy.lantern_walk import SIZE, WAYS, Cell, World, load_world
+from fastenv.gameboy.tables import WRAM
+from training.run.envs import make_engine
+from training.run.options import require
+from training.search.beam import Beam, Branches, Searched, Tried
+
+ENV = "LanternWalk-v0"
+BUTTONS = ("a", "right", "left", "up", "down")
+OPTIONS = {"allowed_buttons": BUTTONS, "stack_k": 1, "pixels": "packed72x20"}  # nobody watches
+LANES = 256
+DEPTH = 512  # steps, as long as the episodes of an evaluation
+WIDTH = 16
+FAR = 10_000  # more cells than any way has
+# The page of memory in which the game keeps where it is, and what of it says nothing of that.
+PAGE = slice(0xC100 - WRAM, 0xC200 - WRAM)
+COUNTERS = {"steps": 2, "held": 1, "new": 1, "frame": 1, "rng": 1}
+
+
+class Quest:
+    """How far it is to the end of the quest, in cells.
+
+    Parameters
+    ----------
+    world : World
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world, self.candles = world, world.candles()
+        self._known: dict[Any, int] = {}
+        self._bram, self._wick = (self._to(self._beside(name)) for name in ("bram", "wick"))
+        self._to_candle = [self._to([cell]) for cell in self.candles]
+        at_wick, at_bram = self._beside("wick"), self._beside("bram")
+        self._home = min(self._bram.get(cell, FAR) for cell in at_wick)
+        self._song = min(self._wick.get(cell, FAR) for cell in at_bram) + self._home
+
+    def _beside(self, person: str) -> list[Cell]:
+        """Return the cells from which one talks to a person."""
+        target, world = self.world.people[person], self.world
+        near = [target._replace(x=target.x - dx, y=target.y - dy) for _, dx, dy in WAYS]
+        return [cell for cell in near if world.can_stand(cell)]
+
+    @cached_property
+    def _before(self) -> dict[Cell, list[Cell]]:
+        """The cells from which each can be entered."""
+        found: dict[Cell, list[Cell]] = defaultdict(list)
+        inside = range(1, SIZE - 1)
+        for cell in (Cell(*at) for at in product(range(len(self.world.maps)), inside, inside)):
+            if self.world.can_stand(cell):
+                for _, near in self.world.neighbours(cell):
+                    found[near].append(cell)
+        return found
+
+    def _to(self, goals: list[Cell]) -> dict[Cell, int]:
+        """Return for each cell how many others lie on the way to the nearest goal."""
+        found, waiting = dict.fromkeys(goals, 0), deque(goals)
+        while waiting:
+            cell = waiting.popleft()
+            for before in self._before[cell]:
+                if before not in found:
+                    found[before] = found[cell] + 1
+                    waiting.append(before)
+        return found
+
+    def left(self, cell: Cell, taken: tuple[bool, ...], flame: bool, song: bool) -> int:
+        """Return the cells of the shortest way on: candles, Bram, Wick and Bram again.
+
+        Parameters
+        ----------
+        cell : Cell
+            Where the way begins: on a door, behind it.
+        taken : tuple of bool
+            Of each candle, in the order of ``candles``.
+        flame, song : bool
+            Events that lie behind.
+        """
+        cell = self.world.doors.get(cell, cell)
+        if song:
+            return self._bram.get(cell, FAR)
+        if flame:
+            return self._wick.get(cell, FAR) + self._home
+        key = cell, taken
+        if key not in self._known:
+            self._known[key] = self._candles_left(cell, taken)
+        return self._known[key]
+
+    def _candles_left(self, cell: Cell, taken: tuple[bool, ...]) -> int:
+        if sum(taken) >= self.world.candles_needed:
+            return self._bram.get(cell, FAR) + self._song
+        ways = []
+        for k, there in enumerate(self.candles):
+            if not taken[k]:
+                then = (*taken[:k], True, *taken[k + 1 :])
+                far = self._to_candle[k].get(cell, FAR)
+                ways.append(far + self.left(there, then, False, False))
+        return min(ways)
+
+
+class Walk:
+    """What is known of positions; a :class:`training.search.beam.Judge`, in steps."""
+
+    def __init__(self) -> None:
+        world = load_world()
+        self._quest = Quest(world)
+        self._at = {name: address - WRAM for name, address in world.memory.items()}
+        self._flags = [world.flag(cell) for cell in self._quest.candles]
+        self._places = np.ones(PAGE.stop - PAGE.start, np.bool_)
+        for name, size in COUNTERS.items():
+            first = self._at[name] - PAGE.start
+            self._places[first : first + size] = False
+
+    def costs(self, tried: Tried) -> np.ndarray:
+        """Return a step for each button."""
+        return np.ones(len(tried.rows), np.float32)
+
+    def left(self, tried: Tried, level: int) -> np.ndarray:
+        """Return the cells that are left to walk, and a step to talk at the end."""
+        memory, bits = tried.rows["wram"], self._quest.world.quest_bits
+        cells = zip(*(memory[:, self._at[n]].tolist() for n in ("map", "x", "y")), strict=True)
+        taken = np.stack([memory[:, at - WRAM] & mask != 0 for at, mask in self._flags], 1)
+        quest = memory[:, self._at["quest"]]
+        events = [(quest >> bits[name] & 1).tolist() for name in ("flame", "song")]
+        ways = [
+            self._quest.left(Cell(*cell), tuple(candles), *done)
+            for cell, candles, *done in zip(cells, taken.tolist(), *events, strict=True)
+        ]
+        left: np.ndarray = np.where(self.reached(tried), 0, np.array(ways) + 1).astype(np.float32)
+        return left
+
+    def reached(self, tried: Tried) -> np.ndarray:
+        """Return where the quest is finished."""
+        found: np.ndarray = tried.rows["wram"][:, self._at["done"]] != 0
+        return found
+
+    def keys(self, tried: Tried) -> np.ndarray:
+        """Return a hash of the game's memory, without what counts frames."""
+        pages = np.ascontiguousarray(tried.rows["wram"][:, PAGE][:, self._places])
+        return np.array([hash(page.tobytes()) for page in pages], np.int64)
+
+
+def start_engine(lanes: int = 1, **options: Any) -> BatchEngine:
+    """Return an engine of the environment that is searched.
+
+    Parameters
+    ----------
+    lanes : int
+    **options
+        Of the environment, such as ``states`` and ``start_state``.
+    """
+    return make_engine(ENV, lanes, OPTIONS | options)
+
+
+def search_walk(
+    engine: BatchEngine, width: int = WIDTH, depth: int = DEPTH, lanes: int = LANES
+) -> Searched:
+    """Return what a beam finds from where each lane of an engine is; no lane moves.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of :func:`start_engine`.
+    width : int
+        Positions of a step that are looked at further.
+    depth : int
+        Steps.
+    lanes : int
+        Steps that are taken at once.
+
+    Raises
+    ------
+    ConfigError
+        If buttons do not do the same each time.
+    """
+    config: Any = engine.game.config  # type: ignore[attr-defined]
+    require(config.sticky == 0, "sticky", config.sticky, "0: a plan needs steps without chance")
+    branches = Branches(BatchEngine(engine.game, lanes, info_columns=()))
+    return Beam(branches, Walk(), depth, width, until_reached=True).search(engine.get_states())
