@@ -224,8 +224,8 @@ def fit(
         for first in range(0, len(order) - batch_size + 1, batch_size):
             chosen = order[first : first + batch_size]
             batch = seen[chosen]
-            if len(variants):
-                batch = batch[:, variants[rng.integers(len(variants))]]
+            if variants:
+                batch = batch[:, variants[int(rng.integers(len(variants)))]]
             shown = torch.from_numpy(np.ascontiguousarray(batch, np.float32))
             error: Tensor = net(shown) - torch.from_numpy(wanted[chosen])
             loss = error.square().mean()
