@@ -142,9 +142,7 @@ class Reference(ABC):
         """
         raise NotImplementedError
 
-    def begin_rollout(
-        self, game: Any, players: Array | None, until: str | None, rng: Rng
-    ) -> None:
+    def begin_rollout(self, game: Any, players: Array | None, until: str | None, rng: Rng) -> None:
         """Prepare a game for a rollout, in which all seats are asked; default it is as it is.
 
         Parameters

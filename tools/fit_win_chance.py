@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,7 @@ def reliability(expected: np.ndarray, shares: np.ndarray) -> list[dict[str, floa
     return found
 
 
-def measure(totals: np.ndarray, scales: Mapping[int, float] | None = None) -> dict[str, Any]:
+def measure(totals: np.ndarray) -> dict[str, Any]:
     """Fit half of the games and judge by the others; return what belongs into the record."""
     best = totals[:, -1] == totals[:, -1].max(1, keepdims=True)
     shares = best / best.sum(1, keepdims=True)
@@ -105,7 +104,7 @@ def measure(totals: np.ndarray, scales: Mapping[int, float] | None = None) -> di
         now = totals[:, rounds - left]
         scale = fit_scale(now[:half], shares[:half])
         cards = sum(range(rounds - left + 1, rounds + 1))  # of the classic schedule
-        expected = _softmax(now[half:] / (scale if scales is None else scales[cards]))
+        expected = _softmax(now[half:] / scale)
         figures = {"rounds_left": left, "cards_left": cards, "scale": round(scale, 1)}
         figures["log_loss"] = log_loss(expected, shares[half:])
         table.append({**figures, "reliability": reliability(expected, shares[half:])})
@@ -133,8 +132,8 @@ def main(argv: list[str] | None = None) -> int:
         used = SCALES.get(row["cards_left"])
         print(f"{row['cards_left']}: {row['scale']},  # in use {used}, loss {row['log_loss']:.3f}")
     for row in found["all"]:
-        said, won, error = (100 * row[name] for name in ("said", "won", "standard_error"))
-        print(f"said {said:.1f} %: won {won:.1f} +- {error:.1f} % of {row['seats']} seats")
+        said, won, doubt = (100 * row[name] for name in ("said", "won", "standard_error"))
+        print(f"said {said:.1f} %: won {won:.1f} +- {doubt:.1f} % of {row['seats']} seats")
     if args.out is not None:
         record = {
             "what": "chance to win a game of Skull King: softmax of totals over a scale",

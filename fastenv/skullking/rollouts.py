@@ -21,8 +21,9 @@ STOPS = ("round", "tricks=")
 def begin(game: SkullKing, kinds: list[int] | None, until: str | None, rng: Rng) -> None:
     """Prepare a game for players of these kinds, one a seat; see ``Reference.begin_rollout``.
 
-    What seats have chosen in secret they choose anew, unless no player decides anything. Every decision of every seat is asked for, whatever the tier. What a rule decides, it decides
-    alike for all seats, whoever sat there. With ``until="round"`` the episode ends with the round.
+    What seats have chosen in secret they choose anew, unless no player decides anything. Every
+    decision of every seat is asked for, whatever the tier. What a rule decides, it decides alike
+    for all seats, whoever sat there. With ``until="round"`` the episode ends with the round.
     """
     goal = game.agent if game.has_goal() else -1
     changed: dict[str, Any] = {"tier": Tier.FLAT, "external": 1}

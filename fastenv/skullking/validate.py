@@ -62,7 +62,7 @@ def validate_rows(rows: np.ndarray, rules: np.ndarray) -> None:
 def _between(rows: np.ndarray, field: str, low: int, high: int) -> Check:
     values = rows[field]
     bad = (values < low) | (values > high)
-    return field, bad.reshape(len(rows), -1).any(axis=1), f"it must be from {low} to {high}"
+    return field, bad.any(axis=tuple(range(1, bad.ndim))), f"it must be from {low} to {high}"
 
 
 def _ranges_of_play(rule: np.void) -> tuple[Range, ...]:

@@ -254,8 +254,9 @@ class ModelBlueprint:
         lanes = np.zeros(len(luck), np.int64) if start.lanes is None else start.lanes
         drawn = self._model.draw(lanes, luck) + (self._stepped is None)
         own = seats == start.seats[:, None]
-        alone: np.ndarray = (np.where(own, 1, drawn) > 0).all(1)
-        players: np.ndarray = np.where(own, alone[:, None], drawn).astype(np.int64)
+        scripted = np.where(own, 1, drawn) > 0
+        best = scripted.all(axis=1, keepdims=True).astype(np.int64)
+        players: np.ndarray = np.where(own, best, drawn)
         return players
 
 

@@ -189,9 +189,10 @@ class Closing:
 
 def fit(
     value: Value,
-    seen: Sequence[np.ndarray] | np.ndarray,
+    seen: np.ndarray,
     gained: np.ndarray,
     *,
+    variants: Sequence[np.ndarray] = (),
     epochs: int = 10,
     batch_size: int = 1024,
     learning_rate: float = 1e-3,
@@ -205,11 +206,13 @@ def fit(
     seen : ndarray, shape (n, inputs)
         Of any dtype; a batch of it is converted at a time.
     gained : ndarray, shape (n, outputs)
+    variants : sequence of ndarray of int, shape (inputs,)
+        Orders of the inputs in which they mean as much; each batch is shown in one of them.
     epochs, batch_size : int
     learning_rate : float
         At first; it falls to 0 like a cosine.
     seed : int
-        Of the order of the samples.
+        Of the order of the samples, and of the variants.
     """
     net, rng = value.net.train().requires_grad_(True), np.random.default_rng(seed)
     steps = epochs * (len(gained) // batch_size)
@@ -220,7 +223,10 @@ def fit(
         order = rng.permutation(len(gained))
         for first in range(0, len(order) - batch_size + 1, batch_size):
             chosen = order[first : first + batch_size]
-            shown = torch.from_numpy(np.asarray(seen[chosen], np.float32))
+            batch = seen[chosen]
+            if variants:
+                batch = batch[:, variants[int(rng.integers(len(variants)))]]
+            shown = torch.from_numpy(np.ascontiguousarray(batch, np.float32))
             error: Tensor = net(shown) - torch.from_numpy(wanted[chosen])
             loss = error.square().mean()
             optimizer.zero_grad(set_to_none=True)

@@ -16,7 +16,6 @@ from fastenv.skullking.tables import SPECIALS, Phase
 from training.policies.guests import sight_of
 from training.policies.policy import Policy
 
-DOUBT = 0.05  # of each decision: the share of any legal one, since nobody plays quite like another
 EMPTY = 127  # behind every card in a sorted hand
 IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
 # How likely a bot's bid is, by its distance from one that it draws for the same hand.
@@ -82,6 +81,8 @@ class Answers:
         Of the game; its lanes are not touched.
     policy : Policy or None
     bots : sequence of str
+    doubt : float
+        Of each decision the share of any legal one, since nobody plays quite like another.
 
     Attributes
     ----------
@@ -89,8 +90,10 @@ class Answers:
         ``policy``, if there is one, and the bots.
     """
 
-    def __init__(self, engine: BatchEngine, policy: Policy | None, bots: Sequence[str]) -> None:
-        self._engine, self._policy = engine, policy
+    def __init__(
+        self, engine: BatchEngine, policy: Policy | None, bots: Sequence[str], doubt: float
+    ) -> None:
+        self._engine, self._policy, self._doubt = engine, policy, doubt
         self._see = None if policy is None else sight_of(policy)
         self.names = (*([] if policy is None else [POLICY]), *bots)
 
@@ -113,7 +116,8 @@ class Answers:
                     likely = self._by_policy(rows[own], legal[own], actions[own])
                 else:
                     likely = self._by_bot(rows[own], actions[own], name)
-                found[own] = np.log((1 - DOUBT) * likely + DOUBT / choices[own])
+                mixed = (1 - self._doubt) * likely + self._doubt / choices[own]
+                found[own] = np.log(mixed)
         return found
 
     def _by_policy(self, rows: np.ndarray, legal: np.ndarray, actions: np.ndarray) -> np.ndarray:

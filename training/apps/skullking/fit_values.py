@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("agent", help="a run, a checkpoint, or the name of a bot")
     parse.add_argument("--out", type=Path, required=True, metavar="FILE")
     parse.add_argument("--games", type=int, default=16_000, help="an eighth of them only judge")
-    parse.add_argument("--epochs", type=int, default=8)
+    parse.add_argument("--epochs", type=int, default=10)
     parse.add_argument("--hidden", type=int, nargs="+", default=[256, 128])
     parse.add_argument("--seed", type=int, default=0)
     return parse
@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> None:
     about = {"command": machine.command(), "samples": len(seen), **machine.revision()}
     head = Head(env=table.env, unit=UNIT, **shape)
     value = Value(head, head.net())
-    fit(value, seen[~held], gained[~held], epochs=args.epochs, seed=args.seed)
+    how = {"epochs": args.epochs, "seed": args.seed, "variants": view.variants()}
+    fit(value, seen[~held], gained[~held], **how)
     found = judge(value(seen[held].astype(np.float32)), gained[held], left[held])
     about |= {"held_out": found, "minutes": round((time.monotonic() - begun) / 60, 1)}
     Value(Head(**{**head.to_dict(), "about": about}), value.net).save(args.out)

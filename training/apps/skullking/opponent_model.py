@@ -16,6 +16,7 @@ from training.apps.skullking.round_record import RoundRecord
 from training.policies.policy import Policy
 
 BOTS = ("heuristic", "rule_hard")  # candidates beside the policy
+DOUBT = 0.05
 
 
 class OpponentModel:
@@ -38,7 +39,7 @@ class OpponentModel:
 
     def __init__(self, policy: Policy | None, engine: BatchEngine) -> None:
         self.bots = BOTS
-        self._answers = Answers(engine, policy, BOTS)
+        self._answers = Answers(engine, policy, BOTS, DOUBT)
         self.names = self._answers.names
         self._record = RoundRecord(engine)
         self._players = engine.game.num_seats

@@ -5,6 +5,8 @@ Seats count from the one whose turn it is, so that the network need not learn th
 
 from __future__ import annotations
 
+from itertools import permutations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,11 @@ from fastenv.skullking.tables import (
     MAX_CARDS,
     NUM_CARDS,
     NUM_FEATURES,
+    SUIT,
     TIGRESS,
     TIGRESS_AS_ESCAPE,
     TIGRESS_AS_PIRATE,
+    TRUMP,
     Phase,
 )
 from training.run.options import require
@@ -59,8 +63,23 @@ class RoundView:
             self._numbers(rows, seats),
             self._progress(rows),
         ]
-        flat = [part.reshape(len(rows), -1) for part in parts]
+        flat = [part.reshape(len(rows), prod(part.shape[1:])) for part in parts]
         return running, np.concatenate(flat, axis=1).astype(np.float32), seats
+
+    def variants(self) -> list[np.ndarray]:
+        """Return the orders of the inputs in which the standard suits have changed places."""
+        found = []
+        for suits in permutations(range(TRUMP)):
+            cards, features = np.arange(NUM_CARDS), np.arange(NUM_FEATURES)
+            for suit, other in enumerate(suits):
+                cards[np.equal(SUIT, suit)] = np.flatnonzero(np.equal(SUIT, other))
+                features[suit] = other
+            order = np.arange(self.inputs)
+            for begin, part in ((0, cards), (self._players * NUM_CARDS, features)):
+                for first in range(begin, begin + self._players * len(part), len(part)):
+                    order[first : first + len(part)] = first + part
+            found.append(order)
+        return found
 
     def _hands(self, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
         found = np.zeros((*seats.shape, NUM_CARDS), np.float32)

@@ -6,7 +6,7 @@ import pytest
 import fastenv
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Bot, Phase
-from training.apps.skullking.beliefs import DOUBT, HandBelief
+from training.apps.skullking.beliefs import DOUBT, TRUST, HandBelief
 from training.apps.skullking.round_record import RoundRecord, is_bidding
 from training.policies.policy import EnvSpec, Policy
 
@@ -165,7 +165,7 @@ def slow_weight(game, policy, world, me, plays, by_cards):
         state.step(slot)
         if state.phase == Phase.TIGRESS:
             state.step(mode)
-    return total
+    return TRUST * total
 
 
 def log_chance(game, policy, state, action):
@@ -272,6 +272,15 @@ def test_weights_do_not_depend_on_what_is_hidden():
         worlds = game.engine.resample(rows, seats, 5, worlds=8, trusted=True)
         found = [one.log_weights(worlds, seats.repeat(8), 8, lanes) for one in (belief, other)]
         np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("name", ["bids", "plays"])
+def test_the_agent_searches_with_a_belief(name):
+    from training.policies.contest import contest, load_players
+
+    who = [f"search:pretrained/skullking,worlds=4,belief={name}", "heuristic"]
+    found = contest(load_players(who), 4, options={"schedule": (3,)}, resamples=10)
+    assert found.games == 4
 
 
 def test_refuses_a_policy_of_part_of_the_game():
