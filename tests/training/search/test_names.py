@@ -67,7 +67,7 @@ BAD = {
     "outcome": [(3, "a text")],
     "horizon": [(3, "a text")],
     "limit": [("0", "at least 1, or null")],
-    "value": [("yes", "true or false")],
+    "value": [(3, "a text")],
     "decisions": [(3, "a text")],
     "halving": [("on", "true or false")],
     "lead": [("-1", "at least 0"), ("inf", "a finite number")],
