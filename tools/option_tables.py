@@ -21,6 +21,7 @@ from training.run.sections import (
     ShapingConfig,
 )
 from training.sb3.options import SB3Config
+from training.search.options import SearchOptions
 
 PAGE = machine.ROOT / "docs" / "options.md"
 # By heading, the model and what it is for; of the last part a table has what that model has alone.
@@ -40,6 +41,7 @@ MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
     ("hier.gate", GateOptions, None),
     ("dqn", DQNConfig, None),
     ("rllib", RLlibConfig, None),
+    ("search, in names such as search:PATH,worlds=64", SearchOptions, None),
 )
 HEAD = """# Options of a run
 

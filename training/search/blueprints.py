@@ -161,9 +161,15 @@ class SteppedBlueprint:
     def _decide(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> None:
         """Write the network's actions where it decides."""
         own = (actions < 0) & (who == 0)
-        if own.any():
-            masks = self._engine.action_masks_many(rows[own], trusted=True)
-            actions[own] = self._policy.act(self._see(rows[own]), masks)[0]
+        if not own.any():
+            return
+        masks = self._engine.action_masks_many(rows[own], trusted=True)
+        chosen = masks.argmax(1).astype(np.int32)
+        free = masks.sum(1) > 1  # where there is no choice, nobody needs to be asked
+        if free.any():
+            seen = self._see(rows[own][free])
+            chosen[free] = self._policy.act(seen, masks[free])[0]
+        actions[own] = chosen
 
     def _step(
         self,

@@ -42,7 +42,8 @@ class Pair:
         """Return both as one function of what they see of whole games, and their observer."""
         options = self.config.env_options
         games = WholeGames(options, self.bids, self.cards)
-        shown = (games.obs_dtype, (), games.num_actions, games.wrap, games.wrap_vec, games.encode)
+        wraps = games.wrap, games.wrap_vec, games.encode_asked
+        shown = (games.obs_dtype, (), games.num_actions, *wraps)
         return games.logits, EnvSpec(ENV, with_defaults(ENV, options), *shown)
 
     def policy(self, num_envs: int, seed: int) -> Policy:
