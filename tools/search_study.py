@@ -26,13 +26,17 @@ def search(**options: Any) -> str:
     return f"search:{AGENT}" + "".join(f",{name}={value}" for name, value in options.items())
 
 
+BEST = search(worlds=64, rollouts="model", belief="bids")
 PARTS: dict[str, dict[str, str]] = {
+    "best": {"model and bids, 64 worlds": BEST},
     "none": {"the agent": AGENT, "heuristic": "heuristic", "rule_hard": "rule_hard"},
     "worlds": {f"{n} worlds": search(worlds=n) for n in (8, 16, 32, 64, 128, 256)},
     "blueprint": {
         "rule_hard": search(worlds=32, rollouts="rule_hard"),
         "random": search(worlds=32, rollouts="random"),
+        "heuristic and rule_hard": search(worlds=32, rollouts="heuristic+rule_hard"),
         "the network": search(worlds=32, rollouts="policy"),
+        "whoever it is": search(worlds=32, rollouts="model"),
     },
     "belief": {
         "bids": search(worlds=32, belief="bids"),
@@ -56,11 +60,11 @@ PARTS: dict[str, dict[str, str]] = {
 }
 
 
-def rows(parts: list[str], games: int) -> Iterator[dict[str, Any]]:
-    """Play the rows of parts, one seat against three of each stranger."""
+def rows(parts: list[str], games: int, others: list[str]) -> Iterator[dict[str, Any]]:
+    """Play the rows of parts, one seat against three of each of the others."""
     for part in parts:
         for label, who in PARTS[part].items():
-            for other in STRANGERS:
+            for other in others:
                 players = contest.load_players([who, other, other, other])
                 found = contest.contest(players, games, env="SkullKingFlat-v0", seed=SEED)
                 first = next(p for p in found.record()["players"] if p["name"] == players[0].name)
@@ -80,11 +84,12 @@ def main() -> None:
     """Play, show and store the rows that were asked for; others of the record stay."""
     parse = argparse.ArgumentParser(description=__doc__)
     parse.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default all")
+    parse.add_argument("--against", nargs="+", default=[*STRANGERS], metavar="WHO")
     parse.add_argument("--games", type=int, default=800)
     parse.add_argument("--out", type=Path, default=RECORD)
     args = parse.parse_args()
     stored = json.loads(args.out.read_text()) if args.out.exists() else {"rows": []}
-    for row in rows(args.parts or [*PARTS], args.games):
+    for row in rows(args.parts or [*PARTS], args.games, args.against):
         row |= {"generated_at": machine.now(), **machine.revision()}
         same = (row["who"], row["against"])
         stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]

@@ -142,20 +142,22 @@ class SteppedBlueprint:
         players : ndarray of int, shape (m, P), optional
             Who plays: 0 is the network, from 1 on the bots; default everywhere the network.
         """
-        reached, actions = start.rows[start.of], start.actions.copy()
-        going = np.arange(len(reached))
+        now, actions = start.rows[start.of], start.actions.copy()
+        reached, going = np.empty_like(now), np.arange(len(now))
         for _ in range(start.limit or MAX_STEPS):
-            now = reached[going]
             who = np.zeros(len(now), np.int64)
             if players is not None:
                 who = players[going, now[self._actor].astype(np.int64)]
             self._decide(now, actions, who)
-            then = self._step(now, actions, who, start.seeds[going], start.until)
-            reached[going] = then
-            going = going[then["done"] == 0]
+            now = self._step(now, actions, who, start.seeds[going], start.until)
+            over = now["done"] != 0
+            if over.any():
+                reached[going[over]] = now[over]
+                now, going = now[~over], going[~over]
             if not going.size:
                 break
             actions = np.full(len(going), -1, np.int32)
+        reached[going] = now
         return reached
 
     def _decide(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> None:
@@ -180,12 +182,15 @@ class SteppedBlueprint:
         until: str | None,
     ) -> np.ndarray:
         """Return rows one decision on: a rollout of one decision needs no lane."""
-        then, bots = np.empty_like(rows), np.where(actions < 0, who, 1)
+        engine, asked = self._engine, actions < 0
+        if not asked.any():
+            return engine.rollout(rows, actions, self._bots[0], until, 1, seeds, trusted=True).rows
+        then, bots = np.empty_like(rows), np.where(asked, who, 1)
         for k, name in enumerate(self._bots, start=1):
             own = bots == k
             if own.any():
                 how = (name, until, 1, seeds[own])
-                then[own] = self._engine.rollout(rows[own], actions[own], *how, trusted=True).rows
+                then[own] = engine.rollout(rows[own], actions[own], *how, trusted=True).rows
         return then
 
 
