@@ -9,6 +9,7 @@ import numpy as np
 from fastenv.prospector.layout import METRICS
 from fastenv.prospector.tables import Action
 from training.apps.prospector.bots import BOTS
+from training.apps.prospector.search import SEARCH
 from training.run.engine import Engine
 from training.run.games import GameTraining
 
@@ -58,6 +59,7 @@ class Prospector(GameTraining):
 
     title = "Prospector"
     presets = PRESETS
+    search: ClassVar = SEARCH
     window_metrics = METRICS
     episode_columns: ClassVar = {
         "credits": "kept",
