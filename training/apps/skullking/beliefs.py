@@ -98,9 +98,9 @@ class HandBelief:
         self, worlds: np.ndarray, seats: np.ndarray, each: int, lanes: np.ndarray | None
     ) -> np.ndarray:
         """Return the logarithm of how likely others' decisions were; see the protocol."""
-        first, record = worlds[::each], self._record
+        first, record, model = worlds[::each], self._record, self._model
         if lanes is None:
-            record, lanes = RoundRecord(self._engine), np.arange(len(first))
+            record, lanes, model = RoundRecord(self._engine), np.arange(len(first)), None
             record.watch(lanes, first)
         found = np.zeros((len(first), each))
         dealt = _Dealt(worlds, each, record.by_seat(lanes))
@@ -108,16 +108,12 @@ class HandBelief:
             step = max(1, AT_ONCE // each)
             for begin in range(0, len(asked.rows), step):
                 some = asked.take(slice(begin, begin + step))
-                who = self._who(lanes[some.position], some.seat)
+                who = np.zeros(len(some.seat), np.int64)  # the policy
+                if model is not None:
+                    who = model.likely(lanes[some.position])[np.arange(len(who)), some.seat]
                 chances = self._log_chances(some, *dealt.hands(some), each, who)
                 np.add.at(found, some.position, chances)
         return TRUST * found.ravel()
-
-    def _who(self, lanes: np.ndarray, seats: np.ndarray) -> np.ndarray:
-        """Return who is believed to play seats, by place in the names of the answers."""
-        if self._model is None:
-            return np.zeros(len(lanes), np.int64)
-        return self._model.likely(lanes)[np.arange(len(lanes)), seats]
 
     def _asked(
         self, record: RoundRecord, lanes: np.ndarray, rows: np.ndarray, seats: np.ndarray
