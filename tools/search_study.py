@@ -55,6 +55,7 @@ PARTS: dict[str, dict[str, str]] = {
         "bids alone": search(worlds=32, decisions="bids"),
     },
     "halving": {"all worlds for all actions": search(worlds=32, halving="false")},
+    "budget": {f"{ms} ms": search(budget_ms=ms) for ms in (0.2, 1, 5)},
     "open": {"all cards open": search(worlds=32, belief="open")},
     "bot": {"heuristic that searches": "search:heuristic,worlds=32"},
 }
@@ -94,7 +95,7 @@ def main() -> None:
         same = (row["who"], row["against"])
         stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]
         stored["rows"].append(row)
-        stored["versions"] = machine.versions()
+        stored |= {"created": machine.now(), **machine.revision(), "versions": machine.versions()}
         files.write_json(args.out, stored)
         share = row["win_share"]
         print(f"{row['part']:10} {row['label']:26} against {row['against']:22} {share}", flush=True)

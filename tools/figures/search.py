@@ -1,0 +1,82 @@
+"""Tables of what search is worth, from the records in ``benchmarks/``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tools.figures import records
+from tools.figures.records import Record, Row, interval, newest, table
+
+STRANGERS = ("pretrained/skullking", "heuristic", "rule_hard")
+WITHOUT = "none"
+PART_NAMES = {
+    "best": "the bars",
+    WITHOUT: "without search",
+    "worlds": "worlds",
+    "blueprint": "who plays rollouts",
+    "belief": "belief",
+    "outcome": "what is judged",
+    "horizon": "where rollouts end",
+    "value": "closed by a value network",
+    "bids": "what is searched",
+    "halving": "allocation",
+    "budget": "milliseconds a decision",
+    "open": "all cards open",
+    "bot": "a bot that searches",
+}
+
+
+def skull_king(name: str = "skullking-search.json") -> str:
+    """Return wins of one seat against three of each stranger, by what is searched how."""
+    record, made = newest(name), []
+    for part, label, rows in _groups(record.head["rows"]):
+        cells = [
+            interval(rows[other]["win_share"], 1, 100, " %") if other in rows else ""
+            for other in STRANGERS
+        ]
+        spent = [
+            row["cpu_ms_per_decision"] for row in rows.values() if "cpu_ms_per_decision" in row
+        ]
+        cost = f"{sum(spent) / len(spent):.2f}" if spent and part != WITHOUT else ""
+        games = " / ".join(f"{rows[other]['games']:,}" for other in STRANGERS if other in rows)
+        made.append([PART_NAMES[part], label, *cells, cost, games])
+    heads = ("", "one seat", *(f"3 x `{other}`" for other in STRANGERS), "CPU ms", "games")
+    return f"{table(heads, made)}\n\n{record.source}."
+
+
+def _groups(rows: Iterable[Row]) -> list[tuple[str, str, dict[str, Row]]]:
+    """Return rows by part and label, in the order of the parts."""
+    found: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault((row["part"], row["label"]), {})[row["against"]] = row
+    parts = [*PART_NAMES]
+    ordered = sorted(found, key=lambda key: parts.index(key[0]))
+    return [(part, label, found[part, label]) for part, label in ordered]
+
+
+def last_tricks(name: str = "skullking-last-tricks.json") -> str:
+    """Return how far decisions in the last tricks are from the best answer."""
+    record, made = newest(name), []
+    for row in record.head["rows"]:
+        cells = [f"{row['same']:.0%}", interval(row["regret"], 2, 1, "")]
+        made.append([f"`{row['who']}`", f"{row['tricks']}", f"{row['positions']:,}", *cells])
+    heads = ("who", "tricks left", "decisions", "plays the best", "regret in points")
+    return f"{table(heads, made)}\n\n{record.source}."
+
+
+def prospector(name: str = "prospector-search.json") -> str:
+    """Return a searcher beside the player that it searches for, in Asteroid Prospector."""
+    record, made = newest(name), []
+    for who, found in record.head["players"].items():
+        cells = [interval(found[column], digits, 1, "") for column, digits in _PROSPECTOR]
+        made.append([f"`{who}`", f"{record.head['episodes']:,}", *cells])
+    heads = ("who", "episodes", *(column.replace("_", " ") for column, _ in _PROSPECTOR))
+    return f"{table(heads, made)}\n\n{record.source}."
+
+
+_PROSPECTOR = (("net_profit", 0), ("return", 2), ("steps", 0))
+
+
+def source_of(name: str) -> Record:
+    """Return a record of ``benchmarks/``."""
+    return Record(records.RECORDS / name)

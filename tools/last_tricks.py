@@ -1,0 +1,102 @@
+"""How far decisions in the last tricks of Skull King are from the best answer.
+
+``python -m tools.last_tricks``: positions of tables of the committed agent with two or three tricks
+to come and a choice; who decides there, against ``heuristic`` in the other seats, beside the best
+action by nested worlds (training/apps/skullking/last_tricks.py). Writes
+``benchmarks/skullking-last-tricks.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.skullking.tables import Phase
+from training.apps.skullking.last_tricks import action_values, regret
+from training.evaluation.bootstrap import Resamples
+from training.policies import contest
+from training.policies.guests import Table, make_guest
+from training.run import files, machine
+
+RECORD = Path("benchmarks/skullking-last-tricks.json")
+AGENT = "pretrained/skullking"
+WHO = ("heuristic", "rule_hard", AGENT, f"search:{AGENT},worlds=32", f"search:{AGENT},worlds=256")
+TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
+WORLDS = (128, 32)  # of the first decision and of later ones
+SEED = 60_000
+
+
+def positions(count: int, tricks: int) -> np.ndarray:
+    """Return rows of games of the agent with so many tricks to come and a choice, (count,)."""
+    engine = TABLE.make(count)
+    guest = make_guest(contest.load_players([AGENT])[0].who, engine, 0)
+    engine.reset_many(seeds=SEED)
+    guest.begin(np.arange(count))
+    found: list[np.ndarray] = []
+    rng = np.random.default_rng(tricks)
+    while not engine.ended.all():
+        lanes = np.flatnonzero(~engine.ended)
+        rows = engine.get_states(lanes)
+        here = (rows["phase"] == Phase.PLAY) & (rows["cards"] - rows["tricks"] == tricks)
+        here &= (engine.mask[lanes] != 0).sum(1) > 1
+        found.append(rows[here])
+        actions = np.zeros(count, np.int32)
+        actions[lanes] = guest.act(engine, lanes)
+        engine.step_many(actions, select=~engine.ended, autoreset=False)
+    every = np.concatenate(found)
+    return every[rng.permutation(len(every))[:count]]
+
+
+def decide(who: str, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
+    """Return what a player does in rows, int32 (n,)."""
+    engine.set_states(rows)
+    guest: Any = make_guest(contest.load_players([who])[0].who, engine, 1)
+    lanes = np.arange(len(rows))
+    guest.begin(lanes)
+    actions: np.ndarray = guest.act(engine, lanes)
+    return actions
+
+
+def judge(rows: np.ndarray, tricks: int) -> list[dict[str, Any]]:
+    """Return a row of the record for each player."""
+    engine = TABLE.make(len(rows))
+    seeds = np.arange(len(rows)).astype(np.uint64)
+    first, second = (
+        action_values(engine, rows, seeds + np.uint64(k * 10**9), WORLDS) for k in (1, 2)
+    )
+    ones = np.ones((len(rows), 1))
+    made = []
+    for who in WHO:
+        actions = decide(who, engine, rows)
+        behind = regret(first, second, actions)
+        same = float((actions == np.nanargmax(first, axis=1)).mean())
+        made.append(
+            {
+                "who": who,
+                "tricks": tricks,
+                "positions": len(rows),
+                "same": same,
+                "regret": Resamples(behind[:, None], ones, 2000, 0).intervals()[0].to_list(),
+            }
+        )
+        print(made[-1], flush=True)
+    return made
+
+
+def main() -> None:
+    """Write the record."""
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("--positions", type=int, default=400, help="of each number of tricks")
+    parse.add_argument("--out", type=Path, default=RECORD)
+    args = parse.parse_args()
+    made = [row for tricks in (2, 3) for row in judge(positions(args.positions, tricks), tricks)]
+    about = {"worlds": WORLDS, "first_seed": SEED, "others": "heuristic", "created": machine.now()}
+    files.write_json(args.out, {**about, **machine.revision(), "rows": made})
+
+
+if __name__ == "__main__":
+    main()
