@@ -14,8 +14,8 @@ cdef enum:
     DISCARDED = -2
     STOCK = -3
     MAX_PLACES = MAX_PLAYERS + 3
-    MAX_REJECTIONS = 1000
-    SWAPS = 8
+    MAX_REJECTIONS = 500
+    SWAPS = 64
     NO_PLACE = -1
 
 
@@ -230,26 +230,15 @@ cdef inline double propose(Unseen* u, uint64_t* left, uint64_t* rng) noexcept no
 
 
 cdef inline void deal_bound(Unseen* u, uint64_t* left, uint64_t* rng) noexcept nogil:
-    cdef int8_t last[NUM_CARDS + 16]
-    cdef uint64_t rest[2]
     cdef double weight
     cdef int _i
-    cdef bint any_world = False
     sort_bound(u)
     most_choice(u)
     for _i in range(MAX_REJECTIONS):
         weight = propose(u, left, rng)
         if weight == 1.0 or (weight > 0.0 and rng_uniform(rng) < weight):
             return
-        if weight > 0.0:
-            any_world = True
-            memcpy(last, u.dealt, sizeof(last))
-            rest[0], rest[1] = left[0], left[1]
-    if any_world:
-        memcpy(u.dealt, last, sizeof(last))
-        left[0], left[1] = rest[0], rest[1]
-    else:
-        find_world(u, left, rng)
+    find_world(u, left, rng)
 
 
 cdef inline bint fits(const Unseen* u, int k, int card) noexcept nogil:
@@ -273,7 +262,7 @@ cdef inline bint give(
 
 
 cdef inline void find_world(Unseen* u, uint64_t* left, uint64_t* rng) noexcept nogil:
-    # An assignment where chance led to none, mixed by swaps that fit.
+    # An assignment where hardly any is left, mixed by swaps that fit.
     cdef int8_t cards[NUM_CARDS]
     cdef int8_t owner[NUM_CARDS]  # index of a bound place
     cdef uint64_t tried[2]

@@ -1,7 +1,7 @@
 """Worlds: a game of Skull King in which all that a player cannot know is drawn anew.
 
 All assignments of the unseen cards to the places where they may be are equally likely; what a
-place may hold follows from what everybody has shown (docs/skullking.md, 19). The compiled twin is
+place may hold follows from what everybody has shown (docs/skullking.md, 19.1). The compiled twin is
 ``_worlds.pxd``: same steps, same names, same order of draws.
 """
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from fastenv.skullking.reference import SkullKing
 
 DRAWN, DISCARDED, STOCK = -1, -2, -3  # places that are no hand
-MAX_REJECTIONS = 1000
-SWAPS = 8  # for each unseen card, where a world is not drawn but found
+MAX_REJECTIONS = 500
+SWAPS = 64  # for each unseen card, where a world is not drawn but found
 
 Cards = set[int]
 Dealt = dict[int, list[int]]  # cards by place
@@ -120,13 +120,11 @@ def deal(unseen: Cards, places: list[Place], rng: Rng) -> Dealt:
 def deal_bound(unseen: Cards, bound: list[Place], rng: Rng) -> Dealt:
     """Deal to the places that cannot hold every card."""
     choice = most_choice(bound)
-    last: Dealt | None = None
     for _ in range(MAX_REJECTIONS):
         dealt, weight = propose(unseen, bound, choice, rng)
         if weight == 1.0 or (weight > 0.0 and rng.uniform() < weight):
             return dealt
-        last = dealt if weight > 0.0 else last
-    return find(unseen, bound, rng) if last is None else last
+    return find(unseen, bound, rng)
 
 
 def most_choice(bound: list[Place]) -> list[int]:
@@ -166,7 +164,7 @@ def shuffle(cards: list[int], rng: Rng) -> None:
 
 
 def find(unseen: Cards, bound: list[Place], rng: Rng) -> Dealt:
-    """Find an assignment where chance led to none, and mix it by swaps that fit."""
+    """Find an assignment where hardly any is left, and mix it by swaps that fit."""
     cards = sorted(unseen)
     owner = dict.fromkeys(cards, -1)  # index of a bound place
 

@@ -12,6 +12,7 @@ from fastenv.engine import BatchEngine
 from fastenv.skullking import tables as t
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.verify import draw_options, first_difference
+from tests.by_hand import bits
 from tests.needs import needs_core
 from tests.skullking import scenarios as sc
 
@@ -132,6 +133,26 @@ def test_what_passes_can_be_played_to_the_end(tier, seed):
             engine.step_many(actions, select=select, autoreset=False)
     running = [changes[i] for i in np.flatnonzero(~engines[1].ended)]
     raise AssertionError(f"seed {seed}: still running: {running}")
+
+
+@needs_core
+@pytest.mark.parametrize("tier", TIERS)
+@few
+@given(seed=seeds)
+def test_what_passes_has_worlds_and_rollouts(tier, seed):
+    """The same in the core and in plain Python, for every agent."""
+    game, rng = game_of(tier, seed), np.random.default_rng(seed)
+    rows = np.concatenate([engine.get_states() for engine in played(game, seed)][::3])
+    rows, changes = accepted(game, rows[rows["done"] == 0], rng, tries=60)
+    if not changes:
+        return
+    plain, core = (BatchEngine(game, 1, name) for name in ("reference", "fast"))
+    for agent in range(game.num_seats):
+        worlds = core.resample(rows, agent, seed)
+        game.validate(worlds)
+        assert bits(worlds) == bits(plain.resample(rows, agent, seed)), changes
+    how = {"players": "heuristic", "until": "round", "seeds": seed}
+    assert bits(core.rollout(rows, **how).rows) == bits(plain.rollout(rows, **how).rows), changes
 
 
 @needs_core

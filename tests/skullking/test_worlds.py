@@ -13,7 +13,7 @@ import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.rng import Rng
 from fastenv.skullking import tables as t
-from fastenv.skullking import worlds as reference
+from fastenv.skullking import worlds as twin
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.verify import available
 from tests.by_hand import bits
@@ -104,15 +104,15 @@ def test_a_world_looks_the_same_to_its_agent(tier, seed):
     engine = fast(game)
     for rows in moments(game, seed, n=2, every=12):
         for agent in range(game.num_seats):
-            worlds = engine.resample(rows, agent, seed)
-            game.validate(worlds)
-            for row, world in zip(rows, worlds, strict=True):
+            drawn = engine.resample(rows, agent, seed)
+            game.validate(drawn)
+            for row, world in zip(rows, drawn, strict=True):
                 check_what_stays(row, world, agent)
             own = rows["actor"] == agent
             for show in (engine.encode_obs_many, engine.action_masks_many):
-                assert show(worlds[own]).tobytes() == show(rows[own]).tobytes()
+                assert show(drawn[own]).tobytes() == show(rows[own]).tobytes()
             for i in np.flatnonzero(own & (rows["agent"] == agent)):
-                shown, again = (game.info(game.unpack(row[i])) for row in (rows, worlds))
+                shown, again = (game.info(game.unpack(row[i])) for row in (rows, drawn))
                 assert again == shown
 
 
@@ -404,6 +404,79 @@ def test_last_tricks_are_uniform(deck):
     for rows in found.values():
         for row, agent in rows:
             check_uniform(engine, row, agent)
+
+
+# -- where hardly any is left ----------------------------------------------------------------------
+
+
+def without_choice(seed):
+    """Return a game and a row in which all have shown all suits that they lack, for an agent.
+
+    No special card and no stock is left that fits everywhere: of places filled one after the other
+    hardly any order comes to an end.
+    """
+    options = {"num_players": 7, "deck": "base70", "schedule": (10,), "opponents": "external"}
+    engine = fastenv.make_engine(
+        "SkullKingFlat-v0", 1, backend=FASTEST, invalid_action="raise", **options
+    )
+    engine.reset_many(seeds=seed)
+    rng, row = np.random.default_rng(seed), engine.get_states()[0]
+    while row["tricks"] < 3 or row["table_len"]:
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+        row = engine.get_states()[0]
+    state = engine.game.unpack(row)
+    numbers = rng.permutation([card for card in state.rules.deck if t.SUIT[card] >= 0]).tolist()
+    hidden = sorted(numbers[:42], key=lambda card: t.SUIT[card] + rng.normal(0, 0.6))
+    state.hand[state.actor] = sorted(numbers[42:49])
+    state.voids[state.actor] = 0
+    for k, seat in enumerate(seat for seat in range(7) if seat != state.actor):
+        state.hand[seat] = sorted(hidden[7 * k : 7 * k + 7])
+        suits = {t.SUIT[card] for card in state.hand[seat]}
+        state.voids[seat] = sum(1 << suit for suit in range(4) if suit not in suits)
+    state.played = {*state.rules.deck}.difference(*state.hand)
+    classes = [t.CLASS[card] for card in state.played]
+    named = (t.CardClass.PIRATE, t.CardClass.KING, t.CardClass.MERMAID, t.CardClass.ESCAPE)
+    high = [card for card in state.played if t.NUMBER[card] >= 10 and t.SUIT[card] != t.TRUMP]
+    state.counts = [*map(classes.count, named), len(high)]
+    state.seen_strength = sum(t.STRENGTH[card] for card in state.played)
+    state.look_again()
+    row = np.frombuffer(engine.game.pack(state), STATE_DTYPE)
+    engine.game.validate(row)
+    return engine.game, row
+
+
+@needs_core
+def test_where_hardly_any_world_is_left_one_is_found():
+    found = 0
+    for seed in range(6):
+        game, row = without_choice(seed)
+        agent, rng = int(row["actor"][0]), Rng(1)
+        game.validate(fast(game).resample(row, agent, 3, worlds=50))
+        each = [engine.resample(row, agent, 3).tobytes() for engine in engines(game).values()]
+        assert all(world == each[0] for world in each)
+        state = game.unpack(row[0])
+        unseen = twin.unseen_cards(state, agent)
+        bound = [p for p in twin.places_of(state, agent, unseen) if p.fits != unseen]
+        bound.sort(key=lambda place: len(place.fits) - place.size)
+        choice = twin.most_choice(bound)
+        tries = (twin.propose(unseen, bound, choice, rng)[1] for _ in range(400))
+        found += sum(tries) < 0.01
+    assert found  # else nothing of this was tested
+
+
+def test_a_world_that_is_found_is_nearly_any(monkeypatch):
+    """As likely as the others within a tenth, where they can be counted."""
+    unseen = {*range(10, 15), *range(24, 29)}
+    trumps, parrots = {*range(10, 15)}, {*range(24, 29)}
+    places = [twin.Place(0, 2, parrots), twin.Place(1, 3, unseen), twin.Place(2, 2, trumps)]
+    places.append(twin.Place(twin.STOCK, 3, unseen))
+    monkeypatch.setattr(twin, "MAX_REJECTIONS", 0)
+    rng, counts, draws = Rng(4), Counter(), 1500
+    for _ in range(draws):
+        dealt = twin.deal(unseen, places, rng)
+        counts[tuple(sorted(dealt[0])), tuple(sorted(dealt[2]))] += 1
+    assert len(counts) == 100
+    assert surprise(counts, dict.fromkeys(counts, draws / 100)) < 3.7
 
 
 def drawing_row(looked):
