@@ -40,6 +40,12 @@ from tools.figures.learning import (  # noqa: E402
     pretrained,
     trained_variants,
 )
+from tools.figures.search import (  # noqa: E402
+    last_tricks,
+    open_spiel,
+    prospector,
+    skull_king,
+)
 from tools.figures.speeds import (  # noqa: E402
     bars,
     flags_alone,
@@ -58,6 +64,10 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "RUNS.md": {
             "milestones": milestones,
             "agent": agent_milestones,
+            "search": skull_king,
+            "last-tricks": last_tricks,
+            "searched-trips": prospector,
+            "openspiel": open_spiel,
             "pretrained": pretrained,
             "variants": lambda: comparison("variants-*-seeds.json"),
             "options": lambda: comparison("options-*-seeds.json", but="decoded bids"),
@@ -75,6 +85,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "training": lambda: bars("training.jsonl"),
             "views": lambda: bars("views.jsonl"),
             "replay": lambda: bars("replay.jsonl"),
+            "searching": lambda: bars("search.jsonl"),
             "steps": replay_steps,
             "bars": lambda: bars("bars.jsonl"),
         },

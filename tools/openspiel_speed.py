@@ -1,25 +1,29 @@
-"""Time searches of OpenSpiel beside ours: ``python -m tools.openspiel_speed``.
+"""Time a search of OpenSpiel beside our rollouts: ``python -m tools.openspiel_speed --python P``.
 
-Needs ``pip install open_spiel==2.0.2`` in an environment of its own (it is no part of the tests):
-that is where the row of IS-MCTS in Hearts comes from, with random rollouts in C++. Ours is a
-rollout of Skull King by ``heuristic``. The games differ, so this says what order of speed people
-are used to, not who plays better. Prints one JSON object a line.
+P is the Python of an environment of its own with ``open_spiel==2.0.2``, which is no part of the
+project: there IS-MCTS plays Hearts with random rollouts, all in C++. Ours are rollouts of a round
+of ten of Skull King by ``heuristic``. The games differ: the two say what order of speed people are
+used to, not who plays better. Writes ``benchmarks/openspiel-hearts.json``.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
-import sys
+import subprocess
 import time
+from pathlib import Path
+from typing import Any
 
+RECORD = Path("benchmarks/openspiel-hearts.json")
 SIMULATIONS = 20_000
-PLAYS = 52  # cards of a deal of Hearts
-REPEATS = 3
+PLAYS = 52  # cards of a deal of Hearts: a simulation plays fewer
+REPEATS = 5
 
 
-def hearts() -> dict[str, object]:
-    """Return simulations and plays a CPU second of IS-MCTS from the first free decision."""
+def hearts() -> list[float]:
+    """Return simulations a CPU second of IS-MCTS, each from a deal's first free decision."""
     import pyspiel  # type: ignore[import-not-found]
 
     rng, speeds = random.Random(0), []
@@ -29,45 +33,49 @@ def hearts() -> dict[str, object]:
             state.apply_action(rng.choice(state.legal_actions()))
         kind = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
         evaluator = pyspiel.RandomRolloutEvaluator(1, repeat)
-        args = (evaluator, 5.0, SIMULATIONS, -1, kind, False, False)
-        bot = pyspiel.ISMCTSBot(repeat, *args)
+        bot = pyspiel.ISMCTSBot(repeat, evaluator, 5.0, SIMULATIONS, -1, kind, False, False)
         begun = time.process_time()
         bot.step(state)
         speeds.append(SIMULATIONS / (time.process_time() - begun))
-    speeds.sort()
-    middle = speeds[len(speeds) // 2]
-    return {
-        "what": "OpenSpiel IS-MCTS, Hearts, random rollouts in C++",
-        "simulations_per_cpu_s": middle,
-        "plays_per_cpu_s_at_most": middle * PLAYS,
-        "all": speeds,
-    }
+    return speeds
 
 
-def skull_king() -> dict[str, object]:
-    """Return rollouts and plays a CPU second of round 10 by four ``heuristic``."""
+def skull_king() -> list[float]:
+    """Return plays a CPU second of our rollouts."""
     from training.bench.suites import search
 
-    found = search.rows(REPEATS, 2.0)
-    row = next(row for row in found if row["name"] == "rollouts")
-    return {
-        "what": "fastenv, Skull King, round of ten, rollouts by heuristic",
-        "plays_per_cpu_s": row["steps_per_cpu_s"],
-        "all": row["steps_per_cpu_s_all"],
+    rows = search.rows(REPEATS, 1.0)
+    speeds: list[float] = next(r for r in rows if r["name"] == "rollouts")["steps_per_cpu_s_all"]
+    return speeds
+
+
+def main() -> None:
+    """Measure both and write the record; with ``--hearts`` print one of them."""
+    parse = argparse.ArgumentParser(description=__doc__)
+    parse.add_argument("--python", help="of an environment with open_spiel")
+    parse.add_argument("--hearts", action="store_true", help="print that part alone")
+    parse.add_argument("--out", type=Path, default=RECORD)
+    args = parse.parse_args()
+    if args.hearts:
+        print(json.dumps(hearts()))
+        return
+    if args.python is None:
+        parse.error("--python is needed: an environment with open_spiel==2.0.2")
+    from training.run import files, machine
+
+    command = [args.python, __file__, "--hearts"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = {
+        "created": machine.now(),
+        **machine.revision(),
+        "simulations_per_cpu_s": json.loads(done.stdout),
+        "plays_of_a_simulation_at_most": PLAYS,
+        "plays_per_cpu_s": skull_king(),
+        **machine.host(),
     }
-
-
-def main() -> int:
-    """Print the rows that can be taken here."""
-    taken = 0
-    for row in (hearts, skull_king):
-        try:
-            print(json.dumps(row()), flush=True)
-            taken += 1
-        except ImportError as error:
-            print(f"left out: {error}", file=sys.stderr)
-    return 0 if taken else 1
+    files.write_json(args.out, found)
+    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable
 
-from tools.figures import records
-from tools.figures.records import Record, Row, interval, newest, table
+from tools.figures.records import Row, interval, newest, table
 
 STRANGERS = ("pretrained/skullking", "heuristic", "rule_hard")
 WITHOUT = "none"
@@ -34,9 +34,8 @@ def skull_king(name: str = "skullking-search.json") -> str:
             interval(rows[other]["win_share"], 1, 100, " %") if other in rows else ""
             for other in STRANGERS
         ]
-        spent = [
-            row["cpu_ms_per_decision"] for row in rows.values() if "cpu_ms_per_decision" in row
-        ]
+        known = [row for row in rows.values() if "cpu_ms_per_decision" in row]
+        spent = [row["cpu_ms_per_decision"] for row in known]
         cost = f"{sum(spent) / len(spent):.2f}" if spent and part != WITHOUT else ""
         games = " / ".join(f"{rows[other]['games']:,}" for other in STRANGERS if other in rows)
         made.append([PART_NAMES[part], label, *cells, cost, games])
@@ -74,9 +73,17 @@ def prospector(name: str = "prospector-search.json") -> str:
     return f"{table(heads, made)}\n\n{record.source}."
 
 
+def open_spiel(name: str = "openspiel-hearts.json") -> str:
+    """Return the speed of a search of OpenSpiel beside that of our rollouts, in a sentence."""
+    record = newest(name)
+    theirs = statistics.median(record.head["simulations_per_cpu_s"])
+    plays = theirs * record.head["plays_of_a_simulation_at_most"]
+    ours = statistics.median(record.head["plays_per_cpu_s"])
+    return (
+        f"OpenSpiel 2.0.2 in the same minutes: {theirs:,.0f} simulations of IS-MCTS in Hearts a "
+        f"CPU second, with random rollouts, all in C++. That is at most {plays / 1e6:.1f} M plays; "
+        f"ours were {ours / 1e6:.1f} M. {record.source}."
+    )
+
+
 _PROSPECTOR = (("net_profit", 0), ("return", 2), ("steps", 0))
-
-
-def source_of(name: str) -> Record:
-    """Return a record of ``benchmarks/``."""
-    return Record(records.RECORDS / name)
