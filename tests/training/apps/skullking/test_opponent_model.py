@@ -1,0 +1,148 @@
+"""Who sits in the other seats is told by rounds that are over, and rollouts are played so."""
+
+import numpy as np
+import pytest
+
+from tests.needs import needs_core
+from training import load_policy
+from training.apps.skullking.opponent_model import OpponentModel
+from training.bench.suites.search import TABLE, first_cards
+from training.policies.guests import make_guest
+from training.search.blueprints import BotBlueprint, ModelBlueprint, Start, SteppedBlueprint
+
+pytestmark = needs_core
+AGENT = "pretrained/skullking"
+SEATED = ("heuristic", "policy", "heuristic", "rule_hard")  # the first one watches
+
+
+@pytest.fixture(scope="module")
+def policy():
+    return load_policy(AGENT)
+
+
+def play(engine, guests, watch=lambda lanes, rows: None):
+    """Play games to the end; who sits in seat 0 watches its own decisions."""
+    everybody = np.arange(engine.num_envs)
+    engine.reset_many(seeds=11)
+    for guest in guests:
+        guest.begin(everybody)
+    while not engine.ended.all():
+        lanes = np.flatnonzero(~engine.ended)
+        rows, actions = engine.get_states(lanes), np.zeros(engine.num_envs, np.int32)
+        own = rows["actor"] == 0
+        if own.any():
+            watch(lanes[own], rows[own])
+        for seat, guest in enumerate(guests):
+            asked = lanes[rows["actor"] == seat]
+            if asked.size:
+                actions[asked] = guest.act(engine, asked)
+        engine.step_many(actions, select=~engine.ended, autoreset=False)
+
+
+def test_players_are_told_apart(policy):
+    engine = TABLE.make(12)
+    model = OpponentModel(policy, engine)
+    assert model.names == ("policy", "heuristic", "rule_hard")
+    who = [policy if name == "policy" else name for name in SEATED]
+    lanes = np.arange(12)
+    model.begin(lanes)
+    play(engine, [make_guest(each, engine, k) for k, each in enumerate(who)], model.watch)
+    told = model.likely(lanes)
+    for seat in (1, 2, 3):
+        assert (told[:, seat] == model.names.index(SEATED[seat])).mean() > 0.9, seat
+    model.begin(lanes[:3])
+    assert not model.scores[:3].any()
+    assert model.scores[3:].any()
+
+
+def test_candidates_are_drawn_by_how_likely_they_are(policy):
+    model = OpponentModel(policy, TABLE.make(1))
+    luck = np.random.default_rng(0).random((3000, 4))
+    drawn = model.draw(np.zeros(3000, np.int64), luck)
+    assert np.abs(np.bincount(drawn.ravel()) / drawn.size - 1 / 3).max() < 0.02
+    model.scores[0, 2] = np.log([0.1, 0.1, 0.8])
+    drawn = model.draw(np.zeros(3000, np.int64), luck)
+    assert abs((drawn[:, 2] == 2).mean() - 0.8) < 0.03
+
+
+def test_without_a_policy_bots_are_the_candidates():
+    model = OpponentModel(None, TABLE.make(2))
+    assert model.names == ("heuristic", "rule_hard")
+    assert (model.draw(np.arange(2), np.full((2, 4), 0.99)) == 1).all()
+
+
+# -- rollouts ------------------------------------------------------------------------------------
+
+
+def start_of(engine, rows, count=3):
+    """Return the beginning of rollouts: some worlds of each row, its first legal action."""
+    worlds = engine.resample(rows, rows["actor"], 3, worlds=count, trusted=True)
+    actions = engine.action_masks_many(worlds, trusted=True).argmax(1).astype(np.int32)
+    seats, seeds = worlds["actor"].astype(np.int64), np.arange(len(worlds)).astype(np.uint64)
+    lanes = np.repeat(np.arange(len(rows)), count)
+    of = np.arange(len(worlds))
+    return Start(worlds, of, actions, seeds, "round", None, seats, lanes)
+
+
+@pytest.fixture(scope="module")
+def table():
+    engine = TABLE.make(4)
+    return engine, first_cards(engine)
+
+
+def test_a_network_plays_on_as_in_lanes(policy, table):
+    engine, rows = table
+    start = start_of(engine, rows)
+    ends = SteppedBlueprint(engine, policy, "actor").play_on(start)
+    lanes = TABLE.make(len(start.of))
+    lanes.set_states(start.rows[start.of], trusted=True)
+    guest, everybody = make_guest(policy, lanes, 0), np.arange(lanes.num_envs)
+    guest.begin(everybody)
+    begun, actions = lanes.get_states()["rounds_done"], start.actions
+    going = np.ones(lanes.num_envs, np.bool_)
+    while going.any():
+        lanes.step_many(actions, select=going, autoreset=False)
+        going &= (lanes.get_states()["rounds_done"] == begun) & ~lanes.ended
+        actions = np.zeros(lanes.num_envs, np.int32)
+        if going.any():
+            actions[going] = guest.act(lanes, everybody[going])
+    assert np.array_equal(engine.game.outcomes(ends), lanes.get_outcomes())
+
+
+class Known:
+    """A model that knows who sits there."""
+
+    names = ("policy", "heuristic", "rule_hard")
+
+    def __init__(self, players):
+        self.players = np.array(players)
+
+    def draw(self, lanes, luck):
+        return np.tile(self.players, (len(lanes), 1))
+
+
+def test_known_bots_play_in_one_loop(policy, table):
+    engine, rows = table
+    start = start_of(engine, rows)
+    ends = ModelBlueprint(engine, policy, Known([1, 1, 1, 1]), "actor").play_on(start)
+    assert np.array_equal(ends, BotBlueprint(engine, ["heuristic"]).play_on(start))
+
+
+def test_the_own_seat_is_the_network_where_it_meets_itself(policy, table):
+    engine, rows = table
+    start = start_of(engine, rows)
+    ends = ModelBlueprint(engine, policy, Known([0, 0, 0, 0]), "actor").play_on(start)
+    assert np.array_equal(ends, SteppedBlueprint(engine, policy, "actor").play_on(start))
+    mixed = ModelBlueprint(engine, policy, Known([1, 0, 2, 1]), "actor").play_on(start)
+    assert (mixed["done"] == 1).all()
+    assert not np.array_equal(mixed, ends)
+
+
+def test_several_bots_share_the_worlds_and_actions_of_a_world_the_bot(policy, table):
+    engine, rows = table
+    start = start_of(engine, rows)
+    both = BotBlueprint(engine, ["heuristic", "random"]).play_on(start)
+    for k, name in enumerate(("heuristic", "random")):
+        own = start.seeds % 2 == k
+        alone = BotBlueprint(engine, [name]).play_on(start)
+        assert np.array_equal(both[own], alone[own])
