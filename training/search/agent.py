@@ -49,8 +49,8 @@ class SearchAgent:
 
 def searching(policy: Policy, **options: Any) -> SearchAgent:
     """Return a trained agent that searches; see :meth:`training.policies.policy.Policy.search`."""
-    told = {k: v if isinstance(v, str) else format_values(v) for k, v in options.items()}
-    given = "".join(f",{name}={value}" for name, value in told.items())
+    shown = {k: v if isinstance(v, str) else format_values(v) for k, v in options.items()}
+    given = "".join(f",{name}={value}" for name, value in shown.items())
     return SearchAgent(policy, SearchOptions.from_mapping(options), f"{SEARCH}{policy.path}{given}")
 
 

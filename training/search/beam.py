@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Tried:
+class Expansion:
     """Actions that were tried in rows, and what is behind them; arrays of shape (k,).
 
     Parameters
@@ -79,7 +79,7 @@ class Branches:
             found[part] = self._engine.mask[lanes] != 0
         return found
 
-    def of(self, rows: Array, masks: Array) -> Tried:
+    def of(self, rows: Array, masks: Array) -> Expansion:
         """Return all actions that masks allow, and what is behind them.
 
         Parameters
@@ -97,7 +97,7 @@ class Branches:
             found = played.rows
         else:
             found = self._step(rows, parents, actions)
-        return Tried(rows, parents, actions, found)
+        return Expansion(rows, parents, actions, found)
 
     def _step(self, rows: Array, parents: Array, actions: Array) -> Array:
         """Return the rows behind actions, in a game without compiled players: step lanes."""
@@ -121,19 +121,19 @@ class Branches:
 class Judge(Protocol):
     """What is known of a game; everything is in one unit, such as frames, and less is better."""
 
-    def costs(self, tried: Tried) -> Array:
+    def costs(self, tried: Expansion) -> Array:
         """Return what each action took, float32 (k,), not below 0."""
 
-    def left(self, tried: Tried, level: int) -> Array:
+    def left(self, tried: Expansion, level: int) -> Array:
         """Return what is still to come behind each, float32 (k,); 0 where it is reached.
 
         ``level`` is the number of decisions since the rows of the search, from 1 on.
         """
 
-    def reached(self, tried: Tried) -> Array:
+    def reached(self, tried: Expansion) -> Array:
         """Return where there is nothing left to do, bool (k,)."""
 
-    def keys(self, tried: Tried) -> Array | None:
+    def keys(self, tried: Expansion) -> Array | None:
         """Return a number for each position, int64 (k,), or None where none are equal.
 
         Of equal ones behind the same number of decisions the best alone is kept.
@@ -309,7 +309,7 @@ class _Front:
 
     def behind(
         self,
-        tried: Tried,
+        tried: Expansion,
         costs: Array,
         left: Array,
         reached: Array,

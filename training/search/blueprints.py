@@ -143,21 +143,21 @@ class SteppedBlueprint:
             Who plays: 0 is the network, from 1 on the bots; default everywhere the network.
         """
         now, actions = start.rows[start.of], start.actions.copy()
-        reached, going = np.empty_like(now), np.arange(len(now))
+        reached, running = np.empty_like(now), np.arange(len(now))
         for _ in range(start.limit or MAX_STEPS):
             who = np.zeros(len(now), np.int64)
             if players is not None:
-                who = players[going, now[self._actor].astype(np.int64)]
+                who = players[running, now[self._actor].astype(np.int64)]
             self._decide(now, actions, who)
-            now = self._step(now, actions, who, start.seeds[going], start.until)
+            now = self._step(now, actions, who, start.seeds[running], start.until)
             over = now["done"] != 0
             if over.any():
-                reached[going[over]] = now[over]
-                now, going = now[~over], going[~over]
-            if not going.size:
+                reached[running[over]] = now[over]
+                now, running = now[~over], running[~over]
+            if not running.size:
                 break
-            actions = np.full(len(going), -1, np.int32)
-        reached[going] = now
+            actions = np.full(len(running), -1, np.int32)
+        reached[running] = now
         return reached
 
     def _decide(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> None:

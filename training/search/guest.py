@@ -137,18 +137,18 @@ class SearchGuest:
             Decisions that are not searched.
         """
         options = self.searcher.options
-        told = options.temperature is not None or self.listener is not None
-        everywhere = self._remembers or told or options.lead > 0
+        wanted_too = options.temperature is not None or self.listener is not None
+        everywhere = self._remembers or wanted_too or options.lead > 0
         actions = np.zeros(len(lanes), np.int32)
         where = np.flatnonzero(left | everywhere)
-        tell = getattr(self._base, "probabilities", None) if told else None
+        tell = getattr(self._base, "probabilities", None) if wanted_too else None
         # Before it acts: a base that remembers then remembers this decision too.
         wanted = np.full((len(lanes), engine.num_actions), np.nan)
         if tell is not None:
             wanted = tell(engine, lanes)
         if where.size:
             actions[where] = self._base.act(engine, lanes[where])
-        if told and not self._remembers:  # of a bot all is known: what it does
+        if wanted_too and not self._remembers:  # of a bot all is known: what it does
             unknown = np.isnan(wanted).all(1)
             wanted[unknown] = np.eye(engine.num_actions)[actions[unknown]]
         return actions, wanted

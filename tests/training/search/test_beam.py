@@ -6,7 +6,7 @@ import pytest
 import fastenv
 from fastenv.errors import ConfigError
 from training.run.envs import make_engine
-from training.search.beam import Beam, Branches, Tried
+from training.search.beam import Beam, Branches, Expansion
 
 ACTIONS = 3
 NODE = np.dtype([("id", "i8"), ("done", "i1")])
@@ -38,7 +38,7 @@ class Graph:
 
     def of(self, rows, masks):
         parents, actions = np.nonzero(masks)
-        return Tried(rows, parents, actions, self.rows(self.next[rows["id"][parents], actions]))
+        return Expansion(rows, parents, actions, self.rows(self.next[rows["id"][parents], actions]))
 
     def costs(self, tried):
         before = tried.before["id"][tried.parents]

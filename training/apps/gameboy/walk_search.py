@@ -17,7 +17,7 @@ from fastenv.gameboy.lantern_walk import SIZE, WAYS, Cell, World, load_world
 from fastenv.gameboy.tables import WRAM
 from training.run.envs import make_engine
 from training.run.options import require
-from training.search.beam import Beam, Branches, Searched, Tried
+from training.search.beam import Beam, Branches, Searched, Expansion
 
 ENV = "LanternWalk-v0"
 BUTTONS = ("a", "right", "left", "up", "down")
@@ -123,11 +123,11 @@ class Walk:
             first = self._at[name] - PAGE.start
             self._places[first : first + size] = False
 
-    def costs(self, tried: Tried) -> np.ndarray:
+    def costs(self, tried: Expansion) -> np.ndarray:
         """Return a step for each button."""
         return np.ones(len(tried.rows), np.float32)
 
-    def left(self, tried: Tried, level: int) -> np.ndarray:
+    def left(self, tried: Expansion, level: int) -> np.ndarray:
         """Return the cells that are left to walk, and a step to talk at the end."""
         memory, bits = tried.rows["wram"], self._quest.world.quest_bits
         cells = zip(*(memory[:, self._at[n]].tolist() for n in ("map", "x", "y")), strict=True)
@@ -141,12 +141,12 @@ class Walk:
         left: np.ndarray = np.where(self.reached(tried), 0, np.array(ways) + 1).astype(np.float32)
         return left
 
-    def reached(self, tried: Tried) -> np.ndarray:
+    def reached(self, tried: Expansion) -> np.ndarray:
         """Return where the quest is finished."""
         found: np.ndarray = tried.rows["wram"][:, self._at["done"]] != 0
         return found
 
-    def keys(self, tried: Tried) -> np.ndarray:
+    def keys(self, tried: Expansion) -> np.ndarray:
         """Return a hash of the game's memory, without what counts frames."""
         pages = np.ascontiguousarray(tried.rows["wram"][:, PAGE][:, self._places])
         return np.array([hash(page.tobytes()) for page in pages], np.int64)

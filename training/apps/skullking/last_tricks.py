@@ -76,12 +76,16 @@ def _some_values(
     luck = mix(seeds[places].repeat(width), np.tile(np.arange(width), len(places)), LATER)
     then = _to_next_decision(engine, drawn[of], what, who, luck, blueprint)
     value = margin(engine.game.outcomes(then), then, who)
-    going = np.flatnonzero(then["done"] == 0)
-    if going.size:
+    running = np.flatnonzero(then["done"] == 0)
+    if running.size:
         later = action_values(
-            engine, then[going], mix(luck[going], going, FIRST), worlds[1:] or worlds, blueprint
+            engine,
+            then[running],
+            mix(luck[running], running, FIRST),
+            worlds[1:] or worlds,
+            blueprint,
         )
-        value[going] = np.nanmax(later, axis=1)
+        value[running] = np.nanmax(later, axis=1)
     found = np.full(legal.shape, np.nan)
     found[places, actions] = value.reshape(len(places), width).mean(1)
     return found
@@ -96,16 +100,16 @@ def _to_next_decision(
     blueprint: str,
 ) -> np.ndarray:
     """Return rows at the next decision of a seat with a choice, or at the end of the round."""
-    rows, going = rows.copy(), np.arange(len(rows))
-    while going.size:
+    rows, running = rows.copy(), np.arange(len(rows))
+    while running.size:
         then = engine.rollout(
-            rows[going], actions, blueprint, "round", 1, seeds[going], trusted=True
+            rows[running], actions, blueprint, "round", 1, seeds[running], trusted=True
         ).rows
-        rows[going] = then
-        own = (then["actor"] == seats[going]) & (then["done"] == 0)
+        rows[running] = then
+        own = (then["actor"] == seats[running]) & (then["done"] == 0)
         own[own] = engine.action_masks_many(then[own], trusted=True).sum(1) > 1
-        going = going[(then["done"] == 0) & ~own]
-        actions = np.full(len(going), -1, np.int32)
+        running = running[(then["done"] == 0) & ~own]
+        actions = np.full(len(running), -1, np.int32)
     return rows
 
 

@@ -18,7 +18,7 @@ from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import situations
 from training.apps.drmario.evaluator.successors import bottles, branches
 from training.run.options import require
-from training.search.beam import Beam, Tried
+from training.search.beam import Beam, Expansion
 
 BEAM = 4  # placements behind which a second one is looked for
 
@@ -35,12 +35,12 @@ class Bottles:
     def __init__(self, evaluator: Evaluator, measure: Measure) -> None:
         self._evaluator, self._measure = evaluator, measure
 
-    def costs(self, tried: Tried) -> np.ndarray:
+    def costs(self, tried: Expansion) -> np.ndarray:
         """Return the frames that placements take."""
         frames: np.ndarray = tried.rows["tau"].astype(np.float32)
         return frames
 
-    def left(self, tried: Tried, level: int) -> np.ndarray:
+    def left(self, tried: Expansion, level: int) -> np.ndarray:
         """Return the frames to the clear; where the game is lost, as many as there can be."""
         left = np.full(len(tried.rows), self._evaluator.head.t_max, np.float32)
         left[self.reached(tried)] = 0.0
@@ -51,12 +51,12 @@ class Bottles:
         judged: np.ndarray = left[same]
         return judged
 
-    def reached(self, tried: Tried) -> np.ndarray:
+    def reached(self, tried: Expansion) -> np.ndarray:
         """Return where the bottle is cleared."""
         found: np.ndarray = tried.rows["reason"] == Reason.CLEAR
         return found
 
-    def keys(self, tried: Tried) -> None:
+    def keys(self, tried: Expansion) -> None:
         """Return None: of two ways to the same bottle both are judged, by their frames."""
 
 

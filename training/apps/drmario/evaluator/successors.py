@@ -10,7 +10,7 @@ from fastenv import BatchEngine
 from fastenv.drmario import DrMarioConfig, DrMarioGame
 from fastenv.drmario.tables import NUM_PLACEMENTS
 from training.apps.drmario.placements import cells_of_placements
-from training.search.beam import Branches, Tried
+from training.search.beam import Branches, Expansion
 
 LANES = 1024  # rows whose placements are planned at once
 
@@ -21,7 +21,7 @@ def branches(config: DrMarioConfig, lanes: int = LANES) -> Branches:
     return Branches(BatchEngine(DrMarioGame(bare), lanes, info_columns=()))
 
 
-def bottles(tried: Tried) -> np.ndarray:
+def bottles(tried: Expansion) -> np.ndarray:
     """Return for each placement the first of those that leave the same bottle behind, int (k,).
 
     Where both halves of a pill have one colour they can change places, and only frames differ.
