@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
     from training.run import machine
     from training.search.values import Head, Value, fit
 
-    begun = time.monotonic()
+    begun = time.process_time()
     players = load_players([args.agent])
     table = table_of(players, "SkullKingFlat-v0")
     engine = table.make(1)
@@ -65,13 +65,14 @@ def run(args: argparse.Namespace) -> None:
     seen, gained, left, held = _samples(args, players[0].who, table, view)
     torch.manual_seed(args.seed)
     shape = {"inputs": view.inputs, "outputs": gained.shape[1], "hidden": tuple(args.hidden)}
-    about = {"command": machine.command(), "samples": len(seen), **machine.revision()}
+    how = {name: getattr(args, name) for name in ("agent", "games", "epochs", "seed")}
+    about = {**how, "samples": len(seen), **machine.revision()}
     head = Head(env=table.env, unit=UNIT, **shape)
     value = Value(head, head.net())
-    how = {"epochs": args.epochs, "seed": args.seed, "variants": view.variants()}
-    fit(value, seen[~held], gained[~held], **how)
+    orders = view.variants()
+    fit(value, seen[~held], gained[~held], variants=orders, epochs=args.epochs, seed=args.seed)
     found = judge(value(seen[held].astype(np.float32)), gained[held], left[held])
-    about |= {"held_out": found, "minutes": round((time.monotonic() - begun) / 60, 1)}
+    about |= {"held_out": found, "cpu_minutes": round((time.process_time() - begun) / 60, 1)}
     Value(Head(**{**head.to_dict(), "about": about}), value.net).save(args.out)
     for name, row in found.items():
         print(f"{name}: R2 {row['r2']:.3f}, of margins {row['r2_margin']:.3f}, n {row['n']}")

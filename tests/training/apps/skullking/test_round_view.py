@@ -1,5 +1,7 @@
 """What a value network sees of rounds, against a plain loop, and the rounds that it learns by."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from training.apps.skullking.value_samples import play
 from training.policies.guests import BotGuest
 from training.search.options import SearchOptions
 from training.search.searcher import Searcher
-from training.search.values import Head, Value
+from training.search.values import Head, Value, load
 
 FLAT = "SkullKingFlat-v0"
 
@@ -135,3 +137,17 @@ def test_search_closes_rollouts_by_a_value(tmp_path):
     assert (found[0][seen] != found[1][seen]).any()
     assert (found[2][seen] > 0).all()
     assert (found[2][seen] < 1).all()
+
+
+def test_the_committed_value_fits_a_table_and_tells_last_tricks():
+    root = Path(__file__).resolve().parents[4]
+    path = root / "pretrained" / "skullking-value" / "value.safetensors"
+    assert path.stat().st_size < 1_000_000
+    value = load(path)
+    engine = fastenv.make_engine(FLAT, 60, seats="all", deals="duplicate")
+    samples = play(engine, BotGuest("heuristic", engine, 0), 12345)
+    last = samples.rows["cards"] - samples.rows["tricks"] == 1
+    _, seen, seats = RoundView(engine.game)(samples.rows[last])
+    gained = np.take_along_axis(samples.gained[last], seats, axis=1)
+    left = ((value(seen) - gained) ** 2).mean() / gained.var()
+    assert left < 0.5
