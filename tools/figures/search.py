@@ -66,9 +66,10 @@ def last_tricks(name: str = "skullking-last-tricks.json") -> str:
 def prospector(name: str = "prospector-search.json") -> str:
     """Return a searcher beside the player that it searches for, in Asteroid Prospector."""
     record, made = newest(name), []
-    for who, found in record.head["players"].items():
-        cells = [interval(found[column], digits, 1, "") for column, digits in _PROSPECTOR]
-        made.append([f"`{who}`", f"{record.head['episodes']:,}", *cells])
+    for who, found in record.head["policies"].items():
+        ranges = found["intervals"]
+        cells = [interval(ranges[column], digits, 1, "") for column, digits in _PROSPECTOR]
+        made.append([f"`{who}`", f"{record.head['count']:,}", *cells])
     heads = ("who", "episodes", *(column.replace("_", " ") for column, _ in _PROSPECTOR))
     return f"{table(heads, made)}\n\n{record.source}."
 
