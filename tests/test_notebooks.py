@@ -164,9 +164,9 @@ def test_records_that_a_notebook_reads_are_there(path: Path) -> None:
         assert list((ROOT / "benchmarks").glob(name)), name
 
 
-def test_there_are_seven_notebooks() -> None:
+def test_there_are_eight_notebooks() -> None:
     names = [path.stem for path in NOTEBOOKS]
     assert names == [
         *("01_quickstart", "02_explore_runs", "03_prospector", "04_drmario", "05_gameboy"),
-        *("06_replay", "07_drmario_evaluator"),
+        *("06_replay", "07_drmario_evaluator", "08_search"),
     ]
