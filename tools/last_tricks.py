@@ -95,7 +95,9 @@ def main() -> None:
     args = parse.parse_args()
     made = [row for tricks in (2, 3) for row in judge(positions(args.positions, tricks), tricks)]
     about = {"worlds": WORLDS, "first_seed": SEED, "others": "heuristic", "created": machine.now()}
-    files.write_json(args.out, {**about, **machine.revision(), "rows": made})
+    files.write_json(
+        args.out, {**about, **machine.revision(), "host": machine.host(), "rows": made}
+    )
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def main() -> None:
         "simulations_per_cpu_s": json.loads(done.stdout),
         "plays_of_a_simulation_at_most": PLAYS,
         "plays_per_cpu_s": skull_king(),
-        **machine.host(),
+        "host": machine.host(),
     }
     files.write_json(args.out, found)
     print(json.dumps(found, indent=1))

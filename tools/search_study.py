@@ -95,7 +95,7 @@ def main() -> None:
         same = (row["who"], row["against"])
         stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]
         stored["rows"].append(row)
-        stored |= {"created": machine.now(), **machine.revision(), "versions": machine.versions()}
+        stored |= {"created": machine.now(), **machine.revision(), "host": machine.host()}
         files.write_json(args.out, stored)
         share = row["win_share"]
         print(f"{row['part']:10} {row['label']:26} against {row['against']:22} {share}", flush=True)
