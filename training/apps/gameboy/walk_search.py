@@ -17,7 +17,7 @@ from fastenv.gameboy.lantern_walk import SIZE, WAYS, Cell, World, load_world
 from fastenv.gameboy.tables import WRAM
 from training.run.envs import make_engine
 from training.run.options import require
-from training.search.beam import Beam, Branches, Searched, Expansion
+from training.search.beam import Beam, Branches, Expansion, Searched
 
 ENV = "LanternWalk-v0"
 BUTTONS = ("a", "right", "left", "up", "down")
