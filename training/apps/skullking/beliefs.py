@@ -19,6 +19,7 @@ holds what by chance, say nothing more, because worlds are drawn uniformly.
   ==============  ==========  ===========  ================  =================
 
   So untempered weights mislead where others play in another way.
+  Both constants were chosen from a grid on these same games, and judged on no others.
 - Where nobody knows who played a card (the search begins in the middle of a round, behind its
   second trick), all worlds are equally likely; so they are before the bids are revealed.
 - With abilities on, ``plays`` goes by bids alone, for what is asked between the cards is not noted.
