@@ -16,7 +16,7 @@ from training.search.seeds import mix, uniform
 
 MAX_STEPS = 10_000  # of rollouts by a network, which then end as they stand
 POLICY = "policy"  # rollouts by the network that is searched for
-PLAYERS = 4  # what a seed is for
+PLAYERS, DECISION = 4, 5  # what a seed is for
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class SteppedBlueprint:
     """A network in some seats, bots in the others; all games take a decision at a time.
 
     The network takes its best actions, in one forward pass for all games. Games that have ended
-    leave.
+    leave. A condition ``until`` must end the episode, for each decision is a rollout of its own.
 
     Parameters
     ----------
@@ -144,12 +144,13 @@ class SteppedBlueprint:
         """
         now, actions = start.rows[start.of], start.actions.copy()
         reached, running = np.empty_like(now), np.arange(len(now))
-        for _ in range(start.limit or MAX_STEPS):
+        for taken in range(start.limit or MAX_STEPS):
             who = np.zeros(len(now), np.int64)
             if players is not None:
                 who = players[running, now[self._actor].astype(np.int64)]
             self._decide(now, actions, who)
-            now = self._step(now, actions, who, start.seeds[running], start.until)
+            seeds = mix(start.seeds[running], np.full(len(now), taken), DECISION)
+            now = self._step(now, actions, who, seeds, start.until)
             over = now["done"] != 0
             if over.any():
                 reached[running[over]] = now[over]

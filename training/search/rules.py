@@ -46,6 +46,8 @@ class SearchRules:
         Bot that plays all seats in rollouts; empty for the last of the game's bots.
     horizon : str or None
         Stop condition at which rollouts end; None for the end of the episode.
+    ends : tuple of str
+        Stop conditions that end the episode: others cannot end rollouts in which a network plays.
     limit : int or None
         Decisions after which they end.
     outcome : str
@@ -72,6 +74,7 @@ class SearchRules:
     actor: str = ""
     rollouts: str = ""
     horizon: str | None = None
+    ends: tuple[str, ...] = ()
     limit: int | None = None
     outcome: str = "margin"
     outcomes: Mapping[str, Outcome] = field(

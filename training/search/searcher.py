@@ -116,10 +116,7 @@ class Searcher:
         self._searched = rules.searched.get(name)
         self.belief = self._make_belief(policy)
         self._seed = seed
-        try:
-            Stop.parse(engine.spec, self._until, self._limit)
-        except ConfigError as error:
-            raise ConfigError(f"search.horizon: {error}") from None
+        self._check_horizon(policy)
 
     def _make_blueprint(self, policy: Policy | None) -> Blueprint:
         name = self.options.rollouts
@@ -139,6 +136,18 @@ class Searcher:
         allowed = f"{' or '.join((*bots, POLICY))}, or several bots such as {'+'.join(bots[-2:])}"
         require(set(names) <= set(bots), "search.rollouts", name, allowed)
         return BotBlueprint(self._engine, names)
+
+    def _check_horizon(self, policy: Policy | None) -> None:
+        """Refuse a horizon that the game has not, or that these rollouts would run past."""
+        until, name = self._until, self.options.rollouts
+        try:
+            Stop.parse(self._engine.spec, until, self._limit)
+        except ConfigError as error:
+            raise ConfigError(f"search.horizon: {error}") from None
+        stepped = name == POLICY or (name == MODEL and policy is not None)
+        allowed = f"{' or '.join((*self.rules.ends, END))} where a network plays rollouts"
+        ends = until is None or until in self.rules.ends
+        require(ends or not stepped, "search.horizon", until, allowed)
 
     def _make_belief(self, policy: Policy | None) -> Belief | None:
         name = self.options.belief
@@ -296,10 +305,10 @@ class Searcher:
         """Return worlds of positions, a block of each behind the other."""
         count = block if self.belief is None else CANDIDATES * block
         number = done * count // block + np.tile(np.arange(count), len(here))
-        seeds = mix(position.seeds[here].repeat(count), number, WORLD)
         rows, seats = position.rows[here], position.seats[here]
         if self.options.belief == OPEN:
             return rows.repeat(count)
+        seeds = mix(position.seeds[here].repeat(count), number, WORLD)
         drawn = self._engine.resample(rows, seats, seeds, worlds=count, trusted=True)
         if self.belief is None:
             return drawn

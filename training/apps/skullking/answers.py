@@ -15,12 +15,12 @@ from fastenv import BatchEngine
 from fastenv.skullking.tables import SPECIALS, Phase
 from training.policies.guests import sight_of
 from training.policies.policy import Policy
+from training.search.blueprints import POLICY
 
 EMPTY = 127  # behind every card in a sorted hand
 IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
 # How likely a bot's bid is, by its distance from one that it draws for the same hand.
 BID_KERNEL = np.array([0.7, 0.13, 0.02])
-POLICY = "policy"
 
 
 @dataclass(frozen=True)

@@ -78,13 +78,9 @@ def _some_values(
     value = margin(engine.game.outcomes(then), then, who)
     running = np.flatnonzero(then["done"] == 0)
     if running.size:
-        later = action_values(
-            engine,
-            then[running],
-            mix(luck[running], running, FIRST),
-            worlds[1:] or worlds,
-            blueprint,
-        )
+        then_on = mix(luck[running], np.zeros(len(running)), FIRST)
+        after = worlds[1:] or worlds
+        later = action_values(engine, then[running], then_on, after, blueprint)
         value[running] = np.nanmax(later, axis=1)
     found = np.full(legal.shape, np.nan)
     found[places, actions] = value.reshape(len(places), width).mean(1)

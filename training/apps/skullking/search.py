@@ -53,6 +53,7 @@ SEARCH = SearchRules(
     actor="actor",
     rollouts="heuristic",
     horizon="round",
+    ends=("round",),
     outcome="margin",
     outcomes={"points": points, "margin": margin},
     made={"win": win},

@@ -50,8 +50,8 @@ def test_the_best_answer_is_no_worse_than_to_go_on_as_the_bot_does(engine):
     seeds = np.arange(len(rows)).astype(np.uint64)
     values = action_values(engine, rows, seeds, (40, 20))
     assert np.isfinite(np.nanmax(values, axis=1)).all()
-    again = action_values(engine, rows[:2], seeds[:2], (40, 20))
-    assert np.array_equal(values[:2], again, equal_nan=True)  # whatever is judged beside it
+    again = action_values(engine, rows[-2:], seeds[-2:], (40, 20))
+    assert np.array_equal(values[-2:], again, equal_nan=True)  # whatever is judged beside it
 
 
 def test_regret_is_judged_by_other_worlds_than_the_choice():

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from training import load_policy
 from training.apps.skullking.opponent_model import OpponentModel
 from training.bench.suites.search import TABLE, first_cards
 from training.policies.guests import make_guest
 from training.search.blueprints import BotBlueprint, ModelBlueprint, Start, SteppedBlueprint
+from training.search.options import SearchOptions
+from training.search.searcher import Searcher
 
 pytestmark = needs_core
 AGENT = "pretrained/skullking"
@@ -107,6 +110,35 @@ def test_a_network_plays_on_as_in_lanes(policy, table):
         if going.any():
             actions[going] = guest.act(lanes, everybody[going])
     assert np.array_equal(engine.game.outcomes(ends), lanes.get_outcomes())
+
+
+def test_players_draw_anew_at_each_decision(policy, table, monkeypatch):
+    engine, rows = table
+    seen, play = [], engine.rollout
+
+    def spy(rows, actions, players, until, limit, seeds, **how):
+        seen.append(seeds[0])
+        return play(rows, actions, players, until, limit, seeds, **how)
+
+    monkeypatch.setattr(engine, "rollout", spy)
+    start = start_of(engine, rows[:1], 1)
+    everywhere = np.ones((1, 4), np.int64)
+    SteppedBlueprint(engine, policy, "actor", ["random"]).play_on(start, everywhere)
+    assert len(seen) == len(set(seen)) > 30
+
+
+@pytest.mark.parametrize("rollouts", ["policy", "model"])
+def test_a_network_plays_to_the_end_of_the_round(policy, table, rollouts):
+    engine, _ = table
+    options = SearchOptions(rollouts=rollouts, horizon="tricks=2")
+    with pytest.raises(ConfigError, match=r"horizon.*must be round or end where a network plays"):
+        Searcher(engine, policy, options)
+
+
+def test_bots_may_stop_earlier(table):
+    engine, _ = table
+    for rollouts in ("heuristic", "model"):
+        Searcher(engine, None, SearchOptions(rollouts=rollouts, horizon="tricks=2"))
 
 
 class Known:
