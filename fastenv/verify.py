@@ -379,16 +379,24 @@ class Case:
         if impossible is not None:
             return impossible
         rows, who = rows.repeat(2), agents.repeat(2)
-        if game.seats is not None and game.seats.fields is not None:
-            # a row that shows one seat at a time shows the others' nothing
-            seen = np.flatnonzero(who == rows[game.seats.fields.actor])
-            rows, worlds, who = rows[seen], worlds[seen], who[seen]
-            lanes = [lanes[k] for k in seen]
+        seen = np.flatnonzero(who == self._shown_seats(rows, who))
+        rows, worlds, who = rows[seen], worlds[seen], who[seen]
+        lanes = [lanes[k] for k in seen]
         shown, again = (_shown_parts(self.standard, array, who) for array in (rows, worlds))
         found = _first(shown, again)
         if found is None:
             return None
         return self._difference(("row", "world of it"), found, lanes, word)
+
+    def _shown_seats(self, rows: Array, agents: Array) -> Array:
+        """Return the seat that each row shows; the given one where a row shows all of them."""
+        game = self.standard.game
+        if game.seats is not None and game.seats.fields is not None:
+            actors: Array = rows[game.seats.fields.actor]
+            return actors
+        states = [game.unpack(rows[place : place + 1]) for place in range(len(rows))]
+        seats = [game.seat_of(s, int(k)) for s, k in zip(states, agents, strict=True)]
+        return np.array(seats, np.int64)
 
     def _check_possible(self, worlds: Array, lanes: list[int], word: str) -> Difference | None:
         """Return a difference where the game's own check refuses a world."""

@@ -42,9 +42,9 @@ def hearts() -> list[float]:
 
 def skull_king() -> list[float]:
     """Return plays a CPU second of our rollouts."""
-    from training.bench.suites import search
+    from training.apps.skullking import search_rows
 
-    rows = search.rows(REPEATS, 1.0)
+    rows = search_rows.rows(REPEATS, 1.0)
     speeds: list[float] = next(r for r in rows if r["name"] == "rollouts")["steps_per_cpu_s_all"]
     return speeds
 

@@ -71,6 +71,6 @@ table.look_ahead, table.bot, table.resample = look_ahead, bot, resample
 table.rollout = rollout
 table.state_size, table.shared_size = sizeof(State), sizeof(Shared)
 table.knobs_size, table.bot_size = sizeof(Knobs), sizeof(Params)
-table.fetch = <size_t>&(<State*>NULL).last_card  # what is behind it no step reads
+table.fetch = <size_t>&(<State*>NULL).last_card  # no step reads what follows
 
 TABLE = _batch.export(&table)

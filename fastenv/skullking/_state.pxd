@@ -117,7 +117,6 @@ cdef extern from "_state.h":
         int8_t bid[8]
         int8_t won[8]
         int8_t cannon[8]
-        uint8_t voids[8]
         int8_t bots[8]
         uint8_t bid_sum[8]
         uint8_t abs_error[8]
@@ -174,6 +173,7 @@ cdef extern from "_state.h":
         int16_t ev_bonus
         int8_t last_card[8]
         int8_t last_seat[8]
+        uint8_t voids[8]
 
     ctypedef struct Rules:
         double goal_bonus

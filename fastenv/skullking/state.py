@@ -51,8 +51,6 @@ STATE_DTYPE = np.dtype(
         ("bid", "i1", (P,)),  # after Harry; -1: not chosen yet (in BID)
         ("won", "i1", (P,)),  # tricks won; Graybeard counts as seat 2
         ("cannon", "i1", (P,)),  # rascal_cannon: 1 cannonball, 0 grapeshot
-        ("voids", "u1", (P,)),  # bit s: did not follow suit s though the rules ask for it, so that
-        #   the hand held no card of it; Bendt's draw clears what a seat has shown
         ("bots", "i1", (P,)),  # Bot of each seat; the agent's entry plays what he does not decide
         # -- completed rounds: one entry a seat (see also bid_share, error) --
         ("bid_sum", "u1", (P,)),
@@ -116,6 +114,9 @@ STATE_DTYPE = np.dtype(
         ("last_card", "i1", (P,)),  # the last complete trick of the episode as `table_card`, the
         #   Tigress as a pirate is TIGRESS_AS_PIRATE; -1 before the first
         ("last_seat", "i1", (P,)),
+        # -- for drawing worlds and for people: a step writes it now and then and never reads it --
+        ("voids", "u1", (P,)),  # bit s: did not follow suit s though the rules ask for it, so that
+        #   the hand held no card of it; Bendt's draw clears what a seat has shown
     ],
     align=True,
 )

@@ -101,6 +101,7 @@ def redeal_unseen(row, rules, rng):
     renamed[unseen] = rng.permutation(unseen)
     for name in ("stock", "discard"):
         row[name] = renamed[row[name]]
+    row["voids"] = 0  # the other hands may hold what these seats have shown not to have
     players, actor = int(rules["num_players"]), int(row["actor"])
     for seat in set(range(int(rules["num_hands"]))) - {actor}:
         hand = row["hand"][seat, : row["hand_len"][seat]]

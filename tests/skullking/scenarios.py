@@ -23,7 +23,7 @@ from fastenv.skullking import SkullKingGame
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.position import load
 from fastenv.skullking.reference import GRAYBEARD, Play, SkullKing, to_namespace, unpack
-from fastenv.skullking.tables import Abilities, Bot, Phase
+from fastenv.skullking.tables import SUIT, Abilities, Bot, Phase
 from tests.skullking.states import rows_of
 
 Stepper = Callable[[np.ndarray, np.ndarray], None]
@@ -369,7 +369,10 @@ def trick_row(scenario: Trick) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]
     rules, knobs = setup(tier="flat", **options)
     held = [play.card for play in trick]
     own = [trick[-1].card, spare(held, numbered=False)[0]]
-    hands = [[card] for card in spare(held)[:agent]] + [own]
+    # who did not follow holds no card of the suit that was led
+    suits = {SUIT[card] for card in held}
+    free = [card for card in spare(held) if SUIT[card] not in suits]
+    hands = [[card] for card in free[:agent]] + [own]
     bids = [0] * agent + [trick[-1].mode]  # the Tigress is a pirate if tricks are needed
     rows = make_row(rules, knobs, agent=agent, hands=hands, bids=bids, table=trick[:-1])
     return rules, knobs, rows, sorted(own).index(trick[-1].card)

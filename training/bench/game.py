@@ -40,6 +40,22 @@ class Throughput:
 
 
 @dataclass(frozen=True)
+class Searching:
+    """What search costs in a game.
+
+    Parameters
+    ----------
+    rows : callable
+        Takes the number of repeats and the timed seconds of a repeat; returns the measured rows.
+    targets : callable
+        Takes those rows and returns a row for each target.
+    """
+
+    rows: Callable[[int, float], list[Row]]
+    targets: Callable[[list[Row]], list[Row]]
+
+
+@dataclass(frozen=True)
 class GameBenchmark:
     """A game as the suites measure it; what it leaves out suits any game.
 
@@ -80,6 +96,7 @@ class GameBenchmark:
         Options of a run that learns from pixels, where learning from them is measured.
     replay_settings : mapping
         What DQN trains where steps of its replay are compared, by a name to show.
+    search : Searching, optional
     whole_games : callable, optional
         Takes a network as a function, the id it plays and a number of games; returns the means of
         what they bring, ``points`` among them.
@@ -105,5 +122,6 @@ class GameBenchmark:
     forced_resets: Mapping[str, Any] = field(default_factory=dict)
     replay_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pixels: Mapping[str, Any] = field(default_factory=dict)
+    search: Searching | None = None
     whole_games: Callable[[Any, str, int], dict[str, float]] | None = None
     two_tiers: Callable[[Any, int, int], Row] | None = None

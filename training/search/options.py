@@ -40,9 +40,9 @@ class SearchOptions(Options):
     outcome: Text | None = option(
         None,
         "what is judged: ``points`` of the player, its ``margin`` over the mean of the others, or "
-        "its chance to ``win`` in Skull King, or its ``profit`` in Prospector; null is the game's "
-        "default",
-        "points, margin, win, profit, or null for the game's default",
+        "what the game offers beside, such as the chance to ``win`` or the ``profit``; null is the "
+        "game's default",
+        "points, margin, an outcome of the game, or null for the game's default",
     )
     horizon: Text | None = option(
         None,

@@ -12,7 +12,6 @@ import pytest
 
 import fastenv
 from fastenv.errors import ConfigError
-from tests.toy import WalkGame
 from tests.training.games import walk
 from tests.training.games.walk import ENV
 from training import evaluate
@@ -245,7 +244,7 @@ def test_chance_plays_where_there_are_no_bots(capsys):
 
 
 def test_the_bots_of_the_game_itself_play_where_training_knows_none(capsys, monkeypatch):
-    monkeypatch.setattr(WalkGame, "bot_names", ("random", "walker"))
+    monkeypatch.setattr(walk.Walk, "bot_names", ("random", "walker"))
     assert evaluate.main(["--bots", "--env", ENV, "--episodes", "3"]) == 0
     said = capsys.readouterr().out
     assert said.index("walker") < said.index("random")  # the last one is the strongest

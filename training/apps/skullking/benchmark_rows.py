@@ -7,7 +7,7 @@ from typing import Any
 
 from training.bench import targets
 from training.bench.env_modes import EnvPlan, prepare
-from training.bench.game import GameBenchmark, Throughput
+from training.bench.game import GameBenchmark, Searching, Throughput
 from training.bench.targets import Row, env_share, ratio, target
 from training.bench.timing import Work, interleaved, rows, summary
 from training.bench.write_cost import write_work
@@ -154,6 +154,20 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
     ]
 
 
+def measure_search(repeats: int, seconds: float) -> list[Row]:
+    """Return the rows of worlds, rollouts and a searcher's decisions."""
+    from training.apps.skullking import search_rows  # torch
+
+    return search_rows.rows(repeats, seconds)
+
+
+def judge_search(found: list[Row]) -> list[Row]:
+    """Return the targets of these rows."""
+    from training.apps.skullking import search_rows  # torch
+
+    return search_rows.judge(found)
+
+
 def whole_games(logits: Any, env: str, played: int) -> dict[str, float]:
     """Return the means of whole games that a network plays."""
     from training.apps.skullking import pair_benchmark  # torch
@@ -180,6 +194,7 @@ GAME = GameBenchmark(
     pieces={TIERS["manager"]: 32},
     limited=True,
     replay_settings=REPLAY,
+    search=Searching(measure_search, judge_search),
     whole_games=whole_games,
     two_tiers=two_tiers,
 )

@@ -1,125 +1,33 @@
-"""What search costs on one core: worlds, rollouts, and a decision of a searcher.
-
-Everything is Skull King at a table of four, deals of the table's own seeds. Rollouts begin at the
-first card of round 10 and end with the round. The searcher's decisions are those of whole games:
-256 tables play side by side, all seats search, and a decision costs what the whole of playing does.
-"""
+"""What search costs on one core, of every game that says how it is measured; ``--only search``."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
-import numpy as np
-
-from fastenv import BatchEngine
-from fastenv.skullking.tables import Phase
-from training.bench import timing
-from training.bench.ran import describe_engine
+from training.bench import games
+from training.bench.game import Searching
 from training.bench.suite import Suite
-from training.bench.targets import Row, speed, target
-from training.bench.timing import Work
-from training.policies.guests import Table, make_guest
-from training.search.agent import SearchAgent
-from training.search.options import SearchOptions
+from training.bench.targets import Row
 
-ROWS, WORLDS = 4096, 32
-TABLES = 256  # that play side by side
-BOT = "heuristic"
-TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
-ROUND = 9  # index of the round of ten cards
-PLAYS_PER_S, WORLDS_PER_S, DECISION_MS = 8e6, 2e6, 0.5
+
+def measured() -> dict[str, Searching]:
+    """Return how search is measured, by the titles of the games."""
+    return {game.title: game.search for game in games.registered() if game.search is not None}
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
-    """Return a row for worlds, rollouts and a searcher's decisions."""
-    return timing.rows(_works(), repeats, seconds)
-
-
-def _works() -> dict[str, Work]:
-    engine = TABLE.make(ROWS)
-    starts = first_cards(engine)
-    about = {"players": BOT, "round": ROUND + 1, "batch": ROWS}
-
-    def draw() -> None:
-        few = starts[: ROWS // WORLDS]
-        engine.resample(few, few["actor"], 1, worlds=WORLDS, trusted=True)
-
-    plays = int(engine.rollout(starts, None, BOT, "round", seeds=1, trusted=True).decisions.sum())
-
-    def roll() -> None:
-        engine.rollout(starts, None, BOT, "round", seeds=1, trusted=True)
-
-    game = _Games()
-    return {
-        "worlds": Work(draw, ROWS, row=partial(_row, "worlds", engine, "resample", worlds=WORLDS)),
-        "rollouts": Work(roll, plays, row=partial(_row, "rollouts", engine, "rollout", **about)),
-        "searcher": Work(
-            game.play,
-            game.decisions,
-            row=partial(_row, "searcher", game.engine, "decisions", worlds=WORLDS, rollouts=BOT),
-        ),
-    }
-
-
-def first_cards(engine: BatchEngine) -> np.ndarray:
-    """Return rows of an engine's tables at the first card of the round of ten."""
-    engine.reset_many(seeds=0)
-    streams = np.random.default_rng(0).integers(1, 2**63, (engine.num_envs, 4)).astype(np.uint64)
-    while True:
-        found = engine.get_states()
-        there = (found["round_idx"] == ROUND) & (found["phase"] == Phase.PLAY)
-        if there.all():
-            return found
-        engine.step_many(engine.bot_actions(BOT, streams), select=~there)
-
-
-class _Games:
-    """Whole games in which every seat searches; its decisions are those that were searched."""
-
-    def __init__(self) -> None:
-        self.engine = TABLE.make(TABLES)
-        who = SearchAgent(BOT, SearchOptions(worlds=WORLDS), f"search:{BOT}")
-        self._guest = make_guest(who, self.engine, 0)
-        self._all = np.arange(TABLES)
-        self.decisions = self.play()
-
-    def play(self) -> int:
-        """Play a game at every table; return how many decisions about cards it took."""
-        engine, guest, taken = self.engine, self._guest, 0
-        engine.reset_many(seeds=0)
-        guest.begin(self._all)
-        while not engine.ended.all():
-            lanes = np.flatnonzero(~engine.ended)
-            taken += int((engine.get_states(lanes)["phase"] == Phase.PLAY).sum())
-            actions = np.zeros(TABLES, np.int32)
-            actions[lanes] = guest.act(engine, lanes)
-            engine.step_many(actions, select=~engine.ended, autoreset=False)
-        return taken
-
-
-def _row(name: str, engine: BatchEngine, timed: str, **how: Any) -> Row:
-    described = describe_engine(engine, timed, **how)
-    row = {"kind": "search", "name": name, "num_envs": engine.num_envs, "num_threads": 1}
-    return row | {"ran": described}
+    """Return the rows of every game; each says whose it is."""
+    return [
+        row | {"game": title}
+        for title, search in measured().items()
+        for row in search.rows(repeats, seconds)
+    ]
 
 
 def judge(found: list[Row]) -> list[Row]:
-    """Return the targets of the three."""
-    named = {row["name"]: row for row in found}
-    decision = named["searcher"]
-    every = [1000 / per_s for per_s in decision["steps_per_cpu_s_all"]]
+    """Return the targets of every game."""
     return [
-        speed("rollouts, four heuristic, plays a CPU second", PLAYS_PER_S, named["rollouts"]),
-        speed("worlds, round 10, first trick, a CPU second", WORLDS_PER_S, named["worlds"]),
-        target(
-            f"searcher, {WORLDS} worlds, CPU milliseconds a card in whole games of {TABLES}",
-            DECISION_MS,
-            1000 / decision["steps_per_cpu_s"],
-            most=True,
-            every=every,
-            noisy=decision["noisy"],
-        ),
+        judged
+        for title, search in measured().items()
+        for judged in search.targets([row for row in found if row["game"] == title])
     ]
 
 

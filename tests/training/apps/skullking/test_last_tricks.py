@@ -5,7 +5,7 @@ import pytest
 
 from tests.needs import needs_core
 from training.apps.skullking.last_tricks import FIRST, LATER, action_values, regret
-from training.bench.suites.search import BOT, TABLE, first_cards
+from training.apps.skullking.search_rows import BOT, TABLE, first_cards
 from training.search.rules import margin
 from training.search.seeds import mix
 
