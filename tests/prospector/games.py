@@ -4,7 +4,7 @@ import copy
 
 import numpy as np
 
-from fastenv.paths import add
+from fastenv.game import add_reward
 from fastenv.prospector import encoding
 from fastenv.prospector.layout import INFO_COLUMNS
 from fastenv.prospector.position import pack
@@ -56,7 +56,7 @@ def info_of(game):
 def pay(game):
     """Return the reward of the last step, added to the sums of the episode as the engine does."""
     reward, _ = encoding.reward(game)
-    add(game, reward)
+    add_reward(game, reward)
     return reward
 
 
