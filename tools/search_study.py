@@ -56,7 +56,10 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "halving": {"all worlds for all actions": search(worlds=32, halving="false")},
     "budget": {f"{ms} ms": search(budget_ms=ms) for ms in (0.2, 1, 5)},
-    "open": {"all cards open": search(worlds=32, belief="open")},
+    "open": {
+        "all cards open, by the network": search(worlds=32, rollouts="policy", belief="open"),
+        "fair, by the network": search(worlds=32, rollouts="policy", belief="bids"),
+    },
     "bot": {"heuristic that searches": "search:heuristic,worlds=32"},
 }
 
