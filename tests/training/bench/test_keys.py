@@ -16,6 +16,7 @@ from training.apps.drmario import benchmark_rows as drmario
 from training.apps.gameboy import benchmark_rows as gameboy
 from training.apps.prospector import benchmark_rows as prospector
 from training.apps.skullking import benchmark_rows as skullking
+from training.apps.skullking import search_rows
 from training.bench import env_modes, timing, trainer
 from training.bench.learners import Timed
 from training.bench.suite import Options
@@ -92,6 +93,16 @@ def test_rows_of_throughput(monkeypatch):
         *once(drmario.play_works()),
     ]
     assert_recorded(rows, "bars.jsonl", but=3)  # trainings of Prospector and Dr. Mario
+
+
+@needs_core
+def test_rows_of_search(monkeypatch):
+    def dealt(engine):
+        engine.reset_many(seeds=0)
+        return engine.get_states()
+
+    monkeypatch.setattr(search_rows, "first_cards", dealt)
+    assert_recorded(search_rows.rows(1, 1.0), "search.jsonl")
 
 
 @needs_core
