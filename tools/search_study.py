@@ -17,6 +17,7 @@ from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-search.json")
 AGENT = "pretrained/skullking"
+VALUE = "pretrained/skullking-value/value.safetensors"
 STRANGERS = (AGENT, "heuristic", "rule_hard")  # whom nothing here was tuned against
 SEED = 40_000  # of the deals; those of other evaluations have others
 
@@ -49,6 +50,10 @@ PARTS: dict[str, dict[str, str]] = {
     "horizon": {
         "one trick": search(worlds=32, horizon="tricks=1"),
         "three tricks": search(worlds=32, horizon="tricks=3"),
+    },
+    "value": {
+        f"{n} tricks, closed by a network": search(worlds=32, horizon=f"tricks={n}", value=VALUE)
+        for n in (1, 3)
     },
     "bids": {
         "bids and cards": search(worlds=32, decisions="all"),
