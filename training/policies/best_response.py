@@ -133,7 +133,7 @@ class Measured:
     def measure(self, response: Player) -> tuple[Response, float | None]:
         """Let a response play; see :meth:`play`."""
         if self._own is None:
-            self._own = self.play(None)[0].mean((1, 2))
+            self._own = self.play(None)[0][:, :, 0].mean(1)
         points, cost = self.play(response)
         best = points == points.max(2, keepdims=True)
         wins = (best / best.sum(2, keepdims=True))[:, :, 0].mean(1)
