@@ -113,11 +113,11 @@ class ExpertLoss:
         seeds = mix(seeds, choice, DECISION)
         shown = obs.cpu().numpy()
         target = self._teacher.answers(rows[choice], shown, legal[choice], seeds)
-        told = torch.from_numpy(np.flatnonzero(target.any(1)))
+        answered = torch.from_numpy(np.flatnonzero(target.any(1)))
         return Answers(
-            obs.index_select(0, told.to(obs.device)),
-            mask.index_select(0, told.to(mask.device)),
-            torch.from_numpy(target).index_select(0, told).to(mask.device),
+            obs.index_select(0, answered.to(obs.device)),
+            mask.index_select(0, answered.to(mask.device)),
+            torch.from_numpy(target).index_select(0, answered).to(mask.device),
         )
 
     def _join(self) -> Answers | None:

@@ -11,6 +11,7 @@ from tests.bits import equal
 from tests.needs import needs_core
 from tests.training.test_resume import metrics
 from training.expert.options import ExpertConfig
+from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.train import main
 
@@ -63,7 +64,7 @@ def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
     assert metrics(tmp_path / "whole") == metrics(tmp_path / "halves")
 
 
-def test_answers_are_learnt_and_told(tmp_path):
+def test_answers_are_learnt_and_counted(tmp_path):
     larger = ("--set", "ppo.learning_rate=3e-3", "--set", "ppo.net_arch=[64]")
     flags = ("--total-steps", 16_384, *larger)
     for name, weight in (("taught", 5.0), ("not taught", 1e-9)):
@@ -127,11 +128,7 @@ def test_first_parameters_that_do_not_fit_are_refused(tmp_path, capsys, flags, s
     assert not (tmp_path / "next").exists()
 
 
-def test_several_processes_are_refused(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    try:
-        assert train(tmp_path, "run", teacher="rule_hard") == 2
-    except ConfigError as error:
-        assert "torchrun" in str(error)
-    else:
-        assert "torchrun" in capsys.readouterr().err
+def test_several_processes_are_refused():
+    config = RunConfig.from_mapping(TINY)
+    with pytest.raises(ConfigError, match="with 2 ranks of torchrun"):
+        config.share_of(2)

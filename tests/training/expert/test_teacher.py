@@ -48,27 +48,27 @@ def seeds_of(rows):
 @pytest.mark.parametrize("bot", ["rule_hard", "heuristic"])
 def test_a_bot_answers_as_it_plays(states, bot):
     engine, rows, obs, legal = states
-    told = GuestTeacher(bot, engine).answers(rows, obs, legal, seeds_of(rows))
+    answers = GuestTeacher(bot, engine).answers(rows, obs, legal, seeds_of(rows))
     other = make_engine(ENV, len(rows), {"opponents": "heuristic"})
     other.reset_many(seeds=0)
     other.set_states(rows)
     played = other.bot_actions(bot, rng_streams(0, len(rows)))
-    assert told.dtype == np.float32
-    assert (told.argmax(1) == played).all()
-    assert (told.sum(1) == 1).all()
-    assert legal[np.arange(len(rows)), told.argmax(1)].all()
+    assert answers.dtype == np.float32
+    assert (answers.argmax(1) == played).all()
+    assert (answers.sum(1) == 1).all()
+    assert legal[np.arange(len(rows)), answers.argmax(1)].all()
 
 
 def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
     engine, rows, obs, legal = states
     teacher = GuestTeacher(load_policy(AGENT), engine)
-    told = teacher.answers(rows, obs, legal, seeds_of(rows))
+    answers = teacher.answers(rows, obs, legal, seeds_of(rows))
     policy = load_policy(AGENT)
     played, _ = policy.act(policy.env_spec.encode(rows), legal)
-    assert (told.argmax(1) == played).all()
+    assert (answers.argmax(1) == played).all()
     some = np.array([3, 11, 5])
     again = teacher.answers(rows[some], obs[some], legal[some], seeds_of(rows)[some])
-    assert (again == told[some]).all()
+    assert (again == answers[some]).all()
 
 
 def test_search_answers_by_the_means_and_the_network(states):
@@ -77,12 +77,12 @@ def test_search_answers_by_the_means_and_the_network(states):
     with torch.no_grad():  # a policy that wants something
         net.policy_head.weight.mul_(50)
     teacher = SearchTeacher(net, config_of(), engine, "worlds=8", 4.0)
-    told = teacher.answers(rows, obs, legal, seeds_of(rows))
+    answers = teacher.answers(rows, obs, legal, seeds_of(rows))
 
     cards = rows["phase"] == Phase.PLAY
     assert cards.any()
     assert not cards.all()
-    assert not told[~cards].any()  # bids are not searched unless they are asked for
+    assert not answers[~cards].any()  # bids are not searched unless they are asked for
     searcher = Searcher(make_engine(ENV, 1), None, SearchOptions(worlds=8))
     some, where = rows[cards], legal[cards]
     found = searcher.search(some, some["actor"].astype(np.int32), where, seeds_of(rows)[cards])
@@ -92,9 +92,9 @@ def test_search_answers_by_the_means_and_the_network(states):
     scores = np.where(np.isfinite(means), logits + np.where(where, means, 0) / 4.0, -np.inf)
     weights = np.exp(scores - scores.max(1, keepdims=True))
     np.testing.assert_allclose(
-        told[cards], weights / weights.sum(1, keepdims=True), rtol=1e-4, atol=1e-6
+        answers[cards], weights / weights.sum(1, keepdims=True), rtol=1e-4, atol=1e-6
     )
-    assert not told[cards][~where].any()
+    assert not answers[cards][~where].any()
 
 
 def test_the_network_is_asked_as_it_is_then(states):
