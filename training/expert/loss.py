@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from training.expert.options import ExpertConfig
-from training.expert.teacher import Teacher
+from training.expert.teacher import Asked, Teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.ppo.parts import Rollout
@@ -70,7 +70,8 @@ class ExpertLoss:
         self._clear()
 
     def _clear(self) -> None:
-        self._kept: list[tuple[np.ndarray, np.ndarray]] = []  # places in the rollout, rows
+        # Places in the rollout, rows, and the learner's seats.
+        self._kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._sum, self._count, self._agreed = 0.0, 0, float("nan")
 
     @property
@@ -86,7 +87,11 @@ class ExpertLoss:
         rng = np.random.default_rng((self._seed, self._iteration, t))
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
         if lanes.size:
-            self._kept.append((t * self._lanes + first + lanes, engine.get_states(lanes)))
+            seats = np.zeros(len(lanes), np.int32)
+            if engine.game.spec.num_agents > 1:
+                seats = engine.get_actors(lanes)
+            places = t * self._lanes + first + lanes
+            self._kept.append((places, engine.get_states(lanes), seats))
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about what was kept, where there is a choice."""
@@ -100,8 +105,7 @@ class ExpertLoss:
         self._samples = self._join()
 
     def _ask(self, rollout: Rollout) -> Answers:
-        places = np.concatenate([each for each, _ in self._kept])
-        rows = np.concatenate([each for _, each in self._kept])
+        places, rows, seats = map(np.concatenate, zip(*self._kept, strict=True))
         index = torch.from_numpy(places).to(rollout.obs_device)
         obs = rollout.obs.flatten(0, 1).index_select(0, index)
         mask = rollout.mask.flatten(0, 1).index_select(0, index.to(rollout.mask.device))
@@ -111,8 +115,8 @@ class ExpertLoss:
         obs, mask = obs[where.to(obs.device)], mask[where.to(mask.device)]
         seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)
         seeds = mix(seeds, choice, DECISION)
-        shown = obs.cpu().numpy()
-        target = self._teacher.answers(rows[choice], shown, legal[choice], seeds)
+        asked = Asked(rows[choice], seats[choice], obs.cpu().numpy(), legal[choice], seeds)
+        target = self._teacher.answers(asked)
         answered = torch.from_numpy(np.flatnonzero(target.any(1)))
         return Answers(
             obs.index_select(0, answered.to(obs.device)),

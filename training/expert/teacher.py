@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from fastenv import BatchEngine
+from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.policies.guests import make_guest
 from training.policies.load import load_who, scripted_opponents
@@ -19,30 +21,44 @@ from training.search.agent import parse
 from training.search.searcher import Searcher
 
 LANES = 1024  # states that an agent is asked about at once
+ONE = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Decisions that a teacher is asked about.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (k,)
+        States of running games, in which the learner's decision is due.
+    seats : ndarray of int, shape (k,)
+        The learner's; 0 where the row itself shows one seat.
+    obs : ndarray, shape (k, ...)
+        What the learner sees; of structured observations the records, or their bytes.
+    legal : ndarray of bool, shape (k, A)
+    seeds : ndarray of uint64, shape (k,)
+        Of what the teacher draws.
+    """
+
+    rows: np.ndarray
+    seats: np.ndarray
+    obs: np.ndarray
+    legal: np.ndarray
+    seeds: np.ndarray
+
+    def take(self, some: np.ndarray) -> Asked:
+        """Return some of them, by a mask or numbers."""
+        return Asked(*(getattr(self, field.name)[some] for field in fields(self)))
 
 
 class Teacher(Protocol):
     """Says what it would do in states."""
 
-    def answers(
-        self, rows: np.ndarray, obs: np.ndarray, legal: np.ndarray, seeds: np.ndarray
-    ) -> np.ndarray:
+    def answers(self, asked: Asked) -> np.ndarray:
         """Return how probable each action is for it, float32 (k, A).
 
-        Parameters
-        ----------
-        rows : ndarray, shape (k,)
-            States of running games, in which the learner's decision is due.
-        obs : ndarray, shape (k, ...)
-            What they show the learner.
-        legal : ndarray of bool, shape (k, A)
-        seeds : ndarray of uint64, shape (k,)
-            Of what it draws.
-
-        Returns
-        -------
-        ndarray of float32, shape (k, A)
-            Rows of zeros where it has no answer.
+        Rows of zeros where it has no answer.
         """
 
 
@@ -66,24 +82,40 @@ class GuestTeacher:
         remembers = isinstance(base, Policy) and base.state_size > 0
         allowed = "somebody without a memory, who can be asked about single states"
         require(not remembers, "expert.teacher", str(getattr(base, "path", base)), allowed)
-        self._who = who
-        self._table = _table(engine)
-        make_guest(who, self._table, 0)  # or it is refused
+        self._who, self._game = who, engine.game
+        agents = engine.game.spec.num_agents
+        self._tables = [self._table(seat if agents > 1 else None) for seat in range(agents)]
+        make_guest(who, self._tables[0], 0)  # or it is refused
 
-    def answers(
-        self, rows: np.ndarray, obs: np.ndarray, legal: np.ndarray, seeds: np.ndarray
-    ) -> np.ndarray:
+    def _table(self, seat: int | None) -> BatchEngine:
+        """Return an engine whose lanes take any state, and show a seat where rows show all."""
+        shown: dict[str, Any] = {}
+        if seat is not None:
+            shown = {"opponent": EXTERNAL, "agent_seat": seat}
+        table = BatchEngine(self._game, LANES, **shown)
+        table.reset_many(seeds=0)
+        return table
+
+    def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
-        table, actions = self._table, np.zeros(len(rows), np.int64)
-        # A new one each time: a run that goes on then draws what one that was never ended draws.
-        guest = make_guest(self._who, table, int(seeds[0] >> np.uint64(1)) if len(seeds) else 0)
+        found = np.zeros(asked.legal.shape, np.float32)
+        for seat, table in enumerate(self._tables):
+            own = np.flatnonzero(asked.seats == seat)
+            if own.size:
+                actions = self._play(table, asked.rows[own], int(asked.seeds[own[0]] >> ONE))
+                found[own, actions] = 1.0
+        return found
+
+    def _play(self, table: BatchEngine, rows: np.ndarray, seed: int) -> np.ndarray:
+        # A new guest each time: a run that goes on then draws what one that was never ended draws.
+        guest, actions = make_guest(self._who, table, seed), np.zeros(len(rows), np.int64)
         for first in range(0, len(rows), LANES):
             part = rows[first : first + LANES]
             lanes = np.arange(len(part))
             table.set_states(part, lanes)
             guest.begin(lanes)
             actions[first : first + LANES] = guest.act(table, lanes)
-        return np.eye(legal.shape[1], dtype=np.float32)[actions]
+        return actions
 
 
 class SearchTeacher:
@@ -112,33 +144,33 @@ class SearchTeacher:
     def __init__(
         self, net: ActorCritic, config: RunConfig, engine: Any, search: str, temperature: float
     ) -> None:
-        self._net, self._temperature = net, temperature
+        self._temperature = temperature
         options = scripted_opponents(config.env, config.env_options, engine.game)
         shown = (engine.spec.obs_dtype, engine.spec.obs_shape, engine.spec.num_actions)
         spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
-        self._policy = Policy(config, Path("the network"), 0, make_logits(net), spec)
-        self._table = _table(engine)
+        self._logits = make_logits(net)
+        policy = Policy(config, Path("the network"), 0, self._logits, spec)
         _, given = parse(f"search:the network{',' if search else ''}{search}")
-        self._searcher = Searcher(self._table, self._policy, given)
+        self._table = BatchEngine(engine.game, 1)
+        self._searcher = Searcher(self._table, policy, given)
 
-    def answers(
-        self, rows: np.ndarray, obs: np.ndarray, legal: np.ndarray, seeds: np.ndarray
-    ) -> np.ndarray:
+    def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
-        searcher, found = self._searcher, np.zeros(legal.shape, np.float32)
-        asked = np.flatnonzero(searcher.wants(rows, legal))
-        if not asked.size:
+        searcher, found = self._searcher, np.zeros(asked.legal.shape, np.float32)
+        wanted = searcher.wants(asked.rows, asked.legal)
+        if not wanted.any():
             return found
-        some = rows[asked]
-        seats = searcher.seats_of(self._table, some, asked)
-        estimates = searcher.search(some, seats, legal[asked], seeds[asked]).estimates
-        means = estimates.means()
-        with np.errstate(divide="ignore"):
-            own = np.log(self._policy.probabilities(obs[asked], legal[asked]))
-        best = means.max(1, keepdims=True)
-        scores = np.where(np.isfinite(means), own + (means - best) / self._temperature, -np.inf)
+        some = asked.take(wanted)
+        seats = some.seats
+        if self._table.spec.num_agents == 1:
+            seats = searcher.seats_of(self._table, some.rows, some.seats)
+        means = searcher.search(some.rows, seats, some.legal, some.seeds).estimates.means()
+        own = self._logits(some.obs).astype(np.float64)
+        seen = np.isfinite(means)
+        better = np.where(seen, means - means.max(1, keepdims=True), 0.0)
+        scores = np.where(seen, own + better / self._temperature, -np.inf)
         weights = np.exp(scores - scores.max(1, keepdims=True))
-        found[asked] = weights / weights.sum(1, keepdims=True)
+        found[wanted] = weights / weights.sum(1, keepdims=True)
         return found
 
 
@@ -162,10 +194,3 @@ def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
     if options.teacher is None:
         return SearchTeacher(net, config, engine, options.search, options.temperature)
     return GuestTeacher(load_who(options.teacher), engine)
-
-
-def _table(engine: Any) -> BatchEngine:
-    """Return an engine of the same game, whose lanes take any states of it."""
-    table = BatchEngine(engine.game, LANES)
-    table.reset_many(seeds=0)
-    return table

@@ -9,7 +9,7 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Phase
 from tests.needs import needs_core
 from training.expert.options import ExpertRun
-from training.expert.teacher import GuestTeacher, SearchTeacher, make_teacher
+from training.expert.teacher import Asked, GuestTeacher, SearchTeacher, make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
 from training.policies.load import load_policy
@@ -45,10 +45,14 @@ def seeds_of(rows):
     return np.arange(len(rows)).astype(np.uint64) + np.uint64(5)
 
 
+def asked(rows, obs, legal):
+    return Asked(rows, np.zeros(len(rows), np.int32), obs, legal, seeds_of(rows))
+
+
 @pytest.mark.parametrize("bot", ["rule_hard", "heuristic"])
 def test_a_bot_answers_as_it_plays(states, bot):
     engine, rows, obs, legal = states
-    answers = GuestTeacher(bot, engine).answers(rows, obs, legal, seeds_of(rows))
+    answers = GuestTeacher(bot, engine).answers(asked(rows, obs, legal))
     other = make_engine(ENV, len(rows), {"opponents": "heuristic"})
     other.reset_many(seeds=0)
     other.set_states(rows)
@@ -62,12 +66,12 @@ def test_a_bot_answers_as_it_plays(states, bot):
 def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
     engine, rows, obs, legal = states
     teacher = GuestTeacher(load_policy(AGENT), engine)
-    answers = teacher.answers(rows, obs, legal, seeds_of(rows))
+    answers = teacher.answers(asked(rows, obs, legal))
     policy = load_policy(AGENT)
     played, _ = policy.act(policy.env_spec.encode(rows), legal)
     assert (answers.argmax(1) == played).all()
     some = np.array([3, 11, 5])
-    again = teacher.answers(rows[some], obs[some], legal[some], seeds_of(rows)[some])
+    again = teacher.answers(asked(rows, obs, legal).take(some))
     assert (again == answers[some]).all()
 
 
@@ -77,7 +81,7 @@ def test_search_answers_by_the_means_and_the_network(states):
     with torch.no_grad():  # a policy that wants something
         net.policy_head.weight.mul_(50)
     teacher = SearchTeacher(net, config_of(), engine, "worlds=8", 4.0)
-    answers = teacher.answers(rows, obs, legal, seeds_of(rows))
+    answers = teacher.answers(asked(rows, obs, legal))
 
     cards = rows["phase"] == Phase.PLAY
     assert cards.any()
@@ -97,14 +101,33 @@ def test_search_answers_by_the_means_and_the_network(states):
     assert not answers[cards][~where].any()
 
 
+@pytest.mark.parametrize("seat", [0, 1])
+def test_where_rows_show_all_seats_the_learners_is_asked(seat):
+    engine = make_engine("DrMarioVersus-v0", 8, {"opponent": "first", "agent_seat": seat})
+    engine.reset_many(seeds=3)
+    for _ in range(3):
+        engine.step_many(engine.bot_actions("random", rng_streams(1, 8)))
+    legal, seats = engine.mask != 0, engine.get_actors()
+    assert (seats == seat).all()
+    rows = engine.get_states()
+    given = Asked(rows, seats, engine.obs, legal, seeds_of(rows))
+    answers = GuestTeacher("greedy", engine).answers(given)
+    assert (answers.argmax(1) == engine.bot_actions("greedy", rng_streams(2, 8))).all()
+    config = ExpertRun.from_mapping({"env": "DrMarioVersus-v0", "trainer": "expert"})
+    net = ActorCritic(obs_layout(engine), config.ppo, config.native)
+    searched = SearchTeacher(net, config, engine, "worlds=2", 5.0).answers(given)
+    assert (searched.sum(1) > 0.99).all()
+    assert not searched[~legal].any()
+
+
 def test_the_network_is_asked_as_it_is_then(states):
     engine, rows, obs, legal = states
     net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
     teacher = make_teacher(config_of(search="worlds=4"), net, engine)
-    before = teacher.answers(rows, obs, legal, seeds_of(rows))
+    before = teacher.answers(asked(rows, obs, legal))
     with torch.no_grad():
         net.policy_head.weight.mul_(100)
-    after = teacher.answers(rows, obs, legal, seeds_of(rows))
+    after = teacher.answers(asked(rows, obs, legal))
     assert (before != after).any()
 
 
