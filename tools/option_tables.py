@@ -8,6 +8,7 @@ from typing import Any
 from training.apps.skullking.hier.options import GateOptions, GoalShares, HierConfig
 from training.dqn.options import DQNConfig
 from training.ensemble.options import EnsembleConfig
+from training.expert.options import ExpertConfig
 from training.ppo.options import NativeConfig, PPOConfig
 from training.rllib.options import RLlibConfig
 from training.run import machine, trainers
@@ -35,6 +36,7 @@ MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
     ("ppo", PPOConfig, None),
     ("ppo, with sb3 alone", SB3Config, PPOConfig),
     ("native", NativeConfig, None),
+    ("expert", ExpertConfig, None),
     ("ensemble", EnsembleConfig, None),
     ("hier", HierConfig, None),
     ("hier.goals", GoalShares, None),

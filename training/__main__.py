@@ -60,6 +60,12 @@ def _report() -> Main:
     return report.main
 
 
+def _exploit() -> Main:
+    from training import exploit
+
+    return exploit.main
+
+
 def _watch() -> Main:
     from training import watch
 
@@ -120,6 +126,7 @@ COMMANDS = {
     "compare": Command("compare settings over seeds", _compare),
     "sweep": Command("search for better options", _sweep),
     "report": Command("compare runs on one page", _report),
+    "exploit": Command("train best responses to an agent", _exploit),
     "watch": Command("watch who plays", _watch),
     "play": Command("play against trained agents and bots", _play),
     "export": Command("give a trained agent away as a small folder", _export),
@@ -136,7 +143,7 @@ PARTS: dict[str, dict[str, Callable[[], Main]]] = {
         "gpu-check": _gpu_check,
     },
 }
-RESERVED = ("exploit", "studio")
+RESERVED = ("studio",)
 
 
 def parts_of(command: str) -> dict[str, Callable[[], Main]]:

@@ -114,6 +114,18 @@ def _native() -> Any:
     return run
 
 
+def _expert_options() -> Any:
+    from training.expert.options import ExpertRun
+
+    return ExpertRun
+
+
+def _expert() -> Any:
+    from training.expert import run
+
+    return run
+
+
 def _sb3_options() -> Any:
     from training.sb3.options import SB3Run
 
@@ -184,6 +196,7 @@ def _rllib() -> Any:
 # Of each trainer what imports its options, and what imports its module.
 TRAINERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "native": (_native_options, _native),
+    "expert": (_expert_options, _expert),
     "sb3": (_sb3_options, _sb3),
     "hier": (_hier_options, _hier),
     "ensemble": (_ensemble_options, _ensemble),

@@ -303,4 +303,14 @@ KINDS = {
             "selfplay": {"start": 100, "every": 100, "keep": 2},
         }
     ),
+    "expert iteration": Kind(
+        TINY
+        | {
+            "env": "SkullKingFlat-v0",
+            "trainer": "expert",
+            "env_options": {"schedule": [1, 2]},
+            "selfplay": {"start": 100, "every": 100, "keep": 2},
+            "expert": {"search": "worlds=4", "share": 0.5, "window": 2},
+        }
+    ),
 }

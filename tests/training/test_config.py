@@ -323,7 +323,7 @@ def test_text_that_is_no_whole_number_is_refused(text):
         RunConfig.from_mapping({"total_steps": text})
 
 
-@pytest.mark.parametrize("trainer", ["native", "sb3", "dqn", "hier", "ensemble", "rllib"])
+@pytest.mark.parametrize("trainer", ["native", "expert", "sb3", "dqn", "hier", "ensemble", "rllib"])
 @pytest.mark.parametrize("total", [1, 2, 63, 64, 97, 1000, 4999, 30_000])
 def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     flags = ["--trainer", trainer, "--total-steps", str(total), "--num-envs", "510"]

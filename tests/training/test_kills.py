@@ -44,7 +44,9 @@ def is_the_same_after_a_kill(whole, name, folder, moment, late):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["schedule", "best times", "early stopping", "self-play"])
+@pytest.mark.parametrize(
+    "name", ["schedule", "best times", "early stopping", "self-play", "expert iteration"]
+)
 def test_killed_at_any_moment_and_resumed_is_the_same(whole, tmp_path, name):
     print("seed", seed := random.SystemRandom().randrange(10**6))
     rng = random.Random(seed)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from fastenv import BatchEngine
-from fastenv.errors import ConfigError
 from training.callbacks.run_callbacks import run_training
 from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
@@ -20,7 +18,7 @@ from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.nets.q_network import QNetwork
 from training.run import checkpoint, envs
-from training.run.checkpoint import Checkpoint, CheckpointError
+from training.run.checkpoint import Checkpoint
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.finite import check_parameters
@@ -135,17 +133,9 @@ def first_parameters(config: DQNRun, engine: Engine) -> dict[str, Any]:
         If there is no such run, or its newest checkpoint is damaged, of another trainer, of
         another environment or of another network.
     """
-    path = str(config.dqn.warm_start)
-    where = f"dqn.warm_start={path!r} is not possible: "
     own = {**checkpoint.identity_of(config.env, engine), **network_of(config)}
-    try:
-        saved = checkpoint.load_newest(Path(path) / "checkpoints", own, lambda _: None)
-    except CheckpointError as error:
-        raise ConfigError(f"{where}{error}") from error
-    if saved is None:
-        raise ConfigError(f"{where}it must be the folder of a run that has a checkpoint.")
-    parameters: dict[str, Any] = saved.model["policy"]
-    return parameters
+    path = str(config.dqn.warm_start)
+    return checkpoint.load_first_parameters("dqn.warm_start", path, own)
 
 
 def check(config: DQNRun, engine: Engine) -> None:

@@ -85,7 +85,7 @@ class DrMario(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
-        return {"native": "drmario.yaml"}.get(trainer)
+        return dict.fromkeys(("native", "expert"), "drmario.yaml").get(trainer)
 
     def protocol(self) -> Any:
         """Return episodes judged by clears."""

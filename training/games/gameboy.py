@@ -22,7 +22,7 @@ class GameBoy(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
-        return {"native": LEARNS.get(short_id(env))}.get(trainer)
+        return dict.fromkeys(("native", "expert"), LEARNS.get(short_id(env))).get(trainer)
 
     def protocol(self) -> Any:
         """Return episodes from start states that no training saw."""

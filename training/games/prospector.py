@@ -79,7 +79,7 @@ class Prospector(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file that pays for profit; see docs/prospector.md."""
-        return {"native": "prospector.yaml"}.get(trainer)
+        return dict.fromkeys(("native", "expert"), "prospector.yaml").get(trainer)
 
     def protocol(self) -> Any:
         """Return episodes beside the reference lines and all bots."""

@@ -17,7 +17,7 @@ from training.apps.skullking.search import SEARCH
 from training.run.engine import Engine
 from training.run.games import GameTraining, ObservationParts, PartOfGame, TableRules
 
-ON_POLICY = ("native", "sb3", "ensemble", "rllib")  # they learn by the same options
+ON_POLICY = ("native", "expert", "sb3", "ensemble", "rllib")  # they learn by the same options
 CONFIGS = {
     "SkullKingFlat-v0": "flat.yaml",
     "SkullKingWorker-v0": "main.yaml",

@@ -329,7 +329,7 @@ def contest(
     deals = -(-num_games // count)
     met, given_up, spent = [], 0, np.zeros((len(players), 2))
     for who in _groups(len(players), count):
-        points, unfinished, guests = _play_group(table, [players[k] for k in who], deals, seed)
+        points, unfinished, guests = play_group(table, [players[k] for k in who], deals, seed)
         met.append((who, points))
         given_up += unfinished
         for k, guest in zip(who, guests, strict=True):
@@ -356,10 +356,21 @@ def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
     return [*combinations(range(players), seats)]
 
 
-def _play_group(
+def play_group(
     table: Table, group: Sequence[Player], deals: int, seed: int
 ) -> tuple[np.ndarray, int, list[Timed]]:
-    """Return the points of guests (deals, rotations, seats), games that were given up, guests."""
+    """Return the points of guests (deals, rotations, seats), games that were given up, guests.
+
+    Parameters
+    ----------
+    table : Table
+    group : sequence of Player
+        One for each seat.
+    deals : int
+        Each is played in every rotation of the seats.
+    seed : int
+        First evaluation seed.
+    """
     count = len(group)
     engine = table.make(deals * count)
     guests = [Timed(make_guest(player.who, engine, seed + 1 + g)) for g, player in enumerate(group)]

@@ -11,7 +11,7 @@ from training.nets.options import ActorCriticConfig, HiddenConfig
 from training.run import sizes
 from training.run.config import Only, RunConfig
 from training.run.decay import Decay
-from training.run.options import Number, Truth, Whole, option, require
+from training.run.options import Number, Text, Truth, Whole, option, require
 from training.run.rollout import Rollout
 
 # They follow lanes step by step, and would see those of the first rank of several alone.
@@ -135,6 +135,11 @@ class NativeConfig(ActorCriticConfig):
     )
     diagnostics: Whole = option(
         10, "iterations from one look at the layers to the next; 0 for none", ge=0
+    )
+    warm_start: Text | None = option(
+        None,
+        "folder of a run of ``native`` or ``expert``, on the same environment and with the same "
+        "network, whose newest checkpoint has the first parameters",
     )
     intrinsic_gamma: Number = option(0.99, "discount of intrinsic rewards", ge=0, le=1)
     intrinsic_episodic: Truth = option(
@@ -269,14 +274,11 @@ class ActorCriticRun(OnPolicyConfig):
         return {"lane_unit": lanes, "step_unit": chunk, "batch_unit": chunk * ranks}
 
 
-class NativeRun(ActorCriticRun):
-    """A run of the native trainer (:mod:`training.ppo`)."""
+class PolicyRun(ActorCriticRun):
+    """A run of PPO that trains one network."""
 
     CHOOSES_PRECISION: ClassVar[bool] = True
     MEETS_AGENTS: ClassVar[bool] = True
-    EQUAL_ITERATIONS: ClassVar[bool] = True
-
-    trainer: Literal["native"] = option("native", "our PPO")
 
     @model_validator(mode="after")
     def _check_selfplay(self) -> Self:
@@ -285,6 +287,14 @@ class NativeRun(ActorCriticRun):
                 value = getattr(self.native, name)
                 require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
         return self
+
+
+class NativeRun(PolicyRun):
+    """A run of the native trainer (:mod:`training.ppo`)."""
+
+    EQUAL_ITERATIONS: ClassVar[bool] = True
+
+    trainer: Literal["native"] = option("native", "our PPO")
 
     def share_of(self, ranks: int) -> Self:
         """Return the options of one of several ranks, with its share of lanes and minibatches."""

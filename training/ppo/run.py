@@ -91,6 +91,8 @@ class NativeLearner(TrainerLearner):
             self.league = League(config, folder, engine, self._new_net)
             self.engines = [self.league.engine]
         self.trainer = self.build(config, self._step_hook)
+        if config.native.warm_start is not None:
+            self.trainer.net.load_state_dict(first_parameters(config, self.engines[0]))
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network, lanes and ranks."""
@@ -277,6 +279,20 @@ def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
     return found
 
 
+def first_parameters(config: ActorCriticRun, engine: Engine) -> dict[str, Any]:
+    """Return the parameters that ``native.warm_start`` names.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such run, or its newest checkpoint is damaged, of another environment or of
+        another network.
+    """
+    own = {**checkpoint.identity_of(config.env, engine), "network": network_of(config)}
+    path = str(config.native.warm_start)
+    return checkpoint.load_first_parameters("native.warm_start", path, own)
+
+
 def check(config: ActorCriticRun, engine: Engine) -> None:
     """Refuse what cannot be trained here.
 
@@ -290,6 +306,8 @@ def check(config: ActorCriticRun, engine: Engine) -> None:
     device = choose_device(config.device)
     if config.precision != "auto":
         check_precision(config.precision, device)
+    if config.native.warm_start is not None:
+        first_parameters(config, engine)
     if config.selfplay is not None:
         league.check(config, engine)
 

@@ -207,6 +207,10 @@ class PPOTrainer(SavesState):
         """End the worker thread, if there is one."""
         self._stepper.close()
 
+    def add_auxiliary(self, auxiliary: Auxiliary) -> None:
+        """Learn from a further loss too, one that needs the network; before the first iteration."""
+        self._auxiliary = auxiliary
+
     # -- an iteration ----------------------------------------------------------------------------
 
     def iterate(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from fastenv.errors import FastEnvError, FileError, show, show_reason
+from fastenv.errors import ConfigError, FastEnvError, FileError, show, show_reason
 from fastenv.files import check_zip, read_npz, read_regular, show_path
 from training.run import files
 from training.run.engine import Engine
@@ -282,6 +282,34 @@ def load_newest(
             f"{reasons[0].removeprefix(str(folder)).lstrip('/')}"
         )
     return None
+
+
+def load_first_parameters(option: str, path: str, identity: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a run's policy for another run to begin with.
+
+    Parameters
+    ----------
+    option : str
+        What names the run.
+    path : str
+        Its folder.
+    identity : dict
+        See :func:`load`.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such run, or its newest checkpoint is damaged or foreign.
+    """
+    where = f"{option}={show(path)} is not possible: "
+    try:
+        saved = load_newest(Path(path) / "checkpoints", identity, lambda _: None)
+    except CheckpointError as error:
+        raise ConfigError(f"{where}{error}") from error
+    if saved is None:
+        raise ConfigError(f"{where}it must be the folder of a run that has a checkpoint.")
+    parameters: dict[str, Any] = saved.model["policy"]
+    return parameters
 
 
 def load(path: Path, identity: dict[str, Any]) -> Checkpoint:

@@ -134,6 +134,7 @@ class HierRun(ActorCriticRun):
         Only("window_ticks", (0,)),
         Only("mask_schedule", ((),)),
         Only("trackers", ({},)),
+        Only("native.warm_start", (None,)),
         Only("gate", ({},), ": the Worker has a gate of its own, hier.gate"),
     )
 

@@ -1,0 +1,134 @@
+"""Runs with a teacher: they come to play as it does, and go on as if they had never ended."""
+
+import json
+import re
+
+import pytest
+import torch
+
+from fastenv.errors import ConfigError
+from tests.bits import equal
+from tests.needs import needs_core
+from tests.training.test_resume import metrics
+from training.expert.options import ExpertConfig
+from training.run.config import RunConfig
+from training.run.folder import RunFolder
+from training.train import main
+
+pytestmark = needs_core
+TINY = {
+    "env": "SkullKingFlat-v0",
+    "trainer": "expert",
+    "num_envs": 16,
+    "total_steps": 1024,
+    "torch_threads": 1,
+    "device": "cpu",
+    "deterministic": True,
+    "env_options": {"opponents": "heuristic"},
+    "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [16]},
+    "evaluation": {"during": "off"},
+}
+
+
+def train(runs, name, *flags, **expert):
+    values = {**TINY, "expert": expert} if expert else TINY
+    path = runs / "options.json"
+    path.write_text(json.dumps(values))
+    words = ["--runs", str(runs), "--name", name, "--no-evaluation", *map(str, flags)]
+    return main(words if "--resume" in flags else [*words, "--config", str(path)])
+
+
+def saved(run, steps):
+    path = run / f"checkpoints/ckpt_{steps:012d}"
+    return torch.load(path / "model.pt", weights_only=True)
+
+
+@pytest.mark.parametrize(
+    "expert",
+    [
+        {"teacher": "rule_hard", "share": 0.5, "window": 2},
+        {"teacher": "random", "share": 0.5},
+        {"search": "worlds=4", "share": 0.2, "window": 3},
+        {"teacher": "search:heuristic,worlds=4", "share": 0.1},
+    ],
+    ids=["bot", "bot that draws", "search", "another that searches"],
+)
+def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
+    assert train(tmp_path, "whole", **expert) == 0
+    assert train(tmp_path, "halves", "--total-steps", 512, **expert) == 0
+    assert train(tmp_path, "halves", "--resume", "--total-steps", 1024) == 0
+    whole, halves = (saved(tmp_path / name, 1024) for name in ("whole", "halves"))
+    assert whole["auxiliary"]["iteration"] == 4
+    assert len(whole["auxiliary"]["window"]) == expert.get("window", 1)
+    assert equal(whole, halves)
+    assert metrics(tmp_path / "whole") == metrics(tmp_path / "halves")
+
+
+def test_answers_are_learnt_and_counted(tmp_path):
+    larger = ("--set", "ppo.learning_rate=3e-3", "--set", "ppo.net_arch=[64]")
+    flags = ("--total-steps", 16_384, *larger)
+    for name, weight in (("taught", 5.0), ("not taught", 1e-9)):
+        given = {"teacher": "rule_hard", "share": 1.0, "weight": weight}
+        assert train(tmp_path, name.replace(" ", "-"), *flags, **given) == 0
+    taught, alone = (metrics(tmp_path / name) for name in ("taught", "not-taught"))
+    assert taught[0]["train"]["expert_samples"] == alone[0]["train"]["expert_samples"]
+    # Those at the beginning of a rollout belong to the one before; some have no choice.
+    assert 0.3 * 15 * 16 < taught[0]["train"]["expert_samples"] <= 15 * 16
+
+    def last(lines):
+        return sum(line["train"]["expert_loss"] for line in lines[-8:]) / 8
+
+    assert last(taught) < 0.7 * last(alone)
+
+
+def test_nobody_is_asked_when_the_weight_is_gone(tmp_path):
+    assert train(tmp_path, "run", teacher="rule_hard", share=1.0, until=0.5) == 0
+    samples = [line["train"]["expert_samples"] for line in metrics(tmp_path / "run")]
+    assert [count > 0 for count in samples] == [True, True, False, False]
+
+
+def test_weights_fall():
+    options = ExpertConfig(weight=2.0, until=0.5)
+    assert [options.weight_at(done) for done in (0, 0.25, 0.5, 1)] == [2.0, 1.0, 0.0, 0.0]
+    assert ExpertConfig(weight=3.0).weight_at(0.9) == 3.0
+
+
+def test_the_newest_rollouts_are_the_window(tmp_path):
+    assert train(tmp_path, "run", teacher="rule_hard", share=0.5, window=2) == 0
+    samples = [line["train"]["expert_samples"] for line in metrics(tmp_path / "run")]
+    assert samples[1] > 1.5 * samples[0]
+    assert samples[3] < 1.5 * samples[1]
+
+
+def test_another_run_begins_with_its_parameters(tmp_path):
+    assert train(tmp_path, "teacher", teacher="rule_hard") == 0
+    first = RunFolder.open(tmp_path / "teacher")
+    flags = ["--trainer", "native", "--set", f"native.warm_start={first.path}"]
+    assert train(tmp_path, "next", *flags, "--set", "ppo.learning_rate=1e-30") == 0
+    ours, theirs = saved(first.path, 1024)["policy"], saved(tmp_path / "next", 1024)["policy"]
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (("native.warm_start={runs}/none",), "the folder of a run that has a checkpoint"),
+        (("native.warm_start={runs}/teacher", "ppo.net_arch=[8]"), "its network is"),
+        (("native.warm_start={runs}/teacher", "env_options.obs_ext=memory"), "observation"),
+    ],
+)
+def test_first_parameters_that_do_not_fit_are_refused(tmp_path, capsys, flags, says):
+    assert train(tmp_path, "teacher", teacher="rule_hard") == 0
+    capsys.readouterr()
+    given = [word for flag in flags for word in ("--set", flag.format(runs=tmp_path))]
+    assert train(tmp_path, "next", "--trainer", "native", *given) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert re.search(r"^error: native\.warm_start=", error, re.MULTILINE)
+    assert not (tmp_path / "next").exists()
+
+
+def test_several_processes_are_refused():
+    config = RunConfig.from_mapping(TINY)
+    with pytest.raises(ConfigError, match="with 2 ranks of torchrun"):
+        config.share_of(2)

@@ -1,0 +1,173 @@
+"""What teachers answer is what they would do."""
+
+import numpy as np
+import pytest
+import torch
+
+from fastenv.engine import rng_streams
+from fastenv.errors import ConfigError
+from fastenv.skullking.tables import Phase
+from tests.needs import needs_core
+from training.expert.options import ExpertRun
+from training.expert.teacher import Asked, GuestTeacher, SearchTeacher, make_teacher
+from training.nets.actor_critic import ActorCritic
+from training.nets.layout import as_tensor, obs_layout
+from training.policies.load import load_policy
+from training.run.envs import make_engine
+from training.run.folder import RunError
+from training.search.options import SearchOptions
+from training.search.searcher import Searcher
+
+pytestmark = needs_core
+ENV = "SkullKingFlat-v0"
+AGENT = "pretrained/skullking"
+
+
+@pytest.fixture(scope="module")
+def states():
+    """Rows at decisions of the learner, what they show, and what is legal."""
+    engine = make_engine(ENV, 64, {"opponents": "heuristic"})
+    engine.reset_many(seeds=7)
+    streams = rng_streams(3, 64)
+    for t in range(60):  # lanes are spread over their games
+        engine.step_many(engine.bot_actions("random", streams), select=np.arange(64) > t)
+    legal = engine.mask != 0
+    choice = np.flatnonzero(legal.sum(1) > 1)
+    assert len(choice) > 20
+    return engine, engine.get_states(choice), engine.obs[choice], legal[choice]
+
+
+def config_of(**expert):
+    return ExpertRun.from_mapping({"env": ENV, "trainer": "expert", "expert": expert})
+
+
+def seeds_of(rows):
+    return np.arange(len(rows)).astype(np.uint64) + np.uint64(5)
+
+
+def asked(rows, obs, legal):
+    return Asked(rows, np.zeros(len(rows), np.int32), obs, legal, seeds_of(rows))
+
+
+@pytest.mark.parametrize("bot", ["rule_hard", "heuristic"])
+def test_a_bot_answers_as_it_plays(states, bot):
+    engine, rows, obs, legal = states
+    answers = GuestTeacher(bot, engine).answers(asked(rows, obs, legal))
+    other = make_engine(ENV, len(rows), {"opponents": "heuristic"})
+    other.reset_many(seeds=0)
+    other.set_states(rows)
+    played = other.bot_actions(bot, rng_streams(0, len(rows)))
+    assert answers.dtype == np.float32
+    assert (answers.argmax(1) == played).all()
+    assert (answers.sum(1) == 1).all()
+    assert legal[np.arange(len(rows)), answers.argmax(1)].all()
+
+
+def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
+    engine, rows, obs, legal = states
+    teacher = GuestTeacher(load_policy(AGENT), engine)
+    answers = teacher.answers(asked(rows, obs, legal))
+    policy = load_policy(AGENT)
+    played, _ = policy.act(policy.env_spec.encode(rows), legal)
+    assert (answers.argmax(1) == played).all()
+    some = np.array([3, 11, 5])
+    again = teacher.answers(asked(rows, obs, legal).take(some))
+    assert (again == answers[some]).all()
+
+
+def test_search_answers_by_the_means_and_the_network(states):
+    engine, rows, obs, legal = states
+    net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
+    with torch.no_grad():  # a policy that wants something
+        net.policy_head.weight.mul_(50)
+    teacher = SearchTeacher(net, config_of(), engine, "worlds=8", 4.0)
+    answers = teacher.answers(asked(rows, obs, legal))
+
+    cards = rows["phase"] == Phase.PLAY
+    assert cards.any()
+    assert not cards.all()
+    assert not answers[~cards].any()  # bids are not searched unless they are asked for
+    searcher = Searcher(make_engine(ENV, 1), None, SearchOptions(worlds=8))
+    some, where = rows[cards], legal[cards]
+    found = searcher.search(some, some["actor"].astype(np.int32), where, seeds_of(rows)[cards])
+    means = found.estimates.means()
+    with torch.inference_mode():
+        logits = net.logits(as_tensor(obs[cards])).double().numpy()
+    scores = np.where(np.isfinite(means), logits + np.where(where, means, 0) / 4.0, -np.inf)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    np.testing.assert_allclose(
+        answers[cards], weights / weights.sum(1, keepdims=True), rtol=1e-4, atol=1e-6
+    )
+    assert not answers[cards][~where].any()
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_where_rows_show_all_seats_the_learners_is_asked(seat):
+    engine = make_engine("DrMarioVersus-v0", 8, {"opponent": "first", "agent_seat": seat})
+    engine.reset_many(seeds=3)
+    for _ in range(3):
+        engine.step_many(engine.bot_actions("random", rng_streams(1, 8)))
+    legal, seats = engine.mask != 0, engine.get_actors()
+    assert (seats == seat).all()
+    rows = engine.get_states()
+    given = Asked(rows, seats, engine.obs, legal, seeds_of(rows))
+    answers = GuestTeacher("greedy", engine).answers(given)
+    assert (answers.argmax(1) == engine.bot_actions("greedy", rng_streams(2, 8))).all()
+    config = ExpertRun.from_mapping({"env": "DrMarioVersus-v0", "trainer": "expert"})
+    net = ActorCritic(obs_layout(engine), config.ppo, config.native)
+    searched = SearchTeacher(net, config, engine, "worlds=2", 5.0).answers(given)
+    assert (searched.sum(1) > 0.99).all()
+    assert not searched[~legal].any()
+
+
+def test_the_network_is_asked_as_it_is_then(states):
+    engine, rows, obs, legal = states
+    net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
+    teacher = make_teacher(config_of(search="worlds=4"), net, engine)
+    before = teacher.answers(asked(rows, obs, legal))
+    with torch.no_grad():
+        net.policy_head.weight.mul_(100)
+    after = teacher.answers(asked(rows, obs, legal))
+    assert (before != after).any()
+
+
+@pytest.mark.parametrize(
+    ("expert", "says"),
+    [
+        ({"teacher": "nobody"}, "bot 'nobody'"),
+        ({"teacher": "runs/none"}, "runs/none"),
+        ({"search": "worlds=0"}, "search.worlds=0"),
+        ({"search": "depth=3"}, "depth"),
+        ({"search": "worlds"}, "search:WHO"),
+        ({"search": "rollouts=nobody"}, "search.rollouts='nobody'"),
+    ],
+)
+def test_teachers_that_cannot_be_are_refused(states, expert, says):
+    engine = states[0]
+    config = config_of(**expert)
+    net = ActorCritic(obs_layout(engine), config.ppo, config.native)
+    with pytest.raises((ConfigError, RunError)) as error:
+        make_teacher(config, net, engine)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"expert": {"share": 0}}, "expert.share=0"),
+        ({"expert": {"share": 1.5}}, "expert.share=1.5"),
+        ({"expert": {"until": 0}}, "expert.until=0"),
+        ({"expert": {"weight": float("nan")}}, "expert.weight=nan"),
+        ({"expert": {"window": 0}}, "expert.window=0"),
+        ({"expert": {"teacher": "x", "search": "worlds=4"}}, "left out with expert.teacher"),
+        ({"native": {"recurrent": "gru"}}, "'none' with trainer='expert'"),
+        ({"native": {"env_groups": 2}}, "1 with trainer='expert'"),
+        ({"native": {"hindsight": "value"}}, "'off' with trainer='expert'"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(values, says):
+    with pytest.raises(ConfigError) as error:
+        ExpertRun.from_mapping({"env": ENV, "trainer": "expert", **values})
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)

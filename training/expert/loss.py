@@ -1,0 +1,178 @@
+"""What a teacher says of a share of the decisions, as a further loss of PPO."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.expert.options import ExpertConfig
+from training.expert.teacher import Asked, Teacher
+from training.nets.actor_critic import ActorCritic
+from training.nets.distribution import masked_log_probs
+from training.ppo.parts import Rollout
+from training.search.seeds import mix
+
+DECISION = 6  # what a seed is for
+
+
+class Answers(NamedTuple):
+    """What a teacher has said of decisions.
+
+    Parameters
+    ----------
+    obs : Tensor, shape (k, ...)
+    mask : Tensor of bool, shape (k, A)
+    target : Tensor of float32, shape (k, A)
+    """
+
+    obs: Tensor
+    mask: Tensor
+    target: Tensor
+
+
+class ExpertLoss:
+    """Cross-entropy with a teacher's answers; see :class:`training.ppo.auxiliary.Auxiliary`.
+
+    The states of some decisions are kept while a rollout is collected, and the teacher is asked
+    about all of them at its end. Every pass of PPO over the rollout is one over the answers of the
+    window too, in an order of their own.
+
+    Parameters
+    ----------
+    teacher : Teacher
+    options : ExpertConfig
+    steps, lanes : int
+        Size of a rollout, T and N.
+    rollouts : int
+        Of the whole run.
+    seed : int
+        Of the decisions that are chosen, what the teacher draws, and the orders.
+    """
+
+    def __init__(
+        self,
+        teacher: Teacher,
+        options: ExpertConfig,
+        steps: int,
+        lanes: int,
+        rollouts: int,
+        seed: int,
+    ) -> None:
+        self._teacher, self._options, self._seed = teacher, options, seed
+        self._steps, self._lanes, self._rollouts = steps, lanes, rollouts
+        self._iteration = 0
+        self._window: deque[Answers] = deque(maxlen=options.window)
+        self._generator = torch.Generator().manual_seed(seed)
+        self._clear()
+
+    def _clear(self) -> None:
+        # Places in the rollout, rows, and the learner's seats.
+        self._kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._sum, self._count, self._agreed = 0.0, 0, float("nan")
+
+    @property
+    def weight(self) -> float:
+        """Of this loss, in this iteration."""
+        return self._options.weight_at(self._iteration / self._rollouts)
+
+    def observe(self, t: int, first: int, engine: Any) -> None:
+        """Keep the states of some of the decisions that follow; the last belong to others."""
+        t += 1
+        if t == self._steps or self.weight == 0.0:
+            return
+        rng = np.random.default_rng((self._seed, self._iteration, t))
+        lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
+        if lanes.size:
+            seats = np.zeros(len(lanes), np.int32)
+            if engine.game.spec.num_agents > 1:
+                seats = engine.get_actors(lanes)
+            places = t * self._lanes + first + lanes
+            self._kept.append((places, engine.get_states(lanes), seats))
+
+    def begin(self, rollout: Rollout, minibatches: int) -> None:
+        """Ask the teacher about what was kept, where there is a choice."""
+        self._minibatches = minibatches
+        if self._kept:
+            answers = self._ask(rollout)
+            if len(answers.obs):
+                self._window.append(answers)
+        elif self.weight == 0.0:
+            self._window.clear()
+        self._samples = self._join()
+
+    def _ask(self, rollout: Rollout) -> Answers:
+        places, rows, seats = map(np.concatenate, zip(*self._kept, strict=True))
+        index = torch.from_numpy(places).to(rollout.obs_device)
+        obs = rollout.obs.flatten(0, 1).index_select(0, index)
+        mask = rollout.mask.flatten(0, 1).index_select(0, index.to(rollout.mask.device))
+        legal = mask.cpu().numpy()
+        choice = np.flatnonzero((legal.sum(1) > 1) & (rows["done"] == 0))
+        where = torch.from_numpy(choice)
+        obs, mask = obs[where.to(obs.device)], mask[where.to(mask.device)]
+        seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)
+        seeds = mix(seeds, choice, DECISION)
+        asked = Asked(rows[choice], seats[choice], obs.cpu().numpy(), legal[choice], seeds)
+        target = self._teacher.answers(asked)
+        answered = torch.from_numpy(np.flatnonzero(target.any(1)))
+        return Answers(
+            obs.index_select(0, answered.to(obs.device)),
+            mask.index_select(0, answered.to(mask.device)),
+            torch.from_numpy(target).index_select(0, answered).to(mask.device),
+        )
+
+    def _join(self) -> Answers | None:
+        if not self._window:
+            return None
+        return Answers(*(torch.cat(parts) for parts in zip(*self._window, strict=True)))
+
+    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+        """Return the weighted cross-entropy of a part of the answers; None if there are none."""
+        samples = self._samples
+        if samples is None:
+            return None
+        part = minibatch % self._minibatches
+        if part == 0:
+            order = torch.randperm(len(samples.mask), generator=self._generator)
+            self._parts = order.to(samples.mask.device).tensor_split(self._minibatches)
+        index = self._parts[part]
+        if not len(index):
+            return None
+        obs, mask, target = (x.index_select(0, index.to(x.device)) for x in samples)
+        log_probs = masked_log_probs(net.logits(obs.to(mask.device)), mask)
+        loss = -(target * log_probs).sum(-1).mean()
+        self._sum += float(loss.detach())
+        self._count += 1
+        self._agreed = float((log_probs.argmax(-1) == target.argmax(-1)).float().mean())
+        return self.weight * loss
+
+    def metrics(self) -> dict[str, float]:
+        """Return the loss before its weight, agreement with the answers, and how many there are.
+
+        It ends the iteration.
+        """
+        samples = self._samples
+        found = {"expert_samples": 0.0 if samples is None else float(len(samples.mask))}
+        if self._count:
+            found |= {"expert_loss": self._sum / self._count, "expert_agreement": self._agreed}
+        self._iteration += 1
+        self._clear()
+        return found
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return iterations, generator and the answers of the window."""
+        return {
+            "iteration": self._iteration,
+            "generator": self._generator.get_state(),
+            "window": [each._asdict() for each in self._window],
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        self._iteration = int(saved["iteration"])
+        self._generator.set_state(saved["generator"])
+        self._window.clear()
+        self._window.extend(Answers(**each) for each in saved["window"])

@@ -1,0 +1,196 @@
+"""Who is asked what to do: an agent, a bot, or the network itself with search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from fastenv import BatchEngine
+from fastenv.seats import EXTERNAL
+from training.nets.actor_critic import ActorCritic, make_logits
+from training.policies.guests import make_guest
+from training.policies.load import load_who, scripted_opponents
+from training.policies.policy import EnvSpec, Policy, Who
+from training.run.config import RunConfig
+from training.run.envs import with_seating
+from training.run.options import require
+from training.search.agent import parse
+from training.search.searcher import Searcher
+
+LANES = 1024  # states that an agent is asked about at once
+ONE = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Decisions that a teacher is asked about.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (k,)
+        States of running games, in which the learner's decision is due.
+    seats : ndarray of int, shape (k,)
+        The learner's; 0 where the row itself shows one seat.
+    obs : ndarray, shape (k, ...)
+        What the learner sees; of structured observations the records, or their bytes.
+    legal : ndarray of bool, shape (k, A)
+    seeds : ndarray of uint64, shape (k,)
+        Of what the teacher draws.
+    """
+
+    rows: np.ndarray
+    seats: np.ndarray
+    obs: np.ndarray
+    legal: np.ndarray
+    seeds: np.ndarray
+
+    def take(self, some: np.ndarray) -> Asked:
+        """Return some of them, by a mask or numbers."""
+        return Asked(*(getattr(self, field.name)[some] for field in fields(self)))
+
+
+class Teacher(Protocol):
+    """Says what it would do in states."""
+
+    def answers(self, asked: Asked) -> np.ndarray:
+        """Return how probable each action is for it, float32 (k, A).
+
+        Rows of zeros where it has no answer.
+        """
+
+
+class GuestTeacher:
+    """An agent or a bot: what it plays is certain. See :class:`Teacher`.
+
+    Parameters
+    ----------
+    who : Policy, Agent or str
+    engine : BatchEngine
+        Of the game that is learnt; its lanes are not touched.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot play there, or remembers a game: it is asked about single states.
+    """
+
+    def __init__(self, who: Who, engine: Any) -> None:
+        base = who if isinstance(who, Policy | str) else who.base
+        remembers = isinstance(base, Policy) and base.state_size > 0
+        allowed = "somebody without a memory, who can be asked about single states"
+        require(not remembers, "expert.teacher", str(getattr(base, "path", base)), allowed)
+        self._who, self._game = who, engine.game
+        agents = engine.game.spec.num_agents
+        self._tables = [self._table(seat if agents > 1 else None) for seat in range(agents)]
+        make_guest(who, self._tables[0], 0)  # or it is refused
+
+    def _table(self, seat: int | None) -> BatchEngine:
+        """Return an engine whose lanes take any state, and show a seat where rows show all."""
+        shown: dict[str, Any] = {}
+        if seat is not None:
+            shown = {"opponent": EXTERNAL, "agent_seat": seat}
+        table = BatchEngine(self._game, LANES, **shown)
+        table.reset_many(seeds=0)
+        return table
+
+    def answers(self, asked: Asked) -> np.ndarray:
+        """See :class:`Teacher`."""
+        found = np.zeros(asked.legal.shape, np.float32)
+        for seat, table in enumerate(self._tables):
+            own = np.flatnonzero(asked.seats == seat)
+            if own.size:
+                actions = self._play(table, asked.rows[own], int(asked.seeds[own[0]] >> ONE))
+                found[own, actions] = 1.0
+        return found
+
+    def _play(self, table: BatchEngine, rows: np.ndarray, seed: int) -> np.ndarray:
+        # A new guest each time: a run that goes on then draws what one that was never ended draws.
+        guest, actions = make_guest(self._who, table, seed), np.zeros(len(rows), np.int64)
+        for first in range(0, len(rows), LANES):
+            part = rows[first : first + LANES]
+            lanes = np.arange(len(part))
+            table.set_states(part, lanes)
+            guest.begin(lanes)
+            actions[first : first + LANES] = guest.act(table, lanes)
+        return actions
+
+
+class SearchTeacher:
+    """The network in training, with search; see :class:`Teacher`.
+
+    Its answer is the policy of the network times ``exp(mean / temperature)``, over the actions that
+    the search has looked at.
+
+    Parameters
+    ----------
+    net : ActorCritic
+        As it is whenever it is asked.
+    config : RunConfig
+    engine : BatchEngine
+        Of the game; its lanes are not touched.
+    search : str
+        Options, as behind a name: ``worlds=32,rollouts=policy``.
+    temperature : float
+
+    Raises
+    ------
+    ConfigError
+        For options that are not possible.
+    """
+
+    def __init__(
+        self, net: ActorCritic, config: RunConfig, engine: Any, search: str, temperature: float
+    ) -> None:
+        self._temperature = temperature
+        options = scripted_opponents(config.env, config.env_options, engine.game)
+        shown = (engine.spec.obs_dtype, engine.spec.obs_shape, engine.spec.num_actions)
+        spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
+        self._logits = make_logits(net)
+        policy = Policy(config, Path("the network"), 0, self._logits, spec)
+        _, given = parse(f"search:the network{',' if search else ''}{search}")
+        self._table = BatchEngine(engine.game, 1)
+        self._searcher = Searcher(self._table, policy, given)
+
+    def answers(self, asked: Asked) -> np.ndarray:
+        """See :class:`Teacher`."""
+        searcher, found = self._searcher, np.zeros(asked.legal.shape, np.float32)
+        wanted = searcher.wants(asked.rows, asked.legal)
+        if not wanted.any():
+            return found
+        some = asked.take(wanted)
+        seats = some.seats
+        if self._table.spec.num_agents == 1:
+            seats = searcher.seats_of(self._table, some.rows, some.seats)
+        means = searcher.search(some.rows, seats, some.legal, some.seeds).estimates.means()
+        own = self._logits(some.obs).astype(np.float64)
+        seen = np.isfinite(means)
+        better = np.where(seen, means - means.max(1, keepdims=True), 0.0)
+        scores = np.where(seen, own + better / self._temperature, -np.inf)
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        found[wanted] = weights / weights.sum(1, keepdims=True)
+        return found
+
+
+def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
+    """Return the teacher that a run asks for.
+
+    Parameters
+    ----------
+    config : ExpertRun
+    net : ActorCritic
+        The learner's.
+    engine : Engine
+        The learner's.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If it is not there, or cannot play this game.
+    """
+    options = config.expert
+    if options.teacher is None:
+        return SearchTeacher(net, config, engine, options.search, options.temperature)
+    return GuestTeacher(load_who(options.teacher), engine)
