@@ -42,6 +42,7 @@ from tools.figures.learning import (  # noqa: E402
 )
 from tools.figures.search import (  # noqa: E402
     last_tricks,
+    open_cards,
     open_spiel,
     prospector,
     skull_king,
@@ -65,6 +66,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "milestones": milestones,
             "agent": agent_milestones,
             "search": skull_king,
+            "open_cards": open_cards,
             "last_tricks": last_tricks,
             "searched_trips": prospector,
             "openspiel": open_spiel,

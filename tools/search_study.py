@@ -52,8 +52,8 @@ PARTS: dict[str, dict[str, str]] = {
         "three tricks": search(worlds=32, horizon="tricks=3"),
     },
     "value": {
-        f"{n} tricks, closed by a network": search(worlds=32, horizon=f"tricks={n}", value=VALUE)
-        for n in (1, 3)
+        f"{name}, closed by a network": search(worlds=32, horizon=horizon, value=VALUE)
+        for name, horizon in (("one trick", "tricks=1"), ("three tricks", "tricks=3"))
     },
     "bids": {
         "bids and cards": search(worlds=32, decisions="all"),

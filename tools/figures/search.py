@@ -9,6 +9,7 @@ from tools.figures.records import Row, interval, newest, table
 
 STRANGERS = ("pretrained/skullking", "heuristic", "rule_hard")
 WITHOUT = "none"
+FAIR = "fair, by the network"
 PART_NAMES = {
     "best": "the bars",
     WITHOUT: "without search",
@@ -41,6 +42,24 @@ def skull_king(name: str = "skullking-search.json") -> str:
         made.append([PART_NAMES[part], label, *cells, cost, games])
     heads = ("", "one seat", *(f"3 x `{other}`" for other in STRANGERS), "CPU ms", "games")
     return f"{table(heads, made)}\n\n{record.source}."
+
+
+def open_cards(name: str = "skullking-search.json") -> str:
+    """Return what fair search reaches of the wins that open cards bring, in a sentence."""
+    record = newest(name)
+    rows = {
+        (row["part"], row["label"]): row["win_share"]
+        for row in record.head["rows"]
+        if row["against"] == STRANGERS[0]
+    }
+    bound, fair = (rows["open", label] for label in ("all cards open, by the network", FAIR))
+    even = 0.25
+    share = (fair[0] - even) / (bound[0] - even)
+    return (
+        f"With all cards open the same search wins {interval(bound, 1, 100, ' %')} against three "
+        f"of the agent, and fair search {interval(fair, 1, 100, ' %')}. So it reaches {share:.0%} "
+        f"of what open cards bring beyond an even share. {record.source}."
+    )
 
 
 def _groups(rows: Iterable[Row]) -> list[tuple[str, str, dict[str, Row]]]:
