@@ -28,7 +28,9 @@ cdef bint is_legal(
     const void* row, const void* derived, const void* shared, int32_t agent, int32_t action
 ) noexcept nogil:
     cdef const Shared* c = <const Shared*>shared
-    return _game.is_legal(<const State*>row, &c.rules, &c.tables, action)
+    cdef const State* s = <const State*>row
+    cdef int lead = _game.lead_suit(s, &c.rules, &c.tables)
+    return _game.is_legal(s, &c.rules, &c.tables, action, lead)
 
 
 cdef bint look_ahead(const void* row, const void* shared) noexcept nogil:
@@ -71,6 +73,6 @@ table.look_ahead, table.bot, table.resample = look_ahead, bot, resample
 table.rollout = rollout
 table.state_size, table.shared_size = sizeof(State), sizeof(Shared)
 table.knobs_size, table.bot_size = sizeof(Knobs), sizeof(Params)
-table.fetch = <size_t>&(<State*>NULL).last_card  # no step reads what follows
+table.fetch = sizeof(State)
 
 TABLE = _batch.export(&table)

@@ -251,8 +251,8 @@ cdef inline void show_void(
 ) noexcept nogil:
     # Note what everybody sees: a number card that does not follow. Before the card is laid.
     cdef int suit = lead & 3
-    if lead >= 0 and (tb.suit_bit[card] & free_bits(r, suit)) == 0:
-        s.voids[seat] |= <uint8_t>(1 << suit)  # seldom, in a part of the row that is not fetched
+    cdef bint follows = (tb.suit_bit[card] & free_bits(r, suit)) != 0
+    s.voids[seat] |= <uint8_t>(((lead >= 0) & (1 - follows)) << suit)
 
 
 cdef inline void put_card(State* s, const Tables* tb, int seat, int card, int mode) noexcept nogil:
@@ -560,10 +560,12 @@ cdef inline void advance(State* s, const Rules* r, const Tables* tb, const Knobs
         lead = next_lead(r, tb, lead, play_bot(s, r, tb, seat, lead))
 
 
-cdef inline bint is_legal(const State* s, const Rules* r, const Tables* tb, int a) noexcept nogil:
+cdef inline bint is_legal(
+    const State* s, const Rules* r, const Tables* tb, int a, int lead
+) noexcept nogil:
     cdef int actor = s.actor
     if s.phase == PLAY:
-        return is_legal_card(s, r, tb, actor, a)
+        return is_legal_card(s, r, tb, actor, a, lead)
     if s.phase == BID:
         return a <= s.cards
     if s.phase == TIGRESS_MODE or s.phase == CANNON:
@@ -580,7 +582,7 @@ cdef inline bint is_legal(const State* s, const Rules* r, const Tables* tb, int 
 
 
 cdef inline void apply_action(
-    State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
+    State* s, const Rules* r, const Tables* tb, const Knobs* k, int a, int lead
 ) noexcept nogil:
     cdef int actor = s.actor, agent = s.agent, phase = s.phase, card = CARD_TIGRESS
     if phase == PLAY or phase == TIGRESS_MODE:
@@ -592,7 +594,7 @@ cdef inline void apply_action(
             a = tigress_mode(s, actor, card)
         if actor == agent:
             s.ev_card = card
-        show_void(s, r, tb, actor, card, lead_suit(s, r, tb))
+        show_void(s, r, tb, actor, card, lead)
         fastenv_remove(s.hand[actor], card)
         lay(s, tb, actor, card, a)
     elif phase == BID:
@@ -638,15 +640,18 @@ cdef inline void note_decision(State* s, int a) noexcept nogil:
 cdef inline void step_row(
     State* s, const Rules* r, const Tables* tb, const Knobs* k, int a
 ) noexcept nogil:
+    cdef int lead = SUIT_OPEN
     if s.done:
         return
     if s.actor == s.agent:  # what external seats decide follows from that, as with bots
         note_decision(s, a)
-    if not is_legal(s, r, tb, a):
+    if s.phase == PLAY or s.phase == TIGRESS_MODE:
+        lead = lead_suit(s, r, tb)
+    if not is_legal(s, r, tb, a, lead):
         s.invalid_count += 1
         s.ev_invalid = 1
         if s.invalid_count >= INVALID_LIMIT:
             s.ev_invalid = 2
             s.done = 2
         return
-    apply_action(s, r, tb, k, a)
+    apply_action(s, r, tb, k, a, lead)

@@ -82,12 +82,10 @@ cdef inline bint holds_suit(const State* s, const Tables* tb, int seat, int suit
 
 
 cdef inline bint is_legal_card(
-    const State* s, const Rules* r, const Tables* tb, int seat, int slot
+    const State* s, const Rules* r, const Tables* tb, int seat, int slot, int lead
 ) noexcept nogil:
-    cdef int lead
     if slot >= s.hand_len[seat]:
         return False
-    lead = lead_suit(s, r, tb)
     if lead < 0 or tb.suit_bit[s.hand[seat][slot]] & free_bits(r, lead):
         return True
     return not holds_suit(s, tb, seat, lead)

@@ -114,7 +114,7 @@ STATE_DTYPE = np.dtype(
         ("last_card", "i1", (P,)),  # the last complete trick of the episode as `table_card`, the
         #   Tigress as a pirate is TIGRESS_AS_PIRATE; -1 before the first
         ("last_seat", "i1", (P,)),
-        # -- for drawing worlds and for people: a step writes it now and then and never reads it --
+        # -- for drawing worlds and for people: a step adds to it --
         ("voids", "u1", (P,)),  # bit s: did not follow suit s though the rules ask for it, so that
         #   the hand held no card of it; Bendt's draw clears what a seat has shown
     ],

@@ -15,7 +15,7 @@ from fastenv.skullking import state as skullking
 pytestmark = pytest.mark.parity
 
 
-def test_what_a_step_reads_of_a_row_is_at_most_512_bytes():
+def test_what_rules_read_of_a_row_is_at_most_512_bytes():
     fields = skullking.STATE_DTYPE.fields
     last = list(fields)[-3:]  # for people, and for drawing worlds
     assert last == ["last_card", "last_seat", "voids"]
