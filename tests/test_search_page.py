@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ def test_options_that_the_page_names_are_options():
 STRANGERS = ("pretrained/skullking", "heuristic", "rule_hard")
 
 
+@cache
 def study():
     """Return wins (value, low, high) by part and label, and by opponent."""
     record = json.loads((ROOT / "benchmarks/skullking-search.json").read_text(encoding="utf-8"))

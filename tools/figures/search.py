@@ -57,8 +57,8 @@ def open_cards(name: str = "skullking-search.json") -> str:
     share = (fair[0] - even) / (bound[0] - even)
     return (
         f"With all cards open the same search wins {interval(bound, 1, 100, ' %')} against three "
-        f"of the agent, and fair search {interval(fair, 1, 100, ' %')}. So it reaches {share:.0%} "
-        f"of what open cards bring beyond an even share. {record.source}."
+        f"of the agent, and fair search {interval(fair, 1, 100, ' %')}. So it reaches "
+        f"{100 * share:.0f} % of what open cards bring beyond an even share. {record.source}."
     )
 
 
