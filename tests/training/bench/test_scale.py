@@ -129,7 +129,6 @@ def test_whole_runs_are_what_their_rows_say():
         assert (row["num_envs"], row["minibatch"], row["net_arch"]) == (8, 64, [32])
         assert row["seconds"][0] == pytest.approx(3 * 128 / row["steps_per_s"], abs=1e-3)
         assert sum(row["us_per_step"].values()) <= 1e6 / row["steps_per_s"]
-        assert row["cores_used"] > 0
 
 
 def test_the_page_has_the_table_of_the_newest_record(tmp_path, monkeypatch):
