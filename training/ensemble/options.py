@@ -81,6 +81,7 @@ class EnsembleRun(ActorCriticRun):
         Only("evaluation.patience", (None,)),
         Only("native.env_groups", (1,)),
         Only("native.hindsight", ("off",)),
+        Only("native.critic_view", (False,)),
         Only("native.warm_start", (None,)),
         Only("gate", ({},), ": it is for one policy"),
         Only("trackers", ({},), ": they are for one policy"),

@@ -38,7 +38,7 @@ class StackedNet:
         Of equal shape, on the device.
     """
 
-    state_size = 0
+    state_size = view_size = 0
     is_recurrent = False
 
     def __init__(self, members: Sequence[ActorCritic]) -> None:

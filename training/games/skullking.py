@@ -11,6 +11,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
+from training.apps.skullking.critic_view import make_critic_view
 from training.apps.skullking.hindsight.modes import MODES
 from training.apps.skullking.rules import SETS
 from training.apps.skullking.search import SEARCH
@@ -179,7 +180,7 @@ class SkullKing(GameTraining):
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return where phase and card slots are, in tiers that show them."""
         from fastenv.skullking.layout import HAND_SLOTS, layout
-        from fastenv.skullking.tables import Abilities
+        from fastenv.skullking.tables import Abilities, Tier
 
         game: Any = engine.game
         rules = game.rules[0]
@@ -190,9 +191,12 @@ class SkullKing(GameTraining):
         phase = named.get("phase") or named.get("decision")
         width = named["hand"].length // HAND_SLOTS
         rows = [named[name] for name in ("hand", "table", "bendt_cards") if name in named]
+        slots = tuple((row.offset, row.length // width, width) for row in rows)
         return ObservationParts(
             phase=None if phase is None else (phase.offset, phase.length),
-            slots=tuple((row.offset, row.length // width, width) for row in rows),
+            slots=slots,
+            hand=None if shape[0] == Tier.MANAGER else slots[0],
+            critic_view=make_critic_view(int(rules["num_hands"])),
         )
 
     def render_state(

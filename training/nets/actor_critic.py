@@ -4,11 +4,13 @@
 
     obs -> encoder [-> attention] -> tower: hidden layers [-> cell] -> policy head(s)
                                   -> tower (or the same one)       -> value head(s)
+
+With ``native.critic_view`` the value tower also reads what the game shows to it alone. That enters
+behind the features of the observation, so nothing of it reaches the policy.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
@@ -16,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from training.nets.cards import CardAttention, CardHead
 from training.nets.fused import hidden_layers
 from training.nets.initial import VALUE_GAIN, orthogonal
 from training.nets.layout import ObsLayout, as_tensor
@@ -26,47 +29,6 @@ from training.nets.recurrent import CELLS, Cell, unroll
 
 Logits = Callable[[np.ndarray], np.ndarray]
 POLICY_GAIN = 0.01  # of its head: all actions nearly equally likely at first
-
-
-class CardAttention(nn.Module):
-    """One round of attention between the cards an observation shows, then a mean of each row.
-
-    Parameters
-    ----------
-    slots : tuple of (int, int, int)
-        Offset, number and width of each row of slots; all rows have the same width. An empty slot
-        is all zero and is neither looked at nor counted.
-    width : int
-        Numbers of a card's embedding, and of what a row adds to the observation.
-    """
-
-    def __init__(self, slots: tuple[tuple[int, int, int], ...], width: int) -> None:
-        super().__init__()
-        self.slots, self.width = slots, width
-        self.size_out = width * len(slots)
-        self.embed = nn.Linear(slots[0][2], width)
-        self.where = nn.Parameter(torch.zeros(len(slots), width))
-        self.qkv = nn.Linear(width, 3 * width)
-        # The row of each slot; made once, since a forward pass that makes it waits for the device.
-        row = torch.tensor([r for r, (_, number, _) in enumerate(slots) for _ in range(number)])
-        self.row: Tensor
-        self.register_buffer("row", row, persistent=False)
-
-    def forward(self, obs: Tensor) -> Tensor:
-        """Return the observation with a summary of each row of slots behind it."""
-        rows = [obs[:, o : o + k * w].unflatten(1, (k, w)) for o, k, w in self.slots]
-        counts = [k for _, k, _ in self.slots]
-        cards = torch.cat(rows, 1)
-        there = cards.ne(0).any(-1)
-        x = torch.tanh(self.embed(cards) + self.where[self.row])
-        query, key, value = self.qkv(x).chunk(3, -1)
-        score = query @ key.transpose(1, 2) / math.sqrt(self.width)
-        score = score.float().masked_fill(~there.unsqueeze(1), -1e8)
-        x = x + score.softmax(-1).to(value.dtype) @ value
-        seen = there.unsqueeze(-1).to(x.dtype)
-        parts = zip((x * seen).split(counts, 1), seen.split(counts, 1), strict=True)
-        means = [row.sum(1) / count.sum(1).clamp(min=1.0) for row, count in parts]
-        return torch.cat((obs.float(), *(mean.float() for mean in means)), 1)
 
 
 class Tower(nn.Module):
@@ -125,12 +87,15 @@ class ActorCritic(nn.Module):
                 size += self.attention.size_out
             self.policy_tower = Tower(size, ppo, native)
             separate = native.trunk == "separate"
-            self.value_tower = Tower(size, ppo, native) if separate else None
+            self.view_size = layout.critic_view if native.critic_view else 0
+            self.value_tower = Tower(size + self.view_size, ppo, native) if separate else None
             width = self.policy_tower.size_out
-            self.policy_head: nn.Linear | BoardHead
+            self.policy_head: nn.Linear | BoardHead | CardHead
             if native.heads in HEADS and layout.placements:
                 head = HEADS[native.heads]
                 self.policy_head = head(layout.placements, self.encoder, width)
+            elif native.heads == "cards" and layout.hand:
+                self.policy_head = CardHead(layout.hand, width, layout.num_actions)
             else:
                 self.policy_head = nn.Linear(width, self.num_heads * layout.num_actions)
             self.value_head = nn.Linear(width, 1)
@@ -155,6 +120,8 @@ class ActorCritic(nn.Module):
         last = head if isinstance(head, nn.Linear) else head.out
         for weight in last.weight.chunk(self.num_heads):
             nn.init.orthogonal_(weight, POLICY_GAIN)
+        if isinstance(head, CardHead):
+            nn.init.orthogonal_(head.score.weight, POLICY_GAIN)
         nn.init.orthogonal_(self.value_head.weight, VALUE_GAIN)
 
     @property
@@ -168,27 +135,32 @@ class ActorCritic(nn.Module):
 
     # -- forward ---------------------------------------------------------------------------------
 
-    def forward(self, obs: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, obs: Tensor, view: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return logits (n, A) and values (n,) of a network without a state.
 
         With a head for intrinsic rewards values are (n, 2) here and below, those of the game first.
+
+        Parameters
+        ----------
+        obs : Tensor, shape (n, ...)
+        view : Tensor of uint8, shape (n, view_size), optional
+            What the value network alone sees; left out where values do not matter.
         """
         x = self._features(obs)
         latent = self.policy_tower.layers(x)
-        other = latent if self.value_tower is None else self.value_tower.layers(x)
-        return self._logits(latent, x), self._values(other)
+        return self._logits(latent, x), self._values(self._value_latent(x, latent, view))
 
     def logits(self, obs: Tensor) -> Tensor:
         """Return the logits (n, A) of a network without a state, without its values."""
         x = self._features(obs)
         return self._logits(self.policy_tower.layers(x), x)
 
-    def value(self, obs: Tensor, *, state: Tensor) -> Tensor:
+    def value(self, obs: Tensor, *, state: Tensor, view: Tensor | None = None) -> Tensor:
         """Return the values (n,) of observations alone; see :meth:`step`."""
         if self.is_recurrent or self.value_tower is None:
             return self.step(obs, state=state)[1]
-        latent = self.value_tower.layers(self._features(obs))
-        return self._values(latent)
+        x = self._features(obs)
+        return self._values(self._value_latent(x, x, view))
 
     def auxiliary(self, obs: Tensor) -> Tensor:
         """Return what the auxiliary head, of a network without a state, reads off the policy tower.
@@ -204,7 +176,9 @@ class ActorCritic(nn.Module):
         assert self.aux_head is not None
         return self.aux_head(self.policy_tower.layers(self._features(obs)))
 
-    def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def step(
+        self, obs: Tensor, *, state: Tensor, view: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits (n, A), values (n,) and the next state of one decision of n lanes.
 
         Parameters
@@ -212,9 +186,11 @@ class ActorCritic(nn.Module):
         obs : Tensor, shape (n, ...)
         state : Tensor of float32, shape (n, state_size)
             All zero without a cell; the caller resets it where episodes end.
+        view : Tensor of uint8, shape (n, view_size), optional
+            See :meth:`forward`.
         """
         if not self.is_recurrent:
-            return *self(obs), state
+            return *self(obs, view), state
         still = torch.zeros(1, obs.shape[0], dtype=torch.bool, device=obs.device)
         logits, value, state = self.unroll(obs.unsqueeze(0), state, still)
         return logits[0], value[0], state
@@ -251,6 +227,15 @@ class ActorCritic(nn.Module):
     def _features(self, obs: Tensor) -> Tensor:
         x: Tensor = self.encoder(obs)
         return x if self.attention is None else self.attention(x)
+
+    def _value_latent(self, x: Tensor, shared: Tensor, view: Tensor | None) -> Tensor:
+        """Return what the value head reads: its own hidden layers, or the shared ones."""
+        if self.value_tower is None:
+            return shared
+        if self.view_size:
+            shown = x.new_zeros(len(x), self.view_size) if view is None else view.to(x.dtype)
+            x = torch.cat((x, shown), 1)
+        return self.value_tower.layers(x)
 
     def _values(self, latent: Tensor) -> Tensor:
         values: Tensor = self.value_head(latent)

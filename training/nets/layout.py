@@ -117,12 +117,16 @@ class ObsLayout:
         Offset and length of the one-hot of the decision phase.
     slots : tuple of (int, int, int)
         Offset, number and width of each row of card slots; an empty slot is all zero.
+    hand : tuple of int or None
+        The row of slots whose cards are played by as many first actions.
     placements : Placements or None
         What the actions do to a board.
     colours : Colours or None
         Fields that show colours whose names do not matter.
     goals : tuple of str
         Fields that say what is to be reached.
+    critic_view : int
+        Numbers that a value network may see beside an observation; 0 for none.
     """
 
     obs_size: int
@@ -131,20 +135,26 @@ class ObsLayout:
     record_size: int = 0
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
+    hand: tuple[int, int, int] | None = None
     placements: Placements | None = None
     colours: Colours | None = None
     goals: tuple[str, ...] = ()
+    critic_view: int = 0
 
     def check(self, native: ActorCriticConfig) -> None:
         """Refuse a network that this environment cannot feed."""
         fits = native.heads != "phase" or self.phase is not None
         require(fits, "native.heads", native.heads, "'single': this game does not show its phase")
-        fits = native.heads in ("single", "phase") or self._shows_board(native.encoder)
+        fits = native.heads != "cards" or self.hand is not None
+        require(fits, "native.heads", native.heads, "'single': actions here do not play card slots")
+        fits = native.heads in ("single", "phase", "cards") or self._shows_board(native.encoder)
         allowed = "'single': this game shows no board to place on, or not to convolutions"
         require(fits, "native.heads", native.heads, allowed)
         fits = native.attention == 0 or bool(self.slots)
         allowed = "0: this game does not show card slots"
         require(fits, "native.attention", native.attention, allowed)
+        fits = not native.critic_view or self.critic_view > 0
+        require(fits, "native.critic_view", True, "false: this game hides nothing that it shows it")
         self.check_encoder(native.encoder, "native.encoder")
 
     def check_encoder(self, encoder: str, name: str) -> None:
@@ -174,9 +184,11 @@ def obs_layout(engine: Engine) -> ObsLayout:
         record_size=0 if dtype.names is None else dtype.itemsize,
         phase=parts.phase,
         slots=parts.slots,
+        hand=parts.hand,
         placements=parts.placements,
         colours=parts.colours,
         goals=parts.goals,
+        critic_view=0 if parts.critic_view is None else parts.critic_view.size,
     )
 
 

@@ -74,16 +74,29 @@ class ActorCriticConfig(EncoderConfig):
         "separate", "whether policy and value have hidden layers of their own"
     )
     heads: Literal[
-        "single", "phase", "placements", "map", "shift_and_score", "factorised", "cell_attention"
+        "single",
+        "phase",
+        "placements",
+        "map",
+        "shift_and_score",
+        "factorised",
+        "cell_attention",
+        "cards",
     ] = option(
         "single",
         "``phase``: a policy head for each decision phase, for tiers that show the phase; "
         "``placements``: each action is scored by what convolutions find where it fills the board, "
         "and only those that are possible; ``map``: a plane of scores for each orientation, as the "
-        "others. For games that tell where actions lie",
+        "others, for games that tell where actions lie; ``cards``: each card in hand is scored by "
+        "what it is, for tiers that show cards",
     )
     attention: Whole = option(
         0, "width of the attention over card slots, for tiers that show cards; 0 for none", ge=0
+    )
+    critic_view: Truth = option(
+        False,
+        "the value network also sees what the game hides from the player, such as all hands; the "
+        "policy does not",
     )
     intrinsic_coef: Number | None = option(
         None,
@@ -104,6 +117,16 @@ class ActorCriticConfig(EncoderConfig):
         alone = self.intrinsic_coef is None
         off = "'off' with native.intrinsic_coef, whose values it knows nothing of"
         require(alone, "native.hindsight", self.hindsight, off)
+        return self
+
+    @model_validator(mode="after")
+    def _check_critic_view(self) -> ActorCriticConfig:
+        if self.critic_view:
+            alone = {"trunk": "separate", "recurrent": "none", "hindsight": "off"}
+            for name, needed in alone.items():
+                value = getattr(self, name)
+                allowed = f"{needed!r} with native.critic_view"
+                require(value == needed, f"native.{name}", value, allowed)
         return self
 
     @property

@@ -36,7 +36,8 @@ class Auxiliary(Protocol):
         Parameters
         ----------
         rollout : Rollout
-            Complete, advantages included; overwritten by the next iteration.
+            Complete, advantages included; overwritten by the next iteration. Of a decision whose
+            advantage is set to 0 here, PPO learns the value alone.
         minibatches : int
             Minibatches of a pass over it.
         """

@@ -30,6 +30,8 @@ class Rollout:
         Decisions may take several primitive steps: keep a discount for each.
     state_size, chunk : int
         Size of a recurrent state, and decisions from one stored state to the next.
+    view_size : int
+        Numbers that the value network alone sees of a state; 0 for none.
 
     Attributes
     ----------
@@ -45,6 +47,8 @@ class Rollout:
         ``gamma**tau`` of each decision.
     states : Tensor of float32, shape (T / chunk, N, state_size)
         At the start of each chunk.
+    view : Tensor of uint8, shape (T + 1, N, view_size), or None
+        What the value network alone sees beside the observations.
     intrinsic : IntrinsicRollout or None
         What intrinsic rewards have for themselves, where they do.
     """
@@ -60,6 +64,7 @@ class Rollout:
         varying_tau: bool = False,
         state_size: int = 0,
         chunk: int = 1,
+        view_size: int = 0,
     ) -> None:
         self.steps, self.lanes, self.device = steps, lanes, device
         host = torch.device("cpu")
@@ -81,6 +86,8 @@ class Rollout:
         self.done = zeros(steps, lanes, dtype=torch.bool)
         self.gamma = zeros(steps, lanes) if varying_tau else None
         self.states = zeros(steps // chunk, lanes, state_size)
+        shown = steps + 1, lanes, view_size
+        self.view = zeros(*shown, dtype=torch.uint8) if view_size else None
         self.intrinsic: IntrinsicRollout | None = None
         self._rounded: Tensor | None = None
         self._room = torch.empty(0, dtype=torch.bfloat16)  # for them
@@ -104,7 +111,8 @@ class Rollout:
         )
         rest = (self.adv, self.ret, self.done, self.states)
         own = [] if self.intrinsic is None else self.intrinsic.tensors()
-        return [*parts, *rest, *([] if self.gamma is None else [self.gamma]), *own]
+        some = [x for x in (self.gamma, self.view) if x is not None]
+        return [*parts, *rest, *some, *own]
 
     def store_values(self, t: int, here: slice, value: Tensor) -> None:
         """Store the values of observations t in some lanes: (n,), or (n, 2) with intrinsic ones."""

@@ -94,7 +94,7 @@ def sample(obs: Tensor) -> Tensor:
     return obs[chosen // lanes, chosen % lanes]
 
 
-def dead_units(net: Any, obs: Tensor) -> Layers:
+def dead_units(net: Any, obs: Tensor, view: Tensor | None = None) -> Layers:
     """Return, by hidden layer, the share of units that answer to none of the observations.
 
     Those of relu and gelu are silent in all of them, those of tanh saturated in all of them; a unit
@@ -105,6 +105,8 @@ def dead_units(net: Any, obs: Tensor) -> Layers:
     net : ActorCritic
         A copy that nobody else uses: hooks are put on it.
     obs : Tensor, shape (k, ...)
+    view : Tensor, shape (k, view_size), optional
+        What the value network alone sees beside them.
     """
     shares: dict[str, Tensor] = {}
 
@@ -122,7 +124,8 @@ def dead_units(net: Any, obs: Tensor) -> Layers:
                 if isinstance(following, Tanh | nn.Tanh | nn.ReLU | nn.GELU):
                     following.register_forward_hook(partial(look, f"{name}.{layer}"))
     with torch.inference_mode():
-        net.step(obs, state=net.initial_state(len(obs)))
+        seen = {} if view is None else {"view": view}
+        net.step(obs, state=net.initial_state(len(obs)), **seen)
     if not shares:
         return {}
     values = torch.stack(list(shares.values())).tolist()

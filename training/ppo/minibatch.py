@@ -20,7 +20,8 @@ class Piece(NamedTuple):
     """Decisions for one forward and backward pass.
 
     ``obs`` is (k, ...), or (L, S, ...) for S chunks of L decisions, which have ``states`` (S, size)
-    at their start and ``done`` (L, S). ``total`` is the number of samples of the minibatch.
+    at their start and ``done`` (L, S). ``total`` is the number of samples of the minibatch, and
+    ``view`` (k, view_size) what the value network alone sees.
     """
 
     obs: Tensor
@@ -28,6 +29,7 @@ class Piece(NamedTuple):
     total: int
     states: Tensor | None = None
     done: Tensor | None = None
+    view: Tensor | None = None
 
 
 class Minibatches:
@@ -117,6 +119,9 @@ class Minibatches:
         total = sum(map(len, learnt))
         for part, idx, advantage in zip(parts, learnt, chosen, strict=True):
             piece = Piece(next(feed), rollout.samples(idx, advantage), total)
+            if rollout.view is not None:
+                view = rollout.view.flatten(0, 1).index_select(0, self._flat(part))
+                piece = piece._replace(view=view)
             if self._recurrent:
                 shape = (self._length, len(part))
                 done = rollout.done.view(-1).index_select(0, self._flat(part)).view(shape)

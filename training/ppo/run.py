@@ -328,6 +328,8 @@ def network_of(config: ActorCriticRun) -> dict[str, Any]:
             network[name] = chosen
     if config.native.intrinsic_coef is not None:
         network["intrinsic_head"] = True
+    if config.native.critic_view:
+        network["critic_view"] = True
     return network
 
 

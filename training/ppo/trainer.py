@@ -42,6 +42,7 @@ from training.run.decay import decay
 from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
+from training.run.games import get_engine_game
 from training.run.options import require
 from training.run.ranks import SINGLE_RANK, Ranks
 
@@ -172,7 +173,9 @@ class PPOTrainer(SavesState):
             varying_tau=engines[0].spec.has_tau,
             state_size=self.net.state_size,
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
+            view_size=self.net.view_size,
         )
+        self._critic_view = get_engine_game(engines[0]).observation_parts(engines[0]).critic_view
         if self.native.intrinsic_coef is not None:
             tau = engines[0].spec.has_tau
             size = ppo.n_steps, self.num_envs
@@ -329,7 +332,9 @@ class PPOTrainer(SavesState):
             rollout.states[t // self.native.seq_len, here] = state
         obs = rollout.obs[t, here].to(self.device, non_blocking=self._pinned)
         mask = rollout.mask[t, here]
-        logits, value, after = self._forward(obs, state=state)
+        view = self._store_view(t, lanes)
+        seen = {} if view is None else {"view": view}
+        logits, value, after = self._forward(obs, state=state, **seen)
         # It is taken over behind the next call, for the other group: a captured graph has then
         # overwritten what it had returned.
         self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
@@ -343,6 +348,20 @@ class PPOTrainer(SavesState):
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
         self.phases.mark("forward")
         self._stepper.start(lanes.engine, sent.numpy(), *lanes.destination(t + 1))
+
+    def _store_view(self, t: int, lanes: Lanes) -> Tensor | None:
+        """Store and return what the value network alone sees of the states behind t decisions.
+
+        The rows are those of the lanes as they are now; so nothing of it has to be saved.
+        """
+        stored = self.rollout.view
+        if stored is None:
+            return None
+        assert self._critic_view is not None  # the layout has said that there is one
+        here = stored[t, lanes.slice]
+        shown = np.empty(here.shape, np.uint8)
+        self._critic_view.write(lanes.engine.get_states(), shown)
+        return here.copy_(torch.from_numpy(shown))
 
     def _finish(self, t: int, group: int) -> None:
         """Take over what a group's step has brought."""
@@ -370,7 +389,10 @@ class PPOTrainer(SavesState):
         rollout, truncated = self.rollout, self._truncated
         with torch.inference_mode(), self.precision.autocast():
             last = rollout.obs[-1].to(self.device)
-            rollout.store_values(-1, slice(None), self.net.value(last, state=self._state))
+            for lanes in self._lanes:
+                self._store_view(rollout.steps, lanes)
+            seen = {} if rollout.view is None else {"view": rollout.view[-1]}
+            rollout.store_values(-1, slice(None), self.net.value(last, state=self._state, **seen))
             destinations = rollout.bootstraps()
             for destination in destinations:
                 destination.zero_()
@@ -382,6 +404,11 @@ class PPOTrainer(SavesState):
 
     def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
         """Return the values (k, ...) of the last observations of episodes that were cut off."""
+        if self.net.view_size:
+            raise TrainingError(
+                "native.critic_view needs episodes that are never cut off: the rows behind them "
+                "are not kept."
+            )
         states = truncated.states(self.net.state_size, self.device)
         parts = zip(truncated.obs().split(8192), states.split(8192), strict=True)
         values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
@@ -413,12 +440,12 @@ class PPOTrainer(SavesState):
         if not self._closed_form:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device)
-        adv = normalise(rollout.adv, self.ranks) if native.norm_adv == "batch" else rollout.adv
         self.minibatches.begin(self.precision.name)
-        if self._auxiliary is not None:
+        if self._auxiliary is not None:  # before advantages are normalised: it may take some away
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // ppo.batch_size)
             self.phases.mark("other")
+        adv = normalise(rollout.adv, self.ranks) if native.norm_adv == "batch" else rollout.adv
         watch = diagnostics.StepWatch(self.net.named_parameters()) if self.diagnoses else None
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
@@ -471,7 +498,9 @@ class PPOTrainer(SavesState):
     def _diagnosis(self, watch: diagnostics.StepWatch) -> diagnostics.Layers:
         """Return what is known of each layer behind an update whose first step was watched."""
         obs = diagnostics.sample(self.rollout.obs[:-1]).to(self.device)
-        dead = diagnostics.dead_units(deepcopy(self.net), obs)
+        view = self.rollout.view
+        shown = None if view is None else diagnostics.sample(view[:-1])
+        dead = diagnostics.dead_units(deepcopy(self.net), obs, shown)
         self.phases.mark("other")
         return diagnostics.merged(watch.record(), dead)
 
@@ -526,7 +555,7 @@ class PPOTrainer(SavesState):
     def _evaluate(self, piece: Any) -> tuple[Tensor, Tensor]:
         """Return logits (k, A) and values (k, ...) of the decisions of a piece."""
         if piece.states is None:
-            return self.net(piece.obs)
+            return self.net(piece.obs, piece.view)
         burn_in = self.native.burn_in
         logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done, burn_in)
         return logits[burn_in:].flatten(0, 1), value[burn_in:].flatten(0, 1)

@@ -49,6 +49,7 @@ class RLlibRun(ActorCriticRun):
     ONLY: ClassVar[tuple[Only, ...]] = (
         *ONE_NETWORK,
         Only("deterministic", (False,)),
+        Only("native.critic_view", (False,)),
         Only("mask_schedule", ((),)),
         Only("episode_events", (False,)),
         Only("window_ticks", (0,)),

@@ -87,6 +87,9 @@ class Engine(Protocol):
     def get_state(self, idx: Any = None) -> npt.NDArray[np.uint8]:
         """Return copies of the rows as bytes."""
 
+    def get_states(self, idx: Any = None) -> Array:
+        """Return copies of the rows as records."""
+
     def set_state(self, idx: Any, blob: npt.NDArray[np.uint8]) -> None:
         """Put rows back."""
 

@@ -63,8 +63,26 @@ class Colours:
 
 
 @dataclass(frozen=True)
+class CriticView:
+    """What a value network may see in training of what the player does not, such as all hands.
+
+    For games whose episodes are never cut off: the rows behind them are not kept.
+
+    Parameters
+    ----------
+    size : int
+        Numbers of a row.
+    write : callable
+        Takes rows (n,) in which a decision is due, and an array (n, size) of uint8 to fill.
+    """
+
+    size: int
+    write: Callable[[np.ndarray, np.ndarray], None]
+
+
+@dataclass(frozen=True)
 class ObservationParts:
-    """What a network may know of an observation beside shapes and bounds.
+    """What a network may know of an observation beside shapes and bounds, and of the row behind it.
 
     Parameters
     ----------
@@ -72,6 +90,8 @@ class ObservationParts:
         Offset and length of the one-hot of the decision phase.
     slots : tuple of (int, int, int)
         Offset, number and width of each row of card slots; an empty slot is all zero.
+    hand : tuple of int or None
+        The row of slots whose cards are played by as many first actions, one each.
     fields : mapping of str to mapping
         Attributes of :class:`training.nets.layout.Field` that shape and bounds of a field do not
         tell, by its name.
@@ -81,14 +101,18 @@ class ObservationParts:
         Fields that show colours.
     goals : tuple of str
         Fields that say what is to be reached.
+    critic_view : CriticView or None
+        What ``native.critic_view`` lets the value network see beside the observation.
     """
 
     phase: tuple[int, int] | None = None
     slots: tuple[tuple[int, int, int], ...] = ()
+    hand: tuple[int, int, int] | None = None
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     placements: Placements | None = None
     colours: Colours | None = None
     goals: tuple[str, ...] = ()
+    critic_view: CriticView | None = None
 
 
 @dataclass(frozen=True)

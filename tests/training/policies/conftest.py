@@ -28,6 +28,7 @@ KINDS = {
     },
     "ssm": {"native": {"recurrent": "ssm", "recurrent_size": 8, "seq_len": 4}},
     "attention": {"native": {"attention": 8, "heads": "phase"}, "env": "SkullKingFlat-v0"},
+    "cards": {"native": {"heads": "cards"}, "env": "SkullKingFlat-v0"},
     "sb3": {"trainer": "sb3"},
     "ensemble": {"trainer": "ensemble", "ensemble": {"seeds": [3, 4]}},
     "hier": {

@@ -9,7 +9,7 @@ import pytest
 import training
 from training import export
 
-SINGLE = ("attention", "sb3", "recurrent", "ssm", "ensemble")
+SINGLE = ("attention", "cards", "sb3", "recurrent", "ssm", "ensemble")
 
 
 @pytest.fixture

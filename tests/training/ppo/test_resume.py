@@ -33,7 +33,7 @@ def trainer_of(kind, device="cpu"):
     options = {
         "plain": {}, "groups": {}, "shared": {"trunk": "shared", "attention": 8},
         "gru": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
-        "intrinsic": {"intrinsic_coef": 0.5}, "race": {},
+        "intrinsic": {"intrinsic_coef": 0.5}, "race": {}, "view": {"critic_view": True},
         "board": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
     }[kind]
     lanes = [8, 8] if kind == "groups" else [16]
@@ -79,7 +79,7 @@ def go(kind, iterations, start, end, device="cpu"):
     save(trainer, end)
     trainer.close()
 """
-KINDS = ("plain", "groups", "shared", "gru", "intrinsic", "race", "board")
+KINDS = ("plain", "groups", "shared", "gru", "intrinsic", "view", "race", "board")
 
 
 def straight_and_resumed(folder, kinds, device):

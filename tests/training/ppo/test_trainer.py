@@ -12,6 +12,7 @@ from fastenv.errors import ConfigError
 from tests.toy import WalkGame
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import Bandit, Bytes, Corridor, Counting, Steady
+from training.nets.cards import CardAttention, CardHead
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo import lanes as ppo_lanes
 from training.ppo import trainer as ppo_trainer
@@ -330,9 +331,9 @@ def test_a_minibatch_of_which_one_sample_is_learnt_is_refused():
     checked(batch_size=4, norm_adv="batch", **chunk)
 
 
-@pytest.mark.parametrize("options", [{"heads": "phase"}, {"attention": 8}])
+@pytest.mark.parametrize("options", [{"heads": "phase"}, {"heads": "cards"}, {"attention": 8}])
 def test_a_network_that_does_not_fit_the_tier_is_refused(make_trainer, options):
-    with pytest.raises(ConfigError, match="this game does not show"):
+    with pytest.raises(ConfigError, match=r"this game does not show|actions here do not play"):
         make_trainer(Corridor(4), **options)
 
 
@@ -403,8 +404,26 @@ def test_the_phase_selects_the_head():
     assert (net.policy_head.weight.grad[:3] == 0).all()
 
 
+def test_a_card_has_the_same_score_in_every_slot():
+    torch.manual_seed(0)
+    head = CardHead((1, 4, 3), 6, 5)
+    cards, latent = torch.randn(4, 3), torch.randn(1, 6)
+    cards[2] = 0  # an empty slot
+    order = [3, 2, 0, 1]
+    obs, mixed = (
+        torch.cat((torch.ones(1), row.flatten(), torch.ones(2))).unsqueeze(0)
+        for row in (cards, cards[order])
+    )
+    without = head.out(latent)
+    scores, elsewhere = head(latent, obs) - without, head(latent, mixed) - without
+    torch.testing.assert_close(scores[:, order], elsewhere[:, :4])
+    assert scores[0, 2] == scores[0, 4] == 0
+    assert len(scores[0, [0, 1, 3]].unique()) == 3
+    nothing = torch.zeros(1, 15)
+    torch.testing.assert_close(head(latent, nothing), without)
+
+
 def test_attention_does_not_mind_the_order_of_cards_nor_empty_slots():
-    from training.nets.actor_critic import CardAttention
 
     torch.manual_seed(0)
     attention = CardAttention(((1, 4, 3),), 6)

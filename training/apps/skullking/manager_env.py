@@ -210,6 +210,10 @@ class ManagerEnv:
         """Return the rows of the engine inside; see :meth:`BatchEngine.get_state`."""
         return self.engine.get_state(idx)
 
+    def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
+        """Return the same as records; see :meth:`BatchEngine.get_states`."""
+        return self.engine.get_states(idx)
+
     def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
         """Load rows in which no round of an episode is over; see :meth:`BatchEngine.set_state`."""
         self.engine.set_state(idx, blob)

@@ -1,0 +1,41 @@
+"""What a value network may see of a state beside the observation: the hands and bids of others."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from fastenv.numba_cache import cached_njit
+from fastenv.skullking.tables import MAX_HAND, NUM_CARDS
+from training.run.games import CriticView
+
+SEAT = NUM_CARDS + MAX_HAND  # a number for each card, and one for each bid from 0 on
+
+
+def make_critic_view(num_hands: int) -> CriticView:
+    """Return the view of a table with so many hands, one for each seat and Graybeard.
+
+    For each other seat, from the one after the player's on: 1 for each card in its hand, then 1 at
+    its bid, which is hidden until all have bid.
+    """
+    return CriticView((num_hands - 1) * SEAT, partial(_write, num_hands=num_hands))
+
+
+def _write(rows: np.ndarray, out: np.ndarray, num_hands: int) -> None:
+    fields = (rows[name] for name in ("actor", "hand", "hand_len", "bid"))
+    _fill(*fields, num_hands, out)
+
+
+@cached_njit(nogil=True)
+def _fill(actor, hand, hand_len, bid, num_hands, out):
+    """Write the view of each row, uint8 (n, (num_hands - 1) * SEAT)."""
+    out[:] = 0
+    for i in range(len(actor)):
+        for place in range(1, num_hands):
+            seat = (actor[i] + place) % num_hands
+            first = (place - 1) * SEAT
+            for k in range(hand_len[i, seat]):
+                out[i, first + hand[i, seat, k]] = 1
+            if bid[i, seat] >= 0:
+                out[i, first + NUM_CARDS + bid[i, seat]] = 1
