@@ -72,6 +72,7 @@ class ExpertLoss:
     def _clear(self) -> None:
         # Places in the rollout, rows, and the learner's seats.
         self._kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._covered: list[np.ndarray] = []  # places that the teacher has an answer for
         self._sum, self._count, self._agreed = 0.0, 0, float("nan")
 
     @property
@@ -84,18 +85,23 @@ class ExpertLoss:
         t += 1
         if t == self._steps or self.weight == 0.0:
             return
+        first_place = t * self._lanes + first
+        if self._options.ppo == "rest":
+            covered = self._teacher.covers(engine.get_states())
+            self._covered.append(first_place + np.flatnonzero(covered))
         rng = np.random.default_rng((self._seed, self._iteration, t))
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
         if lanes.size:
             seats = np.zeros(len(lanes), np.int32)
             if engine.game.spec.num_agents > 1:
                 seats = engine.get_actors(lanes)
-            places = t * self._lanes + first + lanes
-            self._kept.append((places, engine.get_states(lanes), seats))
+            self._kept.append((first_place + lanes, engine.get_states(lanes), seats))
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about what was kept, where there is a choice."""
         self._minibatches = minibatches
+        for places in self._covered:
+            rollout.adv.view(-1)[torch.from_numpy(places).to(rollout.adv.device)] = 0.0
         if self._kept:
             answers = self._ask(rollout)
             if len(answers.obs):

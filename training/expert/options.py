@@ -33,6 +33,11 @@ class ExpertConfig(Options):
         0.1, "share of the decisions that it is asked about", "above 0 and at most 1", gt=0, le=1
     )
     weight: Number = option(1.0, "of this loss beside that of PPO", gt=0)
+    ppo: Literal["all", "rest"] = option(
+        "all",
+        "decisions whose policy PPO learns: ``all``, or the ``rest``, those of a kind that the "
+        "teacher has no answer for; values are learnt from all",
+    )
     until: Number | None = option(
         None,
         "share of the run over which the weight falls linearly to 0, after which nobody is asked; "

@@ -55,6 +55,9 @@ class Asked:
 class Teacher(Protocol):
     """Says what it would do in states."""
 
+    def covers(self, rows: np.ndarray) -> np.ndarray:
+        """Return which decisions are of a kind that it has answers for, bool (k,)."""
+
     def answers(self, asked: Asked) -> np.ndarray:
         """Return how probable each action is for it, float32 (k, A).
 
@@ -95,6 +98,10 @@ class GuestTeacher:
         table = BatchEngine(self._game, LANES, **shown)
         table.reset_many(seeds=0)
         return table
+
+    def covers(self, rows: np.ndarray) -> np.ndarray:
+        """See :class:`Teacher`."""
+        return np.ones(len(rows), np.bool_)
 
     def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
@@ -153,6 +160,10 @@ class SearchTeacher:
         _, given = parse(f"search:the network{',' if search else ''}{search}")
         self._table = BatchEngine(engine.game, 1)
         self._searcher = Searcher(self._table, policy, given)
+
+    def covers(self, rows: np.ndarray) -> np.ndarray:
+        """See :class:`Teacher`."""
+        return self._searcher.wants(rows, np.ones((len(rows), 2), np.bool_))
 
     def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""

@@ -11,6 +11,8 @@ from tests.bits import equal
 from tests.needs import needs_core
 from tests.training.test_resume import metrics
 from training.expert.options import ExpertConfig
+from training.expert.run import ExpertLearner
+from training.nets.layout import obs_layout
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.train import main
@@ -48,7 +50,7 @@ def saved(run, steps):
     [
         {"teacher": "rule_hard", "share": 0.5, "window": 2},
         {"teacher": "random", "share": 0.5},
-        {"search": "worlds=4", "share": 0.2, "window": 3},
+        {"search": "worlds=4", "share": 0.2, "window": 3, "ppo": "rest"},
         {"teacher": "search:heuristic,worlds=4", "share": 0.1},
     ],
     ids=["bot", "bot that draws", "search", "another that searches"],
@@ -79,6 +81,21 @@ def test_answers_are_learnt_and_counted(tmp_path):
         return sum(line["train"]["expert_loss"] for line in lines[-8:]) / 8
 
     assert last(taught) < 0.7 * last(alone)
+
+
+@pytest.mark.parametrize("ppo", ["all", "rest"])
+def test_ppo_leaves_to_the_search_what_it_answers(ppo):
+    expert = {"search": "worlds=2", "share": 0.1, "ppo": ppo}
+    learner = ExpertLearner(RunConfig.from_mapping({**TINY, "expert": expert}))
+    learner.trainer.iterate()
+    learner.close()
+    rollout = learner.trainer.rollout
+    offset, _ = obs_layout(learner.engines[0]).phase
+    bids = rollout.obs[1:-1, :, offset + 1] == 1
+    learnt = rollout.adv[1:] != 0  # the first decisions belong to the rollout before
+    assert 0.05 < bids.float().mean() < 0.5
+    assert learnt[bids].all()
+    assert bool(learnt[~bids].any()) == (ppo == "all")
 
 
 def test_nobody_is_asked_when_the_weight_is_gone(tmp_path):
