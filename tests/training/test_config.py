@@ -352,7 +352,7 @@ def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
 
 @pytest.mark.parametrize("total", ["64", "1M"])
 def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
-    config = layers("--num-envs", "8", "--total-steps", total)  # main.yaml has 1,024 samples
+    config = layers("--num-envs", "8", "--total-steps", total)  # worker.yaml has 1,024 samples
     assert (config.num_envs, config.rollout % config.ppo.batch_size) == (8, 0)
     assert config.rollout == (64 if total == "64" else 8 * 64)
     assert config.ppo.batch_size == config.rollout

@@ -9,6 +9,8 @@ from rich.console import Console
 
 from training.evaluate import main
 from training.evaluation import conclusion
+from training.evaluation.protocol import Headline
+from training.evaluation.protocols import get_protocol
 from training.evaluation.tables import format_interval
 from training.run.envs import STREAMS, stream_seed
 from training.run.seeds import MATCH_SEEDS
@@ -18,10 +20,14 @@ def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys
     assert train(tmp_path, "w", "--total-steps", 128, evaluation=True) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("w: SkullKingWorker-v0, 128 decisions of trainer native in ")
-    assert said[1].startswith("against whom: the best scripted player in each of 3 comparisons: ")
+    assert said[1].startswith("compared with: the best scripted player in each of 3 comparisons: ")
     assert re.match(r"better or not: .* \(by 95 % intervals\)", said[2])
     assert len(said) <= 28
     assert all(len(line) <= 80 for line in said[3:-1])
+    assert re.match(r" +wins % against +wins % against +% of *$", said[4])
+    best = said[1].split(": ")[-1].split(", ")[0]
+    assert said[7].startswith(best)
+    assert re.match(r"even share +25\.0 +25\.0 *$", said[10])
     assert said[-1] == f"all tables: {tmp_path / 'w/evaluation.txt'}"
     printed = (tmp_path / "w/evaluation.txt").read_text()
     assert printed.index("on the same deals") < printed.index("The same goals and deals")
@@ -40,39 +46,118 @@ def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys
     assert record["goals"]["episodes"] == 64
 
 
+def printed(found, width=80):
+    """Return the lines of the tables; the last line of one is followed by an empty one."""
+    out = io.StringIO()
+    for block in conclusion.blocks(found):
+        Console(file=out, width=width).print(block, "", sep="\n")
+    return out.getvalue().splitlines()
+
+
+def compared(results, headline, players=4):
+    record = {"matches": {"players": players, "results": results}}
+    return conclusion.compare(record, lambda group, players: headline(players))
+
+
+def of_points(players):
+    return Headline(("points", "points", lambda x: format_interval(x, 1)))
+
+
+def of_wins(players):
+    return Headline(("wins", "wins %", lambda x: format_interval(x, 1, 100)), 1 / players)
+
+
 def test_columns_break_between_words_alone():
     policies = {
         "trained": {"points": [-1234567.25, -2345678.5, -987654.5]},
         "a_scripted_player_of_old": {"points": [1234567.25, 987654.5, 2345678.5]},
     }
     names = ("rule_pi_hard", "mixed", *(f"bot_{k}" for k in range(8)))
-    record = {"matches": {"results": dict.fromkeys(names, policies)}}
-    found = conclusion.compare(
-        record, lambda group: ("points", "points", lambda x: format_interval(x, 1))
-    )
-    out = io.StringIO()
-    Console(file=out, width=80).print(conclusion.table(found))
-    words = {word for each in found for part in each[:5] for word in part.split()} - {"against"}
-    assert words <= set(out.getvalue().split())
-    assert max(map(len, out.getvalue().splitlines())) <= 80
+    found = compared(dict.fromkeys(names, policies), of_points)
+    lines = printed(found)
+    words = {word for each in found for text in (each.ours, each.played) for word in text.split()}
+    assert words | {"a_scripted_player_of_old"} <= {"against", *" ".join(lines).split()}
+    assert max(map(len, lines)) <= 80
     assert "worse in 10" in conclusion.verdict(found)[1]
 
 
-def test_one_comparison_is_no_comparisons():
-    found = [
-        conclusion.MeasureComparison("episodes", "return", "2 [1, 3]", "random", "0 [0, 0]", 1)
+def test_everybody_stands_beside_an_even_share_the_best_first():
+    results = {
+        "rule_hard": {
+            "random": {"wins": [0.004, 0.001, 0.007]},
+            "rule_hard": {"wins": [0.248, 0.23, 0.265]},
+            "decoded bids": {"wins": [0.6, 0.58, 0.62]},  # of the trained network, no rival
+            "heuristic": {"wins": [0.45, 0.427, 0.472]},
+            "trained": {"wins": [0.607, 0.586, 0.628]},
+        },
+        "heuristic": {
+            "heuristic": {"wins": [0.246, 0.237, 0.255]},
+            "trained": {"wins": [0.25, 0.23, 0.27]},
+        },
+    }
+    found = compared(results, of_wins)
+    assert [line.rstrip() for line in printed(found)] == [
+        "             wins % against      wins % against",
+        "who plays    3 x rule_hard       3 x heuristic",
+        "trained      60.7 [58.6, 62.8]   25.0 [23.0, 27.0]",
+        "heuristic    45.0 [42.7, 47.2]   24.6 [23.7, 25.5]",
+        "rule_hard    24.8 [23.0, 26.5]",
+        "random        0.4 [0.1, 0.7]",
+        "even share   25.0                25.0",
+        "trained is   better              unclear",
+        "",
     ]
     assert conclusion.verdict(found) == [
-        "against whom: the best scripted player: random",
+        "compared with: the best scripted player in each of 2 comparisons: heuristic",
+        "better or not: better in 1, unclear in 1 (by 95 % intervals)",
+    ]
+
+
+def test_more_players_and_groups_than_fit_are_counted_and_broken_up():
+    players = {f"bot_{k}": {"wins": [k / 100, 0, 0.2]} for k in range(15)}
+    results = {f"set_{k}": {**players, "trained": {"wins": [0.5, 0.4, 0.6]}} for k in range(5)}
+    lines = printed(compared(results, of_wins, players=2))
+    heads = [line.split() for line in lines if "set_" in line]
+    assert [head[2:] for head in heads] == [["set_0", "set_1", "set_2"], ["set_3", "set_4"]]
+    assert [line.split()[0] for line in lines[2:5]] == ["trained", "bot_14", "bot_13"]
+    assert sum(line.startswith("3 more") for line in lines) == 2
+    assert sum(line.split() == ["even", "share", *["50.0"] * 3] for line in lines) == 1
+
+
+def test_one_comparison_is_no_comparisons():
+    scripted = {"random": "0 [0, 0]"}
+    found = [conclusion.MeasureComparison("episodes", "return", "2 [1, 3]", scripted, "", 1)]
+    assert conclusion.verdict(found) == [
+        "compared with: the best scripted player: random",
         "better or not: better (by 95 % intervals)",
     ]
+    assert not [line for line in printed(found) if "even share" in line]
+
+
+def test_nobody_to_compare_with_is_said():
+    assert conclusion.verdict([])[0] == "compared with: nobody"
+    assert conclusion.blocks([]) == []
+
+
+@pytest.mark.parametrize(
+    ("env", "measure", "even"),
+    [
+        ("SkullKingFlat-v0", "win_rate", 1 / 6),
+        ("DrMarioVersus-v0", "win", 1 / 6),
+        ("DrMarioPlacement-v0", "clear", None),
+        ("Prospector-v0", "return", None),
+    ],
+)
+def test_what_the_end_shows_of_a_game(env, measure, even):
+    found = get_protocol(env).headline("against 5 x random", 6)
+    assert (found.column[0], found.even) == (measure, even)
 
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_terminal_breaks_lines_between_words(width, tmp_path, monkeypatch):
     record = {"matches": {"players": 6, "results": {"rule_hard": {}}}}
     assert list(conclusion.groups_of(record)) == ["against 5 x rule_hard"]
-    line = "against whom: " + " ".join(f"word{k:04}" for k in range(40))
+    line = "compared with: " + " ".join(f"word{k:04}" for k in range(40))
     out = io.StringIO()
     conclusion._say(Console(file=out, width=width, force_terminal=True, highlight=False), line)
     assert out.getvalue().split() == line.split()

@@ -52,10 +52,10 @@ def test_with_the_core_nothing_is_less(capsys):
 
 
 def test_what_is_asked_for_is_done(no_core, capsys):
-    for flags in (["--total-steps", "30000"], ["--set", "total_steps=30000"]):
+    for flags in (["--total-steps", "50000"], ["--set", "total_steps=50000"]):
         config = config_of(*flags)
-        assert config.total_steps == 30_000
-        assert config.evaluation.episodes == FULL["evaluation"]["episodes"]
+        assert config.total_steps == 50_000
+        assert config.evaluation.games == FULL["evaluation"]["games"]
     assert config_of("--backend", "reference").total_steps == FULL["total_steps"]
     assert capsys.readouterr().err == ""
 

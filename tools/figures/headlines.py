@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 from tools.figures.learning import last_of
 from tools.figures.records import (
     Row,
@@ -108,14 +110,21 @@ def _times(row: Row) -> str:
 
 def _make_train() -> tuple[str, str]:
     record = newest("make-train-*-seeds.json")
-    found = [run["overall"] for run in record.head["runs"].values()]
-    rates = [run["trained"] for run in found]
-    scripted = [interval(found[0][who], 1, 100, " %") for who in ("heuristic", "rule_hard")]
+    runs = list(record.head["runs"].values())
+    wins, scripted = [], []
+    for opponents, shown in (("rule_hard", "RuleBased HARD"), ("heuristic", "`heuristic`")):
+        games = [run["win_rate"][opponents] for run in runs]
+        rate = interval(over_seeds([each["trained"] for each in games]), 1, 100, " %")
+        wins.append(f"{rate} against three {shown}")
+        scripted.append(interval(games[0]["heuristic"], 1, 100, " %"))
+    core = [run["cpu_s"] for run in runs]
     return (
-        "`make train`: goals a trained Worker reaches",
-        f"{interval(over_seeds(rates), 1, 100, ' %')} over {len(rates)} training seeds and the "
-        f"deals; at the same goals and deals `heuristic`, the best scripted player, {scripted[0]} "
-        f"over deals, RuleBased HARD {scripted[1]} (`benchmarks/{record.path.name}`)",
+        "`make train`: whole games, bids and cards by one network",
+        f"wins {' and '.join(wins)}, over {len(runs)} training seeds and the deals, after "
+        f"{min(run['steps'] for run in runs) / 1e6:.0f} M decisions, "
+        f"{spread(statistics.median(core), core, clock)} of a core; `heuristic`, the best scripted "
+        f"player, wins {' and '.join(scripted)} of the same games over deals, and an even share is "
+        f"{100 / record.head['players']:.0f} % (`benchmarks/{record.path.name}`)",
     )
 
 

@@ -118,7 +118,7 @@ def dqn_beside_ppo() -> str:
     wall = [run["wall_s"] for run in flat]
     cells = [interval(_mean(rollouts.head, x, "flat", "win_rate"), 1, 100) for x in sets]
     took = f"{clock(min(wall))} to {clock(max(wall))} by the clock"
-    made.append(["PPO, `flat.yaml`", f"{flat[0]['steps'] / 1e6:.1f} M", took, *cells])
+    made.append(["PPO, `main.yaml`", f"{flat[0]['steps'] / 1e6:.1f} M", took, *cells])
     cells = [interval(runs[0]["win_rate"][x]["heuristic"], 1, 100) for x in sets]
     made.append(["`heuristic`, the strongest scripted player", "", "", *cells])
     heads = ("who plays, wins %", "decisions", "trained for", *(f"3 x {x}" for x in sets))

@@ -1,19 +1,22 @@
-"""What a training says at its end: what it is, against whom, better or not; a short table."""
+"""What a training says at its end: what it is, beside whom, better or not; a short table."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
+from training.evaluation.protocol import Headline
 from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import evaluate
-from training.evaluation.tables import Column, format_interval
+from training.evaluation.tables import format_interval
 from training.evaluation.trained import AGENT
 from training.logs.run_data import groups_of, is_interval
 from training.run import files
@@ -22,36 +25,45 @@ from training.run.session import Outcome
 from training.run.ticker import print_dots
 
 FILE = "evaluation.txt"
-WIDTH, ROWS = 80, 12  # of the table; a row may take two lines
-_GOALS: Column = ("overall", "reached %", lambda interval: format_interval(interval, 1, 100))
+WIDTH = 80  # of the tables
+COLUMNS, ROWS = 12, 12  # at most so many groups of results, and so many scripted players
+_GOALS = Headline(("overall", "% of", lambda interval: format_interval(interval, 1, 100)))
 _OURS = (AGENT, "decoded")  # how players begin that are made of the trained network
-_HEADINGS = ("played", "by", AGENT, "best scripted player", f"{AGENT} is")
 _WORDS = {1: "better", 0: "unclear", -1: "worse"}
+_EVEN, _VERDICT = "even share", f"{AGENT} is"
+_GAP = 3  # spaces between columns
 
 
 class MeasureComparison(NamedTuple):
-    """A measure of the trained policy beside that of the best scripted player.
+    """A measure of the trained policy beside that of the scripted players.
 
     Parameters
     ----------
     played : str
-        What both have played, such as ``against 3 x rule_hard``.
+        What all have played, such as ``against 3 x rule_hard``.
     heading : str
         Of the measure.
-    ours, theirs : str
-        Values with their intervals.
-    best : str
-        Name of the scripted player.
+    ours : str
+        Value with its interval.
+    scripted : dict of str to str
+        Those of the scripted players by name, the best first.
+    even : str
+        What equally good players come to; empty where the measure has nothing like that.
     verdict : {1, 0, -1}
-        Better or worse, with intervals that do not meet, or not told apart.
+        Better or worse than the best of them, with intervals that do not meet, or not told apart.
     """
 
     played: str
     heading: str
     ours: str
-    best: str
-    theirs: str
+    scripted: dict[str, str]
+    even: str
     verdict: int
+
+    @property
+    def best(self) -> str:
+        """Return the name of the best scripted player."""
+        return next(iter(self.scripted))
 
 
 def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
@@ -71,8 +83,7 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     with print_dots(f"{run.name}: evaluating"):
         record = evaluate(run, run.config.evaluation, whole)
     files.write_text(run.path / FILE, text.getvalue())
-    protocol = get_protocol(run.config.env)
-    found = compare(record, lambda group: protocol.columns(group)[0])
+    found = compare(record, get_protocol(run.config.env).headline)
     config = run.config
     lines = [
         f"{run.name}: {config.env}, {outcome.steps:,} decisions of trainer {config.trainer} in "
@@ -81,8 +92,11 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     ]
     for line in lines:
         _say(console, line)
-    if found:
-        console.print(table(found), width=WIDTH)
+    for block in blocks(found):
+        console.print()
+        console.print(block, width=WIDTH)
+    if any(each.even for each in found):
+        console.print("\neven share: what each comes to where all are equally good")
     _say(console, f"all tables: {run.path / FILE}")
 
 
@@ -91,73 +105,106 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=not console.is_terminal)
 
 
-def compare(record: Mapping[str, Any], column_of: Any) -> list[MeasureComparison]:
-    """Return how the trained policy compares with the best scripted player, in all it has played.
+def compare(
+    record: Mapping[str, Any], headline_of: Callable[[str, int], Headline]
+) -> list[MeasureComparison]:
+    """Return how the trained policy compares with scripted players, in all that they have played.
 
     Parameters
     ----------
     record : mapping
         ``evaluation.json``.
-    column_of : callable
-        Takes a group of results and returns the column of the measure they are judged by.
+    headline_of : callable
+        See :meth:`training.evaluation.protocol.Protocol.headline`.
     """
     found = []
-    for group, players in groups_of(record).items():
-        measure, heading, cell = _GOALS if group == "goals reached" else column_of(group)
+    players = record.get("matches", {}).get("players", 1)
+    for group, results in groups_of(record).items():
+        headline = _GOALS if group == "goals reached" else headline_of(group, players)
+        measure, heading, cell = headline.column
         values = {
             name: Interval(*each[measure])
-            for name, each in players.items()
+            for name, each in results.items()
             if is_interval(each.get(measure))
         }
-        ours = values.get(AGENT)
-        scripted = {name: x for name, x in values.items() if not name.startswith(_OURS)}
-        if ours is None or not scripted:
+        ours = values.pop(AGENT, None)
+        others = {name: x for name, x in values.items() if not name.startswith(_OURS)}
+        if ours is None or not others:
             continue
-        best = max(scripted, key=lambda name: scripted[name].value)
-        theirs = scripted[best]
-        sign = (ours.low > theirs.high) - (ours.high < theirs.low)
-        found.append(MeasureComparison(group, heading, cell(ours), best, cell(theirs), sign))
+        names = sorted(others, key=lambda name: -others[name].value)
+        best = others[names[0]]
+        even = "" if headline.even is None else cell(Interval(headline.even, math.nan, math.nan))
+        sign = (ours.low > best.high) - (ours.high < best.low)
+        scripted = {name: cell(others[name]) for name in names}
+        found.append(MeasureComparison(group, heading, cell(ours), scripted, even, sign))
     return found
 
 
 def verdict(found: list[MeasureComparison]) -> list[str]:
-    """Return against whom the trained policy has played, and whether it is better, in two lines."""
+    """Return with whom the trained policy is compared, and whether it is better, in two lines."""
     if not found:
-        return ["against whom: nobody", "better or not: unknown, as no scripted player has played"]
+        return ["compared with: nobody", "better or not: unknown, as no scripted player has played"]
     best = ", ".join(dict.fromkeys(each.best for each in found))
-    counts = [(word, sum(x.verdict == sign for x in found)) for sign, word in _WORDS.items()]
-    said = ", ".join(f"{word} in {count}" for word, count in counts if count)
-    times = "" if len(found) == 1 else f" in each of {len(found)} comparisons"
+    if len(found) == 1:
+        times, said = "", _WORDS[found[0].verdict]
+    else:
+        times = f" in each of {len(found)} comparisons"
+        counts = [(word, sum(x.verdict == sign for x in found)) for sign, word in _WORDS.items()]
+        said = ", ".join(f"{word} in {count}" for word, count in counts if count)
     return [
-        f"against whom: the best scripted player{times}: {best}",
-        f"better or not: {said if times else _WORDS[found[0].verdict]} (by 95 % intervals)",
+        f"compared with: the best scripted player{times}: {best}",
+        f"better or not: {said} (by 95 % intervals)",
     ]
 
 
-def table(found: list[MeasureComparison]) -> Table:
-    """Return a row for each comparison, at most ``ROWS``: values, and their intervals below."""
-    rows = [_HEADINGS]
-    for each in found[:ROWS]:
-        ours, theirs = (text.replace(" [", "\n[") for text in (each.ours, each.theirs))
-        cells = (each.played.removeprefix("against "), each.heading, ours)
-        rows.append((*cells, f"{each.best} {theirs}", _WORDS[each.verdict]))
-    found_table = Table(box=None, padding=(0, 1, 0, 0))
-    for heading, width in zip(_HEADINGS, _widths(rows), strict=True):
-        found_table.add_column(heading, overflow="fold", width=width)
-    for row in rows[1:]:
-        found_table.add_row(*row)
-    return found_table
+def blocks(found: Sequence[MeasureComparison]) -> list[Table]:
+    """Return a row for each player and a column for each comparison, in as many tables as it takes.
 
-
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return how wide columns are: as their longest lines, or less as long as no word is broken.
-
-    Rich keeps to the least width of a column only after it has shrunk all, beyond the edge.
+    Scripted players are in the order of the first comparison, the best first.
     """
-    columns = list(zip(*rows, strict=True))
-    widths = [max(len(line) for text in x for line in text.splitlines()) for x in columns]
-    words = [max(len(word) for text in x for word in text.split()) for x in columns]
-    while sum(widths) + len(widths) > WIDTH and widths != words:
-        spare = [width - word for width, word in zip(widths, words, strict=True)]
-        widths[spare.index(max(spare))] -= 1
-    return widths
+    found = found[:COLUMNS]
+    names = list(dict.fromkeys(name for each in found for name in each.scripted))
+    rows = ["who plays", AGENT, *names[:ROWS]]
+    rows += [f"{len(names) - ROWS} more"] * (len(names) > ROWS)
+    rows += [_EVEN] * any(each.even for each in found)
+    rows.append(_VERDICT)
+    made: list[list[list[str]]] = []
+    room = 0
+    for each in found:
+        column = _column(each, rows)
+        if room < _width(column) + _GAP:
+            made.append([rows])
+            room = WIDTH - _width(rows)
+        made[-1].append(column)
+        room -= _width(column) + _GAP
+    return [_table(block) for block in made]
+
+
+def _column(each: MeasureComparison, rows: Sequence[str]) -> list[str]:
+    """Return heading and cells of a comparison; values stand below each other."""
+    cells = {**each.scripted, AGENT: each.ours, _EVEN: each.even}
+    parts = [cells.get(row, "").split(" [") for row in rows[1:-1]]
+    width = max(len(value) for value, *_ in parts)
+    shown = (" [".join([value.rjust(width), *ends]) for value, *ends in parts)
+    opponents = each.played.removeprefix("against ")
+    met = " against" if opponents != each.played else ""
+    heading = f"{each.heading}{met}\n{opponents}"
+    return [heading, *shown, _WORDS[each.verdict]]
+
+
+def _width(column: Sequence[str]) -> int:
+    """Return how wide a column is; a long name is broken between words."""
+    heading, *cells = column
+    return max(map(len, [*heading.split(), *cells]))
+
+
+def _table(columns: Sequence[Sequence[str]]) -> Table:
+    """Return columns, the first one names of players, as a table."""
+    found = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
+    wide = max(0, *(_width(column) for column in columns[1:]))
+    for k, column in enumerate(columns):
+        width = min(_width(column), WIDTH - wide - _GAP) if k == 0 else _width(column)
+        found.add_column(Text(column[0]), overflow="fold", width=width, vertical="bottom")
+    for k, row in enumerate(list(zip(*columns, strict=True))[1:]):
+        found.add_row(*map(Text, row), style="bold" if k == 0 else None)
+    return found

@@ -20,7 +20,13 @@ from training.evaluation import episodes
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Comparison, Episodes, Player
 from training.evaluation.policies import Net
-from training.evaluation.protocol import Curve, EpisodeProtocol, EvaluationResult, Plan
+from training.evaluation.protocol import (
+    Curve,
+    EpisodeProtocol,
+    EvaluationResult,
+    Headline,
+    Plan,
+)
 from training.evaluation.shares import share
 from training.evaluation.trained import AGENT, Trained
 from training.logs.run_data import describe_opponents
@@ -252,6 +258,11 @@ class OpponentProtocol(EpisodeProtocol):
             against = f"against {describe_opponents(name, engine.spec.num_agents)}"
             found[against] = {AGENT: {m: interval.to_list() for m, interval in means.items()}}
         return found
+
+    def headline(self, what: str, players: int) -> Headline:
+        """See :meth:`Protocol.headline`; of wins, which ties share, everybody's part is even."""
+        found = super().headline(what, players)
+        return found._replace(even=1 / players) if found.column[0] == SHARES[0] else found
 
     def played(self, what: str, options: Mapping[str, Any]) -> str:
         """See :meth:`Protocol.played`."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -57,6 +57,22 @@ class EvaluationResult:
     rows: list[dict[str, Any]] | None = None
     played: Episodes | None = None
     env_options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Headline(NamedTuple):
+    """What the end of a training shows of a group of results.
+
+    Parameters
+    ----------
+    column : Column
+        Of the measure.
+    even : float or None
+        What equally good players come to, such as a quarter of the wins among four; None if the
+        measure has nothing like that.
+    """
+
+    column: Column
+    even: float | None = None
 
 
 class Curve(ABC):
@@ -161,6 +177,20 @@ class Protocol(ABC):
         what : str
             A key of what :meth:`paired` returns.
         """
+
+    def headline(self, what: str, players: int) -> Headline:
+        """Return what the end of a training shows of a part of its evaluation.
+
+        By default the decisive measure of :meth:`columns`.
+
+        Parameters
+        ----------
+        what : str
+            Such as ``against 3 x rule_hard``, or ``episodes``.
+        players : int
+            Who meet there; 1 where everybody plays alone.
+        """
+        return Headline(self.columns(what)[0])
 
     def played(self, what: str, options: Mapping[str, Any]) -> str:
         """Return in words how much each run plays of a part of :meth:`paired`.

@@ -20,9 +20,9 @@ from training.run.games import GameTraining, ObservationParts, PartOfGame, Table
 
 ON_POLICY = ("native", "expert", "sb3", "ensemble", "rllib")  # they learn by the same options
 CONFIGS = {
-    "SkullKingFlat-v0": "flat.yaml",
-    "SkullKingWorker-v0": "main.yaml",
-    "SkullKingAbility-v0": "main.yaml",  # the same task, with more to decide
+    "SkullKingFlat-v0": "main.yaml",
+    "SkullKingWorker-v0": "worker.yaml",
+    "SkullKingAbility-v0": "worker.yaml",  # the same task, with more to decide
 }
 
 # A Worker's policy plays the cards of a game, a Manager's bids; rule_hard decides the rest.

@@ -204,7 +204,9 @@ def test_matches_are_trained_for_and_judged_by_wins(tmp_path, capsys):
     (tmp_path / "versus.json").write_text(json.dumps(config))
     flags = ["--config", tmp_path / "versus.json", "--runs", tmp_path, "--name", "run"]
     assert train.main([str(flag) for flag in flags]) == 0
-    assert "against whom: the best scripted player" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "compared with: the best scripted player" in said
+    assert re.search(r"^even share +50\.0 +50\.0", said, re.MULTILINE)
     (line,) = map(json.loads, (tmp_path / "run/evaluations.jsonl").read_text().splitlines())
     assert line["decides"] == "win, random"
     assert 0 <= line["results"]["win, random"][0] <= 1

@@ -26,7 +26,7 @@ from training.apps.skullking.playing import (
 )
 from training.apps.skullking.rules import STRONGEST
 from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Curve, EvaluationResult, Protocol
+from training.evaluation.protocol import Curve, EvaluationResult, Headline, Protocol
 from training.evaluation.tables import Column, format_interval
 from training.evaluation.trained import AGENT, Trained
 from training.logs.run_data import describe_opponents
@@ -40,6 +40,7 @@ from training.run.seeds import GOAL_SEEDS, MATCH_SEEDS
 
 GOAL_TIERS = ("worker", "ability")
 TABLE_BIDS = "rule_hard"  # who bids for a Worker at a table, where whoever searches sits
+WINS = "win_rate"
 CURVE_MEASURES = ("win_rate", "points", "margin", "bid_hit")
 DECIDES = "margin"  # against the first opponent set: which policy of a training is the best
 PAIRED_MEASURES = ("points", "margin", "win_rate", "bid_hit")  # the first one decides
@@ -144,6 +145,11 @@ class MatchProtocol(Protocol):
             for name, heading, decimals, factor in tables.MATCH_COLUMNS
             if name in PAIRED_MEASURES
         ]
+
+    def headline(self, what: str, players: int) -> Headline:
+        """See :meth:`Protocol.headline`: wins, of which ties share one."""
+        wins = next(column for column in self.columns(what) if column[0] == WINS)
+        return Headline(wins, 1 / players)
 
     def comparison_group(self, config: RunConfig) -> str:
         """See :meth:`Protocol.comparison_group`: all tiers meet in games of as many players."""

@@ -1,0 +1,119 @@
+"""What `make train` comes to over seeds: ``python -m tools.make_train --out FILE``.
+
+Trains with each seed by its command, one after the other, and gathers what the runs have written.
+A run that has been evaluated already is not trained again. ``benchmarks/make-train-5-seeds.json``
+is such a record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import FastEnvError
+from training.evaluation.over_seeds import parse_seeds, seconds_of
+from training.run import files, machine
+from training.run.folder import RunFolder
+
+COMMAND = "python -m training train --config training/configs/main.yaml --seed {0} --name s{0}"
+WHAT = (
+    "whole games of Skull King that the agent of make train wins, and scripted players in its seat "
+    "on the same deals; a quarter would be even"
+)
+MEASURES = ("win_rate", "points")
+
+
+def train(seed: int, runs: Path) -> RunFolder:
+    """Train and evaluate with a seed, unless that was done; return the run."""
+    if not (runs / f"s{seed}" / "evaluation.json").exists():
+        _, *words = shlex.split(COMMAND.format(seed))
+        subprocess.run([sys.executable, *words, "--runs", str(runs)], check=True)
+    return RunFolder.open(runs / f"s{seed}")
+
+
+def row(run: RunFolder) -> dict[str, Any]:
+    """Return what a training took, and what it and others came to in its evaluation."""
+    summary, evaluation = (
+        files.read_json(run.path / name) for name in ("summary.json", "evaluation.json")
+    )
+    results = evaluation["matches"]["results"]
+    return {
+        "steps": summary["steps"],
+        "precision": summary["precision"],
+        "wall_s": round(summary["wall_s"], 1),
+        "cpu_s": round(seconds_of(run)[summary["steps"]]["cpu_s"], 1),
+        "evaluation_s": evaluation["wall_s"],
+        **{
+            measure: {
+                opponents: {player: found[measure] for player, found in players.items()}
+                for opponents, players in results.items()
+            }
+            for measure in MEASURES
+        },
+    }
+
+
+def record(runs: dict[int, RunFolder]) -> dict[str, Any]:
+    """Return the record of runs by seed.
+
+    Raises
+    ------
+    FastEnvError
+        If they were not all trained and evaluated at the same commit.
+    """
+    parts = ("config.json", "evaluation.json")
+    heads = [files.read_json(run.path / part) for run in runs.values() for part in parts]
+    revisions = {(head["git_rev"], head["dirty"]) for head in heads}
+    if len(revisions) > 1:
+        raise FastEnvError(f"the runs are of several commits: {sorted(map(str, revisions))}")
+    ((git_rev, dirty),) = revisions
+    last = heads[-1]
+    return {
+        "created": machine.now(),
+        "what": WHAT,
+        "commands": [COMMAND.format("SEED")],
+        "git_rev": git_rev,
+        "dirty": dirty,
+        "host": last["host"],
+        "versions": last["versions"],
+        "protocol": last["matches"]["protocol"],
+        "players": last["matches"]["players"],
+        "games": last["matches"]["games"],
+        "first_seed": last["matches"]["first_seed"],
+        "rates": "value, and 95 % interval over deals",
+        "wall_s": "of the training; evaluation_s of the games behind it",
+        "cpu_s": "of the training, over its iterations",
+        "runs": {str(seed): row(run) for seed, run in runs.items()},
+    }
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    parse = argparse.ArgumentParser(prog="python -m tools.make_train", description=__doc__)
+    parse.add_argument("--seeds", default="1,2,3,4,5", metavar="SEED,SEED")
+    parse.add_argument("--runs", type=Path, default=Path("runs/make-train"), metavar="DIR")
+    parse.add_argument("--out", type=Path, required=True, help="JSON file")
+    args = parse.parse_args(argv)
+    try:
+        files.prepare("--out", args.out)
+        runs = {seed: train(seed, args.runs) for seed in parse_seeds(args.seeds)}
+        found = record(runs)
+        files.write_json(args.out, found)
+    except (FastEnvError, OSError, subprocess.CalledProcessError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for seed, of in found["runs"].items():
+        wins = ", ".join(
+            f"{100 * players['trained'][0]:.1f} % of games against 3 x {opponents}"
+            for opponents, players in of["win_rate"].items()
+        )
+        print(f"seed {seed}: {of['cpu_s']:.0f} s of a core; wins {wins}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
