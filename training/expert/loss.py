@@ -17,6 +17,7 @@ from training.ppo.parts import Rollout
 from training.search.seeds import mix
 
 DECISION = 6  # what a seed is for
+SHARPEN = 1e6  # times the logits, which are small at first, the best action is certain
 
 
 class Answers(NamedTuple):
@@ -80,22 +81,27 @@ class ExpertLoss:
         """Of this loss, in this iteration."""
         return self._options.weight_at(self._iteration / self._rollouts)
 
-    def observe(self, t: int, first: int, engine: Any) -> None:
-        """Keep the states of some of the decisions that follow; the last belong to others."""
-        t += 1
-        if t == self._steps or self.weight == 0.0:
-            return
-        first_place = t * self._lanes + first
-        if self._options.ppo == "rest":
-            covered = self._teacher.covers(engine.get_states())
-            self._covered.append(first_place + np.flatnonzero(covered))
+    def decide(self, t: int, first: int, engine: Any, logits: Tensor) -> Tensor:
+        """Keep the states of some of the decisions; see :meth:`Auxiliary.decide`."""
+        if self.weight == 0.0:
+            return logits
+        place = t * self._lanes + first
         rng = np.random.default_rng((self._seed, self._iteration, t))
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
         if lanes.size:
             seats = np.zeros(len(lanes), np.int32)
             if engine.game.spec.num_agents > 1:
                 seats = engine.get_actors(lanes)
-            self._kept.append((first_place + lanes, engine.get_states(lanes), seats))
+            self._kept.append((place + lanes, engine.get_states(lanes), seats))
+        if self._options.ppo == "all":
+            return logits
+        covered = self._teacher.covers(engine.get_states())
+        self._covered.append(place + np.flatnonzero(covered))
+        best = torch.from_numpy(covered).to(logits.device).unsqueeze(1)
+        return torch.where(best, SHARPEN * logits, logits)
+
+    def observe(self, t: int, first: int, engine: Any) -> None:
+        """Nothing: states are kept before decisions."""
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about what was kept, where there is a choice."""
@@ -116,7 +122,7 @@ class ExpertLoss:
         obs = rollout.obs.flatten(0, 1).index_select(0, index)
         mask = rollout.mask.flatten(0, 1).index_select(0, index.to(rollout.mask.device))
         legal = mask.cpu().numpy()
-        choice = np.flatnonzero((legal.sum(1) > 1) & (rows["done"] == 0))
+        choice = np.flatnonzero(legal.sum(1) > 1)
         where = torch.from_numpy(choice)
         obs, mask = obs[where.to(obs.device)], mask[where.to(mask.device)]
         seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)

@@ -36,7 +36,8 @@ class ExpertConfig(Options):
     ppo: Literal["all", "rest"] = option(
         "all",
         "decisions whose policy PPO learns: ``all``, or the ``rest``, those of a kind that the "
-        "teacher has no answer for; values are learnt from all",
+        "teacher has no answer for; the best action is then played in the others, and values are "
+        "learnt from all",
     )
     until: Number | None = option(
         None,

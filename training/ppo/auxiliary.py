@@ -17,6 +17,21 @@ class Auxiliary(Protocol):
     follows both; gradients are clipped together.
     """
 
+    def decide(self, t: int, first: int, engine: Any, logits: Tensor) -> Tensor:
+        """Take in the states in which decision ``t`` is due; return what it is drawn from.
+
+        Parameters
+        ----------
+        t : int
+        first : int
+            First lane of the engine.
+        engine : BatchEngine
+        logits : Tensor, shape (n, A)
+            Of the network. Where others are returned, PPO must not learn the policy: see
+            :meth:`begin`.
+        """
+        ...
+
     def observe(self, t: int, first: int, engine: Any) -> None:
         """Take in what an engine says of decision ``t`` of the rollout.
 

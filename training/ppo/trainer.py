@@ -338,6 +338,8 @@ class PPOTrainer(SavesState):
         # It is taken over behind the next call, for the other group: a captured graph has then
         # overwritten what it had returned.
         self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
+        if self._auxiliary is not None:
+            logits = self._auxiliary.decide(t, lanes.first, lanes.engine, logits)
         action, logp = self._sampler.draw(logits, mask)
         rollout.store_values(t, here, value)
         rollout.logp[t, here] = logp

@@ -169,6 +169,9 @@ class SelfPlayConfig(Options):
         "what the chance of a snapshot is proportional to: its rank by age, the newest highest, or "
         "the share of comparisons that the learner did not win against it",
     )
+    play: Literal["sample", "best"] = option(
+        "sample", "whether snapshots draw their actions, as the learner does, or play the best"
+    )
     bots: Number = option(
         0.25,
         "share of the lanes, rounded, that keep the bots of ``env_options`` and ``schedules``",

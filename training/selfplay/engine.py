@@ -12,7 +12,7 @@ import torch
 
 from fastenv import BatchEngine
 from fastenv.seats import EXTERNAL
-from training.nets.distribution import Sampler, masked_log_probs
+from training.nets.distribution import Sampler, masked_log_probs, mode
 from training.nets.layout import as_tensor
 from training.selfplay.pool import Pool
 from training.selfplay.seated import Array, SeatedEngine
@@ -38,6 +38,8 @@ class PoolEngine(SeatedEngine):
         Share of the lanes, the first ones, that keep the opponents they are configured with.
     seed : int
         Of the generators that draw opponents and their actions.
+    best : bool
+        They play their best actions instead.
     on_matches : callable, optional
         See :data:`OnMatches`.
 
@@ -55,6 +57,7 @@ class PoolEngine(SeatedEngine):
         *,
         bots: float,
         seed: int,
+        best: bool = False,
         on_matches: OnMatches | None = None,
     ) -> None:
         super().__init__(engine)
@@ -63,7 +66,7 @@ class PoolEngine(SeatedEngine):
         self._of_bots = np.arange(n) < round(bots * n)
         self._begun = False
         self._draws = np.random.default_rng(seed)
-        self._sampler = Sampler(seed, torch.device("cpu"))
+        self._sampler, self._best = Sampler(seed, torch.device("cpu")), best
         self.players = np.full((n, self._num_players - 1), -1, np.int32)
         self._logits = torch.zeros(n, engine.num_actions)
 
@@ -86,7 +89,8 @@ class PoolEngine(SeatedEngine):
                 net = self._pool.members[int(players[group[0]])].net
                 logits[group] = net.logits(as_tensor(obs[lanes[group]]))
             legal = torch.from_numpy(mask[lanes] != 0)
-            chosen = self._sampler(masked_log_probs(logits, legal), legal)
+            log_probs = masked_log_probs(logits, legal)
+            chosen = mode(log_probs) if self._best else self._sampler(log_probs, legal)
         actions = np.zeros(self._engine.num_envs, np.int32)
         actions[lanes] = chosen.numpy()
         return actions

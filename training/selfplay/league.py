@@ -58,6 +58,7 @@ class League:
             lambda: self.pool.weights(self.options.weights, self.ratings.win_rate),
             bots=self.options.bots,
             seed=envs.stream_seed(config.seed, "explore"),
+            best=self.options.play == "best",
             on_matches=self._add,
         )
         self._taken = self._due = 0  # snapshots, and how many were due when the last was taken

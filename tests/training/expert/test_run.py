@@ -74,8 +74,8 @@ def test_answers_are_learnt_and_counted(tmp_path):
         assert train(tmp_path, name.replace(" ", "-"), *flags, **given) == 0
     taught, alone = (metrics(tmp_path / name) for name in ("taught", "not-taught"))
     assert taught[0]["train"]["expert_samples"] == alone[0]["train"]["expert_samples"]
-    # Those at the beginning of a rollout belong to the one before; some have no choice.
-    assert 0.3 * 15 * 16 < taught[0]["train"]["expert_samples"] <= 15 * 16
+    # Some decisions have no choice.
+    assert 0.3 * 16 * 16 < taught[0]["train"]["expert_samples"] <= 16 * 16
 
     def last(lines):
         return sum(line["train"]["expert_loss"] for line in lines[-8:]) / 8
@@ -91,11 +91,14 @@ def test_ppo_leaves_to_the_search_what_it_answers(ppo):
     learner.close()
     rollout = learner.trainer.rollout
     offset, _ = obs_layout(learner.engines[0]).phase
-    bids = rollout.obs[1:-1, :, offset + 1] == 1
-    learnt = rollout.adv[1:] != 0  # the first decisions belong to the rollout before
+    bids, learnt = rollout.obs[:-1, :, offset + 1] == 1, rollout.adv != 0
     assert 0.05 < bids.float().mean() < 0.5
     assert learnt[bids].all()
     assert bool(learnt[~bids].any()) == (ppo == "all")
+    certain = rollout.logp > -1e-3
+    choice = rollout.mask[:-1].sum(-1) > 1
+    assert not certain[bids & choice].any()
+    assert bool(certain[~bids & choice].float().mean() > 0.9) == (ppo == "rest")
 
 
 def test_nobody_is_asked_when_the_weight_is_gone(tmp_path):

@@ -16,6 +16,9 @@ class Pull:
         self.weight, self.every = weight, every
         self.steps, self.begun, self.minibatches = [], [], []
 
+    def decide(self, t, first, engine, logits):
+        return logits
+
     def observe(self, t, first, engine):
         self.steps.append((t, first, engine.reward.copy()))
 

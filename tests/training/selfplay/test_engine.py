@@ -34,10 +34,11 @@ def pool(tmp_path, monkeypatch):
     return found
 
 
-def engine_of(pool, lanes, *, bots=0.0, seed=5, on_matches=None, **options):
+def engine_of(pool, lanes, *, bots=0.0, seed=5, best=False, on_matches=None, **options):
     engine = make_engine(ENV, lanes, OPTIONS | options)
     weights = lambda: pool.weights("age", lambda _: 0.0)  # noqa: E731
-    return PoolEngine(engine, pool, weights, bots=bots, seed=seed, on_matches=on_matches)
+    given = {"bots": bots, "seed": seed, "best": best, "on_matches": on_matches}
+    return PoolEngine(engine, pool, weights, **given)
 
 
 def outputs(engine):
@@ -48,8 +49,8 @@ def outputs(engine):
 class Twin:
     """Self-play lane by lane, with engines of one lane and one forward pass a decision."""
 
-    def __init__(self, pool, lanes, seed):
-        self.pool, self.seed = pool, seed
+    def __init__(self, pool, lanes, seed, best=False):
+        self.pool, self.seed, self.best = pool, seed, best
         self.engines = [make_engine(ENV, 1, OPTIONS | {"opponents": "external"}) for _ in lanes]
         self.draws = np.random.default_rng(seed)
         self.sampler = Sampler(seed, torch.device("cpu"))
@@ -93,7 +94,9 @@ class Twin:
                 ])  # fmt: skip
                 legal = np.concatenate([self.engines[lane].mask for lane in waiting]) != 0
                 mask = torch.from_numpy(legal)
-                chosen = self.sampler(masked_log_probs(logits, mask), mask).tolist()
+                log_probs = masked_log_probs(logits, mask)
+                drawn = log_probs.argmax(-1) if self.best else self.sampler(log_probs, mask)
+                chosen = drawn.tolist()
             for lane, action in zip(waiting, chosen, strict=True):
                 move(lane, action)
         over = np.flatnonzero(ended).tolist()
@@ -104,9 +107,10 @@ class Twin:
         return {"obs": obs, "mask": mask, "reward": reward, "terminated": ended.astype(np.uint8)}
 
 
-def test_groups_play_what_a_twin_plays_lane_by_lane(pool):
+@pytest.mark.parametrize("best", [False, True])
+def test_groups_play_what_a_twin_plays_lane_by_lane(pool, best):
     lanes, seed = range(7), 5
-    engine, twin = engine_of(pool, len(lanes)), Twin(pool, lanes, seed)
+    engine, twin = engine_of(pool, len(lanes), best=best), Twin(pool, lanes, seed, best)
     engine.begin()
     engine.reset_many(seeds=90)
     twin.reset(90)

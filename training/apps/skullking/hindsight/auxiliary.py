@@ -57,6 +57,10 @@ class Hindsight:
         self._columns = {name: np.zeros((steps, lanes), np.int32) for name in source.columns}
         self._generator = torch.Generator().manual_seed(seed)
 
+    def decide(self, t: int, first: int, engine: Any, logits: Tensor) -> Tensor:
+        """Leave decisions to the network."""
+        return logits
+
     def observe(self, t: int, first: int, engine: Any) -> None:
         """Keep the columns of a step."""
         for name, column in step_columns(engine, self._source.columns).items():
