@@ -68,12 +68,12 @@ class ExpertLoss:
         self._iteration = 0
         self._window: deque[Answers] = deque(maxlen=options.window)
         self._generator = torch.Generator().manual_seed(seed)
+        self._rest = np.ones((steps, lanes), np.bool_)
         self._clear()
 
     def _clear(self) -> None:
         # Places in the rollout, rows, and the learner's seats.
         self._kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._covered: list[np.ndarray] = []  # places that the teacher has an answer for
         self._sum, self._count, self._agreed = 0.0, 0, float("nan")
 
     @property
@@ -96,9 +96,13 @@ class ExpertLoss:
         if self._options.ppo == "all":
             return logits
         covered = self._teacher.covers(engine.get_states())
-        self._covered.append(place + np.flatnonzero(covered))
+        self._rest[t, first : first + len(covered)] = ~covered
         best = torch.from_numpy(covered).to(logits.device).unsqueeze(1)
         return torch.where(best, SHARPEN * logits, logits)
+
+    def rest(self) -> np.ndarray | None:
+        """Return which decisions the teacher has no answers for, if PPO is to learn those alone."""
+        return None if self._options.ppo == "all" or self.weight == 0.0 else self._rest
 
     def observe(self, t: int, first: int, engine: Any) -> None:
         """Nothing: states are kept before decisions."""
@@ -106,8 +110,6 @@ class ExpertLoss:
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about what was kept, where there is a choice."""
         self._minibatches = minibatches
-        for places in self._covered:
-            rollout.adv.view(-1)[torch.from_numpy(places).to(rollout.adv.device)] = 0.0
         if self._kept:
             answers = self._ask(rollout)
             if len(answers.obs):

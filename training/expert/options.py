@@ -35,9 +35,8 @@ class ExpertConfig(Options):
     weight: Number = option(1.0, "of this loss beside that of PPO", gt=0)
     ppo: Literal["all", "rest"] = option(
         "all",
-        "decisions whose policy PPO learns: ``all``, or the ``rest``, those of a kind that the "
-        "teacher has no answer for; the best action is then played in the others, and values are "
-        "learnt from all",
+        "decisions that PPO learns: ``all``, or the ``rest``, those of a kind that a search leaves "
+        "to the policy; the best action is then played in the others",
     )
     until: Number | None = option(
         None,
@@ -74,6 +73,11 @@ class ExpertRun(PolicyRun):
         groups = self.native.env_groups
         require(groups == 1, "native.env_groups", groups, "1 with trainer='expert'")
         own = self.expert.teacher is None
+        allowed = "'all' with expert.teacher, who answers everything"
+        require(own or self.expert.ppo == "all", "expert.ppo", self.expert.ppo, allowed)
+        allowed = "null with expert.ppo='rest'"
+        one_value = self.expert.ppo == "all" or self.native.intrinsic_coef is None
+        require(one_value, "native.intrinsic_coef", self.native.intrinsic_coef, allowed)
         allowed = "left out with expert.teacher, whose name says how it searches"
         require(own or not self.expert.search, "expert.search", self.expert.search, allowed)
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
 from torch import Tensor
 
 from training.nets.actor_critic import ActorCritic
@@ -27,9 +28,12 @@ class Auxiliary(Protocol):
             First lane of the engine.
         engine : BatchEngine
         logits : Tensor, shape (n, A)
-            Of the network. Where others are returned, PPO must not learn the policy: see
-            :meth:`begin`.
+            Of the network. Where others are returned, PPO must not learn: see :meth:`rest`.
         """
+        ...
+
+    def rest(self) -> np.ndarray | None:
+        """Return which decisions of the rollout PPO learns, bool (T, N); None for all."""
         ...
 
     def observe(self, t: int, first: int, engine: Any) -> None:
@@ -51,8 +55,7 @@ class Auxiliary(Protocol):
         Parameters
         ----------
         rollout : Rollout
-            Complete, advantages included; overwritten by the next iteration. Of a decision whose
-            advantage is set to 0 here, PPO learns the value alone.
+            Complete, advantages included; overwritten by the next iteration.
         minibatches : int
             Minibatches of a pass over it.
         """

@@ -11,6 +11,9 @@ that was cut off, and everything backwards in time::
 This is the textbook recurrence with ``1 - term`` for the value and ``1 - done`` for the trace,
 written in the order in which Stable-Baselines3 computes it, so that the bits agree too.
 ``lambda`` counts decisions, not primitive steps.
+
+Where PPO learns only some of the decisions (:func:`gae_some`), what lies between two of them is one
+step: its rewards are added up, discounted, and ``g`` is the product of its discounts.
 """
 
 from __future__ import annotations
@@ -94,6 +97,62 @@ def gae_many(
         _gae_constant(reward, value, done, bootstrap, np.float32(gamma), trace, adv_out, ret_out)
 
 
+@cached_njit(nogil=True)
+def _gae_some(reward, value, done, bootstrap, gamma, lam, some, adv_out, ret_out, learnt_out):
+    steps, lanes = reward.shape
+    for i in range(lanes):
+        paid, discount = np.float32(0.0), np.float32(1.0)  # since the decision, up to what follows
+        next_value, next_adv = np.float32(0.0), np.float32(0.0)
+        known = False  # what follows
+        for t in range(steps - 1, -1, -1):
+            if done[t, i]:
+                paid, discount, known = np.float32(0.0), np.float32(0.0), True
+            paid = reward[t, i] + gamma[t, i] * (bootstrap[t, i] + paid)
+            discount *= gamma[t, i]
+            learnt_out[t, i] = some[t, i] and known
+            adv_out[t, i] = ret_out[t, i] = np.float32(0.0)
+            if some[t, i]:
+                if known:
+                    delta = (paid + discount * next_value) - value[t, i]
+                    adv_out[t, i] = delta + discount * lam * next_adv
+                    ret_out[t, i] = adv_out[t, i] + value[t, i]
+                next_value, next_adv, known = value[t, i], adv_out[t, i], True
+                paid, discount = np.float32(0.0), np.float32(1.0)
+
+
+def gae_some(
+    reward: Array,
+    value: Array,
+    done: Array,
+    bootstrap: Array,
+    gamma: float | Array,
+    lam: float,
+    some: Array,
+    adv_out: Array,
+    ret_out: Array,
+) -> Array:
+    """Write advantages and returns of some decisions, as if there were no others.
+
+    Parameters are those of :func:`gae_many` and
+
+    Parameters
+    ----------
+    some : ndarray of bool, shape (T, N)
+        The decisions; the rest get 0.
+
+    Returns
+    -------
+    ndarray of bool, shape (T, N)
+        Those of ``some`` for which the rollout shows what follows: the end of the episode or
+        another of them. The last ones of the lanes are left out.
+    """
+    learnt = np.empty(reward.shape, np.bool_)
+    each = gamma if isinstance(gamma, np.ndarray) else np.full(reward.shape, gamma, np.float32)
+    given = reward, value, done, bootstrap, each, np.float32(lam), some
+    _gae_some(*given, adv_out, ret_out, learnt)
+    return learnt
+
+
 def write_advantages(
     reward: torch.Tensor,
     value: torch.Tensor,
@@ -111,6 +170,28 @@ def write_advantages(
     discount = gamma if isinstance(gamma, float) else gamma.numpy()
     out = adv_out.numpy(), ret_out.numpy()
     gae_many(reward.numpy(), value.numpy(), done.numpy(), bootstrap.numpy(), discount, lam, *out)
+
+
+def write_some(
+    reward: torch.Tensor,
+    value: torch.Tensor,
+    done: torch.Tensor,
+    bootstrap: torch.Tensor,
+    gamma: float | torch.Tensor,
+    lam: float,
+    some: Array,
+    adv_out: torch.Tensor,
+    ret_out: torch.Tensor,
+) -> torch.Tensor:
+    """Write and return the same as :func:`gae_some`; from a device by way of the host."""
+    paid, values, ends, cut = (x.cpu().numpy() for x in (reward, value, done, bootstrap))
+    discount = gamma if isinstance(gamma, float) else gamma.cpu().numpy()
+    adv, ret = (torch.empty(x.shape) for x in (adv_out, ret_out))
+    out = adv.numpy(), ret.numpy()
+    learnt = gae_some(paid, values, ends, cut, discount, lam, some, *out)
+    adv_out.copy_(adv)
+    ret_out.copy_(ret)
+    return torch.from_numpy(learnt).to(reward.device)
 
 
 def gae_torch(

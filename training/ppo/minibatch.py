@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -74,13 +74,21 @@ class Minibatches:
         self.begin("fp32")
         self.generator = torch.Generator(rollout.device)
 
-    def begin(self, precision: str) -> None:
-        """Prepare for an update from a whole rollout, by layers that compute in ``precision``.
+    def begin(self, precision: str, some: Tensor | None = None) -> None:
+        """Prepare for an update from a rollout, by layers that compute in ``precision``.
 
         On a CPU it decides how large a piece is: in bfloat16 activations are half as large, and
         what a piece costs beside its rows, weights to round and calls to make, has a larger share.
         On a device a piece is the minibatch, unless smaller ones are asked for.
+
+        Parameters
+        ----------
+        precision : str
+        some : Tensor of int64, optional
+            Numbers of the decisions to learn from, where that are not all. They are spread over as
+            many minibatches, which are smaller.
         """
+        self._some = some
         rows = cached_rows(self._width)
         if self._rollout.device.type != "cpu":
             rows = self._per_minibatch * self._length
@@ -92,7 +100,11 @@ class Minibatches:
 
     def permutation(self) -> Tensor:
         """Draw an order of all decisions (index ``t * n + lane`` of n lanes), or of all chunks."""
-        return torch.randperm(self._units, generator=self.generator, device=self._rollout.device)
+        generator, device = self.generator, self._rollout.device
+        if self._some is None:
+            return torch.randperm(self._units, generator=generator, device=device)
+        order = torch.randperm(len(self._some), generator=generator, device=device)
+        return self._some[order]
 
     def epoch(self, adv: Tensor) -> Iterator[Iterator[Piece]]:
         """Yield the minibatches of a pass over the rollout, each as its pieces.
@@ -103,11 +115,19 @@ class Minibatches:
             Normalised here if that is done over minibatches.
         """
         order = self.permutation()
-        feed = self._rollout.observations([self._flat(p) for p in order.split(self._per_piece)])
-        for units in order.split(self._per_minibatch):
+        batches: Sequence[Tensor] = order.split(self._per_minibatch)
+        if self._some is not None:
+            batches = order.tensor_split(self._units // self._per_minibatch)
+            # One alone has no deviation to be normalised by.
+            batches = [units if len(units) > 1 else units[:0] for units in batches]
+        parts = [part for units in batches for part in units.split(self._per_piece) if len(part)]
+        feed = self._rollout.observations([self._flat(part) for part in parts])
+        for units in batches:
             yield self._pieces(units, adv.view(-1), feed)
 
     def _pieces(self, units: Tensor, adv: Tensor, feed: Iterator[Tensor]) -> Iterator[Piece]:
+        if not len(units):
+            return
         rollout, burnt = self._rollout, self._burn_in if self._recurrent else 0
         parts = units.split(self._per_piece)
         learnt = [self._flat(part)[burnt * len(part) :] for part in parts]

@@ -28,7 +28,7 @@ from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
-from training.ppo.gae import write_advantages
+from training.ppo.gae import write_advantages, write_some
 from training.ppo.intrinsic import IntrinsicRollout
 from training.ppo.lanes import Lanes, TruncatedEpisodes, make_lanes
 from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalise
@@ -119,6 +119,7 @@ class PPOTrainer(SavesState):
         self.by_epoch: dict[str, list[float]] = {}
         self._on_step, self._auxiliary = on_step, auxiliary
         self._started = False
+        self._learnt: Tensor | None = None  # numbers of the decisions to learn; None for all
 
         self.device = choose_device(device)
         configure_torch(self.device, deterministic)
@@ -423,7 +424,13 @@ class PPOTrainer(SavesState):
         r, ppo = self.rollout, self.ppo
         gamma = ppo.gamma if r.gamma is None else r.gamma
         inputs = (r.reward, r.value, r.done, r.bootstrap)
-        write_advantages(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
+        rest = None if self._auxiliary is None else self._auxiliary.rest()
+        if rest is None:
+            self._learnt = None
+            write_advantages(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
+        else:
+            learnt = write_some(*inputs, gamma, ppo.gae_lambda, rest, r.adv, r.ret)
+            self._learnt = learnt.flatten().nonzero().squeeze(1)
         if r.intrinsic is not None:
             r.intrinsic.add_advantages(r.done, ppo.gae_lambda, r.adv)
         self.phases.mark("gae")
@@ -442,12 +449,12 @@ class PPOTrainer(SavesState):
         if not self._closed_form:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device)
-        self.minibatches.begin(self.precision.name)
-        if self._auxiliary is not None:  # before advantages are normalised: it may take some away
+        self.minibatches.begin(self.precision.name, self._learnt)
+        if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // ppo.batch_size)
             self.phases.mark("other")
-        adv = normalise(rollout.adv, self.ranks) if native.norm_adv == "batch" else rollout.adv
+        adv = self._normalised(rollout.adv)
         watch = diagnostics.StepWatch(self.net.named_parameters()) if self.diagnoses else None
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
@@ -474,7 +481,7 @@ class PPOTrainer(SavesState):
                 break
         self.ranks.average([sums])
         self.by_epoch = means_by_epoch(passes)
-        seen = explained_variance(rollout.value[:-1], rollout.ret)
+        explained = self._explained()
         *means, norm = (sums / minibatches).tolist()
         for mean in means:
             check_loss(mean, self.iteration + 1)
@@ -484,12 +491,31 @@ class PPOTrainer(SavesState):
             **dict(zip(TERMS, means, strict=True)),
             **({} if rollout.intrinsic is None else rollout.intrinsic.metrics()),
             "grad_norm": norm,
-            "explained_variance": float(seen),
+            **explained,
             "minibatches": minibatches,
             "skipped_steps": self.precision.skipped,
             **({} if self._auxiliary is None else self._auxiliary.metrics()),
             **({} if watch is None else {"layers": self._diagnosis(watch)}),
         }
+
+    def _normalised(self, adv: Tensor) -> Tensor:
+        """Return advantages (T, N), those that are learnt normalised if that is done for all."""
+        if self.native.norm_adv != "batch":
+            return adv
+        if self._learnt is None:
+            return normalise(adv, self.ranks)
+        found = adv.flatten()
+        found[self._learnt] = normalise(found[self._learnt], self.ranks)
+        return found.view_as(adv)
+
+    def _explained(self) -> dict[str, float]:
+        """Return how well values foresaw the returns that are learnt; nothing of fewer than two."""
+        value, ret = self.rollout.value[:-1], self.rollout.ret
+        if self._learnt is not None:
+            value, ret = (x.flatten()[self._learnt] for x in (value, ret))
+        if value.numel() < 2:
+            return {}
+        return {"explained_variance": float(explained_variance(value, ret))}
 
     @property
     def diagnoses(self) -> bool:

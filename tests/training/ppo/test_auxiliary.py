@@ -19,6 +19,9 @@ class Pull:
     def decide(self, t, first, engine, logits):
         return logits
 
+    def rest(self):
+        return None
+
     def observe(self, t, first, engine):
         self.steps.append((t, first, engine.reward.copy()))
 

@@ -1,5 +1,7 @@
 """Advantages: four implementations, Stable-Baselines3 and a tabular semi-MDP."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from stable_baselines3.common.buffers import RolloutBuffer
 
 from tests.training.ppo.engines import Macro
-from training.ppo.gae import gae_many, gae_torch
+from training.ppo.gae import gae_many, gae_some, gae_torch
 
 
 def by_numpy(reward, value, done, bootstrap, gamma, lam):
@@ -178,3 +180,61 @@ def test_discount_of_a_decision_is_gamma_to_the_tau(make_trainer):
     trainer.iterate()
     np.testing.assert_allclose(trainer.rollout.gamma, 0.9 ** np.stack(taus), rtol=1e-6)
     assert len(np.unique(trainer.rollout.gamma)) == 4
+
+
+def of_some(reward, value, done, bootstrap, gamma, lam, some):
+    """Advantages of some decisions of a lane: each step leads from one of them to the next."""
+    found, numbers = {}, np.flatnonzero(some).tolist()
+    follow_value = follow_adv = None
+    for first, end in reversed([*pairwise([*numbers, len(reward)])]):
+        ends = np.flatnonzero(done[first:end])
+        last = first + int(ends[0]) + 1 if len(ends) else end
+        paid, discount = 0.0, 1.0
+        for t in range(first, last):
+            paid += discount * (float(reward[t]) + float(gamma[t]) * float(bootstrap[t]))
+            discount *= float(gamma[t])
+        if len(ends):
+            adv = paid - float(value[first])
+        elif follow_value is None:  # nobody knows what comes behind the rollout
+            adv = None
+        else:
+            follow = 0.0 if follow_adv is None else follow_adv
+            adv = paid + discount * follow_value - float(value[first]) + discount * lam * follow
+        follow_value, follow_adv = float(value[first]), adv
+        if adv is not None:
+            found[first] = adv
+    return found
+
+
+@given(rollouts(), st.sampled_from([0.1, 0.5, 1.0]), st.integers(0, 2**32 - 1))
+def test_some_decisions_are_as_if_there_were_no_others(case, share, seed):
+    gamma = (case["gamma"] ** case["tau"]).astype(np.float32)
+    done = case["term"] | case["trunc"]
+    bootstrap = np.where(case["trunc"], case["final_value"], np.float32(0))
+    some = np.random.default_rng(seed).random(done.shape) < share
+    columns = (case["reward"], case["value"], done, bootstrap, gamma)
+    adv, ret = np.empty((2, *done.shape), np.float32)
+    learnt = gae_some(*columns, case["lam"], some, adv, ret)
+    for lane in range(done.shape[1]):
+        own = [column[:, lane] for column in columns]
+        expected = of_some(*own, case["lam"], some[:, lane])
+        assert np.flatnonzero(learnt[:, lane]).tolist() == sorted(expected)
+        for t, wanted in expected.items():
+            assert adv[t, lane] == pytest.approx(wanted, abs=1e-4)
+            assert ret[t, lane] == adv[t, lane] + case["value"][t, lane]
+    assert not adv[~learnt].any()
+
+
+@given(rollouts())
+def test_all_decisions_are_those_of_a_rollout_that_ends_with_the_last(case):
+    done = np.zeros_like(case["term"])
+    nothing = np.zeros_like(case["reward"])
+    columns = (case["reward"], case["value"], done, nothing)
+    adv, ret, whole, _ = np.empty((4, *done.shape), np.float32)
+    gae_some(*columns, case["gamma"], case["lam"], ~done, adv, ret)
+    steps = len(done) - 1
+    if steps:
+        shorter = [x[: steps + (x is case["value"])] for x in columns]
+        gae_many(*shorter, case["gamma"], case["lam"], whole[:steps], ret[:steps])
+    np.testing.assert_allclose(adv[:steps], whole[:steps], atol=1e-4)
+    assert not adv[steps:].any()

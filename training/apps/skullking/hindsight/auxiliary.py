@@ -61,6 +61,9 @@ class Hindsight:
         """Leave decisions to the network."""
         return logits
 
+    def rest(self) -> None:
+        """Let PPO learn all of them."""
+
     def observe(self, t: int, first: int, engine: Any) -> None:
         """Keep the columns of a step."""
         for name, column in step_columns(engine, self._source.columns).items():
