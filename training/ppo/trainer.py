@@ -28,21 +28,21 @@ from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
-from training.ppo.gae import write_advantages, write_some
 from training.ppo.intrinsic import IntrinsicRollout
 from training.ppo.lanes import Lanes, TruncatedEpisodes, make_lanes
-from training.ppo.loss import KL, TERMS, Objective, explained_variance, normalise
+from training.ppo.learnt import Learnt
+from training.ppo.loss import KL, TERMS, Objective
 from training.ppo.minibatch import Minibatches
 from training.ppo.optimizer import adam, get_sum_dtype, means_by_epoch
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.saving import SavesState
 from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
+from training.ppo.views import Views
 from training.run.decay import decay
 from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.finite import TrainingError, check_loss
-from training.run.games import get_engine_game
 from training.run.options import require
 from training.run.ranks import SINGLE_RANK, Ranks
 
@@ -119,7 +119,6 @@ class PPOTrainer(SavesState):
         self.by_epoch: dict[str, list[float]] = {}
         self._on_step, self._auxiliary = on_step, auxiliary
         self._started = False
-        self._learnt: Tensor | None = None  # numbers of the decisions to learn; None for all
 
         self.device = choose_device(device)
         configure_torch(self.device, deterministic)
@@ -176,7 +175,8 @@ class PPOTrainer(SavesState):
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
             view_size=self.net.view_size,
         )
-        self._critic_view = get_engine_game(engines[0]).observation_parts(engines[0]).critic_view
+        self._views = Views(self.rollout, engines[0])
+        self._learnt = Learnt(self.rollout, self.ranks)
         if self.native.intrinsic_coef is not None:
             tau = engines[0].spec.has_tau
             size = ppo.n_steps, self.num_envs
@@ -333,9 +333,7 @@ class PPOTrainer(SavesState):
             rollout.states[t // self.native.seq_len, here] = state
         obs = rollout.obs[t, here].to(self.device, non_blocking=self._pinned)
         mask = rollout.mask[t, here]
-        view = self._store_view(t, lanes)
-        seen = {} if view is None else {"view": view}
-        logits, value, after = self._forward(obs, state=state, **seen)
+        logits, value, after = self._forward(obs, state=state, **self._views.store(t, lanes))
         # It is taken over behind the next call, for the other group: a captured graph has then
         # overwritten what it had returned.
         self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
@@ -351,20 +349,6 @@ class PPOTrainer(SavesState):
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
         self.phases.mark("forward")
         self._stepper.start(lanes.engine, sent.numpy(), *lanes.destination(t + 1))
-
-    def _store_view(self, t: int, lanes: Lanes) -> Tensor | None:
-        """Store and return what the value network alone sees of the states behind t decisions.
-
-        The rows are those of the lanes as they are now; so nothing of it has to be saved.
-        """
-        stored = self.rollout.view
-        if stored is None:
-            return None
-        assert self._critic_view is not None  # the layout has said that there is one
-        here = stored[t, lanes.slice]
-        shown = np.empty(here.shape, np.uint8)
-        self._critic_view.write(lanes.engine.get_states(), shown)
-        return here.copy_(torch.from_numpy(shown))
 
     def _finish(self, t: int, group: int) -> None:
         """Take over what a group's step has brought."""
@@ -393,9 +377,9 @@ class PPOTrainer(SavesState):
         with torch.inference_mode(), self.precision.autocast():
             last = rollout.obs[-1].to(self.device)
             for lanes in self._lanes:
-                self._store_view(rollout.steps, lanes)
-            seen = {} if rollout.view is None else {"view": rollout.view[-1]}
-            rollout.store_values(-1, slice(None), self.net.value(last, state=self._state, **seen))
+                self._views.store(rollout.steps, lanes)
+            value = self.net.value(last, state=self._state, **self._views.last())
+            rollout.store_values(-1, slice(None), value)
             destinations = rollout.bootstraps()
             for destination in destinations:
                 destination.zero_()
@@ -422,15 +406,8 @@ class PPOTrainer(SavesState):
     def advantages(self) -> None:
         """Write advantages and returns into the rollout."""
         r, ppo = self.rollout, self.ppo
-        gamma = ppo.gamma if r.gamma is None else r.gamma
-        inputs = (r.reward, r.value, r.done, r.bootstrap)
         rest = None if self._auxiliary is None else self._auxiliary.rest()
-        if rest is None:
-            self._learnt = None
-            write_advantages(*inputs, gamma, ppo.gae_lambda, r.adv, r.ret)
-        else:
-            learnt = write_some(*inputs, gamma, ppo.gae_lambda, rest, r.adv, r.ret)
-            self._learnt = learnt.flatten().nonzero().squeeze(1)
+        self._learnt.write_advantages(ppo.gamma, ppo.gae_lambda, rest)
         if r.intrinsic is not None:
             r.intrinsic.add_advantages(r.done, ppo.gae_lambda, r.adv)
         self.phases.mark("gae")
@@ -449,12 +426,12 @@ class PPOTrainer(SavesState):
         if not self._closed_form:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device)
-        self.minibatches.begin(self.precision.name, self._learnt)
+        self.minibatches.begin(self.precision.name, self._learnt.numbers)
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // ppo.batch_size)
             self.phases.mark("other")
-        adv = self._normalised(rollout.adv)
+        adv = self._learnt.normalised() if native.norm_adv == "batch" else rollout.adv
         watch = diagnostics.StepWatch(self.net.named_parameters()) if self.diagnoses else None
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
@@ -481,7 +458,6 @@ class PPOTrainer(SavesState):
                 break
         self.ranks.average([sums])
         self.by_epoch = means_by_epoch(passes)
-        explained = self._explained()
         *means, norm = (sums / minibatches).tolist()
         for mean in means:
             check_loss(mean, self.iteration + 1)
@@ -491,31 +467,12 @@ class PPOTrainer(SavesState):
             **dict(zip(TERMS, means, strict=True)),
             **({} if rollout.intrinsic is None else rollout.intrinsic.metrics()),
             "grad_norm": norm,
-            **explained,
+            **self._learnt.explained(),
             "minibatches": minibatches,
             "skipped_steps": self.precision.skipped,
             **({} if self._auxiliary is None else self._auxiliary.metrics()),
             **({} if watch is None else {"layers": self._diagnosis(watch)}),
         }
-
-    def _normalised(self, adv: Tensor) -> Tensor:
-        """Return advantages (T, N), those that are learnt normalised if that is done for all."""
-        if self.native.norm_adv != "batch":
-            return adv
-        if self._learnt is None:
-            return normalise(adv, self.ranks)
-        found = adv.flatten()
-        found[self._learnt] = normalise(found[self._learnt], self.ranks)
-        return found.view_as(adv)
-
-    def _explained(self) -> dict[str, float]:
-        """Return how well values foresaw the returns that are learnt; nothing of fewer than two."""
-        value, ret = self.rollout.value[:-1], self.rollout.ret
-        if self._learnt is not None:
-            value, ret = (x.flatten()[self._learnt] for x in (value, ret))
-        if value.numel() < 2:
-            return {}
-        return {"explained_variance": float(explained_variance(value, ret))}
 
     @property
     def diagnoses(self) -> bool:

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from training.evaluation.trained import load
-from training.ppo import trainer
+from training.ppo import learnt
 from training.ppo.options import NativeRun
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint
@@ -119,7 +119,7 @@ def test_parameters_that_are_not_finite_are_not_saved(train, tmp_path, capsys, m
 
 def test_figure_that_is_not_finite_does_not_keep_a_run_from_ending(train, tmp_path, monkeypatch):
     """Returns that are all the same, or a gradient that overflowed in float16."""
-    monkeypatch.setattr(trainer, "explained_variance", lambda *_: torch.tensor(float("-inf")))
+    monkeypatch.setattr(learnt, "explained_variance", lambda *_: torch.tensor(float("-inf")))
     assert train(tmp_path, "run", "--total-steps", 128) == 0
     summary = json.loads((tmp_path / "run/summary.json").read_text())
     assert summary["status"] == "finished"

@@ -1,0 +1,43 @@
+"""What the value network alone sees of the states of a rollout (``native.critic_view``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.ppo.buffer import Rollout
+from training.ppo.lanes import Lanes
+from training.run.games import get_engine_game
+
+
+class Views:
+    """Writes views into a rollout that has room for them; else there are none.
+
+    They are made of the rows of the lanes as these are, so nothing of them has to be saved.
+
+    Parameters
+    ----------
+    rollout : Rollout
+    engine : Engine
+    """
+
+    def __init__(self, rollout: Rollout, engine: Any) -> None:
+        self._stored = rollout.view
+        found = get_engine_game(engine).observation_parts(engine).critic_view
+        self._write = None if found is None else found.write
+
+    def store(self, t: int, lanes: Lanes) -> dict[str, Tensor]:
+        """Store what is seen of the states behind t decisions, and return it as an argument."""
+        if self._stored is None or self._write is None:
+            return {}
+        here = self._stored[t, lanes.slice]
+        shown = np.empty(here.shape, np.uint8)
+        self._write(lanes.engine.get_states(), shown)
+        return {"view": here.copy_(torch.from_numpy(shown))}
+
+    def last(self) -> dict[str, Tensor]:
+        """Return what was stored of the states behind the rollout, as an argument."""
+        return {} if self._stored is None else {"view": self._stored[-1]}
