@@ -48,9 +48,15 @@ class ExpertConfig(Options):
     )
     temperature: Number = option(
         5.0,
-        "what differences between means are divided by: the answer of a search is the network's "
-        "policy times exp(mean / temperature)",
+        "what differences between means are divided by: the answer of a search is "
+        "policy**prior * exp(mean / temperature)",
         gt=0,
+    )
+    prior: Number = option(
+        1.0,
+        "power of the network's own policy in it; 0 forgets what it would have done",
+        ge=0,
+        le=1,
     )
     window: Whole = option(1, "newest rollouts whose answers are learnt from", ge=1)
 

@@ -128,8 +128,8 @@ class GuestTeacher:
 class SearchTeacher:
     """The network in training, with search; see :class:`Teacher`.
 
-    Its answer is the policy of the network times ``exp(mean / temperature)``, over the actions that
-    the search has looked at.
+    Its answer is ``policy**prior * exp(mean / temperature)``, over the actions that the search has
+    looked at.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class SearchTeacher:
         Of the game; its lanes are not touched.
     search : str
         Options, as behind a name: ``worlds=32,rollouts=policy``.
-    temperature : float
+    temperature, prior : float
 
     Raises
     ------
@@ -149,9 +149,15 @@ class SearchTeacher:
     """
 
     def __init__(
-        self, net: ActorCritic, config: RunConfig, engine: Any, search: str, temperature: float
+        self,
+        net: ActorCritic,
+        config: RunConfig,
+        engine: Any,
+        search: str,
+        temperature: float,
+        prior: float,
     ) -> None:
-        self._temperature = temperature
+        self._temperature, self._prior = temperature, prior
         options = scripted_opponents(config.env, config.env_options, engine.game)
         shown = (engine.spec.obs_dtype, engine.spec.obs_shape, engine.spec.num_actions)
         spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
@@ -176,7 +182,7 @@ class SearchTeacher:
         if self._table.spec.num_agents == 1:
             seats = searcher.seats_of(self._table, some.rows, some.seats)
         means = searcher.search(some.rows, seats, some.legal, some.seeds).estimates.means()
-        own = self._logits(some.obs).astype(np.float64)
+        own = self._prior * self._logits(some.obs).astype(np.float64)
         seen = np.isfinite(means)
         better = np.where(seen, means - means.max(1, keepdims=True), 0.0)
         scores = np.where(seen, own + better / self._temperature, -np.inf)
@@ -203,5 +209,6 @@ def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
     """
     options = config.expert
     if options.teacher is None:
-        return SearchTeacher(net, config, engine, options.search, options.temperature)
+        kind = options.temperature, options.prior
+        return SearchTeacher(net, config, engine, options.search, *kind)
     return GuestTeacher(load_who(options.teacher), engine)

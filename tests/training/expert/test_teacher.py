@@ -75,12 +75,13 @@ def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
     assert (again == answers[some]).all()
 
 
-def test_search_answers_by_the_means_and_the_network(states):
+@pytest.mark.parametrize("prior", [1.0, 0.5, 0.0])
+def test_search_answers_by_the_means_and_the_network(states, prior):
     engine, rows, obs, legal = states
     net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
     with torch.no_grad():  # a policy that wants something
         net.policy_head.weight.mul_(50)
-    teacher = SearchTeacher(net, config_of(), engine, "worlds=8", 4.0)
+    teacher = SearchTeacher(net, config_of(), engine, "worlds=8", 4.0, prior)
     answers = teacher.answers(asked(rows, obs, legal))
 
     cards = rows["phase"] == Phase.PLAY
@@ -93,7 +94,7 @@ def test_search_answers_by_the_means_and_the_network(states):
     means = found.estimates.means()
     with torch.inference_mode():
         logits = net.logits(as_tensor(obs[cards])).double().numpy()
-    scores = np.where(np.isfinite(means), logits + np.where(where, means, 0) / 4.0, -np.inf)
+    scores = np.where(np.isfinite(means), prior * logits + np.where(where, means, 0) / 4.0, -np.inf)
     weights = np.exp(scores - scores.max(1, keepdims=True))
     np.testing.assert_allclose(
         answers[cards], weights / weights.sum(1, keepdims=True), rtol=1e-4, atol=1e-6
@@ -115,7 +116,7 @@ def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     assert (answers.argmax(1) == engine.bot_actions("greedy", rng_streams(2, 8))).all()
     config = ExpertRun.from_mapping({"env": "DrMarioVersus-v0", "trainer": "expert"})
     net = ActorCritic(obs_layout(engine), config.ppo, config.native)
-    searched = SearchTeacher(net, config, engine, "worlds=2", 5.0).answers(given)
+    searched = SearchTeacher(net, config, engine, "worlds=2", 5.0, 1.0).answers(given)
     assert (searched.sum(1) > 0.99).all()
     assert not searched[~legal].any()
 
