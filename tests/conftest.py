@@ -12,6 +12,11 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Where nothing keeps bytecode, each worker rewrites every test, and each process that a test starts
+# compiles all that it imports: in memory nothing else comes of it, and a checkout has room.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A spinning thread pool collapses when something else uses the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
