@@ -50,9 +50,11 @@ EVENTS = ("reset", "seeds", "load", "opponents", "copy", "hand over", "shared", 
 
 
 def cases():
+    """Yield game and seating; each second of them is slow."""
     for name, make in GAMES.items():
-        for seating in SEATINGS[make().spec.num_agents]:
-            yield pytest.param(name, seating, id=f"{name}, {seating}")
+        for k, seating in enumerate(SEATINGS[make().spec.num_agents]):
+            marks = [pytest.mark.slow] if (k + len(name)) % 2 else []
+            yield pytest.param(name, seating, id=f"{name}, {seating}", marks=marks)
 
 
 def assert_alike(engine, lanes, where):

@@ -10,6 +10,7 @@ import torch
 
 from fastenv.errors import StateError
 from tests.bits import equal
+from tests.slow import late
 from tests.training.ppo.engines import Corridor
 
 ROOT = Path(__file__).parents[3]
@@ -112,9 +113,10 @@ def check(folder, kind):
             assert (one[name] == two[name]).all(), name
 
 
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, device):
-    straight_and_resumed(tmp_path, KINDS, device)
-    for kind in KINDS:
+@pytest.mark.parametrize("kinds", [("groups", "shared"), *late(KINDS)], ids=len)
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, device, kinds):
+    straight_and_resumed(tmp_path, kinds, device)
+    for kind in kinds:
         check(tmp_path, kind)
 
 
