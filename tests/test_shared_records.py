@@ -44,6 +44,7 @@ GAMES = {
     ),
     "goal": ("GameBoyGoal-v0", {}, 1, 0, {"head.rules.alpha", "head.rules.threshold"}),
 }  # fmt: skip
+SLOW = ("goal", "placement")
 
 
 def leaves(dtype, path=()):
@@ -99,8 +100,8 @@ def play(engines, steps, rng):
 
 
 @pytest.mark.parametrize("most", [2, *late(5)])
-@pytest.mark.parametrize(  # "world" has the fields of "goal" too
-    "name", [pytest.param(x, marks=[pytest.mark.slow] if x == "goal" else []) for x in GAMES]
+@pytest.mark.parametrize(  # "world" has the fields of "goal" too, "match" those of "placement"
+    "name", [*late(*SLOW), *(name for name in GAMES if name not in SLOW)]
 )
 def test_each_field_is_taken_by_all_backends_alike_or_refused(name, most):
     env_id, options, lanes, steps, must = GAMES[name]
@@ -113,7 +114,7 @@ def test_each_field_is_taken_by_all_backends_alike_or_refused(name, most):
     taken, shown = set(), [*map(everything, engines)]
     for path in leaves(game.shared.dtype):
         values = other_values(at(engines[0].game.shared, path), rng)
-        for value in values[: most if steps else min(most, 3)]:
+        for value in values[: most if steps else 3]:
             shared = engines[0].game.shared.copy()
             at(shared, path)[...] = value
             pairs = zip(engines, shown, strict=True)

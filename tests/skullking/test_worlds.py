@@ -465,6 +465,7 @@ def test_where_hardly_any_world_is_left_one_is_found():
     assert found  # else nothing of this was tested
 
 
+@pytest.mark.slow
 def test_a_world_that_is_found_is_nearly_any(monkeypatch):
     """As likely as the others within a tenth, where they can be counted."""
     unseen = {*range(10, 15), *range(24, 29)}

@@ -165,6 +165,7 @@ def test_rows_of_training(monkeypatch):
     assert {key(row["ran"]) for row in rows} <= recorded("training.jsonl")
 
 
+@pytest.mark.slow
 @needs_core
 def test_rows_of_the_configurations(monkeypatch):
     monkeypatch.setattr(configs, "measure", described)

@@ -105,7 +105,9 @@ def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():
 
 
 @needs_core
-@pytest.mark.parametrize(("env", "most"), [(IDS[0], 110), (IDS[1], 250)])
+@pytest.mark.parametrize(
+    ("env", "most"), [(IDS[0], 110), pytest.param(IDS[1], 250, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("held_out", [False, *late(True)])
 def test_the_scripted_player_gets_there_from_all_states(env, most, held_out):
     options = dict(FILES[env]["env_options"])
