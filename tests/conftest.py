@@ -12,13 +12,19 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# Where nothing keeps bytecode, each worker rewrites every test, and each process that a test starts
+# compiles all that it imports: in memory nothing else comes of it, and a checkout has room.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # A spinning thread pool collapses when something else uses the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def _hash_of_sources() -> str:
     digest = hashlib.sha256()
-    for source in sorted((ROOT / "fastenv").rglob("*.py")):
+    toys = [ROOT / "tests" / name for name in ("ring.py", "toy.py")]
+    for source in [*sorted((ROOT / "fastenv").rglob("*.py")), *toys]:
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 

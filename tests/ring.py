@@ -14,6 +14,7 @@ from numba import njit, types
 
 from fastenv.errors import ConfigError
 from fastenv.game import Compiled, GameSpec
+from fastenv.numba_cache import cached_cfunc
 from fastenv.plain import PlainGame
 from fastenv.rng import Rng
 from fastenv.seats import ORDERS, Order
@@ -107,25 +108,27 @@ class Ring:
         return max(legal) if kind == 1 else min(1, max(legal))
 
 
+@njit
+def _call(s, order):
+    for k in range(K):
+        also = order == 0
+        if order == 2:
+            also = _bounded(s.rng, 2) == 1
+        s.needs_action[k] = also or k == s.turn
+
+
+@njit
+def _most(s, k):
+    if not s.needs_action[k]:
+        return 0
+    return max(0, min(ACTIONS - 1, s.pile - s.secret[k] % 2))
+
+
 @lru_cache
 def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
     """Return core and kernels of the ring."""
 
-    @njit
-    def _call(s, order):
-        for k in range(K):
-            also = order == 0
-            if order == 2:
-                also = _bounded(s.rng, 2) == 1
-            s.needs_action[k] = also or k == s.turn
-
-    @njit
-    def _most(s, k):
-        if not s.needs_action[k]:
-            return 0
-        return max(0, min(ACTIONS - 1, s.pile - s.secret[k] % 2))
-
-    @nb.cfunc(types.void(_void, _void, _void, _u64))
+    @cached_cfunc(types.void(_void, _void, _void, _u64))
     def reset(row, shared, knobs, seed):
         s, c = nb.carray(row, (1,), RING_STATE)[0], nb.carray(shared, (1,), RING_SHARED)[0]
         words = nb.carray(seed, (1,))
@@ -142,7 +145,7 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.bot_rng[i] = _next(s.rng)
         _call(s, c.order)
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, _i32))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, _i32))
     def step(row, derived, shared, knobs, actions):
         s, c = nb.carray(row, (1,), RING_STATE)[0], nb.carray(shared, (1,), RING_SHARED)[0]
         action = nb.carray(actions, (K,))
@@ -164,11 +167,11 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         _call(s, c.order)
         return 0
 
-    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    @cached_cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
     def is_legal(row, derived, shared, agent, action):
         return 0 <= action <= _most(nb.carray(row, (1,), RING_STATE)[0], agent)
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
     def bot(row, derived, shared, params, agent, obs, mask, rng):
         most = _most(nb.carray(row, (1,), RING_STATE)[0], agent)
         kind = nb.carray(params, (1,), RING_BOT)[0].kind
@@ -176,7 +179,7 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             return _bounded(nb.carray(rng, (4,)), most + 1)
         return most if kind == 1 else min(1, most)
 
-    @nb.cfunc(types.void(_void, _void, _void, _void, _void))
+    @cached_cfunc(types.void(_void, _void, _void, _void, _void))
     def observe(row, derived, shared, obs_out, mask_out):
         s = nb.carray(row, (1,), RING_STATE)[0]
         obs = nb.carray(obs_out, (K, 4), np.float32)
@@ -187,7 +190,7 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             for a in range(ACTIONS):
                 mask[k, a] = a <= _most(s, k)
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, _void))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, _void))
     def reward(row, derived, shared, reward_out, terms_out):
         s = nb.carray(row, (1,), RING_STATE)[0]
         out = nb.carray(reward_out, (K,), np.float32)
@@ -198,7 +201,7 @@ def ring_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             terms[k].stones, terms[k].share = s.gain[k], s.taken[k] / 7
         return 1
 
-    @nb.cfunc(types.void(_void, _void, _void, _void))
+    @cached_cfunc(types.void(_void, _void, _void, _void))
     def info(row, derived, shared, info_out):
         s, out = nb.carray(row, (1,), RING_STATE)[0], nb.carray(info_out, (1,), RING_INFO)[0]
         out.pile = s.pile

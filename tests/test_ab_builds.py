@@ -55,6 +55,7 @@ def other_build(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @needs_core
 def test_other_outputs_are_told_before_anything_is_timed(other_build, capfd):
     assert main([str(ROOT), str(other_build), *BRIEF]) == 1

@@ -10,6 +10,7 @@ import pytest
 import fastenv
 from fastenv.vector import allocate
 from tests.needs import needs_core
+from tests.slow import late
 
 MANY = [2_500, pytest.param(10_000, marks=pytest.mark.slow)]
 every_number = pytest.mark.parametrize("steps", MANY)
@@ -41,7 +42,7 @@ def leaves_nothing(step, steps):
 
 @needs_core
 @every_number
-@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
+@pytest.mark.parametrize("tier", ["Flat", *late("Manager", "Worker"), "Ability"])
 def test_engine_and_step_into(tier, steps):
     n = 64
     vec = fastenv.make_vec(

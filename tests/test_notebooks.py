@@ -1,17 +1,27 @@
 """The notebooks run from top to bottom, and what is committed of them is fit to be read."""
 
+from __future__ import annotations
+
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
 import pytest
 
 from tests.needs import needs_core
-from tools.notebooks import execute
+
+if TYPE_CHECKING:
+    import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    import nbformat  # takes seconds, which other workers need not spend
+
+    return nbformat.read(path, as_version=4)
 
 
 def outputs(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
@@ -36,16 +46,18 @@ def shape(notebook: nbformat.NotebookNode) -> list[str]:
 
 def run(name: str, tmp_path: Path) -> nbformat.NotebookNode:
     """Execute a notebook where no run has been made yet; what is committed looks the same."""
+    from tools.notebooks import execute
+
     path = ROOT / "notebooks" / name
     notebook = execute(path, tmp_path)
-    committed = nbformat.read(path, as_version=4)
+    committed = read(path)
     assert shape(committed) == shape(notebook), f"run python -m tools.notebooks {name[:2]}"
     return notebook
 
 
 @pytest.mark.parametrize(("kind", "record"), [("config", "configs"), ("env", "bars")])
 def test_the_committed_comparison_is_that_of_the_record(kind: str, record: str) -> None:
-    notebook = nbformat.read(ROOT / "notebooks" / "02_explore_runs.ipynb", as_version=4)
+    notebook = read(ROOT / "notebooks" / "02_explore_runs.ipynb")
     shown = re.findall(rf"(\d+) row\(s\) of kind {kind} in (\S+)", text_of(notebook))
     lines = (ROOT / "benchmarks" / f"{record}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["kind"] == kind]
@@ -146,7 +158,9 @@ def test_evaluator_tells_how_long_and_reader_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
-    notebook = nbformat.read(path, as_version=4)
+    import nbformat
+
+    notebook = read(path)
     nbformat.validate(notebook)
     assert notebook.metadata.kernelspec.name == "python3"
     assert path.stat().st_size < 300_000
@@ -159,7 +173,7 @@ def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_records_that_a_notebook_reads_are_there(path: Path) -> None:
-    code = "".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    code = "".join(cell.source for cell in read(path).cells)
     for name in re.findall(r'"benchmarks"\)?(?: / |\.glob\()"([^"]+)"', code):
         assert list((ROOT / "benchmarks").glob(name)), name
 

@@ -50,9 +50,11 @@ EVENTS = ("reset", "seeds", "load", "opponents", "copy", "hand over", "shared", 
 
 
 def cases():
+    """Yield game and seating; each second of them is slow."""
     for name, make in GAMES.items():
-        for seating in SEATINGS[make().spec.num_agents]:
-            yield pytest.param(name, seating, id=f"{name}, {seating}")
+        for k, seating in enumerate(SEATINGS[make().spec.num_agents]):
+            marks = [pytest.mark.slow] if (k + len(name)) % 2 else []
+            yield pytest.param(name, seating, id=f"{name}, {seating}", marks=marks)
 
 
 def assert_alike(engine, lanes, where):
@@ -201,12 +203,17 @@ def play(table, steps, events=EVENTS):
     return ends
 
 
+# Every event happens within the first; the second goes through them again and again.
+STEPS = [3 * len(EVENTS), pytest.param(120, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("game", "seating"), [*cases()])
-def test_it_is_the_game_by_hand(game, seating, backend):
+def test_it_is_the_game_by_hand(game, seating, backend, steps):
     made = GAMES[game]()
     opponents, agent_seat = SEATINGS[made.spec.num_agents][seating]
-    assert play(Table(made, opponents, agent_seat, backend, 5), 60)
+    assert play(Table(made, opponents, agent_seat, backend, 5), steps)
 
 
 @needs_core

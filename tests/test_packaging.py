@@ -82,6 +82,7 @@ def run_installed(installed, tmp_path, script):
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_without_compiler_numba_backend_plays(installed, tmp_path):
     script = """
 import fastenv, numpy as np
@@ -99,6 +100,7 @@ print(fastenv.__file__)
     assert Path(imported).is_relative_to(installed)
 
 
+@pytest.mark.slow
 def test_without_compiler_auto_says_it_took_numba(installed, tmp_path):
     script = """
 import fastenv
@@ -108,6 +110,7 @@ print(fastenv.make_vec("SkullKingWorker-v0", 2, backend="auto").backend)
     assert run_installed(installed, tmp_path, script) == ["numba", "numba"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cython", "fast"])
 def test_without_compiler_asking_for_cython_says_what_to_install(installed, tmp_path, name):
     script = f"""
@@ -164,6 +167,7 @@ def make_build(checkout, **env):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 def test_make_goes_on_without_a_compiler_and_tries_again(checkout):
     old = checkout / "fastenv" / "skullking" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
@@ -194,6 +198,7 @@ def test_make_fails_where_a_compiler_refuses_our_code(checkout):
     assert "were not built" not in built.stderr
 
 
+@pytest.mark.slow
 def test_wheel_holds_the_package_and_nothing_else(wheel):
     names = [Path(name) for name in zipfile.ZipFile(wheel).namelist()]
     shipped = {name for name in names if name.parts[0] == "fastenv"}

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -51,8 +52,10 @@ def strings_of(tree):
                 yield name, node.lineno
 
 
+@cache
 def edges_of(name):
-    """Yield the modules of fastenv that one of them imports or names."""
+    """Return the modules of fastenv that one of them imports or names."""
+    edges = set()
     for path in MODULES[name]:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".py":
@@ -62,7 +65,8 @@ def edges_of(name):
             parts = [(module, re.findall(r"\w+", names)) for module, names in CIMPORT.findall(text)]
             found = [f"{module}.{each}" for module, names in parts for each in names or ["*"]]
         modules = {module_of(imported) for imported in found}
-        yield from modules - {"", name}  # a .pyx begins with its own .pxd
+        edges |= modules - {"", name}  # a .pyx begins with its own .pxd
+    return edges
 
 
 def test_no_modules_import_each_other():

@@ -221,6 +221,7 @@ def test_ppo_of_the_page_is_one_short_file():
     assert len(lines) < 120
 
 
+@pytest.mark.slow
 def test_ppo_of_the_page_learns_four_rounds_of_skull_king():
     """It begins below zero, as random play does, and soon makes points."""
     ppo = runpy.run_path(str(ROOT / "docs" / "examples" / "ppo.py"))

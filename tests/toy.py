@@ -16,6 +16,7 @@ from numba import njit, types
 
 from fastenv.errors import ConfigError, InvalidActionError, StateError
 from fastenv.game import Compiled, Game, GameSpec
+from fastenv.numba_cache import cached_cfunc
 from fastenv.rng import Rng
 
 KERNELS, CORE = "numba", "fastenv._batch"
@@ -144,11 +145,16 @@ class Walk:
 WALK_STOPS = ("odd", "steps=")
 
 
+@njit
+def _is_legal(s, action):
+    return 0 <= action <= (1 if s.position % 2 else 2)
+
+
 @cache
 def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
     """Return core and kernels of the walk."""
 
-    @nb.cfunc(types.void(_void, _void, _void, _u64))
+    @cached_cfunc(types.void(_void, _void, _void, _u64))
     def reset(row, shared, knobs, seed):
         s, k = nb.carray(row, (1,), STATE)[0], nb.carray(knobs, (1,), KNOBS)[0]
         words = nb.carray(seed, (1,))
@@ -159,11 +165,7 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         s.limit = k.limit
         s.goal = 1 + _bounded(s.rng, 6)
 
-    @njit
-    def _is_legal(s, action):
-        return 0 <= action <= (1 if s.position % 2 else 2)
-
-    @nb.cfunc(types.int32(_void, _void, _void, _void, _i32))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, _i32))
     def step(row, derived, shared, knobs, actions):
         s, action = nb.carray(row, (1,), STATE)[0], nb.carray(actions, (1,))[0]
         s.steps += 1
@@ -181,16 +183,16 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.done = 2
         return 0
 
-    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    @cached_cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
     def is_legal(row, derived, shared, agent, action):
         return _is_legal(nb.carray(row, (1,), STATE)[0], action)
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
     def bot(row, derived, shared, params, agent, obs, mask, rng):
         s, kind = nb.carray(row, (1,), STATE)[0], nb.carray(params, (1,), BOT)[0].kind
         return 1 if kind == 0 else _bounded(nb.carray(rng, (4,)), 2 if s.position % 2 else 3)
 
-    @nb.cfunc(types.void(_void, _void, _void, _void, _void))
+    @cached_cfunc(types.void(_void, _void, _void, _void, _void))
     def observe(row, derived, shared, obs_out, mask_out):
         s = nb.carray(row, (1,), STATE)[0]
         obs, mask = nb.carray(obs_out, (3,), np.float32), nb.carray(mask_out, (3,), np.uint8)
@@ -198,7 +200,7 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         for action in range(3):
             mask[action] = _is_legal(s, action)
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, _void))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, _void))
     def reward(row, derived, shared, reward_out, terms_out):
         s = nb.carray(row, (1,), STATE)[0]
         out, terms = nb.carray(reward_out, (1,), np.float32), nb.carray(terms_out, (1,), WALK_TERMS)
@@ -207,16 +209,16 @@ def walk_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         terms[0].twice = np.float32(2.0 * np.float64(out[0]))
         return 1
 
-    @nb.cfunc(types.void(_void, _void, _void, _void))
+    @cached_cfunc(types.void(_void, _void, _void, _void))
     def info(row, derived, shared, info_out):
         s, out = nb.carray(row, (1,), STATE)[0], nb.carray(info_out, (1,), WALK_INFO)[0]
         out.position, out.goal = s.position, s.goal
 
-    @nb.cfunc(types.void(_void, _void, types.int32, _u64))
+    @cached_cfunc(types.void(_void, _void, types.int32, _u64))
     def resample(row, shared, agent, rng):
         _seed(nb.carray(row, (1,), STATE)[0].rng, _next(nb.carray(rng, (4,))))
 
-    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    @cached_cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
     def stop(row, start, shared, until, number):
         s, first = nb.carray(row, (1,), STATE)[0], nb.carray(start, (1,), STATE)[0]
         return s.position % 2 == 1 if until == 0 else s.steps - first.steps >= number
@@ -466,28 +468,31 @@ class Race:
             self.done = 2
 
 
+@njit
+def _board(row, shared):
+    return nb.carray(row, (shared.board_at + shared.size,), np.uint8)[shared.board_at :]
+
+
+@njit
+def _reach(s, board, agent):
+    for k in range(1, 4):
+        if board[(s.place[agent] + k) % board.size] == HOLE:
+            return k - 1
+    return 3
+
+
+@njit
+def _wake(s):
+    s.clock = min(s.ready_at[0], s.ready_at[1])
+    for k in range(2):
+        s.needs_action[k] = s.ready_at[k] <= s.clock
+
+
 @lru_cache
 def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
     """Return core and kernels of the race; the board they find by what ``shared`` says."""
 
-    @njit
-    def _board(row, shared):
-        return nb.carray(row, (shared.board_at + shared.size,), np.uint8)[shared.board_at :]
-
-    @njit
-    def _reach(s, board, agent):
-        for k in range(1, 4):
-            if board[(s.place[agent] + k) % board.size] == HOLE:
-                return k - 1
-        return 3
-
-    @njit
-    def _wake(s):
-        s.clock = min(s.ready_at[0], s.ready_at[1])
-        for k in range(2):
-            s.needs_action[k] = s.ready_at[k] <= s.clock
-
-    @nb.cfunc(types.void(_void, _void, _void, _u64))
+    @cached_cfunc(types.void(_void, _void, _void, _u64))
     def reset(row, shared, knobs, seed):
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         k, words = nb.carray(knobs, (1,), KNOBS)[0], nb.carray(seed, (1,))
@@ -508,14 +513,14 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
         s.stamp_from = s.bot_rng[0] | np.uint64(1)
         _wake(s)
 
-    @nb.cfunc(types.void(_void, _void))
+    @cached_cfunc(types.void(_void, _void))
     def complete(row, shared):
         s = nb.carray(row, (1,), RACE_FIXED)[0]
         if s.stamp_from:
             s.stamp = s.stamp_from * np.uint64(3) + np.uint64(1)
             s.stamp_from = np.uint64(0)
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, _i32))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, _i32))
     def step(row, derived, shared, knobs, actions):
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         d, action = nb.carray(derived, (1,), RACE_DERIVED)[0], nb.carray(actions, (2,))
@@ -546,7 +551,7 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.done = 2
         return moved > 0
 
-    @nb.cfunc(types.void(_void, _void, types.int32, _u64))
+    @cached_cfunc(types.void(_void, _void, types.int32, _u64))
     def resample(row, shared, agent, rng):
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         board, words = _board(row, c), nb.carray(rng, (4,))
@@ -557,28 +562,28 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             s.bot_rng[i] = _next(words)
         s.stamp, s.stamp_from = 0, s.bot_rng[0] | np.uint64(1)  # left open
 
-    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    @cached_cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
     def stop(row, start, shared, until, number):
         s, first = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(start, (1,), RACE_FIXED)[0]
         return s.place[0] != s.place[1] if until == 0 else s.clock - first.clock >= number
 
-    @nb.cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
+    @cached_cfunc(types.int32(_void, _void, _void, types.int32, types.int32))
     def is_legal(row, derived, shared, agent, action):
         return 0 <= action <= nb.carray(derived, (1,), RACE_DERIVED)[0].reach[agent]
 
-    @nb.cfunc(types.int32(_void, _void))
+    @cached_cfunc(types.int32(_void, _void))
     def look_ahead(row, shared):
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         return max(s.place[0], s.place[1]) + 3 >= c.goal
 
-    @nb.cfunc(types.void(_void, _void, _void))
+    @cached_cfunc(types.void(_void, _void, _void))
     def derive(row, derived, shared):
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         d, board = nb.carray(derived, (1,), RACE_DERIVED)[0], _board(row, c)
         for k in range(2):
             d.reach[k] = _reach(s, board, k)
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, types.int32, _void, _void, _u64))
     def bot(row, derived, shared, params, agent, obs, mask, rng):
         p, legal = nb.carray(params, (1,), RACE_BOT)[0], nb.carray(mask, (4,), np.uint8)
         stride = _bounded(nb.carray(rng, (4,)), 4) if p.random else p.stride
@@ -586,7 +591,7 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             stride -= 1
         return stride
 
-    @nb.cfunc(types.void(_void, _void, _void, _void, _void))
+    @cached_cfunc(types.void(_void, _void, _void, _void, _void))
     def observe(row, derived, shared, obs_out, mask_out):
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         d, board = nb.carray(derived, (1,), RACE_DERIVED)[0], _board(row, c)
@@ -603,7 +608,7 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             for a in range(4):
                 masks[k, a] = a <= d.reach[k] if s.needs_action[k] else a == 0
 
-    @nb.cfunc(types.int32(_void, _void, _void, _void, _void))
+    @cached_cfunc(types.int32(_void, _void, _void, _void, _void))
     def reward(row, derived, shared, reward_out, terms_out):
         s, c = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(shared, (1,), RACE_SHARED)[0]
         out = nb.carray(reward_out, (2,), np.float64)
@@ -614,7 +619,7 @@ def race_functions() -> tuple[Compiled, Compiled]:  # noqa: C901
             terms[k].progress = s.place[k] / c.goal
         return 1
 
-    @nb.cfunc(types.void(_void, _void, _void, _void))
+    @cached_cfunc(types.void(_void, _void, _void, _void))
     def info(row, derived, shared, info_out):
         s, out = nb.carray(row, (1,), RACE_FIXED)[0], nb.carray(info_out, (1,), RACE_INFO)[0]
         out.clock = s.clock

@@ -10,6 +10,7 @@ from fastenv.drmario.state import STACKED
 from tests.drmario import golden
 from tests.drmario.rows import CompiledRows, assert_same_row, played
 from tests.needs import needs_core
+from tests.slow import every, late
 
 pytestmark = needs_core
 RENAMED = {"pill_count_bcd_lo": "pill_count_lo", "pill_count_bcd_hi": "pill_count_hi"}
@@ -53,8 +54,9 @@ def test_layouts_are_the_golden_ones(path):
 
 
 @pytest.mark.parametrize("path", golden.files("frame_traces"), ids=lambda path: path.stem)
-def test_frames_are_the_golden_ones(path):
-    for trace in golden.traces(path):
+@pytest.mark.parametrize("step", [3, *late(1)])
+def test_frames_are_the_golden_ones(path, step):
+    for trace in [*golden.traces(path)][::step]:
         lanes = CompiledRows(DrMarioConfig(**frames_options(trace.meta)))
         lanes.reset([1])
         row = lanes.rows[0]
@@ -112,7 +114,7 @@ def random_actions(rng, config, previous):
     return np.where(rng.random(len(previous)) < 0.5, previous, drawn)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", every(2, CONFIGS))
 def test_frames_are_those_of_the_reference(name):
     config = DrMarioConfig(placement=False, **CONFIGS[name])
     rng, lanes = np.random.default_rng(5), CompiledRows(config)

@@ -9,6 +9,7 @@ from fastenv.drmario.state import VIEW_DTYPE
 from tests.drmario.rows import CompiledRows, assert_same_row, played
 from tests.drmario.test_placement import EPISODES
 from tests.needs import needs_core
+from tests.slow import late
 
 pytestmark = needs_core
 reachability = pytest.importorskip("fastenv.drmario._reachability")
@@ -80,14 +81,15 @@ def choose(rng, costs):
     return int(rng.choice(feasible))
 
 
+@pytest.mark.parametrize("steps", [15, *late(80)])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_placements_are_those_of_the_reference(name):
+def test_placements_are_those_of_the_reference(name, steps):
     config = DrMarioConfig(**CONFIGS[name])
     rng, lanes, seed = np.random.default_rng(7), CompiledRows(config), 21
     game = played(config, config.knobs_record()[0], seed)
     lanes.reset([seed])
     assert_same_row(lanes.rows[0], game, f"{name}: reset")
-    for i in range(40):
+    for i in range(steps):
         actions = np.zeros(config.agents, int)
         for k, known in enumerate(game.costs()):
             record = lanes.derived["players"][0, k]

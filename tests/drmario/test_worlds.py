@@ -11,6 +11,7 @@ from fastenv.drmario.reachability import plan
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import HAS_CORE, needs_core
+from tests.slow import late
 
 KINDS = [(1, False), (1, True), (2, False), (2, True)]
 BACKENDS = ("reference", "numba", "cython", "fast") if HAS_CORE else ("reference", "numba")
@@ -210,10 +211,11 @@ def test_a_placement_that_could_not_be_chosen_stays():
 # -- rollouts --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("seeds", [1, *late(3)])
 @pytest.mark.parametrize(("agents", "placement"), KINDS)
-def test_backends_play_the_same_rollouts(agents, placement):
+def test_backends_play_the_same_rollouts(agents, placement, seeds):
     number = 2 if placement else 1
-    for game, rows in moments(agents, placement, intro_frames=1):
+    for game, rows in moments(agents, placement, seeds, intro_frames=1):
         rows = rows[:3]
         for who in names_of(placement):
             first = BatchEngine(game, 1).rollout(rows, None, who, limit=1, seeds=4)

@@ -55,7 +55,7 @@ def run_random_program(console, cartridge, seed, frames):
 
 
 @given(cartridge=cartridges(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_random_programs(console, cartridge, seed):
     run_random_program(console, cartridge, seed, frames=3)
 

@@ -10,6 +10,7 @@ from fastenv.drmario.layout import AUX_SIZE, OBS_DTYPES, OBSERVATIONS
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.verify import Case, first_difference
 from tests.needs import HAS_CORE, needs_core
+from tests.slow import late
 
 pytestmark = pytest.mark.parity
 KINDS = [(1, False), (1, True), (2, False), (2, True)]
@@ -32,15 +33,14 @@ def game_of(seed, agents, placement, **changes):
     [(*kind, None) for kind in KINDS]
     + [(2, placement, who) for placement in (False, True) for who in ("random", "external")],
 )
-@pytest.mark.parametrize(
-    "seeds", [range(1), pytest.param(range(1, 22), marks=pytest.mark.slow)], ids=len
-)
-def test_backends_give_the_same_bits(agents, placement, opponent, seeds):
-    for seed in seeds:
+@pytest.mark.parametrize("number", [1, *late(22)])
+def test_backends_give_the_same_bits(agents, placement, opponent, number):
+    frames, placements = (60, 15) if number > 1 else (30, 8)
+    for seed in range(number):
         game, options = game_of(seed, agents, placement)
         case = Case(game, seed, 3, ENGINES, options, opponent)
         assert case.check() is None
-        for _ in range(15 if placement else 60):
+        for _ in range(placements if placement else frames):
             difference = case.advance()
             assert difference is None, str(difference)
 

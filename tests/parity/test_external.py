@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastenv
@@ -13,6 +13,7 @@ from fastenv.skullking import tables as t
 from fastenv.skullking.layout import layout
 from fastenv.skullking.tables import Bot, Phase
 from fastenv.verify import Case, available
+from tests.slow import every
 
 pytestmark = pytest.mark.parity
 
@@ -85,7 +86,7 @@ def assert_same_position(outside, inside):
 
 
 @pytest.mark.parametrize("backend", RUNNABLE)
-@pytest.mark.parametrize("players", PLAYERS)
+@pytest.mark.parametrize("players", every(3, PLAYERS))
 @pytest.mark.parametrize("tier", TIERS)
 def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backend):
     seed = 1000 * players + len(tier)
@@ -116,7 +117,7 @@ def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backe
             np.testing.assert_array_equal(outside.final_info[name], column, err_msg=name)
 
 
-@pytest.mark.parametrize("tier", [tier for tier in TIERS if tier != "manager"])
+@pytest.mark.parametrize("tier", every(2, [tier for tier in TIERS if tier != "manager"]))
 def test_external_seats_see_what_the_agent_would_see_in_their_place(tier):
     seed = 40
     engine = engine_of(tier, 4, "external", tigress="agent", obs_ext="memory")
@@ -194,9 +195,7 @@ def options_of(draw, tier):
     return {"num_players": players} | given_
 
 
-@pytest.mark.parametrize("tier", ["flat", "manager", "worker", "ability"])
-@given(data=st.data(), seed=st.integers(0, 2**64 - 1))
-def test_backends_agree_whoever_sits_outside(tier, data, seed):
+def agree(tier, data, seed):
     options = data.draw(options_of(tier))
     game = fastenv.make_game(ID.format(tier.title()), **options)
     case = Case(game, seed, 2, {name: (name, 1) for name in RUNNABLE}, options)
@@ -205,6 +204,20 @@ def test_backends_agree_whoever_sits_outside(tier, data, seed):
         assert difference is None, f"\n{difference}"
         difference = case.advance()
     assert difference is None, f"\n{difference}"
+
+
+@pytest.mark.parametrize("tier", ["flat", "manager", "worker", "ability"])
+@settings(max_examples=8)
+@given(data=st.data(), seed=st.integers(0, 2**64 - 1))
+def test_backends_agree_whoever_sits_outside(tier, data, seed):
+    agree(tier, data, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tier", ["flat", "manager", "worker", "ability"])
+@given(data=st.data(), seed=st.integers(0, 2**64 - 1))
+def test_backends_agree_on_many_tables(tier, data, seed):
+    agree(tier, data, seed)
 
 
 @pytest.mark.parametrize("backend", RUNNABLE)

@@ -6,13 +6,14 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastenv
 from fastenv.skullking import tables as t
 from fastenv.verify import BACKENDS, Case, available, draw_options, first_difference, verify
 from tests.needs import needs_core
+from tests.slow import every, late
 
 pytestmark = pytest.mark.parity
 
@@ -37,7 +38,7 @@ def run(tier, options, seed, *, num_envs=3, steps=20, engines=ENGINES, **events)
     assert difference is None, f"\n{difference}"
 
 
-@pytest.mark.parametrize("players", range(2, t.MAX_PLAYERS + 1))
+@pytest.mark.parametrize("players", every(3, range(2, t.MAX_PLAYERS + 1)))
 @pytest.mark.parametrize("tier", TIERS)
 def test_every_tier_and_number_of_players(tier, players):
     seed = 100 * players + TIERS.index(tier)
@@ -74,15 +75,16 @@ SWITCHES = {
 }
 
 
+@pytest.mark.parametrize("steps", [6, *late(30)])
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_every_value_of_every_switch(switch):
+def test_every_value_of_every_switch(switch, steps):
     """Against the fused path alone, which leaves time for more steps."""
     engines = {name: (name, 1) for name in (RUNNABLE[0], RUNNABLE[-1])}
     for k, value in enumerate(SWITCHES[switch]):
         options = {"num_players": 2 if switch == "two_player" else 3 + k % 3, switch: value}
         possible = [tier for tier in TIERS if _allowed(tier, options)]
         for tier in {possible[k % len(possible)], possible[-1]}:
-            run(tier, options, k, num_envs=2, steps=15, engines=engines)
+            run(tier, options, k, num_envs=2, steps=steps, engines=engines)
 
 
 def _allowed(tier, options):
@@ -109,7 +111,15 @@ def options_of(draw, tier):
 
 @pytest.mark.parametrize("tier", TIERS)
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
+@settings(max_examples=8)
 def test_any_configuration(tier, data, seed):
+    run(tier, data.draw(options_of(tier)), seed, num_envs=2, steps=12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tier", TIERS)
+@given(data=st.data(), seed=st.integers(0, 2**64 - 1))
+def test_many_configurations(tier, data, seed):
     run(tier, data.draw(options_of(tier)), seed, num_envs=2, steps=12)
 
 
@@ -261,6 +271,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 @needs_core
 def test_processes_agree():
     out = {

@@ -12,6 +12,7 @@ from tests.loops import Loop, copied
 from tests.prospector import golden
 from tests.prospector.drivers import replay
 from tests.prospector.games import info_of, pay, rows_of
+from tests.slow import every
 
 core = pytest.importorskip("fastenv.prospector._core")
 
@@ -69,7 +70,7 @@ class CoreDriver:
         self._look()
 
 
-@pytest.mark.parametrize("path", golden.TRACES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", every(3, golden.TRACES), ids=lambda path: path.stem)
 def test_core_replays_a_golden_trace(path):
     trace = golden.Trace(path)
     replay(CoreDriver(float(trace["time_max"])), trace)

@@ -7,9 +7,10 @@ from fastenv.prospector.reference import Prospector
 from tests.prospector import golden
 from tests.prospector.drivers import ReferenceDriver, replay
 from tests.prospector.games import rows_of
+from tests.slow import every
 
 
-@pytest.mark.parametrize("path", golden.TRACES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", every(3, golden.TRACES), ids=lambda path: path.stem)
 def test_reference_replays_a_golden_trace(path):
     trace = golden.Trace(path)
     replay(ReferenceDriver(float(trace["time_max"])), trace)

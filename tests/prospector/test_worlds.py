@@ -16,6 +16,7 @@ from fastenv.prospector.tables import Action
 from fastenv.prospector.world import FIRST_CONFIDENCE
 from tests.needs import FASTEST, HAS_CORE
 from tests.prospector.games import mask_of, rows_of
+from tests.slow import every
 
 BACKENDS = ("reference", "numba", "cython", "fast") if HAS_CORE else ("reference", "numba")
 TICKS = (50.0, 2000.0, t.TIME_MAX)
@@ -200,6 +201,7 @@ def cycles_then(worlds, ticks):
     return worlds["price_amp"] * np.sin(angle)
 
 
+@pytest.mark.slow
 def test_cycles_are_those_of_rejection():
     """After a sale: the cycle in some ticks, against worlds from the prior that made the price."""
     game = Prospector(seed=4)
@@ -295,7 +297,7 @@ def test_broken_asteroids_make_a_node_more_dangerous_in_every_world():
 # -- rollouts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bot", make_game().bot_names)
+@pytest.mark.parametrize("bot", every(2, make_game().bot_names))
 def test_rollouts_of_every_player_agree(bot):
     time_max = 60.0
     rows = np.concatenate([travelled(s, 5 * s, time_max) for s in range(4)])

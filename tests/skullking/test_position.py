@@ -13,6 +13,7 @@ from fastenv.skullking.reference import SkullKing, pack, unpack
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import NUM_ACTIONS, Phase
 from tests.skullking.states import rows_of
+from tests.slow import every
 
 GAMES = {
     "worker": {"tier": "worker", "obs_ext": "memory"},
@@ -122,7 +123,7 @@ def played(name, seed, steps):
         game.ep_length += 1
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", every(2, GAMES))
 @given(seed=st.integers(0, 2**64 - 1))
 def test_rows_are_those_of_the_naive_conversion_both_ways(name, seed):
     for game in played(name, seed, 20):

@@ -19,6 +19,7 @@ from fastenv.verify import available
 from tests.by_hand import bits
 from tests.needs import FASTEST, needs_core
 from tests.skullking.moments import TIERS, game_of, hand, members, moments, others, stock
+from tests.slow import every, late
 
 few = settings(max_examples=6)
 seeds = st.integers(0, 2**32 - 1)
@@ -96,7 +97,7 @@ def check_what_stays(row, world, agent):
 
 
 @needs_core
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(2, TIERS))
 @few
 @given(seed=seeds)
 def test_a_world_looks_the_same_to_its_agent(tier, seed):
@@ -153,7 +154,7 @@ def alike(engine, row, agent, rng):
 
 
 @needs_core
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(2, TIERS))
 @few
 @given(seed=seeds)
 def test_what_is_hidden_changes_nothing(tier, seed):
@@ -396,7 +397,7 @@ KINDS = {
 
 
 @needs_core
-@pytest.mark.parametrize("deck", ["full74", "base70"])
+@pytest.mark.parametrize("deck", [*late("full74"), "base70"])
 def test_last_tricks_are_uniform(deck):
     engine, found = late_rows(deck, seed=5, limit=1000, each=2)
     kinds = {kind for kind, rows in found.items() if rows}
@@ -464,6 +465,7 @@ def test_where_hardly_any_world_is_left_one_is_found():
     assert found  # else nothing of this was tested
 
 
+@pytest.mark.slow
 def test_a_world_that_is_found_is_nearly_any(monkeypatch):
     """As likely as the others within a tenth, where they can be counted."""
     unseen = {*range(10, 15), *range(24, 29)}

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Bot
+from tests.slow import late
 from training.callbacks.curriculum import CurriculumConfig, get_options
 from training.callbacks.gate import Gate
 from training.callbacks.sequential import EProcess
@@ -78,15 +79,20 @@ def test_stage_follows_once_its_gate_is_passed_and_no_rollout_has_two(train, tmp
     assert min(lengths[2:]) >= 8
 
 
-@pytest.mark.parametrize("who", ["native", pytest.param("sb3", marks=pytest.mark.slow)])
-def test_run_is_the_same_if_it_goes_on_where_the_stage_changes(train, tmp_path, who):
+@pytest.mark.parametrize("anew", [False, *late(True)])
+@pytest.mark.parametrize("who", ["native", *late("sb3")])
+def test_run_is_the_same_if_it_goes_on_where_the_stage_changes(train, tmp_path, who, anew):
     """The checkpoint lies before the test: it is made again, and comes to the same."""
     assert train(tmp_path, "straight", "--trainer", who, *flags()) == 0
     assert train(tmp_path, "halves", "--trainer", who, *flags(), "--total-steps", 256) == 0
-    command = [sys.executable, "-m", "training.train", "--runs", str(tmp_path), "--name", "halves"]
-    command += ["--resume", "--total-steps", "512", "--no-evaluation"]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    subprocess.run(command, cwd=ROOT, env=env, check=True, stderr=subprocess.DEVNULL)
+    go_on = ["--resume", "--total-steps", "512"]
+    if anew:
+        command = [sys.executable, "-m", "training.train", "--no-evaluation"]
+        command += ["--runs", str(tmp_path), "--name", "halves", *go_on]
+        env = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+        subprocess.run(command, cwd=ROOT, env=env, check=True, stderr=subprocess.DEVNULL)
+    else:
+        assert train(tmp_path, "halves", *go_on, config=None) == 0
     straight, halves = model(tmp_path / "straight"), model(tmp_path / "halves")
     assert all(torch.equal(halves[name], x) for name, x in straight.items())
     assert len(events(tmp_path / "halves", "stage")) == 1

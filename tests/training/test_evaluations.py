@@ -62,8 +62,8 @@ def warnings(run):
 @pytest.mark.parametrize(
     ("mode", "who"),
     [
-        *(("inline", "native"), ("inline", "sb3"), ("process", "native")),
-        pytest.param("process", "sb3", marks=pytest.mark.slow),
+        *(("inline", "native"), ("inline", "sb3")),
+        *(pytest.param("process", who, marks=pytest.mark.slow) for who in ("native", "sb3")),
     ],
 )
 def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
@@ -157,6 +157,7 @@ def test_patience_that_cannot_be_is_refused(train, tmp_path, capsys, more, says)
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_process_and_inline_find_the_same(train, tmp_path):
     results = []
     for mode in ("inline", "process"):
@@ -297,6 +298,7 @@ def test_evaluator_that_crashes_is_started_once_more(train, tmp_path, monkeypatc
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "says"),
     [

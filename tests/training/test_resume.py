@@ -249,6 +249,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_log_without_room_is_one_sentence_and_leaves_the_checkpoints_whole(tiny_config, tmp_path):
     flags = ["--config", str(tiny_config), "--runs", str(tmp_path), "--name", "run"]
     flags += ["--set", "checkpoints.every=128"]

@@ -12,6 +12,7 @@ import torch
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from tests.race import without_scalars
+from tests.slow import late
 from tests.toy import RaceGame, WalkGame
 from training.callbacks.shaping import Potential, Shaping, make_shaping
 from training.dqn.options import DQNConfig
@@ -187,7 +188,7 @@ def test_shaping_is_in_the_reward_that_dqn_stores():
     assert (stored != np.stack([before for before, _ in log])).any()
 
 
-@pytest.mark.parametrize("who", ["native", "dqn"])
+@pytest.mark.parametrize("who", ["native", *late("dqn")])
 def test_a_run_with_shaping_goes_on_exactly(shaped_run, train, tmp_path, who):
     changed = {"trainer": who}
     if who == "dqn":

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.slow import late
 from tests.training import third_game
 from tests.training.third_game import ENV, TINY
 from training import (
@@ -172,7 +173,7 @@ def test_it_is_loaded_in_one_line_and_plays(finished, trainer):
     vec.close()
 
 
-@every_trainer
+@pytest.mark.parametrize("trainer", ["native", *late("sb3")])
 def test_it_is_profiled(finished, trainer):
     sizes = ["--num-envs=8", "--rollout-steps=16", "--minibatches=2", "--repeats=1"]
     options = ["env_options.opponent=random", f"trainer={trainer}", "ppo.n_epochs=1"]

@@ -168,6 +168,7 @@ def gates(run):
     return [json.loads(x)["gate"] for x in (run / "metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_run_tightens_its_budgets_and_goes_on_exactly(timed_run, train, tmp_path, monkeypatch):
     played = []
 

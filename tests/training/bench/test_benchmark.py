@@ -16,6 +16,7 @@ from fastenv.adapters.torch import TorchVecEnv
 from fastenv.engine import BatchEngine
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
+from tests.slow import late
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
 from training.apps.prospector import benchmark_rows as prospector
@@ -518,7 +519,7 @@ def test_interleaved_takes_turns():
 
 
 @needs_core
-@pytest.mark.parametrize("env", ["SkullKingWorker-v0", "LanternWalk-v0"])
+@pytest.mark.parametrize("env", ["SkullKingWorker-v0", *late("LanternWalk-v0")])
 def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch, env):
     monkeypatch.setattr(flags, "PIECE", 24)
     rows = flags.rows_of_lanes(env, 3, 2, 1e-4)

@@ -86,6 +86,7 @@ def test_ways_play_the_same_games():
         assert row["left_processes"] == 0
 
 
+@pytest.mark.slow
 def test_the_comparison_is_written_as_json_and_csv(tmp_path):
     out = tmp_path / "ways.json"
     flags = ["--num-envs", "1", "2", "--steps", "4", "--repeats", "1", "--out", str(out)]

@@ -10,6 +10,7 @@ import pytest
 
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
+from tests.slow import late
 from tests.training.bench.test_scale import turn
 from training import benchmark_v9
 from training.apps.drmario import benchmark_rows as drmario
@@ -130,7 +131,9 @@ def test_rows_of_the_game_boy(monkeypatch):
 
 
 @needs_core
-@pytest.mark.parametrize("env", ["SkullKingManager-v0", "DrMarioVersus-v0", "GameBoyGoal-v0"])
+@pytest.mark.parametrize(
+    "env", ["SkullKingManager-v0", *late("DrMarioVersus-v0"), "GameBoyGoal-v0"]
+)
 def test_rows_of_the_flags(env):
     rows = flags.rows_of(env, 1, 1.0)
     assert len(rows) == 6
@@ -162,6 +165,7 @@ def test_rows_of_training(monkeypatch):
     assert {key(row["ran"]) for row in rows} <= recorded("training.jsonl")
 
 
+@pytest.mark.slow
 @needs_core
 def test_rows_of_the_configurations(monkeypatch):
     monkeypatch.setattr(configs, "measure", described)

@@ -7,6 +7,7 @@ import pytest
 
 import fastenv
 from tests.needs import needs_core, needs_speed
+from tests.slow import late
 from training.bench import floors, play, records
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
 from training.bench.suites import artefact as artefacts
@@ -297,7 +298,7 @@ def test_slow_backends_play_what_the_fast_one_recorded():
 
 
 @needs_core
-@pytest.mark.parametrize("flags", [[], ["--force-resets"], ["--single"]], ids=str)
+@pytest.mark.parametrize("flags", [[], *late(["--force-resets"]), ["--single"]], ids=str)
 def test_frames_of_the_game_boy(tmp_path, capsys, flags):
     steps = ["env_options.frames_per_step=2", "env_options.release_after_frames=1"]
     given = [word for step in steps for word in ("--set", step)]
@@ -325,6 +326,7 @@ def test_single_environment_can_have_any_workload():
     assert found["x"]["single"]
 
 
+@pytest.mark.slow
 @needs_speed
 def test_ratios_are_of_things_timed_in_turns(tmp_path):
     flags = ["--against", "reference", "--threads-scaling", "1,2"]

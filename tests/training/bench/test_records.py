@@ -243,6 +243,7 @@ def test_unchanged_build_reaches_the_floors_of_its_record_and_no_higher_ones(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @needs_core
 def test_profile_is_a_record_and_held_to_it(repository, monkeypatch, capsys):
     flags = ["--repeats", "1", "--seconds", "0.001", "--num-envs", "4"]

@@ -2,6 +2,7 @@
 
 import gymnasium
 import numpy as np
+import pytest
 import torch
 
 from tests.training.dqn.cartpole import CartPole
@@ -55,6 +56,7 @@ def test_cartpole_is_gymnasiums():
     raise AssertionError("the pole never fell")
 
 
+@pytest.mark.slow
 def test_two_thousand_updates_balance_the_pole():
     """For 44 decisions in the mean over the training; for 9 with a head that begins near zero."""
     trainer = DQNTrainer([CartPole(8)], OPTIONS, total_steps=4096, seed=1, device="cpu")

@@ -14,6 +14,7 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from tests.slow import late
 from tests.training import third_game
 from training import dqn, export, load_policy
 from training.run import checkpoint, sizes
@@ -87,10 +88,9 @@ def saved(run, steps=512):
     return found
 
 
-@pytest.mark.parametrize(
-    "recurrent", [pytest.param("none", marks=pytest.mark.slow), "ssm_gru_lstm"]
-)
-def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, runs, recurrent):
+@pytest.mark.parametrize("anew", [False, *late(True)])
+@pytest.mark.parametrize("recurrent", [*late("none"), "ssm_gru_lstm"])
+def test_run_that_goes_on_equals_one_that_was_never_ended(train, runs, recurrent, anew):
     """T16, with priorities, noise, states, trackers and a ring that has wrapped around."""
     trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}
     trackers |= {
@@ -103,14 +103,17 @@ def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train
     options |= {"recurrent": recurrent, "recurrent_size": 8, "seq_len": 6, "burn_in": 2}
     assert train("straight", *flags, **options) == 0
     assert train("halves", *flags, "--total-steps", 384, **options) == 0
-    resume = [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", "halves"]
-    subprocess.run(
-        [*resume, "--resume", "--total-steps", "512", "--no-evaluation"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
-        check=True,
-        stderr=subprocess.DEVNULL,
-    )
+    if anew:
+        resume = [sys.executable, "-m", "training.train", "--runs", str(runs), "--name", "halves"]
+        subprocess.run(
+            [*resume, "--resume", "--total-steps", "512", "--no-evaluation"],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
+            check=True,
+            stderr=subprocess.DEVNULL,
+        )
+    else:
+        assert train("halves", "--resume", "--total-steps", 512, config=None) == 0
     ours, theirs = saved(runs / "halves"), saved(runs / "straight")
     assert {"replay", "trackers"} <= ours.keys()
     for part in theirs:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bits import equal
+from tests.slow import late
 from tests.training.dqn.test_replay import Both, Wild
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import Counting, Recall
@@ -197,7 +198,7 @@ def test_lost_last_observations_are_not_learnt_from():
 ALONE = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("gru", "lstm", "ssm")]
 
 
-@pytest.mark.parametrize("kind", [*ALONE, "ssm_gru_lstm"])
+@pytest.mark.parametrize("kind", [*ALONE, *late("ssm_gru_lstm")])
 def test_what_was_seen_before_is_recalled(kind):
     """The answer is due three decisions behind the cue: a network without memory gets 0.5."""
     options = {"recurrent": kind, "recurrent_size": 16, "seq_len": 8, "burn_in": 4}

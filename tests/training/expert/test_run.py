@@ -66,6 +66,7 @@ def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
     assert metrics(tmp_path / "whole") == metrics(tmp_path / "halves")
 
 
+@pytest.mark.slow
 def test_answers_are_learnt_and_counted(tmp_path):
     larger = ("--set", "ppo.learning_rate=3e-3", "--set", "ppo.net_arch=[64]")
     flags = ("--total-steps", 16_384, *larger)

@@ -9,6 +9,7 @@ from torch import nn
 from fastenv.gameboy.lantern_walk import load_world
 from fastenv.gameboy.ram_map import load_ram_map
 from tests.needs import needs_core
+from tests.slow import late
 from training import train
 from training.apps.gameboy.evaluation import HELD_OUT, held_out
 from training.apps.gameboy.players import Scripted
@@ -104,8 +105,10 @@ def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():
 
 
 @needs_core
-@pytest.mark.parametrize(("env", "most"), [(IDS[0], 110), (IDS[1], 250)])
-@pytest.mark.parametrize("held_out", [False, True])
+@pytest.mark.parametrize(
+    ("env", "most"), [(IDS[0], 110), pytest.param(IDS[1], 250, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("held_out", [False, *late(True)])
 def test_the_scripted_player_gets_there_from_all_states(env, most, held_out):
     options = dict(FILES[env]["env_options"])
     states = options["states"]

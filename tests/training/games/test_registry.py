@@ -150,6 +150,7 @@ def files_of(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_game_that_describes_itself_touches_one_file_of_training(tmp_path):
     copied = tmp_path / "training"
     shutil.copytree(ROOT / "training", copied, ignore=shutil.ignore_patterns("__pycache__"))

@@ -28,7 +28,7 @@ def knowledge(source: str) -> list[str]:
             words.append(node.value)
         elif isinstance(node, ast.alias | ast.FunctionDef | ast.ClassDef):
             words.append(node.name)
-        elif isinstance(node, ast.ImportFrom) and not imports(ast.unparse(node)):
+        elif isinstance(node, ast.ImportFrom) and not of_a_room(node):
             words.append(node.module)
         line = getattr(node, "lineno", 0)
         texts = [word for word in words if isinstance(word, str)]
@@ -53,8 +53,12 @@ def tiers(source: str) -> list[str]:
 def imports(source: str) -> set[str]:
     """Return the modules of games and of programs over one that a module imports."""
     nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
-    rooms = ("training.games", "training.apps")
-    return {n.module for n in nodes if n.module and n.module.startswith(rooms)}
+    return {node.module for node in nodes if of_a_room(node)}
+
+
+def of_a_room(node: ast.ImportFrom) -> bool:
+    """Return whether something is imported from a game's room or a program's."""
+    return (node.module or "").startswith(("training.games", "training.apps"))
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -113,6 +113,12 @@ def only_evaluated(evaluated, tmp_path):
     return run
 
 
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Leave the pictures out, which take most of the time, where only words are looked at."""
+    monkeypatch.setattr(report, "_picture", lambda _figure, _text: None)
+
+
 # -- the page --------------------------------------------------------------------------------------
 
 
@@ -146,6 +152,7 @@ def test_no_module_writes_elements_by_hand():
     assert not [path for path in sources if "</" in path.read_text()]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_names_and_notes_are_text(native, tmp_path):
     bad = tmp_path / "<script>alert(1)"
     shutil.copytree(native, bad)
@@ -155,6 +162,7 @@ def test_names_and_notes_are_text(native, tmp_path):
     assert "summary.json cannot be read" in Page(text).text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_differing_options_stand_apart(evaluated, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(evaluated, other)
@@ -169,6 +177,7 @@ def test_differing_options_stand_apart(evaluated, tmp_path):
     assert "All options are equal." in same.text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_evaluations_on_other_deals_are_called_so(evaluated, only_evaluated):
     path = only_evaluated / "evaluation.json"
     path.write_text(path.read_text().replace('"games": 40', '"games": 80'))
@@ -233,6 +242,7 @@ def seeds_of(evaluated, tmp_path):
     return write
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_seeds_of_one_training_are_a_group(seeds_of, tmp_path):
     first = seeds_of("base", {1: 10.0, 2: 20.0, 3: 30.0, 4: 90.0})
     other = seeds_of("other", {1: 40.0, 2: 50.0}, total_steps=7)
@@ -251,6 +261,7 @@ def test_seeds_of_one_training_are_a_group(seeds_of, tmp_path):
     assert found["points"][0].probability_of_improvement is None
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_seed_alone_stands_beside_a_group_without_interval(seeds_of):
     paths = [*seeds_of("base", {1: 10.0, 2: 20.0}), *seeds_of("other", {9: 15.0}, total_steps=7)]
     runs = read_runs(paths)
@@ -260,6 +271,7 @@ def test_a_seed_alone_stands_beside_a_group_without_interval(seeds_of):
     assert "nan" not in text[text.index("Over training seeds") :].lower()
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("kind", ["alone", "the same seed", "other options", "not evaluated"])
 def test_without_seeds_beside_each_other_there_are_no_groups(seeds_of, evaluated, kind):
     paths = seeds_of("base", {1: 10.0})

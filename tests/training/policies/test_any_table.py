@@ -254,6 +254,7 @@ def test_equal_players_have_equal_skill():
         assert (one.wins.value, one.draws.value) == (pytest.approx(1 / 3), 1)
 
 
+@pytest.mark.slow
 def test_skill_tells_strengths_apart():
     rng = np.random.default_rng(0)
     strength = np.array([2.0, 1.0, 0.0, -2.0])

@@ -39,6 +39,7 @@ def test_equal_players_get_the_same_from_every_rotation():
     assert all(guest.seen for guest in guests)
 
 
+@pytest.mark.slow
 def test_known_strengths_come_out_in_order(trained):
     players = load_players([PRETRAINED, "rule_hard", "random", str(trained("flat"))])
     found = contest(players, 200, seed=3, resamples=200).standings

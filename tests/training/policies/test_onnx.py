@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import training
+from tests.slow import late
 from training import export
 
 SINGLE = ("attention", "cards", "sb3", "recurrent", "ssm", "ensemble")
@@ -34,9 +35,7 @@ def chosen_alike(actions, found, logits):
     return (actions == found) | (gap < 1e-5)
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.slow if kind == "ssm" else ()) for kind in SINGLE]
-)
+@pytest.mark.parametrize("kind", [*late("attention", "ssm"), "sb3", "recurrent", "ensemble"])
 def test_same_actions_along_games(onnx, trained, tmp_path, kind, capsys):
     folder = tmp_path / "files"
     assert export.main([str(trained(kind)), str(folder), "--onnx"]) == 0

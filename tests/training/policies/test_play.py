@@ -110,6 +110,7 @@ def test_moves_by_name():
     assert number_names(["a", "b", "a"]) == ["a 1", "b", "a 2"]
 
 
+@pytest.mark.slow
 def test_through_a_pipe():
     command = [sys.executable, "-m", "training.play", "--against", "rule_hard", "--seed", "1"]
     found = subprocess.run(

@@ -92,8 +92,15 @@ def test_decisions_that_last_have_the_power_of_either_discount(make_trainer):
         np.testing.assert_allclose(own.adv[:, lane], expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("micro_batch", [0, 8])
-@pytest.mark.parametrize("recurrent", ["none", "gru"])
+@pytest.mark.parametrize(
+    ("recurrent", "micro_batch"),
+    [
+        ("none", 8),
+        ("gru", 0),
+        pytest.param("none", 0, marks=pytest.mark.slow),
+        pytest.param("gru", 8, marks=pytest.mark.slow),
+    ],
+)
 def test_each_head_learns_its_own_rewards_alone(make_trainer, recurrent, micro_batch):
     options = {"gamma": 0.0, "intrinsic_gamma": 0.0, "learning_rate": 0.01, "n_epochs": 8}
     options |= {"recurrent": recurrent, "recurrent_size": 8, "micro_batch": micro_batch}

@@ -1,6 +1,7 @@
 """T21: what has a known best answer is found, and cards are played better than by chance."""
 
 import numpy as np
+import pytest
 import torch
 
 from tests.needs import needs_speed
@@ -44,6 +45,7 @@ def returns(engine, net, steps):
     return np.concatenate(found)
 
 
+@pytest.mark.slow
 @needs_speed
 def test_cards_are_played_better_than_by_chance(make_trainer):
     options = {"opponents": "random", "allowed_phases": ["early"]}

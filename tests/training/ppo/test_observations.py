@@ -142,6 +142,7 @@ def test_the_race_is_learnt(make_trainer):
     assert learnt > chance + 0.7  # of some 1,500 episodes, whose deviation is about 3
 
 
+@pytest.mark.slow
 def test_a_board_is_learnt_by_convolutions(make_trainer):
     options = {"batch_size": 512, "n_epochs": 4, "learning_rate": 0.003, "net_arch": (64,)}
     trainer = make_trainer(Seek(64), seed=6, n_steps=32, activation="relu", **options)

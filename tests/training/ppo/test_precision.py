@@ -60,6 +60,7 @@ def test_pieces_of_bf16_are_larger(make_trainer):
     assert sizes == {"fp32": 512 * torch.get_num_threads(), "bf16": 4096}
 
 
+@pytest.mark.slow
 def test_bf16_learns_what_fp32_learns(make_trainer):
     """T20, on the bandit: returns of three seeds within two standard errors."""
     means = {}

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.slow import every
 from tests.training.ppo.engines import Counting, Recall
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets.recurrent import CELLS, forget, unroll
@@ -120,7 +121,7 @@ def test_states_outlive_a_forward_pass_that_overwrites_what_it_returned(make_tra
     assert torch.equal(captured.rollout.states, plain.rollout.states)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", every(2, KINDS))
 def test_what_was_seen_before_is_recalled(make_trainer, kind):
     trainer = make_trainer(
         Recall(64),

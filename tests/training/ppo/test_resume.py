@@ -10,6 +10,7 @@ import torch
 
 from fastenv.errors import StateError
 from tests.bits import equal
+from tests.slow import late
 from tests.training.ppo.engines import Corridor
 
 ROOT = Path(__file__).parents[3]
@@ -82,19 +83,23 @@ def go(kind, iterations, start, end, device="cpu"):
 KINDS = ("plain", "groups", "shared", "gru", "intrinsic", "view", "race", "board")
 
 
-def straight_and_resumed(folder, kinds, device):
-    """Run every kind both ways; the second half of the second way in a process of its own."""
+def straight_and_resumed(folder, device, anew):
+    """Run every kind both ways; the second half of the second way may be in a new process."""
     scope = {}
     exec(SCRIPT, scope)
-    for kind in kinds:
+    for kind in KINDS:
         scope["go"](kind, 4, None, str(folder / f"{kind}-straight"), device)
         scope["go"](kind, 2, None, str(folder / f"{kind}-half"), device)
+        if not anew:
+            resumed = str(folder / f"{kind}-resumed")
+            scope["go"](kind, 2, str(folder / f"{kind}-half"), resumed, device)
     torch.use_deterministic_algorithms(False)
-    calls = [
-        f"go({k!r}, 2, {str(folder / f'{k}-half')!r}, {str(folder / f'{k}-resumed')!r}, {device!r})"
-        for k in kinds
-    ]
-    subprocess.run([sys.executable, "-c", SCRIPT + "\n".join(calls)], cwd=ROOT, check=True)
+    if anew:
+        calls = [
+            f"go({k!r}, 2, {f'{folder}/{k}-half'!r}, {f'{folder}/{k}-resumed'!r}, {device!r})"
+            for k in KINDS
+        ]
+        subprocess.run([sys.executable, "-c", SCRIPT + "\n".join(calls)], cwd=ROOT, check=True)
 
 
 def check(folder, kind):
@@ -112,8 +117,9 @@ def check(folder, kind):
             assert (one[name] == two[name]).all(), name
 
 
-def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, device):
-    straight_and_resumed(tmp_path, KINDS, device)
+@pytest.mark.parametrize("anew", [False, *late(True)])
+def test_a_resumed_run_equals_an_uninterrupted_one(tmp_path, device, anew):
+    straight_and_resumed(tmp_path, device, anew)
     for kind in KINDS:
         check(tmp_path, kind)
 

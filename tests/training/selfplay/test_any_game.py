@@ -12,6 +12,7 @@ from fastenv import registry
 from fastenv.one_seat import OUTSIDE
 from tests import nim
 from tests.race import without_scalars
+from tests.slow import every, late
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
@@ -148,7 +149,7 @@ class Twin:
         return b"".join(getattr(engine, name)[0, agent].tobytes() for engine, agent in engines)
 
 
-@each_game
+@pytest.mark.parametrize("game", every(2, GAMES))
 def test_lanes_together_play_what_a_twin_plays_lane_by_lane(tmp_path, monkeypatch, game):
     pool = pool_of(tmp_path, game, monkeypatch)
     engine, twin = engine_of(pool, game), Twin(pool, game, 5)
@@ -240,7 +241,7 @@ def states(run, steps):
     return engine, saved["selfplay"], model
 
 
-@pytest.mark.parametrize("env", ["nim", "DrMarioVersus-v0"])
+@pytest.mark.parametrize("env", ["nim", *late("DrMarioVersus-v0")])
 def test_a_run_that_goes_on_equals_one_that_was_never_ended(train, tmp_path, nim_id, env):
     env, more = (nim_id, ["--set", "env_options.players=3"]) if env == "nim" else (env, [])
     options = flags(env, "--set", "env_options.opponent=random", *more)

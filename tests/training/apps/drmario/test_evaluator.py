@@ -205,6 +205,7 @@ def test_targets_ahead_bootstrap_where_the_game_goes_on():
     assert not at_least.any()
 
 
+@pytest.mark.slow
 def test_quantiles_of_outcomes_are_learnt():
     """Two kinds of bottles whose outcomes have different spreads."""
     rng = np.random.default_rng(SEED)

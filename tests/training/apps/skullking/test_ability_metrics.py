@@ -12,6 +12,7 @@ from fastenv.skullking.position import load
 from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import STRENGTH, Phase
+from tests.slow import late
 from training.apps.skullking import abilities, goals, tables
 from training.apps.skullking.abilities import MEASURES, Account
 from training.evaluation.policies import Bot
@@ -110,12 +111,13 @@ def game_of(env, like):
         (300, {"num_players": 8, "schedule": [9], "deck": "no_kraken", **GOAL_2}),
     ],
 )
-def test_measures_are_those_of_an_account_by_hand(lanes, options):
+@pytest.mark.parametrize("step", [5, *late(1)])
+def test_measures_are_those_of_an_account_by_hand(lanes, options, step):
     penalty = options.get("invalid_action") == "penalty"
     engine, account = make_engine(ABILITY, lanes, options), Account(lanes)
     goals.play(engine, Drawn(penalty), SEED, account)
     env = fastenv.make(ABILITY, backend="reference", **{"invalid_action": "raise", **options})
-    for lane in range(lanes):
+    for lane in range(0, lanes, step):
         notes = told(env, SEED + lane, lane, penalty)
         for name in MEASURES:
             assert account.counts[name][lane] == len(notes[name]), (lane, name)

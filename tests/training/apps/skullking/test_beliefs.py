@@ -6,6 +6,7 @@ import pytest
 import fastenv
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Bot, Phase
+from tests.slow import every
 from training.apps.skullking.beliefs import DOUBT, TRUST, HandBelief
 from training.apps.skullking.round_record import RoundRecord, is_bidding
 from training.policies.policy import EnvSpec, Policy
@@ -81,7 +82,7 @@ OPEN_FIELDS = (
 )
 
 
-@pytest.mark.parametrize("table", [name for name in TABLES if name != "abilities"])
+@pytest.mark.parametrize("table", every(2, [name for name in TABLES if name != "abilities"]))
 def test_rows_before_cards_are_those_of_the_game(table):
     game = Game(7, 3, **TABLES[table])
     record = RoundRecord(game.engine)
@@ -178,7 +179,7 @@ def log_chance(game, policy, state, action):
 
 
 @pytest.mark.parametrize("name", ["bids", "plays"])
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", every(2, TABLES))
 def test_weights_are_those_of_a_plain_loop(table, name):
     each, options = 4, TABLES[table]
     lanes = 40 if table == "abilities" else 2

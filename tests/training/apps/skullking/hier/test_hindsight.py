@@ -11,6 +11,7 @@ from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.relabel import relabel_bid
 from fastenv.skullking.tables import NUM_ACTIONS
 from tests.skullking.rounds import finished_rounds
+from tests.slow import every
 from training.apps.skullking.hindsight.auxiliary import make
 from training.apps.skullking.hindsight.losses import tricks_log_probs
 from training.apps.skullking.hindsight.modes import BIDS, MODES
@@ -260,7 +261,7 @@ def test_more_tricks_than_cards_have_no_probability():
 # -- training --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", every(2, MODES))
 def test_its_loss_falls(mode):
     trainer, _ = trainer_of(mode, n_epochs=4)
     losses = [trainer.iterate()["train"]["hindsight_loss"] for _ in range(12)]

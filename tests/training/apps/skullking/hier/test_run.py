@@ -8,6 +8,7 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from tests.slow import late
 from training.apps.skullking.hier.options import check, policy_run
 from training.apps.skullking.pair import BIDS, CARDS
 from training.apps.skullking.players import tier_of
@@ -33,7 +34,7 @@ def model_of(run):
     [
         ("hier.mode=round",),
         pytest.param(("hier.mode=game",), marks=pytest.mark.slow),
-        ("hier.manager.hindsight=tricks", "hier.worker.hindsight=sil"),
+        *late(("hier.manager.hindsight=tricks", "hier.worker.hindsight=sil")),
     ],
 )
 def test_resumed_run_is_the_uninterrupted_one_bit_for_bit(train_hier, tmp_path, options):
