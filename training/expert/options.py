@@ -36,7 +36,8 @@ class ExpertConfig(Options):
     ppo: Literal["all", "rest"] = option(
         "all",
         "decisions that PPO learns: ``all``, or the ``rest``, those of a kind that a search leaves "
-        "to the policy; the best action is then played in the others",
+        "to the policy; the best action is then played in the others, and ``ppo.gamma`` discounts "
+        "from one of the rest to the next",
     )
     until: Number | None = option(
         None,

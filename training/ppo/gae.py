@@ -13,7 +13,7 @@ written in the order in which Stable-Baselines3 computes it, so that the bits ag
 ``lambda`` counts decisions, not primitive steps.
 
 Where PPO learns only some of the decisions (:func:`gae_some`), what lies between two of them is one
-step: its rewards are added up, discounted, and ``g`` is the product of its discounts.
+step: its rewards are added up as they are, and ``g`` is ``gamma`` whatever lies there.
 """
 
 from __future__ import annotations
@@ -98,26 +98,26 @@ def gae_many(
 
 
 @cached_njit(nogil=True)
-def _gae_some(reward, value, done, bootstrap, gamma, lam, some, adv_out, ret_out, learnt_out):
+def _gae_some(reward, value, done, bootstrap, gamma, trace, some, adv_out, ret_out, learnt_out):
     steps, lanes = reward.shape
     for i in range(lanes):
-        paid, discount = np.float32(0.0), np.float32(1.0)  # since the decision, up to what follows
+        paid = np.float32(0.0)  # since the decision, up to what follows
         next_value, next_adv = np.float32(0.0), np.float32(0.0)
         known = False  # what follows
         for t in range(steps - 1, -1, -1):
             if done[t, i]:
-                paid, discount, known = np.float32(0.0), np.float32(0.0), True
-            paid = reward[t, i] + gamma[t, i] * (bootstrap[t, i] + paid)
-            discount *= gamma[t, i]
+                paid, known = np.float32(0.0), True
+                next_value, next_adv = np.float32(0.0), np.float32(0.0)
+            paid += reward[t, i] + gamma * bootstrap[t, i]
             learnt_out[t, i] = some[t, i] and known
             adv_out[t, i] = ret_out[t, i] = np.float32(0.0)
             if some[t, i]:
                 if known:
-                    delta = (paid + discount * next_value) - value[t, i]
-                    adv_out[t, i] = delta + discount * lam * next_adv
+                    delta = (paid + gamma * next_value) - value[t, i]
+                    adv_out[t, i] = delta + trace * next_adv
                     ret_out[t, i] = adv_out[t, i] + value[t, i]
                 next_value, next_adv, known = value[t, i], adv_out[t, i], True
-                paid, discount = np.float32(0.0), np.float32(1.0)
+                paid = np.float32(0.0)
 
 
 def gae_some(
@@ -125,7 +125,7 @@ def gae_some(
     value: Array,
     done: Array,
     bootstrap: Array,
-    gamma: float | Array,
+    gamma: float,
     lam: float,
     some: Array,
     adv_out: Array,
@@ -133,10 +133,12 @@ def gae_some(
 ) -> Array:
     """Write advantages and returns of some decisions, as if there were no others.
 
-    Parameters are those of :func:`gae_many` and
+    Other parameters are those of :func:`gae_many`.
 
     Parameters
     ----------
+    gamma : float
+        Discount from one of them to the next.
     some : ndarray of bool, shape (T, N)
         The decisions; the rest get 0.
 
@@ -147,8 +149,8 @@ def gae_some(
         another of them. The last ones of the lanes are left out.
     """
     learnt = np.empty(reward.shape, np.bool_)
-    each = gamma if isinstance(gamma, np.ndarray) else np.full(reward.shape, gamma, np.float32)
-    given = reward, value, done, bootstrap, each, np.float32(lam), some
+    trace = np.float32(gamma * lam)
+    given = reward, value, done, bootstrap, np.float32(gamma), trace, some
     _gae_some(*given, adv_out, ret_out, learnt)
     return learnt
 
@@ -177,7 +179,7 @@ def write_some(
     value: torch.Tensor,
     done: torch.Tensor,
     bootstrap: torch.Tensor,
-    gamma: float | torch.Tensor,
+    gamma: float,
     lam: float,
     some: Array,
     adv_out: torch.Tensor,
@@ -185,10 +187,9 @@ def write_some(
 ) -> torch.Tensor:
     """Write and return the same as :func:`gae_some`; from a device by way of the host."""
     paid, values, ends, cut = (x.cpu().numpy() for x in (reward, value, done, bootstrap))
-    discount = gamma if isinstance(gamma, float) else gamma.cpu().numpy()
     adv, ret = (torch.empty(x.shape) for x in (adv_out, ret_out))
     out = adv.numpy(), ret.numpy()
-    learnt = gae_some(paid, values, ends, cut, discount, lam, some, *out)
+    learnt = gae_some(paid, values, ends, cut, gamma, lam, some, *out)
     adv_out.copy_(adv)
     ret_out.copy_(ret)
     return torch.from_numpy(learnt).to(reward.device)

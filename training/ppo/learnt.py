@@ -36,19 +36,20 @@ class Learnt:
         Parameters
         ----------
         gamma : float
-            Discount of a decision, where they have none each.
+            Discount of a decision, where they have none each, or from one that is learnt to the
+            next.
         lam : float
         rest : ndarray of bool, shape (T, N), or None
             The decisions that are learnt; None for all.
         """
         r = self._rollout
-        discount = gamma if r.gamma is None else r.gamma
-        inputs = (r.reward, r.value, r.done, r.bootstrap, discount, lam)
+        inputs = (r.reward, r.value, r.done, r.bootstrap)
         if rest is None:
             self.numbers = None
-            write_advantages(*inputs, r.adv, r.ret)
+            discount = gamma if r.gamma is None else r.gamma
+            write_advantages(*inputs, discount, lam, r.adv, r.ret)
         else:
-            learnt = write_some(*inputs, rest, r.adv, r.ret)
+            learnt = write_some(*inputs, gamma, lam, rest, r.adv, r.ret)
             self.numbers = learnt.flatten().nonzero().squeeze(1)
 
     def normalised(self) -> Tensor:

@@ -189,17 +189,16 @@ def of_some(reward, value, done, bootstrap, gamma, lam, some):
     for first, end in reversed([*pairwise([*numbers, len(reward)])]):
         ends = np.flatnonzero(done[first:end])
         last = first + int(ends[0]) + 1 if len(ends) else end
-        paid, discount = 0.0, 1.0
+        paid = 0.0
         for t in range(first, last):
-            paid += discount * (float(reward[t]) + float(gamma[t]) * float(bootstrap[t]))
-            discount *= float(gamma[t])
+            paid += float(reward[t]) + gamma * float(bootstrap[t])
         if len(ends):
             adv = paid - float(value[first])
         elif follow_value is None:  # nobody knows what comes behind the rollout
             adv = None
         else:
             follow = 0.0 if follow_adv is None else follow_adv
-            adv = paid + discount * follow_value - float(value[first]) + discount * lam * follow
+            adv = paid + gamma * follow_value - float(value[first]) + gamma * lam * follow
         follow_value, follow_adv = float(value[first]), adv
         if adv is not None:
             found[first] = adv
@@ -208,16 +207,15 @@ def of_some(reward, value, done, bootstrap, gamma, lam, some):
 
 @given(rollouts(), st.sampled_from([0.1, 0.5, 1.0]), st.integers(0, 2**32 - 1))
 def test_some_decisions_are_as_if_there_were_no_others(case, share, seed):
-    gamma = (case["gamma"] ** case["tau"]).astype(np.float32)
     done = case["term"] | case["trunc"]
     bootstrap = np.where(case["trunc"], case["final_value"], np.float32(0))
     some = np.random.default_rng(seed).random(done.shape) < share
-    columns = (case["reward"], case["value"], done, bootstrap, gamma)
+    columns = (case["reward"], case["value"], done, bootstrap)
     adv, ret = np.empty((2, *done.shape), np.float32)
-    learnt = gae_some(*columns, case["lam"], some, adv, ret)
+    learnt = gae_some(*columns, case["gamma"], case["lam"], some, adv, ret)
     for lane in range(done.shape[1]):
         own = [column[:, lane] for column in columns]
-        expected = of_some(*own, case["lam"], some[:, lane])
+        expected = of_some(*own, case["gamma"], case["lam"], some[:, lane])
         assert np.flatnonzero(learnt[:, lane]).tolist() == sorted(expected)
         for t, wanted in expected.items():
             assert adv[t, lane] == pytest.approx(wanted, abs=1e-4)
